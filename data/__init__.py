@@ -1,0 +1,50 @@
+"""Datasets as tensors, each of which says what it really is.
+
+`load(name, split, **options)` returns the tensors, `source(name, **options)` only what they are: a cheap look that reads no image.
+"""
+import inspect
+
+from data import mnist, rotated_mnist, spirals
+from data.types import Dataset, Source
+
+_MODULES = {"mnist": mnist, "rotated_mnist": rotated_mnist, "spirals": spirals}
+SPLITS = ("train", "test")
+
+
+def names() -> list[str]:
+    """The datasets that `load` knows."""
+    return sorted(_MODULES)
+
+
+def load(name: str, split: str, **options) -> Dataset:
+    """Load one split of a dataset.
+
+    Args:
+        name: one of `names()`.
+        split: "train" or "test".
+        options: what the dataset takes, for example `angle=22.5` (degrees, counter-clockwise) for "rotated_mnist".
+
+    Returns:
+        A Dataset with `x` (samples, …) in float32, `y` (samples,) in int64 and `source`, which says whether this is the real thing.
+
+    Raises:
+        ValueError: unknown name, split or option, or an option that makes no sense.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"unknown split {split!r}: choose one of {', '.join(SPLITS)}")
+    return _module(name, options).load(split, **options)
+
+
+def source(name: str, **options) -> Source:
+    """What `load(name, …, **options)` would give: the official files, a stand-in or generated points, and a digest of it."""
+    return _module(name, options).source(**options)
+
+
+def _module(name, options):
+    if name not in _MODULES:
+        raise ValueError(f"unknown dataset {name!r}: choose one of {', '.join(names())}")
+    known = list(inspect.signature(_MODULES[name].source).parameters)
+    for option in options:
+        if option not in known:
+            raise ValueError(f"dataset {name!r} has no option {option!r}; it takes: {', '.join(known) or 'none'}")
+    return _MODULES[name]

@@ -1,0 +1,40 @@
+"""MNIST (LeCun, Cortes and Burges), 60,000 + 10,000 handwritten digits of 28×28 pixels, as torchvision lays its files out."""
+import torch
+
+from data import digits, store
+from data.types import Dataset, Source, digest
+
+_HOSTS = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+
+
+def _file(name, size, md5, archive_md5):
+    return store.RemoteFile(f"MNIST/raw/{name}", size, md5, archive_md5, tuple(f"{host}{name}.gz" for host in _HOSTS))
+
+
+FILES = {
+    "train": (_file("train-images-idx3-ubyte", 47_040_016, "6bbc9ace898e44ae57da46a324031adb", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+              _file("train-labels-idx1-ubyte", 60_008, "a25bea736e30d166cdddb491f175f624", "d53e105ee54ea40749a09fcbcd1e9432")),
+    "test": (_file("t10k-images-idx3-ubyte", 7_840_016, "2646ac647ad5339dbf082846283269ea", "9fb629c4189551a2d022fa330f9573f3"),
+             _file("t10k-labels-idx1-ubyte", 10_008, "27ae3e4e09519cfbb04c329615203637", "ec29112dd5afa0611ce80d1b7f02629c")),
+}
+
+
+def source() -> Source:
+    """The official files, fetched if need be; the digits stand-in, with the reason, where they cannot be had."""
+    try:
+        for files in FILES.values():
+            for file in files:
+                store.fetch(file)
+    except store.Unavailable as error:
+        return digits.source(str(error))
+    return Source("official", "MNIST (official files)", digest(*(file.md5 for files in FILES.values() for file in files)))
+
+
+def load(split: str) -> Dataset:
+    """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split."""
+    found = source()
+    if found.is_stand_in:
+        return digits.load(split, found)
+    from data.vision import torchvision
+    files = torchvision.datasets.MNIST(store.root(), train=split == "train")
+    return Dataset(files.data.to(torch.float32).div_(255), files.targets, found)

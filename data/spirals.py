@@ -1,0 +1,36 @@
+"""Spirals: two classes of points on two interleaved spiral arms in the plane, generated."""
+import math
+
+import torch
+
+from data.types import Dataset, Source, checked_angle, digest
+
+SAMPLES = {"train": 1000, "test": 1000}
+TURNS, NOISE = 1.0, 0.04
+
+
+def source(angle: float = 0.0, seed: int = 0) -> Source:
+    """What is generated: two arms turned by `angle` degrees, drawn with `seed`."""
+    angle = checked_angle(angle)
+    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 1, SAMPLES, TURNS, NOISE, angle, int(seed)))
+
+
+def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:
+    """Points x (samples, 2), mostly within the unit disc, and the arm y (samples,) in {0, 1} that each lies on.
+
+    Args:
+        split: "train" or "test": two draws from the same distribution.
+        angle: degrees counter-clockwise by which both arms are turned.
+        seed: of the draw.
+
+    Raises:
+        ValueError: the angle is not a finite number.
+    """
+    found = source(angle, seed)
+    generator = torch.Generator().manual_seed(2 * int(seed) + (split == "test"))
+    n = SAMPLES[split]
+    y = torch.arange(n) % 2
+    radius = 0.1 + 0.9 * torch.rand(n, generator=generator).sqrt()
+    phase = 2 * math.pi * TURNS * radius + math.pi * y + math.radians(angle)
+    x = torch.stack([radius * phase.cos(), radius * phase.sin()], 1) + NOISE * torch.randn(n, 2, generator=generator)
+    return Dataset(x, y, found)

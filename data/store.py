@@ -1,0 +1,218 @@
+"""The folder that keeps files: datasets that were fetched, and whatever `once` made (trained models, sweeps).
+
+It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Nothing in it is believed unread: datasets have published digests, and
+what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and is renamed when complete;
+every write happens under a lock between processes.
+"""
+import contextlib
+import gzip
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import filelock
+
+NETWORK_SECONDS = 5
+
+
+class StoreError(OSError):
+    """The data folder cannot be used."""
+
+
+class Damaged(Exception):
+    """A stored file is not what was written."""
+
+
+class Unavailable(Exception):
+    """A dataset's file is neither here nor to be had."""
+
+
+class DataWarning(UserWarning):
+    """Something about the data that the reader must know."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A published file: where it lies below `root()`, its size in bytes and MD5, the same of its gzip archive, and where to get that."""
+    path: str
+    size: int
+    md5: str
+    archive_md5: str
+    urls: tuple[str, ...]
+
+
+def root() -> Path:
+    """The data folder: `$WEIGHTSPACE_DATA`, or `data/cache` in this repository."""
+    return Path(os.environ.get("WEIGHTSPACE_DATA") or Path(__file__).parent / "cache").expanduser()
+
+
+# -- writing -------------------------------------------------------------------------------------------------------------------
+
+def writable(folder: Path) -> Path:
+    """Create the folder if need be and return it.
+
+    Raises:
+        StoreError: it cannot be created or written; the message names it and says what to do.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise StoreError(f"cannot write to the data folder {folder}: {error.strerror or error}. Free some space or set the environment variable "
+                         "WEIGHTSPACE_DATA to a folder that you can write to, then restart the kernel.") from error
+
+
+def lock(path: Path) -> filelock.FileLock:
+    """A lock between processes for one file of the store; it dies with its process."""
+    return filelock.FileLock(writable(path.parent) / f".{path.name}.lock")
+
+
+@contextlib.contextmanager
+def atomic(path: Path):
+    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held."""
+    for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
+        leftover.unlink(missing_ok=True)
+    part = path.parent / f".{path.name}.{os.getpid()}.part"
+    try:
+        yield part
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def once(path: Path, make, *, read, write):
+    """The value stored at `path`; made now if it is missing or damaged, by one process only while the others wait.
+
+    Args:
+        path: where the value is kept.
+        make: () -> value. Takes as long as it takes.
+        read: path -> value; raises FileNotFoundError or Damaged.
+        write: (value, path) -> None.
+    """
+    def stored():
+        try:
+            return read(path)
+        except FileNotFoundError:
+            return None
+        except Damaged as error:
+            warnings.warn(f"{path} is damaged ({error}); it is made again", DataWarning, stacklevel=4)
+            return None
+
+    if (value := stored()) is not None:
+        return value
+    with lock(path):
+        if path.exists() and (value := stored()) is not None:  # another process made it while we waited
+            return value
+        value = make()
+        with atomic(path) as part:
+            write(value, part)
+        return value
+
+
+# -- fetching ------------------------------------------------------------------------------------------------------------------
+
+def fetch(remote: RemoteFile) -> Path:
+    """Path of a dataset's file whose digest is right: the one that is there, or else a download.
+
+    Raises:
+        Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
+        StoreError: the data folder cannot be written.
+    """
+    path = root() / remote.path
+    if not (problem := wrong_with(path, remote)):
+        return path
+    try:
+        check_network(remote.urls[0])
+    except Unavailable as error:
+        raise Unavailable(f"{path} {problem}, and {error}") from None
+    with lock(path):
+        if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
+            return path
+        if path.exists():
+            aside = path.with_name(path.name + ".damaged")
+            os.replace(path, aside)
+            warnings.warn(f"{path} {problem}; kept as {aside.name} and fetched again", DataWarning, stacklevel=2)
+        with atomic(path) as part:
+            download(remote, part)
+    return path
+
+
+def wrong_with(path: Path, remote: RemoteFile) -> str:
+    """What is wrong with the file, as the end of a sentence, or "" where nothing is."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return "is missing"
+    if stat.st_size < remote.size:
+        return f"is truncated ({stat.st_size:,} of {remote.size:,} bytes)"
+    if _md5(path, stat.st_mtime_ns, stat.st_size) != remote.md5:
+        return "has been altered (its MD5 is not the published one)"
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _md5(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
+
+
+_no_network = ""  # why the network was given up in this process: it is tried once
+
+
+def check_network(url: str) -> None:
+    """Return where `url` answers within 5 seconds; otherwise raise Unavailable, and at once from then on in this process."""
+    global _no_network
+    if os.environ.get("WEIGHTSPACE_OFFLINE"):
+        raise Unavailable("the network is switched off (WEIGHTSPACE_OFFLINE)")
+    if _no_network:
+        raise Unavailable(_no_network)
+    import requests
+    answer = []
+
+    def ask():
+        try:
+            answer.append(requests.head(url, timeout=NETWORK_SECONDS, allow_redirects=True).status_code)
+        except requests.RequestException as error:
+            answer.append(type(error).__name__)
+
+    thread = threading.Thread(target=ask, daemon=True)  # a thread, since looking up a name cannot be given a limit
+    thread.start()
+    thread.join(NETWORK_SECONDS)
+    if answer != [200]:
+        _no_network = f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({answer[0] if answer else 'silence'})"
+        raise Unavailable(_no_network)
+
+
+def download(remote: RemoteFile, target: Path) -> None:
+    """Download and unpack one file to `target`, with a progress bar, checking the digest of the archive and of the file.
+
+    Raises:
+        Unavailable: no address gave the right bytes.
+    """
+    import pooch
+    pooch.get_logger().setLevel(logging.WARNING)
+    errors = []
+    for url in remote.urls:
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            try:
+                archive = pooch.retrieve(url, f"md5:{remote.archive_md5}", path=folder,
+                                         downloader=pooch.HTTPDownloader(progressbar=True, timeout=NETWORK_SECONDS))
+                with gzip.open(archive) as packed, open(target, "wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked)
+            except (OSError, ValueError, EOFError) as error:  # requests' errors are OSErrors; a wrong digest is a ValueError
+                errors.append(f"{url}: {error}")
+                continue
+        if not (problem := wrong_with(target, remote)):
+            return
+        errors.append(f"{url}: what came {problem}")
+    raise Unavailable(f"{remote.path} could not be fetched: {'; '.join(errors)}")

@@ -1,0 +1,61 @@
+"""What every loader returns."""
+import hashlib
+import math
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the numbers of a dataset come from.
+
+    Attributes:
+        kind: "official" (the published files, digests checked), "stand-in" (something else in their place) or "generated".
+        text: a short description for captions, for example "MNIST (official files)".
+        digest: hexadecimal; equal digests mean equal tensors. Part of every recipe, so models never mix two sources.
+        reason: why a stand-in was taken; empty otherwise.
+    """
+    kind: str
+    text: str
+    digest: str
+    reason: str = ""
+
+    @property
+    def is_stand_in(self) -> bool:
+        """True where this is not what its name promises."""
+        return self.kind == "stand-in"
+
+    def __str__(self):
+        return f"{self.text}{f' — {self.reason}' if self.reason else ''}"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Inputs x (samples, …) in float32, labels y (samples,) in int64, and their source."""
+    x: Tensor
+    y: Tensor
+    source: Source
+
+    def __len__(self):
+        return len(self.x)
+
+
+def digest(*parts) -> str:
+    """Sixteen hexadecimal digits of SHA-256 over the parts' text, or bytes where a part is bytes."""
+    hasher = hashlib.sha256()
+    for part in parts:
+        hasher.update(part if isinstance(part, bytes) else str(part).encode())
+        hasher.update(b"\0")
+    return hasher.hexdigest()[:16]
+
+
+def checked_angle(angle) -> float:
+    """The angle as a float.
+
+    Raises:
+        ValueError: it is not a finite number.
+    """
+    if isinstance(angle, bool) or not isinstance(angle, (int, float)) or not math.isfinite(angle):
+        raise ValueError(f"angle must be a finite number of degrees, not {angle!r}")
+    return float(angle)

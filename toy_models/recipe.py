@@ -1,0 +1,96 @@
+"""A recipe says everything about how a model came to be; equal recipes mean equal weights."""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+
+from torch import nn
+
+import data
+from toy_models.mlp import MLP
+
+NETWORKS = {"MLP": MLP}
+OPTIMISERS = ("sgd", "adam")
+_FORMAT = 1  # raise when training itself changes, so that models of the old code are not taken for new ones
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A network by name with its arguments: `Architecture.of("MLP", widths=(2, 32, 32, 2))`."""
+    name: str
+    arguments: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, **arguments) -> Architecture:
+        """Build one from keyword arguments; lists become tuples so that it can be hashed."""
+        if name not in NETWORKS:
+            raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}")
+        return cls(name, tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in arguments.items())))
+
+    def build(self) -> nn.Module:
+        """A network of this architecture with torch's default initialisation."""
+        return NETWORKS[self.name](**dict(self.arguments))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model came to be.
+
+    Attributes:
+        architecture: the network.
+        dataset: name of the dataset, as `data.load` knows it.
+        options: the dataset's options, for example (("angle", 22.5),).
+        data_digest: digest of what the dataset really is; `Recipe.on` fills it in.
+        lr: learning rate.
+        epochs: passes over the training part.
+        batch_size: samples a step; None for the whole training part.
+        optimiser: "sgd" or "adam".
+        seed: of the initialisation (where there is no parent) and of the order of samples.
+        parent: the recipe of the model that training starts from; None to start from random weights.
+    """
+    architecture: Architecture
+    dataset: str
+    options: tuple[tuple[str, object], ...]
+    data_digest: str
+    lr: float
+    epochs: int
+    batch_size: int | None = 64
+    optimiser: str = "sgd"
+    seed: int = 0
+    parent: Recipe | None = None
+
+    def __post_init__(self):
+        if self.optimiser not in OPTIMISERS:
+            raise ValueError(f"unknown optimiser {self.optimiser!r}: choose one of {', '.join(OPTIMISERS)}")
+        if self.epochs < 0 or self.lr <= 0 or (self.batch_size is not None and self.batch_size < 1):
+            raise ValueError(f"epochs must be at least 0, lr above 0 and batch_size at least 1, not {self.epochs}, {self.lr} and {self.batch_size}")
+        if self.parent and self.parent.architecture != self.architecture:
+            raise ValueError(f"the parent is a {self.parent.architecture}, this recipe a {self.architecture}: finetuning keeps the architecture")
+
+    @classmethod
+    def on(cls, dataset: str, architecture: Architecture, *, lr: float, epochs: int, options: dict | None = None, **rest) -> Recipe:
+        """A recipe on a dataset as it is here and now: the official files, or their stand-in."""
+        options = options or {}
+        return cls(architecture, dataset, tuple(sorted(options.items())), data.source(dataset, **options).digest, lr, epochs, **rest)
+
+    def finetune(self, dataset: str | None = None, options: dict | None = None, **changes) -> Recipe:
+        """The recipe of a model that starts from this one's weights; what is not named stays as it is."""
+        dataset, options = dataset or self.dataset, dict(self.options) if options is None else options
+        return dataclasses.replace(self, dataset=dataset, options=tuple(sorted(options.items())),
+                                   data_digest=data.source(dataset, **options).digest, parent=self, **changes)
+
+    def to_json(self) -> str:
+        """The recipe as text, the same for equal recipes."""
+        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, sort_keys=True)
+
+    @property
+    def key(self) -> str:
+        """Digest of the recipe: the name of the model's file in the zoo."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:20]
+
+    def __str__(self):
+        options = ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in self.options)
+        start = "finetuned" if self.parent else "from scratch"
+        return f"{self.architecture.name} {start} on {self.dataset}{f' ({options})' if options else ''}, seed {self.seed}"
