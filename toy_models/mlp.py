@@ -66,7 +66,7 @@ class MLP(nn.Module):
             h.append(torch.addmm(layer.bias, h[-1], layer.weight.t()).relu_())
         last = self.layers[-1]
         delta = torch.addmm(last.bias, h[-1], last.weight.t()).softmax(1)  # ∂loss/∂logits is softmax − one-hot
-        delta[torch.arange(len(y), device=y.device), y] -= 1
+        delta.scatter_(1, y[:, None], -1, reduce="add")
         step = -lr / len(y)
         for layer, below in zip(reversed(self.layers), reversed(h)):
             delta_below = (delta @ layer.weight).mul_(below > 0) if below is not x else None  # before the weight changes

@@ -18,15 +18,21 @@ class ExtrapolationWarning(UserWarning):
     """α lies outside [0, 1]: the result is beyond the two models, not between them."""
 
 
+def mix(a: Tensor, b: Tensor, alpha: float) -> Tensor:
+    """α·a + (1 − α)·b, elementwise: exactly a at α = 1 and exactly b at α = 0."""
+    return torch.lerp(b, a, alpha)  # b + α·(a − b) in one step, and exact at both ends
+
+
 def interpolate(a: State, b: State, alpha: float) -> State:
-    """α·a + (1 − α)·b, as CTL writes it: exactly `a` at α = 1 and exactly `b` at α = 0 (CTL, §3).
+    """α·a + (1 − α)·b for every floating-point tensor: exactly `a` at α = 1 and exactly `b` at α = 0 (CTL, §3).
 
     α outside [0, 1] is allowed and said to be extrapolation.
     """
     alpha = _finite("alpha", alpha)
     if not 0 <= alpha <= 1:
         warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models", ExtrapolationWarning, stacklevel=2)
-    return _combine(lambda p, q: torch.lerp(q, p, alpha), a, b)  # lerp is exact at both ends
+    _check(a, b)
+    return {key: mix(a[key], b[key], alpha) if a[key].is_floating_point() else a[key].clone() for key in a}
 
 
 def add(a: State, b: State) -> State:

@@ -1,0 +1,1 @@
+"""What the chapters teach: one package a chapter, and the rooms that all chapters share."""

@@ -1,0 +1,271 @@
+"""Rotated MNIST, an MLP, and the lines between its finetuned versions: the setting of CTL §4.1 and B.1.1.
+
+`run` trains (through the zoo), measures along every line, and returns one xarray Dataset; the second time all of it comes from disk.
+"""
+import itertools
+import sys
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+import xarray
+from tqdm.auto import tqdm
+
+import data
+from lessons import sweep
+from lessons.linearity import algorithms
+from toy_models import MLP, Architecture, Recipe, weights, zoo
+
+ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
+ANGLES = (22.5, 45.0, 67.5, 90.0)
+STEPS_OF_ONE_EPOCH = 938  # 60,000 images in batches of 64
+ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid; the source shows 0.25, 0.5 and 0.75
+COEF_BINS = np.linspace(0.5, 1.5, 101)  # for distributions; what lies outside is counted in the outermost bins
+SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing cached
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured; training is the source's own in every profile.
+
+    Attributes:
+        test_images: per task; the source's 10,000 in "full".
+        alphas: positions on each line.
+    """
+    test_images: int
+    alphas: tuple[float, ...] = ALPHAS
+
+
+PROFILES = {"quick": Settings(test_images=2000), "full": Settings(test_images=10_000)}
+
+
+def settings_for(profile: str) -> Settings:
+    """The settings of a profile.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    if profile not in PROFILES:
+        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
+    return PROFILES[profile]
+
+
+def pair_name(angle_i: float, angle_j: float) -> str:
+    """What a pair of finetuned models is called: "22.5° and 90°"; the first is θ_i."""
+    return f"{angle_i:g}° and {angle_j:g}°"
+
+
+PAIRS = {pair_name(i, j): (i, j) for i, j in itertools.combinations(ANGLES, 2)}
+
+
+def recipes(seed: int = 0) -> dict[str, Recipe | dict]:
+    """Every model of the chapter.
+
+    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task": two more epochs on
+    upright digits, each in its own order of samples; "strangers": two networks that began from different random weights and each saw
+    upright digits for two epochs. On the stand-in, which is a third of MNIST, an epoch is three passes, so that the number of steps is that
+    of the source.
+    """
+    source = data.source("rotated_mnist", angle=0.0)
+    epoch = 3 if source.is_stand_in else 1
+    pretrained = Recipe.on("rotated_mnist", ARCHITECTURE, options={"angle": 0.0}, lr=0.1, epochs=epoch, batch_size=64, seed=seed)
+    stranger = Recipe.on("rotated_mnist", ARCHITECTURE, options={"angle": 0.0}, lr=0.1, epochs=epoch, batch_size=64, seed=seed + 1000)
+    return {"pretrained": pretrained,
+            "finetuned": {angle: pretrained.finetune(options={"angle": angle}) for angle in ANGLES},
+            "same_task": [pretrained.finetune(seed=seed + 2000), pretrained.finetune(seed=seed + 3000)],
+            "strangers": [pretrained.finetune(seed=seed + 2000), stranger.finetune(seed=seed + 3000)]}
+
+
+def all_recipes(seed: int = 0) -> list[Recipe]:
+    """The recipes of `recipes`, once each, in one list."""
+    made = recipes(seed)
+    return list(dict.fromkeys([made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]))
+
+
+def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
+    """{angle: network}: the pretrained one at 0.0 and the four that were finetuned; trained now if they are not in the zoo."""
+    made = recipes(seed)
+    wanted = [made["pretrained"], *made["finetuned"].values()]
+    return dict(zip((0.0, *ANGLES), zoo.get_all(wanted, device)))
+
+
+def estimate(profile: str, seed: int = 0) -> str:
+    """A sentence that says what `run` will have to do and about how long that takes on two cores."""
+    settings_for(profile)
+    missing = sum(not zoo.path_of(recipe).exists() for recipe in all_recipes(seed))
+    if not missing:
+        return "All models of this chapter are in the zoo: this takes seconds."
+    return f"{missing} of {len(all_recipes(seed))} models have to be trained: about {SECONDS[profile]} s on two cores, once."
+
+
+def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Train what is missing and measure along all lines.
+
+    Returns:
+        A Dataset over pair (6), alpha (21), layer (4), task (4) and bin (100) with
+        gap_mean, gap_low, gap_high (pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles over the samples of both tasks;
+        own_mean, own_low, own_high (pair, layer): 1 − cos between the two ends;
+        coef_mean, coef_median, coef_low, coef_high (pair, alpha, layer), and coef_count (pair, alpha, layer, bin): samples per bin;
+        loss (nats), accuracy (pair, alpha, task): tasks are "i", "j", "both" and "pretraining";
+        distance (pair): ‖θ_i − θ_j‖; opposite (pair): share of first-layer units with opposite signs;
+        start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one pretrained start or
+        as strangers; of the interpolated network, and of the mixed outputs.
+        Attributes: source, source_kind, profile, seed, samples.
+    """
+    settings = settings_for(profile)
+    source = data.source("rotated_mnist", angle=0.0)
+    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
+    return sweep.cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(
+        source=source.text, source_kind=source.kind, profile=profile, seed=seed), code=(algorithms, sys.modules[__name__]))
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """`run` without the cache."""
+    zoo.get_all(all_recipes(seed), device)
+    networks = models(seed, device)
+    tests = {angle: _test_set(angle, settings.test_images) for angle in networks}
+    lines = [_along(networks, tests, *angles, settings.alphas) for angles in tqdm(PAIRS.values(), desc="measuring", unit="pair")]
+    starts = [_same_task(zoo.get_all(recipes(seed)[name], device), tests[0.0], settings.alphas) for name in STARTS.values()]
+    return xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair")).merge(
+        xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start"))).assign_attrs(samples=2 * len(tests[0.0][1]))
+
+
+STARTS = {"one pretrained start": "same_task", "two random starts": "strangers"}
+
+
+def _test_set(angle, size):
+    dataset = data.load("rotated_mnist", "test", angle=angle)
+    return dataset.x[:size], dataset.y[:size]
+
+
+def _along(networks, tests, angle_i, angle_j, alphas):
+    """All numbers of one pair."""
+    state_i, state_j = (networks[angle].state_dict() for angle in (angle_i, angle_j))
+    x, y = torch.cat([tests[angle_i][0], tests[angle_j][0]]), torch.cat([tests[angle_i][1], tests[angle_j][1]])
+    x_before, y_before = tests[0.0]
+    features_i, features_j = ({layer: feature.double() for layer, feature in networks[angle].features(x).items()} for angle in (angle_i, angle_j))
+    half = len(y) // 2
+    rows = []
+    for alpha in alphas:
+        network = MLP.from_state(weights.interpolate(state_i, state_j, alpha))
+        features = network.features(x)
+        layers = [_summary(values) for values in algorithms.ctl(features, features_i, features_j, alpha).values()]
+        logits = features["output"]
+        scores = [algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))]
+        rows.append(xarray.concat(layers, xarray.DataArray(list(features), dims="layer", name="layer")).assign(
+            loss=("task", [loss for loss, _ in scores]), accuracy=("task", [accuracy for _, accuracy in scores])))
+    result = xarray.concat(rows, xarray.DataArray(list(alphas), dims="alpha", name="alpha")).assign_coords(
+        task=["i", "j", "both", "pretraining"], bin=(COEF_BINS[:-1] + COEF_BINS[1:]) / 2)
+    own = [_summary({"own": algorithms.own_distance(features_i[layer], features_j[layer])}) for layer in features_i]
+    first = [state[f"layers.0.{part}"] for state in (state_i, state_j) for part in ("weight", "bias")]
+    return result.merge(xarray.concat(own, result.layer)).assign(distance=weights.norm(weights.subtract(state_i, state_j)),
+                                     opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item())
+
+
+def _summary(values):
+    """Mean and quartiles of every value, and the distribution of coef, over samples that have a direction."""
+    summary = {}
+    for name, value in values.items():
+        value = value[~value.isnan()].numpy()
+        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
+        summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
+        if name == "coef":
+            summary |= {"coef_median": median, "coef_count": ("bin", np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0])}
+    return xarray.Dataset(summary)
+
+
+def _same_task(pair, test, alphas):
+    """Loss and accuracy of the interpolated network, and of the mixed outputs, for two networks that learned the same task."""
+    x, y = test
+    states, outputs = [network.state_dict() for network in pair], [network(x) for network in pair]
+    scores = []
+    for alpha in alphas:
+        network = MLP.from_state(weights.interpolate(*states, alpha))
+        scores.append((*algorithms.evaluate(network(x), y), *algorithms.evaluate(algorithms.mix(*outputs, alpha), y)))
+    names = ("start_loss", "start_accuracy", "mixed_loss", "mixed_accuracy")
+    return xarray.Dataset({name: ("alpha", list(column)) for name, column in zip(names, zip(*scores))}, coords={"alpha": list(alphas)})
+
+
+def at(sweep: xarray.Dataset, **where) -> xarray.Dataset:
+    """The part of a sweep at given coordinates, for example `at(sweep, pair="22.5° and 90°", layer="output")`.
+
+    Raises:
+        ValueError: an unknown dimension, pair, layer or value; the message lists the known ones.
+    """
+    for name, value in where.items():
+        if name not in sweep.coords:
+            raise ValueError(f"unknown dimension {name!r}: choose from {', '.join(map(str, sweep.coords))}")
+        if value not in sweep[name].values:
+            raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(map(str, sweep[name].values))}")
+    return sweep.sel(where)
+
+
+# -- claims --------------------------------------------------------------------------------------------------------------------
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind the chapter's claims, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""
+    inner = sweep.sel(alpha=[0.25, 0.5, 0.75])
+    one_task = sweep.sel(task=["i", "j"])
+    both = sweep.sel(task="both")
+    curves = [(one_task.loss.sel(pair=pair, task=task).values) for pair in sweep.pair.values for task in ("i", "j")]
+    barriers = [algorithms.barrier(both.loss.sel(pair=pair).values, sweep.alpha.values) for pair in sweep.pair.values]
+    barriers_one = [algorithms.barrier(curve, sweep.alpha.values) for curve in curves]
+    hidden = inner.coef_mean.sel(layer=[layer for layer in sweep.layer.values if layer != "output"])
+    return {
+        "CTL-1": {"loss_ratio_least": float(min(curve.max() / curve.min() for curve in curves)),
+                  "loss_ratio_most": float(max(curve.max() / curve.min() for curve in curves)),
+                  "barrier_both": max(barriers), "barrier_one_task": max(barriers_one),
+                  "dip_both_most": float(max((0.5 * (both.loss.sel(alpha=0.0) + both.loss.sel(alpha=1.0)) - both.loss.sel(alpha=0.5)).values)),
+                  "barrier_strangers": algorithms.barrier(sweep.start_loss.sel(start="two random starts").values, sweep.alpha.values),
+                  "barrier_same_task": algorithms.barrier(sweep.start_loss.sel(start="one pretrained start").values, sweep.alpha.values)},
+        "CTL-2": {"gap_mean": float(inner.gap_mean.mean()), "gap_most": float(inner.gap_mean.max()), "gap_third_quartile_most": float(inner.gap_high.max()),
+                  "own_least": float(sweep.own_mean.min()), "own_most": float(sweep.own_mean.max()),
+                  "gap_over_own_most": float((inner.gap_mean / sweep.own_mean).max())},
+        "CTL-4": {"coef_mean": float(hidden.mean()), "coef_least": float(hidden.min()), "coef_most": float(hidden.max()),
+                  "coef_output_least": float(inner.coef_mean.sel(layer="output").min()),
+                  "share_within_10_percent": _share_within(inner, 0.1)},
+        "CTL-6": lemma_1(int(sweep.attrs["seed"])),
+    }
+
+
+def _share_within(inner, width):
+    near = inner.coef_count.sel(bin=slice(1 - width, 1 + width)).sum("bin") / inner.coef_count.sum("bin")
+    return float(near.isel(layer=slice(None, -1)).mean())
+
+
+def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12, classes: int = 5) -> dict[str, float]:
+    """Lemma 1 on networks that are exactly linear in their weights, f(θ; x) = θ·φ(x), with cross-entropy (CTL, Lemma 1, claim CTL-6).
+
+    θ_i is random; θ_j is another random matrix, scaled until it has the same loss.
+
+    Returns:
+        excess_equal_loss: the most, over all trials and all α strictly between 0 and 1, by which the loss exceeds that of the ends
+            (nats); the lemma says at most 0.
+        excess_over_chord: the same over the straight line between the ends' losses, for θ_j as drawn, with another loss than θ_i.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    inside = torch.tensor(ALPHAS[1:-1], dtype=torch.float64)
+    equal, chord = [], []
+    for _ in range(trials):
+        phi = torch.randn(samples, width, generator=generator, dtype=torch.float64)
+        y = torch.randint(classes, (samples,), generator=generator)
+        theta_i, theta_j = torch.randn(2, width, classes, generator=generator, dtype=torch.float64)
+
+        def loss(theta):
+            return torch.nn.functional.cross_entropy(phi @ theta, y).item()
+
+        def between(other):
+            return torch.tensor([loss(algorithms.mix(theta_i, other, alpha.item())) for alpha in inside], dtype=torch.float64)
+
+        chord.append((between(theta_j) - (inside * loss(theta_i) + (1 - inside) * loss(theta_j))).max().item())
+        same_loss = theta_j * _scale_to(lambda factor: loss(factor * theta_j), loss(theta_i))
+        equal.append((between(same_loss) - loss(theta_i)).max().item())
+    return {"excess_equal_loss": max(equal), "excess_over_chord": max(chord)}
+
+
+def _scale_to(loss_at, target, low=0.0, high=64.0):
+    """The s in [low, high] with loss_at(s) = target, by bisection; the loss of a random direction rises with s beyond its minimum."""
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if loss_at(middle) < target else (low, middle)
+    return high

@@ -1,0 +1,151 @@
+"""A panel: ipywidgets controls above one picture, which is a pure function of their values.
+
+Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few milliseconds. There is
+no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in `panel.picture.error`, and
+raised where a control was set from Python.
+"""
+import itertools
+import json
+import traceback
+from pathlib import Path
+
+import anywidget
+import ipywidgets as widgets
+import jinja2
+import traitlets
+from matplotlib.figure import Figure
+
+from data import store
+from lessons.plotting import MovingFigure, image_tag
+
+_HERE = Path(__file__).parent
+MOST_FRAMES = 3000
+
+
+class Picture(anywidget.AnyWidget):
+    """A figure in the page: its still background, its moving marks, both SVG, alternative text, caption, and an error if drawing failed."""
+    _esm = _HERE / "picture.js"
+    _css = _HERE / "picture.css"
+    background = traitlets.Unicode().tag(sync=True)
+    marks = traitlets.Unicode().tag(sync=True)
+    alt = traitlets.Unicode().tag(sync=True)
+    caption = traitlets.Unicode().tag(sync=True)
+    error = traitlets.Unicode().tag(sync=True)
+
+
+class Panel(widgets.VBox):
+    """Controls over a picture.
+
+    Args:
+        controls: name -> a slider or dropdown (`slider`, `choice`). `panel.controls["alpha"].value = 0.3` moves one from Python.
+        figure: a matplotlib figure whose moving artists are marked `animated=True`.
+        draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
+        caption: printed below; says which data were used.
+        predictions: `predict(…)` widgets whose committed value `draw` shows; the picture follows them.
+    """
+
+    def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=()):
+        self.controls, self._draw, self._predictions = dict(controls), draw, tuple(predictions)
+        first_alt = draw(**self.values)  # before the background, so that the layout has room for what will be shown
+        self._figure = MovingFigure(figure)
+        self.picture = Picture(background=self._figure.background, marks=self._figure.marks(), alt=first_alt, caption=caption)
+        super().__init__([widgets.HBox(list(self.controls.values()), layout=widgets.Layout(flex_flow="row wrap")), self.picture])
+        self.add_class("weightspace-panel")
+        for control in self.controls.values():
+            control.observe(self._redraw, "value")
+        for prediction in self._predictions:
+            prediction.observe(self._redraw, "committed")
+
+    @property
+    def values(self) -> dict:
+        """The controls' values by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **values) -> "Panel":
+        """Move several controls and return the panel.
+
+        Raises:
+            ValueError: no such control, or a value that it cannot take.
+        """
+        for name, value in values.items():
+            if name not in self.controls:
+                raise ValueError(f"this panel has no control {name!r}; it has: {', '.join(self.controls)}")
+            if value not in settings_of(self.controls[name]):
+                raise ValueError(f"{name} cannot be {value!r}; it can be: {', '.join(map(str, settings_of(self.controls[name])))}")
+            self.controls[name].value = value
+        return self
+
+    def still(self) -> str:
+        """The whole picture as it is now, as an HTML image with alternative text."""
+        return image_tag(self._figure.figure, self.picture.alt, self.picture.caption)
+
+    def save_html(self, path) -> Path:
+        """Write the panel as one self-contained page whose controls work with no kernel and no network.
+
+        Every setting of the controls is drawn now; at most 3,000 of them.
+
+        Raises:
+            ValueError: more settings than that.
+        """
+        before, grids = self.values, {name: settings_of(control) for name, control in self.controls.items()}
+        settings = list(itertools.product(*grids.values()))
+        if len(settings) > MOST_FRAMES:
+            raise ValueError(f"the page would need {len(settings):,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
+        frames = []
+        for setting in settings:
+            alt = self._draw(**dict(zip(grids, setting)))
+            frames.append({"marks": self._figure.marks(), "alt": alt})
+        self._draw(**before)
+        template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
+        controls = [{"name": name, "label": control.description, "index": grids[name].index(before[name]), "texts": _texts(control),
+                     "slider": isinstance(control, widgets.SelectionSlider)} for name, control in self.controls.items()]
+        page = template.render(controls=controls, frames=_for_script(frames), css=(_HERE / "picture.css").read_text(encoding="utf-8"),
+                               script=(_HERE / "page.js").read_text(encoding="utf-8"), background=self._figure.background,
+                               caption=self.picture.caption)
+        path = Path(path)
+        store.writable(path.parent)
+        path.write_text(page, encoding="utf-8")
+        return path
+
+    def _redraw(self, _change):
+        try:
+            alt = self._draw(**self.values)
+            marks = self._figure.marks()
+        except Exception:
+            self.picture.error = traceback.format_exc()
+            raise
+        with self.picture.hold_sync():
+            self.picture.marks, self.picture.alt, self.picture.error = marks, alt, ""
+
+    def _repr_mimebundle_(self, **arguments):
+        bundle = super()._repr_mimebundle_(**arguments)
+        return {**(bundle or {}), "text/html": self.still()}  # shown where no widget can be: nbconvert, GitHub
+
+
+def slider(label: str, values, value) -> widgets.SelectionSlider:
+    """A slider over given values, in order; it starts at `value`, which must be one of them. Numbers are shown with two digits."""
+    return widgets.SelectionSlider(description=label, options=[(_number(v), v) for v in values], value=value, continuous_update=True,
+                                   layout=widgets.Layout(width="420px"), style={"description_width": "initial"})
+
+
+def choice(label: str, options: dict) -> widgets.Dropdown:
+    """A dropdown over {text: value}; it starts at the first."""
+    return widgets.Dropdown(description=label, options=list(options.items()), layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
+
+
+def settings_of(control) -> list:
+    """Every value that a panel's control can take, in order."""
+    return [value for _, value in control.options]
+
+
+def _texts(control):
+    return [text for text, _ in control.options]
+
+
+def _number(value):
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _for_script(value):
+    """JSON that can stand inside a <script> element."""
+    return json.dumps(value).replace("</", "<\\/")

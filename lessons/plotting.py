@@ -1,0 +1,131 @@
+"""One look for every figure, and the two ways a figure reaches the page: still (`show`) or under a panel (`MovingFigure`).
+
+Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a marker goes with each, so that no meaning hangs on colour alone.
+"""
+import base64
+import contextlib
+import functools
+import html
+import io
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import RendererSVG
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#1a1a1a", "#8a8a8a"
+COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
+MARKERS = ("o", "s", "^", "D", "v", "P")
+WIDTH = 9.6  # inches: the width of a JupyterLab cell on a laptop
+
+THEME = {
+    "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "white",
+    "font.family": ["DejaVu Sans", "sans-serif"], "font.size": 10.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.labelsize": 10.5, "xtick.labelsize": 9.5, "ytick.labelsize": 9.5, "legend.fontsize": 9.5, "legend.frameon": False,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.linewidth": 0.8,
+    "axes.grid": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.8, "axes.axisbelow": True,
+    "axes.prop_cycle": mpl.cycler(color=COLOURS, marker=MARKERS),
+    "lines.linewidth": 2.0, "lines.markersize": 6, "svg.fonttype": "path", "svg.hashsalt": "weightspace",
+}
+
+
+def themed(function):
+    """Decorator: what the function draws has the course's look. matplotlib's settings outside stay as they are."""
+    @functools.wraps(function)
+    def inside(*arguments, **options):
+        with mpl.rc_context(THEME):
+            return function(*arguments, **options)
+    return inside
+
+
+def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = WIDTH, **options):
+    """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. Call it in a `themed` function."""
+    fig = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(fig)
+    return fig, fig.subplots(rows, columns, **options)
+
+
+def show(fig: Figure, alt: str, caption: str = ""):
+    """A still figure as an HTML image with alternative text: JupyterLab and nbconvert both keep that, and drop a plain figure's.
+
+    Args:
+        fig: the figure.
+        alt: what it shows, in words and numbers, for those who do not see it.
+        caption: printed below; say there which data were used.
+    """
+    from IPython.display import HTML
+    return HTML(image_tag(fig, alt, caption))
+
+
+def image_tag(fig: Figure, alt: str, caption: str = "") -> str:
+    """The HTML of `show`."""
+    if not alt.strip():
+        raise ValueError("a figure needs alternative text: say what it shows")
+    data = base64.b64encode(_svg(fig).encode()).decode()
+    below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
+    return (f'<figure style="margin:0.4em 0"><img style="max-width:100%" width="{fig.get_figwidth() * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
+            f'src="data:image/svg+xml;base64,{data}">{below}</figure>')
+
+
+class MovingFigure:
+    """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
+
+    Mark what moves with `animated=True`. The rest is drawn once (`background`); `marks` draws the animated artists alone, as one small
+    SVG of the same size to lay over it. A whole figure takes matplotlib 50–160 ms, its few moving lines take a few.
+    """
+
+    def __init__(self, fig: Figure):
+        self.figure = fig
+        fig.canvas.draw()  # settles the layout
+        fig.set_layout_engine("none")
+        self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
+        if not self.moving:
+            raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
+        self.background = self._background()
+
+    def marks(self) -> str:
+        """The moving artists as they are now, as SVG."""
+        buffer = io.StringIO()
+        with mpl.rc_context(_TEXT_AS_TEXT), _dpi_72(self.figure):
+            width, height = self.figure.bbox.width, self.figure.bbox.height
+            renderer = RendererSVG(width, height, buffer, metadata=_NO_METADATA)
+            for artist in self.moving:
+                if artist.get_visible():
+                    artist.draw(renderer)
+            renderer.finalize()
+        return _element(buffer.getvalue())
+
+    def _background(self):
+        shown = [artist for artist in self.moving if artist.get_visible()]
+        for artist in shown:
+            artist.set_visible(False)
+        svg = _svg(self.figure)
+        for artist in shown:
+            artist.set_visible(True)
+        return svg
+
+
+_TEXT_AS_TEXT = THEME | {"svg.fonttype": "none"}  # letters as outlines, as in still figures, would take most of the time of a step
+_NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+
+def _svg(fig):
+    buffer = io.StringIO()
+    with mpl.rc_context(THEME):
+        fig.savefig(buffer, format="svg", metadata=_NO_METADATA)
+    return _element(buffer.getvalue())
+
+
+def _element(document):
+    """The <svg> element of an SVG document, without the XML declaration that HTML cannot hold."""
+    return document[document.index("<svg"):]
+
+
+@contextlib.contextmanager
+def _dpi_72(fig):  # matplotlib's SVG backend draws at 72 dots an inch
+    before = fig.dpi
+    fig.dpi = 72
+    try:
+        yield
+    finally:
+        fig.dpi = before

@@ -1,0 +1,37 @@
+"""What a network of the plane thinks of every point of it."""
+import torch
+from torch import Tensor, nn
+
+
+def grid(pixels: int = 72, extent: float = 1.2) -> Tensor:
+    """The centres of pixels × pixels squares that tile [−extent, extent]², (pixels², 2), row by row from below."""
+    if pixels < 1 or extent <= 0:
+        raise ValueError(f"a grid needs at least one pixel and a positive extent, not {pixels} and {extent}")
+    edge = (torch.arange(pixels) + 0.5) / pixels * 2 * extent - extent
+    y, x = torch.meshgrid(edge, edge, indexing="ij")
+    return torch.stack([x.flatten(), y.flatten()], 1)
+
+
+def decision_map(network: nn.Module, points: Tensor) -> Tensor:
+    """The probability of class 1 at every point.
+
+    Args:
+        network: takes (samples, 2), gives logits (samples, 2).
+        points: (pixels², 2), as `grid` makes them.
+
+    Returns:
+        (pixels, pixels) in [0, 1].
+    """
+    side = round(len(points) ** 0.5)
+    return network(points).softmax(1)[:, 1].reshape(side, side)
+
+
+def accuracy(logits: Tensor, y: Tensor) -> float:
+    """Share of samples, in [0, 1], whose largest logit (samples, classes) is that of their label y (samples,).
+
+    Raises:
+        ValueError: there is no sample.
+    """
+    if not len(y):
+        raise ValueError("the evaluation set is empty: there is no sample to measure on")
+    return (logits.argmax(1) == y).double().mean().item()

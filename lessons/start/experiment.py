@@ -1,0 +1,76 @@
+"""Two networks that learned two turned spirals, from one pretrained start or as strangers; and what this machine has and can do."""
+import itertools
+import os
+import platform
+import time
+
+import torch
+import xarray
+
+import data
+from lessons.start import algorithms
+from toy_models import MLP, Architecture, Recipe, training, weights, zoo
+
+ARCHITECTURE = Architecture.of("MLP", widths=(2, 32, 32, 2))
+ANGLES = {"i": 45.0, "between": 0.0, "j": -45.0}
+STARTS = ("one pretrained start", "two random starts")
+ALPHAS = tuple(round(i / 50, 2) for i in range(51))
+
+
+def recipes(seed: int = 0) -> dict[str, tuple[Recipe, Recipe]]:
+    """{start: (recipe of θ_i, of θ_j)}: θ_i learns the spirals turned by 45°, θ_j by −45°, 600 full-batch steps in all for each.
+
+    From "one pretrained start" 400 of these steps are on the upright spirals, and shared; "two random starts" spend all on their own.
+    """
+    common = dict(lr=5e-3, batch_size=None, optimiser="adam")
+    pretrained = Recipe.on("spirals", ARCHITECTURE, options={"angle": 0.0}, epochs=400, seed=seed, **common)
+    turned = [{"angle": ANGLES[which]} for which in ("i", "j")]
+    return {"one pretrained start": tuple(pretrained.finetune(options=options, epochs=200) for options in turned),
+            "two random starts": tuple(Recipe.on("spirals", ARCHITECTURE, options=options, epochs=600, seed=seed + 1000 * k, **common)
+                                       for k, options in enumerate(turned, 1))}
+
+
+def ends(seed: int = 0, device: str = "auto") -> dict[str, tuple[MLP, MLP]]:
+    """{start: (θ_i, θ_j)}, trained now (seconds) if they are not in the zoo."""
+    made = recipes(seed)
+    networks = iter(zoo.get_all(list(itertools.chain(*made.values())), device))
+    return {start: (next(networks), next(networks)) for start in made}
+
+
+def between(pair: tuple[MLP, MLP], alpha: float) -> MLP:
+    """The network with weights α·θ_i + (1 − α)·θ_j."""
+    network_i, network_j = pair
+    return MLP.from_state(weights.interpolate(network_i.state_dict(), network_j.state_dict(), alpha))
+
+
+def run(networks: dict[str, tuple[MLP, MLP]]) -> xarray.Dataset:
+    """Accuracy of the interpolated networks: accuracy (start, alpha, task), tasks "i", "between" (upright spirals) and "j"."""
+    tests = [data.load("spirals", "test", angle=angle) for angle in ANGLES.values()]
+    values = [[[algorithms.accuracy(network(test.x), test.y) for test in tests] for network in (between(pair, alpha) for alpha in ALPHAS)]
+              for pair in networks.values()]
+    return xarray.Dataset({"accuracy": (("start", "alpha", "task"), values)},
+                          coords={"start": list(networks), "alpha": list(ALPHAS), "task": list(ANGLES)}, attrs={"source": tests[1].source.text})
+
+
+def matrix_product_rate(size: int = 1024, repeats: int = 5, device: str = "auto") -> float:
+    """Floating-point operations a second of the product of two size × size float32 matrices; the best of some repeats."""
+    a, b = torch.rand(2, size, size, device=training.resolve(device))
+    a @ b
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        (a @ b).sum().item()  # .item() waits for a GPU
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def look_around(device: str = "auto") -> dict[str, str]:
+    """What the course found here: {"data": …, "device": …, "speed": …, "versions": …}, each a sentence or two."""
+    found, used = data.source("mnist"), training.resolve(device)
+    name = torch.cuda.get_device_name(used) if used.type == "cuda" else f"CPU, {torch.get_num_threads()} threads on {os.cpu_count()} cores"
+    rate = matrix_product_rate(device=device)
+    epoch = 6 * 99_710 * 60_000 / rate  # parameters of chapter 1's MLP, images of MNIST; measured epochs took two to four times this
+    return {"data": str(found), "device": name,
+            "speed": f"{rate / 1e9:.0f} GFLOP/s in matrix products; the arithmetic of one MNIST epoch of chapter 1's network takes {epoch:.1f} s at that rate, "
+                     f"a real epoch a few times as long",
+            "versions": f"Python {platform.python_version()}, torch {torch.__version__}"}
