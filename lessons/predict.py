@@ -16,7 +16,8 @@ class Prediction(widgets.VBox):
         self._button = widgets.Button(description="Commit", button_style="primary", tooltip="Fix your prediction; the panel below draws it")
         self._said = widgets.HTML()
         self._button.on_click(lambda _: self.commit(self._answer.value))
-        super().__init__([widgets.HTMLMath(f"<b>Your prediction.</b> {question}"), widgets.HBox([self._answer, self._button]), self._said])
+        self._question = f"<b>Your prediction.</b> {question}"
+        super().__init__([widgets.HTML(self._question), widgets.HBox([self._answer, self._button]), self._said])
         self.add_class("weightspace-prediction")
 
     def commit(self, value: float) -> None:
@@ -29,6 +30,10 @@ class Prediction(widgets.VBox):
             raise ValueError(f"the prediction must lie between {self.low:g} and {self.high:g}, not {value!r}")
         self.committed = value
         self._said.value = f"You said <b>{value:.2f}</b>. It is the purple star in the next panel; commit again to move it."
+
+    def _repr_mimebundle_(self, **arguments):
+        bundle = super()._repr_mimebundle_(**arguments)
+        return {**(bundle or {}), "text/html": f"<p>{self._question}</p>"}  # shown where no widget can be
 
 
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:

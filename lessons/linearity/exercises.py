@@ -73,7 +73,17 @@ EXERCISES = [
     ], hints=["Go through the keys of a; b has the same ones.", "For each key it is the line of chapter 0.", "Whole-number tensors (not tensor.is_floating_point()) are not weights: take them from a."],
         praise="Two networks in, one network out, and nothing was trained."),
 
-    Exercise("1.2", "the cosine gap", 8, algorithms.cosine_gap, cases=_gap_cases, wrong=[
+    Exercise("1.2", "the barrier", 6, algorithms.barrier, cases=_curves, wrong=[
+        Wrong(lambda losses, alphas: max(losses) - min(losses), "That is the range of the curve. A curve that falls straight from 3 to 0 has a large range and no barrier: compare with the straight line between the ends."),
+        Wrong(lambda losses, alphas: max(losses) - (losses[0] + losses[-1]) / 2, "You compare every point with the average of the ends. Where the ends differ, the straight line between them is not flat."),
+        Wrong(lambda losses, alphas: max(losses) - max(losses[0], losses[-1]), "You compare with the worse end. That overlooks a hump next to the better one; compare with the straight line."),
+        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses, alphas))[len(losses) // 2].item(), "Right comparison, but only half-way: the barrier is the highest point over all α, and it need not be in the middle."),
+        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses[::-1], alphas)).max().item(), "The straight line runs the wrong way: at α = 0 it must meet losses[0]."),
+        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses, alphas)).abs().max().item(), "A valley is not a barrier: keep the sign, and take the highest point above the line."),
+    ], hints=["Between the ends the straight line is (1 − α)·losses[0] + α·losses[-1].", "Subtract it from the curve.", "Take the maximum over all α."],
+        praise="A number below the line is a dip, not a barrier; you will meet one.", tolerance=1e-5),
+
+    Exercise("1.3", "the cosine gap", 8, algorithms.cosine_gap, cases=_gap_cases, wrong=[
         Wrong(lambda f, i, j, alpha: _cos(f, mix(i, j, alpha)), "This is the cosine itself. The gap is what is missing to 1, so that 0 means: same direction."),
         Wrong(lambda f, i, j, alpha: 1 - _cos(f, mix(j, i, alpha)), "The mix has its ends swapped: features_i gets the share α, as θ_i did in the weights."),
         Wrong(lambda f, i, j, alpha: 1 - _cos(f, (i + j) / 2), "You compare with the half-way mix whatever α is; the network you look at stands at α."),
@@ -87,23 +97,13 @@ EXERCISES = [
     ], hints=["First mix the two ends' features with the same α.", "torch.nn.functional.cosine_similarity(a, b, dim=1) gives one cosine per sample.", "The gap is 1 minus it."],
         praise="Gap 0 for every sample and layer: that is LLFC.", tolerance=1e-5),
 
-    Exercise("1.3", "coef: how long are the features?", 8, algorithms.coef, cases=lambda: [_features()[:2], _features()[1:], (_features()[0], _features()[0])], wrong=[
+    Exercise("1.4", "coef: how long are the features?", 8, algorithms.coef, cases=lambda: [_features()[:2], _features()[1:], (_features()[0], _features()[0])], wrong=[
         Wrong(lambda a, b: a.norm(dim=1).double() / b.norm(dim=1), "This is the ratio of the two lengths. coef measures only the part of a that lies along b: the cosine is missing as a factor."),
         Wrong(lambda a, b: _cos(a, b), "This is the cosine: it forgets both lengths. coef is how long a's projection on b is, in units of b."),
         Wrong(lambda a, b: (a * b).sum(1).double() / (a * a).sum(1), "You divided by ‖a‖²: that projects b on a. The yardstick is b, the mixed features."),
         Wrong(lambda a, b: (a * b).sum(1).double() / b.norm(dim=1), "Right projection, in absolute units: divide by ‖b‖ once more, so that 1 means “as long as b”."),
     ], hints=["The projection of a on b has length ‖a‖·cos(a, b).", "Measure it in units of ‖b‖.", "It simplifies to ⟨a, b⟩/‖b‖²."],
         praise="LLFC asks for the direction only, CTL also for coef ≈ 1.", tolerance=1e-5),
-
-    Exercise("1.4", "the barrier", 6, algorithms.barrier, cases=_curves, wrong=[
-        Wrong(lambda losses, alphas: max(losses) - min(losses), "That is the range of the curve. A curve that falls straight from 3 to 0 has a large range and no barrier: compare with the straight line between the ends."),
-        Wrong(lambda losses, alphas: max(losses) - (losses[0] + losses[-1]) / 2, "You compare every point with the average of the ends. Where the ends differ, the straight line between them is not flat."),
-        Wrong(lambda losses, alphas: max(losses) - max(losses[0], losses[-1]), "You compare with the worse end. That overlooks a hump next to the better one; compare with the straight line."),
-        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses, alphas))[len(losses) // 2].item(), "Right comparison, but only half-way: the barrier is the highest point over all α, and it need not be in the middle."),
-        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses[::-1], alphas)).max().item(), "The straight line runs the wrong way: at α = 0 it must meet losses[0]."),
-        Wrong(lambda losses, alphas: (torch.tensor(losses) - _chord(losses, alphas)).abs().max().item(), "A valley is not a barrier: keep the sign, and take the highest point above the line."),
-    ], hints=["Between the ends the straight line is (1 − α)·losses[0] + α·losses[-1].", "Subtract it from the curve.", "Take the maximum over all α."],
-        praise="A number below the line is a dip, not a barrier; you will meet one.", tolerance=1e-5),
 
     Exercise("1.5", "where is CTL worst?", 6, algorithms.worst, cases=_gaps, wrong=[
         Wrong(lambda gap: _place(gap, lambda g: g.mean("alpha"), "idxmax"), "You averaged over α first. The question is for the worst case: take the maximum over α."),

@@ -89,6 +89,11 @@ def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
     return dict(zip((0.0, *ANGLES), zoo.get_all(wanted, device)))
 
 
+def example_images(sweep: xarray.Dataset, angle: float = 0.0) -> torch.Tensor:
+    """The test images of one angle that the sweep keeps, (8, 28, 28): enough to try things on without loading the data set."""
+    return torch.tensor(at(sweep, angle=angle).example.values)
+
+
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
     settings_for(profile)
@@ -109,7 +114,8 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         loss (nats), accuracy (pair, alpha, task): tasks are "i", "j", "both" and "pretraining";
         distance (pair): ‖θ_i − θ_j‖; opposite (pair): share of first-layer units with opposite signs;
         start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one pretrained start or
-        as strangers; of the interpolated network, and of the mixed outputs.
+        as strangers; of the interpolated network, and of the mixed outputs;
+        example (angle, image, row, column): some test images.
         Attributes: source, source_kind, profile, seed, samples.
     """
     settings = settings_for(profile)
@@ -126,10 +132,14 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     tests = {angle: _test_set(angle, settings.test_images) for angle in networks}
     lines = [_along(networks, tests, *angles, settings.alphas) for angles in tqdm(PAIRS.values(), desc="measuring", unit="pair")]
     starts = [_same_task(zoo.get_all(recipes(seed)[name], device), tests[0.0], settings.alphas) for name in STARTS.values()]
+    example = xarray.DataArray(torch.stack([x[:EXAMPLES] for x, _ in tests.values()]).numpy(), dims=("angle", "image", "row", "column"),
+                               coords={"angle": list(tests)})
     return xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair")).merge(
-        xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start"))).assign_attrs(samples=2 * len(tests[0.0][1]))
+        xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start"))).assign(example=example).assign_attrs(
+        samples=2 * len(tests[0.0][1]))
 
 
+EXAMPLES = 8  # test images of every angle that the sweep keeps, to look at
 STARTS = {"one pretrained start": "same_task", "two random starts": "strangers"}
 
 
@@ -215,7 +225,7 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
         "CTL-1": {"loss_ratio_least": float(min(curve.max() / curve.min() for curve in curves)),
                   "loss_ratio_most": float(max(curve.max() / curve.min() for curve in curves)),
                   "barrier_both": max(barriers), "barrier_one_task": max(barriers_one),
-                  "dip_both_most": float(max((0.5 * (both.loss.sel(alpha=0.0) + both.loss.sel(alpha=1.0)) - both.loss.sel(alpha=0.5)).values)),
+                  "middle_gain_least": float((both.loss.sel(alpha=[0.0, 1.0]).min("alpha") - both.loss.sel(alpha=0.5)).min()),
                   "barrier_strangers": algorithms.barrier(sweep.start_loss.sel(start="two random starts").values, sweep.alpha.values),
                   "barrier_same_task": algorithms.barrier(sweep.start_loss.sel(start="one pretrained start").values, sweep.alpha.values)},
         "CTL-2": {"gap_mean": float(inner.gap_mean.mean()), "gap_most": float(inner.gap_mean.max()), "gap_third_quartile_most": float(inner.gap_high.max()),

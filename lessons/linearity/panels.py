@@ -4,7 +4,8 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons import plotting
-from lessons.linearity.experiment import at
+from lessons.exercise import Page
+from lessons.linearity.experiment import at, claims
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, themed
 
@@ -322,6 +323,44 @@ def worst_places(sweep: xarray.Dataset):
            f"Over the six pairs the output layer's gap correlates {_correlation(output.own_mean, gap.isel(layer=-1)):.2f} with the distance of the "
            f"outputs and {_correlation(sweep.distance, gap.isel(layer=-1)):.2f} with the distance of the weights.")
     return plotting.show(fig, alt, caption(sweep))
+
+
+@themed
+def digits(sweep: xarray.Dataset):
+    """The same test images at every angle: what the networks are given."""
+    example = sweep.example
+    fig, axes = plotting.figure(example.sizes["image"], example.sizes["angle"], height=4.6, width=7.4)
+    for row, angle in zip(axes, example.angle.values):
+        for ax, image in zip(row, example.sel(angle=angle).values):
+            ax.imshow(image, cmap="gray_r", vmin=0, vmax=1)
+            ax.set(xticks=[], yticks=[])
+        row[0].set_ylabel(f"{angle:g}°", rotation=0, ha="right", va="center")
+    angles = ", ".join(f"{angle:g}" for angle in example.angle.values)
+    return plotting.show(fig, f"{example.sizes['image']} test images, each turned by {angles} degrees.", caption(sweep).split(";")[0] + ".")
+
+
+def reading(sweep: xarray.Dataset, figure: str) -> Page:
+    """What agrees and what differs between one of the source's figures and ours, with this sweep's numbers.
+
+    Raises:
+        ValueError: the course does not redraw that figure.
+    """
+    numbers = claims(sweep)
+    if figure in ("2", "13"):
+        of = numbers["CTL-2"]
+        agrees = of["gap_over_own_most"] < 0.1
+        text = (f"{'Agrees' if agrees else 'Does not agree here'}: the gap is at most {of['gap_most']:.3f} and nowhere more than {of['gap_over_own_most']:.0%} of the two ends' own "
+                f"distance, which runs from {of['own_least']:.2f} to {of['own_most']:.2f}. Differs: the source says the gap approaches 0 with small error bars. Ours is small, but it "
+                "has a pattern, largest at α = 0.5 and for the tasks furthest apart, and its quartiles spread as wide as the gap itself.")
+    elif figure in ("3", "14"):
+        of = numbers["CTL-4"]
+        agrees = of["coef_least"] > 0.85 and of["coef_most"] < 1.15
+        text = (f"{'Agrees' if agrees else 'Does not agree here'}: coef is near 1, {of['coef_mean']:.2f} on average over the hidden layers, and {of['share_within_10_percent']:.0%} of the "
+                f"images lie within 0.1 of 1. Differs: it is not centred on 1. The means run from {of['coef_least']:.3f} to {of['coef_most']:.3f}, so the interpolated network's features are a "
+                "little too short, most of all half-way between tasks that are far apart.")
+    else:
+        raise ValueError(f"the course does not redraw figure {figure!r}: choose 2, 3, 13 or 14")
+    return Page(text, f"<p><b>CTL, Figure {figure}, and ours.</b> {text}</p>")
 
 
 def _correlation(a, b):

@@ -1,9 +1,13 @@
 """A panel: ipywidgets controls above one picture, which is a pure function of their values.
 
-Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few milliseconds. There is
-no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in `panel.picture.error`, and
-raised where a control was set from Python.
+Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few milliseconds. Since the
+picture depends on the controls alone, a frame is drawn once; while the learner reads, the kernel draws those along the sliders ahead, and
+the page keeps them (picture.js).
+
+There is no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in
+`panel.picture.error`, and raised where a control was set from Python.
 """
+import asyncio
 import itertools
 import json
 import traceback
@@ -23,12 +27,17 @@ MOST_FRAMES = 3000
 
 
 class Picture(anywidget.AnyWidget):
-    """A figure in the page: its still background, its moving marks, both SVG, alternative text, caption, and an error if drawing failed."""
+    """A figure in the page.
+
+    Traits: `background`, SVG; `frame`, the newest {"key", "marks" (SVG), "alt"}; `controls`, whose positions are a frame's key together with
+    `generation`, which rises when frames drawn before are no longer true; `caption`; `error`, the traceback if drawing failed.
+    """
     _esm = _HERE / "picture.js"
     _css = _HERE / "picture.css"
     background = traitlets.Unicode().tag(sync=True)
-    marks = traitlets.Unicode().tag(sync=True)
-    alt = traitlets.Unicode().tag(sync=True)
+    frame = traitlets.Dict().tag(sync=True)
+    controls = traitlets.List().tag(sync=True, **widgets.widget_serialization)
+    generation = traitlets.Int(0).tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)
 
@@ -42,19 +51,24 @@ class Panel(widgets.VBox):
         draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
         caption: printed below; says which data were used.
         predictions: `predict(…)` widgets whose committed value `draw` shows; the picture follows them.
+
+    Attributes:
+        controls, picture: as above; `picture.frame` holds what is shown.
     """
 
     def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=()):
-        self.controls, self._draw, self._predictions = dict(controls), draw, tuple(predictions)
-        first_alt = draw(**self.values)  # before the background, so that the layout has room for what will be shown
-        self._figure = MovingFigure(figure)
-        self.picture = Picture(background=self._figure.background, marks=self._figure.marks(), alt=first_alt, caption=caption)
+        self.controls, self._draw = dict(controls), draw
+        draw(**self.values)  # before the background, so that the layout has room for what will be shown
+        self._figure, self._frames, self._drawing_ahead = MovingFigure(figure), {}, None
+        self.picture = Picture(background=self._figure.background, controls=list(self.controls.values()), caption=caption)
+        self.picture.frame = self._frame(self.values)
+        self.picture.on_msg(lambda *_: self._draw_ahead())
         super().__init__([widgets.HBox(list(self.controls.values()), layout=widgets.Layout(flex_flow="row wrap")), self.picture])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
             control.observe(self._redraw, "value")
-        for prediction in self._predictions:
-            prediction.observe(self._redraw, "committed")
+        for prediction in predictions:
+            prediction.observe(self._start_over, "committed")
 
     @property
     def values(self) -> dict:
@@ -77,7 +91,8 @@ class Panel(widgets.VBox):
 
     def still(self) -> str:
         """The whole picture as it is now, as an HTML image with alternative text."""
-        return image_tag(self._figure.figure, self.picture.alt, self.picture.caption)
+        alt = self._draw(**self.values)
+        return image_tag(self._figure.figure, alt, self.picture.caption)
 
     def save_html(self, path) -> Path:
         """Write the panel as one self-contained page whose controls work with no kernel and no network.
@@ -91,11 +106,7 @@ class Panel(widgets.VBox):
         settings = list(itertools.product(*grids.values()))
         if len(settings) > MOST_FRAMES:
             raise ValueError(f"the page would need {len(settings):,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
-        frames = []
-        for setting in settings:
-            alt = self._draw(**dict(zip(grids, setting)))
-            frames.append({"marks": self._figure.marks(), "alt": alt})
-        self._draw(**before)
+        frames = [self._frame(dict(zip(grids, setting))) for setting in settings]
         template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
         controls = [{"name": name, "label": control.description, "index": grids[name].index(before[name]), "texts": _texts(control),
                      "slider": isinstance(control, widgets.SelectionSlider)} for name, control in self.controls.items()]
@@ -107,15 +118,54 @@ class Panel(widgets.VBox):
         path.write_text(page, encoding="utf-8")
         return path
 
+    @property
+    def alt(self) -> str:
+        """What the picture shows now, in words and numbers."""
+        return self.picture.frame["alt"]
+
+    def _frame(self, values):
+        """The frame of these control values, drawn if it was not yet: {"key", "marks", "alt"}."""
+        positions = [settings_of(control).index(values[name]) for name, control in self.controls.items()]
+        key = ",".join(map(str, [self.picture.generation, *positions]))
+        if key not in self._frames:
+            try:
+                alt = self._draw(**values)
+                self._frames[key] = {"key": key, "marks": self._figure.marks(), "alt": alt}
+            except Exception:
+                self.picture.error = traceback.format_exc()
+                raise
+        return self._frames[key]
+
     def _redraw(self, _change):
-        try:
-            alt = self._draw(**self.values)
-            marks = self._figure.marks()
-        except Exception:
-            self.picture.error = traceback.format_exc()
-            raise
-        with self.picture.hold_sync():
-            self.picture.marks, self.picture.alt, self.picture.error = marks, alt, ""
+        self.picture.frame = self._frame(self.values)
+        self.picture.error = ""
+
+    def _start_over(self, change):
+        """A prediction was committed: every frame looks different now."""
+        self._frames.clear()
+        self.picture.generation += 1
+        self._redraw(change)
+
+    def _draw_ahead(self):
+        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page."""
+        if self._drawing_ahead:
+            self._drawing_ahead.cancel()
+
+        async def run():
+            for values in self._neighbours():
+                self.picture.send(self._frame(values))
+                await asyncio.sleep(0)  # whatever the learner does comes first
+
+        self._drawing_ahead = asyncio.get_running_loop().create_task(run())
+
+    def _neighbours(self):
+        """The settings that differ from the present one in one slider, nearest first."""
+        now, places = self.values, []
+        for name, control in self.controls.items():
+            if isinstance(control, widgets.SelectionSlider):
+                settings = settings_of(control)
+                places += [(abs(index - settings.index(now[name])), {**now, name: value}) for index, value in enumerate(settings)]
+        return [values for _, values in sorted(places, key=lambda place: place[0])]
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)

@@ -8,6 +8,7 @@ import torch
 import xarray
 
 import data
+from lessons.linearity import experiment as linearity
 from lessons.start import algorithms
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
@@ -64,8 +65,8 @@ def matrix_product_rate(size: int = 1024, repeats: int = 5, device: str = "auto"
     return 2 * size**3 / best
 
 
-def look_around(device: str = "auto") -> dict[str, str]:
-    """What the course found here: {"data": …, "device": …, "speed": …, "versions": …}, each a sentence or two."""
+def look_around(profile: str = "quick", device: str = "auto") -> dict[str, str]:
+    """What the course found here: {"data": …, "device": …, "speed": …, "chapter 1": …, "versions": …}, each a sentence or two."""
     found, used = data.source("mnist"), training.resolve(device)
     name = torch.cuda.get_device_name(used) if used.type == "cuda" else f"CPU, {torch.get_num_threads()} threads on {os.cpu_count()} cores"
     rate = matrix_product_rate(device=device)
@@ -73,4 +74,5 @@ def look_around(device: str = "auto") -> dict[str, str]:
     return {"data": str(found), "device": name,
             "speed": f"{rate / 1e9:.0f} GFLOP/s in matrix products; the arithmetic of one MNIST epoch of chapter 1's network takes {epoch:.1f} s at that rate, "
                      f"a real epoch a few times as long",
+            "chapter 1": f"profile {profile}: {linearity.estimate(profile)}",
             "versions": f"Python {platform.python_version()}, torch {torch.__version__}"}

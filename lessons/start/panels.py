@@ -11,7 +11,7 @@ from lessons.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, themed
 from lessons.start import algorithms, experiment
 
 _TASKS = {"i": ("task i: spirals turned by +45°", BLUE, "o"), "between": ("upright spirals", GREEN, "^"), "j": ("task j: spirals turned by −45°", ORANGE, "s")}
-_COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", [BLUE, "#f4f4f4", ORANGE])
+_COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
 EXTENT = 1.2
 
 
@@ -45,7 +45,7 @@ def decision_map(networks: dict, prediction=None) -> Panel:
         image.set_data(_COLOURS(algorithms.decision_map(network, grid).numpy())[..., :3])
         test = tests[points]
         for arm, line in enumerate(arms):
-            line.set_data(*test.x[test.y == arm][::4].T.numpy())
+            line.set_data(*test.x[test.y == arm][::6].T.numpy())
         for task, values in zip(lines, curves[start]):
             lines[task].set_data(experiment.ALPHAS, values)
         here.set_xdata([alpha, alpha])

@@ -1,0 +1,48 @@
+# make lab: the course in JupyterLab.  make test: everything is checked.  Both make the environment first, if it is not there.
+PYTHON ?= python3
+VENV   ?= .venv
+# Where pip finds torch, if not in the usual place: for example TORCH_INDEX=<address of the CPU wheels, from PyTorch's install page>
+TORCH_INDEX ?=
+
+ifeq ($(OS),Windows_NT)
+  BIN := $(VENV)/Scripts
+else
+  BIN := $(VENV)/bin
+endif
+RUN := $(BIN)/python
+READY := $(VENV)/.ready
+
+.PHONY: lab test notebooks claims bench screenshots environment clean
+.DEFAULT_GOAL := lab
+
+environment: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Weightspace needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12' % sys.version_info[:2])"
+	$(PYTHON) -m venv $(VENV)
+	$(if $(TORCH_INDEX),$(RUN) -m pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
+	$(RUN) -m pip install -q -c constraints.txt torch
+	$(RUN) -m pip install -q -c constraints.txt --no-deps torchvision
+	$(RUN) -m pip install -q -c constraints.txt -e ".[test]"
+	$(RUN) -c "open('$(READY)', 'w').close()"
+
+lab: environment
+	$(RUN) -m jupyterlab notebooks/00_start_here.ipynb
+
+test: environment
+	$(RUN) -m pytest
+
+notebooks: environment
+	$(RUN) -m lessons.notebooks
+
+claims: environment
+	$(RUN) -m lessons.claims
+
+bench: environment
+	$(RUN) -m benchmarks
+
+screenshots: environment
+	$(RUN) -m benchmarks.screenshots
+
+clean:
+	rm -rf build .pytest_cache .hypothesis
