@@ -59,11 +59,20 @@ def show(fig: Figure, alt: str, caption: str = ""):
 
 def image_tag(fig: Figure, alt: str, caption: str = "") -> str:
     """The HTML of `show`."""
+    return svg_tag(_svg(fig), fig.get_figwidth(), alt, caption)
+
+
+def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
+    """An HTML image of an SVG, `width` inches wide.
+
+    Raises:
+        ValueError: there is no alternative text.
+    """
     if not alt.strip():
         raise ValueError("a figure needs alternative text: say what it shows")
-    data = base64.b64encode(_svg(fig).encode()).decode()
+    data = base64.b64encode(svg.encode()).decode()
     below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
-    return (f'<figure style="margin:0.4em 0"><img style="max-width:100%" width="{fig.get_figwidth() * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
+    return (f'<figure style="margin:0.4em 0"><img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
             f'src="data:image/svg+xml;base64,{data}">{below}</figure>')
 
 
@@ -76,7 +85,7 @@ class MovingFigure:
 
     def __init__(self, fig: Figure):
         self.figure = fig
-        fig.canvas.draw()  # settles the layout
+        fig.draw_without_rendering()  # settles the layout
         fig.set_layout_engine("none")
         self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
         if not self.moving:
@@ -94,6 +103,12 @@ class MovingFigure:
                     artist.draw(renderer)
             renderer.finalize()
         return _element(buffer.getvalue())
+
+    def whole(self) -> str:
+        """Background and marks in one SVG, as they are now."""
+        inner = self.marks()
+        inner = inner[inner.index(">") + 1:]  # up to and with its own </svg>
+        return self.background[:self.background.rindex("</svg>")] + inner
 
     def _background(self):
         shown = [artist for artist in self.moving if artist.get_visible()]

@@ -5,12 +5,12 @@ from matplotlib.ticker import PercentFormatter
 
 from lessons import plotting
 from lessons.exercise import Page
-from lessons.linearity.experiment import at, claims
+from lessons.linearity.experiment import SHOWN_ALPHAS, at, claim_2, claim_4
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, themed
+from lessons.sweep import drawn_once
 
-SHOWN_ALPHAS = (0.25, 0.5, 0.75)  # those of the source's figures
-ALPHA = r"$\alpha$ (weight of $\theta_i$)"
+ALPHA = "α (weight of θᵢ)"
 FAR = "22.5° and 90°"  # the pair that panels open on: the tasks that are furthest apart
 
 
@@ -38,12 +38,12 @@ def _step(alphas, alpha):
 def _controls(sweep, **first):
     pairs = {pair: pair for pair in sorted(map(str, sweep.pair.values), key=lambda pair: pair != FAR)}
     alphas = [float(alpha) for alpha in sweep.alpha.values]
-    return first | {"alpha": slider("α", alphas, 0.5), "pair": choice("θ_i and θ_j finetuned on", pairs)}
+    return first | {"alpha": slider("α", alphas, 0.5), "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
 
 
 # -- panel (a): loss and accuracy ----------------------------------------------------------------------------------------------
 
-_TASKS = {"i": ("task of $\\theta_i$", BLUE, "o"), "j": ("task of $\\theta_j$", ORANGE, "s"),
+_TASKS = {"i": ("task of θᵢ", BLUE, "o"), "j": ("task of θⱼ", ORANGE, "s"),
           "both": ("both together", GREEN, "^"), "pretraining": ("pretraining task (0°)", GREY, "D")}
 
 _SPOKEN = {"i": "task i", "j": "task j", "both": "both together", "pretraining": "pretraining task"}
@@ -193,7 +193,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     Controls: alpha, start. The prediction, the accuracy half-way between two strangers, is a star.
     """
-    fig, axes = plotting.figure(2, height=3.4)
+    fig, axes = plotting.figure(2, height=3.7)
     curves = {}
     for ax, quantity, unit in zip(axes, ("loss", "accuracy"), ("cross-entropy (nats)", "share correct")):
         highest = float(max(sweep[f"start_{quantity}"].max(), sweep[f"mixed_{quantity}"].max()))
@@ -202,7 +202,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
         curves[quantity, "start"] = ax.plot([], [], color=BLUE, marker="o", markevery=5, label="network with mixed weights", animated=True)[0]
         curves[quantity, "here"] = ax.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
         curves[quantity, "title"] = ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True)
-    axes[1].legend(loc="lower center")
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     star = _star(axes[1])
 
     variables = [f"{which}_{quantity}" for which in ("start", "mixed") for quantity in ("loss", "accuracy")]
@@ -237,6 +237,7 @@ def _place(star, prediction):
 
 # -- the source's figures, from our measurement --------------------------------------------------------------------------------
 
+@drawn_once
 @themed
 def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     """Figure 13 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and layers. Fig. 2 is a part of it."""
@@ -264,12 +265,14 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     return plotting.show(fig, alt, caption(sweep) + " Markers: mean; bars: quartiles over the images.")
 
 
+@drawn_once
 @themed
 def figure_2(sweep: xarray.Dataset):
     """Figure 2 of CTL, its left half: three models' pairs, the last three layers."""
     return figure_13(sweep, list(sweep.pair.values[[0, 1, 3]]), list(sweep.layer.values[-3:]))
 
 
+@drawn_once
 @themed
 def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHAS):
     """Figure 14 of CTL: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a part of it."""
@@ -297,12 +300,14 @@ def _violin(ax, place, here, colour, label, width=0.12):
     ax.plot([place - width, place + width], [here.coef_median.item()] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
+@drawn_once
 @themed
 def figure_3(sweep: xarray.Dataset):
     """Figure 3 of CTL, its left half: three models' pairs, the last three layers before the output, α = 0.5."""
     return figure_14(sweep, list(sweep.pair.values[[0, 1, 3]]), alphas=(0.5,))
 
 
+@drawn_once
 @themed
 def worst_places(sweep: xarray.Dataset):
     """A map of the largest gap over α, for every pair and layer, with the pairs' feature and weight distances: where is CTL worst?"""
@@ -325,42 +330,38 @@ def worst_places(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep))
 
 
+@drawn_once
 @themed
 def digits(sweep: xarray.Dataset):
     """The same test images at every angle: what the networks are given."""
-    example = sweep.example
-    fig, axes = plotting.figure(example.sizes["image"], example.sizes["angle"], height=4.6, width=7.4)
-    for row, angle in zip(axes, example.angle.values):
-        for ax, image in zip(row, example.sel(angle=angle).values):
-            ax.imshow(image, cmap="gray_r", vmin=0, vmax=1)
-            ax.set(xticks=[], yticks=[])
-        row[0].set_ylabel(f"{angle:g}°", rotation=0, ha="right", va="center")
+    example = sweep.example.transpose("angle", "row", "image", "column")
+    rows, height, columns, width = example.shape
+    fig, ax = plotting.figure(height=4.4, width=7.4)
+    ax.imshow(example.values.reshape(rows * height, columns * width), cmap="gray_r", vmin=0, vmax=1)
+    ax.set_yticks((np.arange(rows) + 0.5) * height, [f"{angle:g}°" for angle in example.angle.values])
+    ax.set(xticks=[], title="The same test images, turned")
+    ax.grid(False)
     angles = ", ".join(f"{angle:g}" for angle in example.angle.values)
-    return plotting.show(fig, f"{example.sizes['image']} test images, each turned by {angles} degrees.", caption(sweep).split(";")[0] + ".")
+    return plotting.show(fig, f"{columns} test images, each turned by {angles} degrees.", caption(sweep).split(";")[0] + ".")
 
 
-def reading(sweep: xarray.Dataset, figure: str) -> Page:
-    """What agrees and what differs between one of the source's figures and ours, with this sweep's numbers.
+def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
+    """What agrees and what differs between Figures 2 and 13 of CTL and ours, with this sweep's numbers."""
+    of = claim_2(sweep)
+    text = (f"{'Agrees' if of['gap_over_own_most'] < 0.1 else 'Does not agree here'}: at all pairs, layers and α shown, the gap is at most {of['gap_most']:.3f}, and nowhere more than "
+            f"{of['gap_over_own_most']:.0%} of the two ends' own distance, which runs from {of['own_least']:.2f} to {of['own_most']:.2f}. Differs: the source says that the gap "
+            f"approaches 0, with small error bars. Ours is small, but it has a pattern, highest half-way and for the tasks furthest apart; and from quartile to quartile it spreads over "
+            f"{of['gap_spread']:.0%} of its mean, in the median over all places.")
+    return Page(text, f"<p><b>Figures 2 and 13 of CTL, and ours.</b> {text}</p>")
 
-    Raises:
-        ValueError: the course does not redraw that figure.
-    """
-    numbers = claims(sweep)
-    if figure in ("2", "13"):
-        of = numbers["CTL-2"]
-        agrees = of["gap_over_own_most"] < 0.1
-        text = (f"{'Agrees' if agrees else 'Does not agree here'}: the gap is at most {of['gap_most']:.3f} and nowhere more than {of['gap_over_own_most']:.0%} of the two ends' own "
-                f"distance, which runs from {of['own_least']:.2f} to {of['own_most']:.2f}. Differs: the source says the gap approaches 0 with small error bars. Ours is small, but it "
-                "has a pattern, largest at α = 0.5 and for the tasks furthest apart, and its quartiles spread as wide as the gap itself.")
-    elif figure in ("3", "14"):
-        of = numbers["CTL-4"]
-        agrees = of["coef_least"] > 0.85 and of["coef_most"] < 1.15
-        text = (f"{'Agrees' if agrees else 'Does not agree here'}: coef is near 1, {of['coef_mean']:.2f} on average over the hidden layers, and {of['share_within_10_percent']:.0%} of the "
-                f"images lie within 0.1 of 1. Differs: it is not centred on 1. The means run from {of['coef_least']:.3f} to {of['coef_most']:.3f}, so the interpolated network's features are a "
-                "little too short, most of all half-way between tasks that are far apart.")
-    else:
-        raise ValueError(f"the course does not redraw figure {figure!r}: choose 2, 3, 13 or 14")
-    return Page(text, f"<p><b>CTL, Figure {figure}, and ours.</b> {text}</p>")
+
+def reading_of_coef(sweep: xarray.Dataset) -> Page:
+    """What agrees and what differs between Figures 3 and 14 of CTL and ours, with this sweep's numbers."""
+    of = claim_4(sweep)
+    text = (f"{'Agrees' if of['coef_least'] > 0.85 and of['coef_most'] < 1.15 else 'Does not agree here'}: coef is near 1, {of['coef_mean']:.2f} on average over the hidden layers, and "
+            f"{of['share_within_10_percent']:.0%} of the images lie within 0.1 of 1. Differs: it is not centred on 1. The means run from {of['coef_least']:.3f} to {of['coef_most']:.3f}: "
+            "the interpolated network's features are a little too short, most of all half-way between tasks that are far apart.")
+    return Page(text, f"<p><b>Figures 3 and 14 of CTL, and ours.</b> {text}</p>")
 
 
 def _correlation(a, b):

@@ -20,7 +20,7 @@ import traitlets
 from matplotlib.figure import Figure
 
 from data import store
-from lessons.plotting import MovingFigure, image_tag
+from lessons.plotting import MovingFigure, svg_tag
 
 _HERE = Path(__file__).parent
 MOST_FRAMES = 3000
@@ -92,7 +92,7 @@ class Panel(widgets.VBox):
     def still(self) -> str:
         """The whole picture as it is now, as an HTML image with alternative text."""
         alt = self._draw(**self.values)
-        return image_tag(self._figure.figure, alt, self.picture.caption)
+        return svg_tag(self._figure.whole(), self._figure.figure.get_figwidth(), alt, self.picture.caption)
 
     def save_html(self, path) -> Path:
         """Write the panel as one self-contained page whose controls work with no kernel and no network.

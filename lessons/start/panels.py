@@ -25,18 +25,18 @@ def decision_map(networks: dict, prediction=None) -> Panel:
         networks: {start: (θ_i, θ_j)} as `experiment.ends` gives them.
     """
     sweep = experiment.run(networks)
-    fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(4, 5))
+    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
     grid, tests = algorithms.grid(extent=EXTENT), {task: data.load("spirals", "test", angle=angle) for task, angle in experiment.ANGLES.items()}
     image = left.imshow(np.zeros((72, 72, 3)), origin="lower", extent=(-EXTENT, EXTENT) * 2, interpolation="none", animated=True)
     arms = [left.plot([], [], linestyle="", marker=marker, markersize=4, color=colour, markeredgecolor="white", markeredgewidth=0.5, animated=True)[0]
             for colour, marker in ((BLUE, "o"), (ORANGE, "s"))]
-    left.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
+    left.set(xlabel="x₁", ylabel="x₂", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
     left.grid(False)
-    right.set(xlabel=r"$\alpha$ (weight of $\theta_i$)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
+    right.set(xlabel="α (weight of θᵢ)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
     lines = {task: right.plot([], [], color=colour, marker=marker, markevery=10, label=label, animated=True)[0] for task, (label, colour, marker) in _TASKS.items()}
     here = right.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
     star = right.plot([0.5], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", animated=True)[0]
-    right.legend(loc="lower center", fontsize=8.5)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
     titles = [ax.text(0, 1.02, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
     curves = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
 
@@ -58,7 +58,7 @@ def decision_map(networks: dict, prediction=None) -> Panel:
 
     controls = {"alpha": slider("α", experiment.ALPHAS, 1.0), "start": choice("the two networks began from", {start: start for start in networks}),
                 "points": choice("show the points of", {label: task for task, (label, *_) in _TASKS.items()})}
-    return Panel(controls, fig, draw, f"Computed as you move: {sweep.attrs['source'].split(',')[0]} (generated), MLP 2–32–32–2.", [prediction] if prediction else [])
+    return Panel(controls, fig, draw, f"Computed here: {sweep.attrs['source'].split(',')[0]} (generated), MLP 2–32–32–2.", [prediction] if prediction else [])
 
 
 class Found:

@@ -1,0 +1,105 @@
+"""`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute; ratios travel better."""
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+import data
+from benchmarks import lab
+from lessons.notebooks import CHAPTERS, execute
+from lessons.start.experiment import matrix_product_rate
+from toy_models import MLP
+
+WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
+
+
+def own_product_rate(repeats: int = 300) -> float:
+    """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
+    x, weight = torch.rand(BATCH, WIDTHS[0]), torch.rand(WIDTHS[1], WIDTHS[0])
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        x @ weight.t()
+        times.append(time.perf_counter() - start)
+    return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
+
+
+def epoch_seconds(step) -> float:
+    """One epoch of 60,000 samples at batch 64, sample order and copying included; the best of three."""
+    x, y = torch.rand(60_000, WIDTHS[0]), torch.randint(10, (60_000,))
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        for batch in torch.randperm(len(x)).split(BATCH):
+            step(x.index_select(0, batch), y.index_select(0, batch))
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def training() -> None:
+    """An epoch against its arithmetic, and against autograd."""
+    network, other = MLP(WIDTHS), MLP(WIDTHS)
+    operations = 6 * sum(parameter.numel() for parameter in network.parameters()) * 60_000
+    own, peak = own_product_rate(), matrix_product_rate()
+    by_hand = epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1))
+    optimiser = torch.optim.SGD(other.parameters(), lr=0.1)
+
+    def autograd(x, y):
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(other(x), y).backward()
+        optimiser.step()
+
+    by_autograd = epoch_seconds(autograd)
+    print(f"MLP epoch, batch 64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): {operations / own:.2f} s at the rate of its own batch product "
+          f"({own / 1e9:.0f} GFLOP/s), ratio {by_hand * own / operations:.2f}; {operations / peak:.2f} s at the rate of a 1024² product ({peak / 1e9:.0f} GFLOP/s), "
+          f"ratio {by_hand * peak / operations:.2f}")
+    print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
+
+
+def chapters() -> None:
+    """Every chapter from nothing and again, quick and full, on the data that are here."""
+    links = data.store.root() / "MNIST"
+    for profile in ("quick", "full"):
+        with tempfile.TemporaryDirectory() as folder:
+            if links.exists():
+                (Path(folder) / "MNIST").symlink_to(links.resolve())
+            os.environ["WEIGHTSPACE_DATA"] = folder
+            for chapter in CHAPTERS:
+                for turn in ("nothing cached", "second opening"):
+                    start = time.perf_counter()
+                    notebook = execute(chapter, Path(folder) / chapter.name, profile=profile)
+                    cells = sum(cell.metadata.papermill.duration or 0 for cell in notebook.cells if "papermill" in cell.metadata and cell.cell_type == "code")
+                    print(f"{chapter.stem}, {profile}, {turn}: {time.perf_counter() - start:.1f} s in all, {cells:.1f} s in its cells ({data.source('mnist').text})")
+
+
+def sliders() -> None:
+    """Milliseconds from a key to the painted picture in Chromium, 40 keys on every panel."""
+    if reason := lab.missing():
+        print(f"sliders not measured: {reason}")
+        return
+    with lab.server(CHAPTERS[0].parent) as address:
+        for chapter in CHAPTERS:
+            with lab.chromium() as page:
+                lab.run_all(page, address, chapter.name)
+                for number, panel in enumerate(lab.panels(page), 1):
+                    lab.press(page, panel, ["Home"])
+                    times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
+                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture, median {statistics.median(times):.0f} ms, "
+                          f"90th percentile {lab.percentile_90(times):.0f} ms")
+
+
+def main() -> int:
+    """Run all benchmarks."""
+    root = str(data.store.root())
+    for benchmark in (training, chapters, sliders):
+        benchmark()
+        os.environ["WEIGHTSPACE_DATA"] = root
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

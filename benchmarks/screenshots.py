@@ -1,0 +1,33 @@
+"""Pictures of the panels for the README, taken of the real notebooks in JupyterLab: `python -m benchmarks.screenshots` (`make screenshots`)."""
+import sys
+from pathlib import Path
+
+from benchmarks import lab
+
+FOLDER = Path(__file__).parent.parent
+SHOTS = {"00_start_here.ipynb": {0: "start_decision_map"},
+         "01_linearity.ipynb": {0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer", 3: "linearity_coef_per_layer"}}
+
+
+def main() -> int:
+    """Write docs/NAME.png for every panel."""
+    if reason := lab.missing():
+        print(f"no screenshots: {reason}", file=sys.stderr)
+        return 1
+    with lab.server(FOLDER / "notebooks") as address:
+        for notebook, shots in SHOTS.items():
+            with lab.chromium(width=1400, height=1100) as page:
+                if lab.run_all(page, address, notebook):
+                    raise SystemExit(f"{notebook} has errors")
+                found = lab.panels(page)
+                for index, name in shots.items():
+                    panel = found[index]
+                    keys = ["Home"] + ["ArrowRight"] * (25 if index == 0 and notebook.startswith("00") else 10)
+                    lab.press(page, panel, keys)
+                    panel.screenshot(path=str(FOLDER / "docs" / f"{name}.png"))
+                    print(f"docs/{name}.png: {lab.says(panel)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

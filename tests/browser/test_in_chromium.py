@@ -1,0 +1,93 @@
+"""A learner's hands: JupyterLab and an exported page in Chromium, keys on every slider, and the picture compared with the numbers."""
+import re
+
+import pytest
+
+from benchmarks import lab
+from lessons.linearity import experiment, panels
+from lessons.notebooks import CHAPTERS
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
+KEYS = ["Home", "ArrowRight", "ArrowRight", "ArrowRight", "End", "ArrowLeft"]
+
+
+@pytest.fixture
+def folder(standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    return standin_folder_session
+
+
+@pytest.fixture
+def opened(folder):
+    """opened(name) -> (page, panels) of a chapter that was run in JupyterLab."""
+    with lab.server(CHAPTERS[0].parent) as address, lab.chromium() as page:
+        def open(name):
+            assert lab.run_all(page, address, name) == 0, "a cell failed"
+            return page, lab.panels(page)
+        yield open
+        assert page.errors == []
+
+
+def numbers_in(text):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_chapter_0_moves_by_key_and_the_picture_says_what_the_network_says(opened):
+    page, found = opened("00_start_here.ipynb")
+    assert len(found) == 1
+    assert lab.press(page, found[0], KEYS), "no key changed the picture"
+    from lessons.start import experiment as start
+    networks = start.ends()
+    expected = start.run(networks).accuracy.sel(start="one pretrained start", alpha=0.98)
+    assert "0.98·θ_i" in lab.says(found[0])
+    for value in expected.values:
+        assert f"{value:.3f}" in lab.says(found[0])
+
+
+def test_chapter_1_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("01_linearity.ipynb")
+    assert len(found) == 4
+    sweep = experiment.run("quick", 0)
+    pair = panels.FAR
+    for panel in found:
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
+        assert "α = 0.95" in lab.says(panel)
+    strangers, along, gap, coef = (lab.says(panel) for panel in found)
+    here = experiment.at(sweep, pair=pair, alpha=0.95)
+    for task in ("i", "j", "both", "pretraining"):
+        assert f"{here.accuracy.sel(task=task).item():.3f}" in along
+    for value in here.gap_mean.values:
+        assert f"{value:.4f}" in gap
+    for value in here.coef_median.values:
+        assert f"{value:.3f}" in coef
+    assert f"{experiment.at(sweep, start='two random starts', alpha=0.95).start_accuracy.item():.3f}" in strangers
+
+
+def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
+    page, found = opened("00_start_here.ipynb")
+    for handle in page.locator(lab.SLIDER).all():
+        assert handle.get_attribute("aria-label"), "a slider without an accessible name"
+    star = found[0].locator(".marks").inner_html()
+    page.locator(".weightspace-prediction button").click()
+    page.wait_for_timeout(1000)
+    assert found[0].locator(".marks").inner_html() != star, "the committed prediction is not drawn"
+
+
+def test_an_exported_panel_works_without_a_kernel_and_without_a_network(folder, tmp_path):
+    sweep = experiment.run("quick", 0)
+    path = panels.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
+    with lab.chromium() as page:
+        page.context.set_offline(True)
+        page.goto(path.as_uri())
+        slider, stage = page.locator("input[type=range]"), page.locator(".stage")
+        slider.focus()
+        page.keyboard.press("Home")
+        assert "α = 0.00" in stage.get_attribute("aria-label")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.locator("select").select_option(label="22.5° and 45°")
+        here = experiment.at(sweep, pair="22.5° and 45°", alpha=0.15)
+        assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
+        assert page.errors == []

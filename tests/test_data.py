@@ -1,0 +1,281 @@
+import math
+import shutil
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+import data
+from data import digits, mnist, rotated_mnist, store
+
+FILES = [file for files in mnist.FILES.values() for file in files]
+DAMAGE = {  # what `reason` says: how to bring it about
+    "is missing": lambda path: path.unlink(),
+    "is truncated": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "has been altered": lambda path: alter(path),
+}
+
+
+def alter(path, position=-100):
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(content)
+
+
+def own_copy(link):
+    """Put a copy in the place of the link, so that it can be damaged."""
+    target = link.resolve()
+    link.unlink()
+    shutil.copyfile(target, link)
+
+
+# -- what load gives -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name, split, shape, classes", [
+    ("mnist", "train", (20_000, 28, 28), 10), ("mnist", "test", (4_000, 28, 28), 10), ("rotated_mnist", "test", (4_000, 28, 28), 10),
+    ("spirals", "train", (1_000, 2), 2), ("spirals", "test", (1_000, 2), 2)])
+def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape, classes):
+    loaded = data.load(name, split)
+    assert loaded.x.shape == shape and loaded.x.dtype == torch.float32
+    assert loaded.y.shape == shape[:1] and loaded.y.dtype == torch.int64
+    assert loaded.y.unique().tolist() == list(range(classes))
+    assert len(loaded) == shape[0]
+
+
+@pytest.mark.parametrize("name, options", [("mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3})])
+def test_source_is_that_of_what_load_gives(name, options):
+    assert data.source(name, **options) == data.load(name, "test", **options).source
+
+
+@pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
+def test_pixels_lie_between_0_and_1(name):
+    x = data.load(name, "test").x
+    assert x.min() == 0 and 0.9 < x.max() <= 1.000001
+
+
+@pytest.mark.parametrize("call, named", [
+    (lambda: data.load("emnist", "train"), "'emnist'"),
+    (lambda: data.source("emnist"), "'emnist'"),
+    (lambda: data.load("mnist", "validation"), "'validation'"),
+    (lambda: data.load("mnist", "train", angle=1.0), "'angle'"),
+    (lambda: data.source("spirals", noise=1.0), "'noise'")])
+def test_an_unknown_name_split_or_option_is_named(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+@pytest.mark.parametrize("name", ["rotated_mnist", "spirals"])
+@pytest.mark.parametrize("angle", ["x", math.nan, math.inf, -math.inf, None, True])
+def test_an_angle_that_is_not_a_finite_number_is_named(name, angle):
+    for call in (lambda: data.load(name, "train", angle=angle), lambda: data.source(name, angle=angle)):
+        with pytest.raises(ValueError, match="angle") as raised:
+            call()
+        assert repr(angle) in str(raised.value)
+
+
+@pytest.mark.parametrize("options", [{"angle": 10**400}, {"seed": "x"}, {"seed": None}, {"seed": 1.7}])
+@pytest.mark.xfail(strict=True, reason="defect: data/types.py checked_angle lets OverflowError out; data/spirals.py takes int(seed) unchecked")
+def test_an_option_of_the_spirals_that_makes_no_sense_is_named(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        data.load("spirals", "train", **options)
+
+
+# -- spirals -------------------------------------------------------------------------------------------------------------------
+
+angles = st.floats(-720, 720).map(lambda angle: angle + 0.0)  # + 0.0 makes 0.0 of -0.0
+
+
+@given(angles, angles, st.integers(0, 5), st.integers(0, 5))
+def test_spirals_have_equal_digests_only_for_equal_angle_and_seed(angle, other_angle, seed, other_seed):
+    first, second = (data.source("spirals", angle=angle, seed=seed), data.source("spirals", angle=other_angle, seed=other_seed))
+    assert (first.digest == second.digest) == ((angle, seed) == (other_angle, other_seed))
+    assert data.source("spirals", angle=angle, seed=seed).digest == first.digest
+
+
+def test_spirals_draw_the_same_points_again_and_others_for_another_seed_or_split():
+    first = data.load("spirals", "train", seed=1)
+    assert torch.equal(first.x, data.load("spirals", "train", seed=1).x)
+    for other in (data.load("spirals", "train", seed=2), data.load("spirals", "test", seed=1), data.load("spirals", "test", seed=0)):
+        assert not torch.isin(first.x, other.x).all(1).any()
+
+
+def test_spirals_are_generated_and_the_same_for_a_whole_number_as_for_a_float():
+    assert data.source("spirals").kind == "generated" and not data.source("spirals").is_stand_in
+    assert data.source("spirals", angle=90).digest == data.source("spirals", angle=90.0).digest
+
+
+def test_spirals_turn_counter_clockwise():
+    plain, turned = (data.load("spirals", "train", angle=angle).x for angle in (0, 90))
+    expected = torch.stack([-plain[:, 1], plain[:, 0]], 1)
+    assert (turned - expected).norm(dim=1).mean() < (turned + expected).norm(dim=1).mean() / 4  # up to the noise, which does not turn
+
+
+# -- rotation ------------------------------------------------------------------------------------------------------------------
+
+def test_rotated_by_0_are_the_plain_images():
+    plain, rotated = data.load("mnist", "test"), data.load("rotated_mnist", "test", angle=0.0)
+    assert torch.equal(plain.x, rotated.x) and torch.equal(plain.y, rotated.y) and plain.source == rotated.source
+
+
+@pytest.mark.parametrize("turns", [-1, 1, 2, 3, 4])
+def test_rotating_by_right_angles_is_rot90(turns):
+    x = data.load("mnist", "test").x[:50]
+    torch.testing.assert_close(rotated_mnist.rotate(x, 90 * turns), torch.rot90(x, turns, (1, 2)), atol=1e-5, rtol=0)
+
+
+def test_rotation_is_counter_clockwise():
+    x = torch.zeros(1, 28, 28)
+    x[0, 13:15, 21:24] = 1  # a spot to the right of the centre
+    turned = rotated_mnist.rotate(x, 45)[0]
+    row, column = (torch.arange(28.0) @ weights / turned.sum() for weights in (turned.sum(1), turned.sum(0)))
+    assert row < 12 and column > 16  # from the right to the upper right
+
+
+def test_images_in_chunks_are_rotated_as_one_by_one():
+    x = torch.rand(rotated_mnist._CHUNK + 5, 28, 28, generator=torch.Generator().manual_seed(0))
+    turned = rotated_mnist.rotate(x, 22.5)
+    assert turned.shape == x.shape
+    for i in (0, rotated_mnist._CHUNK - 1, rotated_mnist._CHUNK, len(x) - 1):
+        torch.testing.assert_close(turned[i], rotated_mnist.rotate(x[i:i + 1], 22.5)[0])
+
+
+@given(angles, st.floats(-3, 3), st.floats(-3, 3))
+def test_rotation_is_linear_in_the_images(angle, factor, other_factor):
+    x, other = torch.rand(2, 4, 28, 28, generator=torch.Generator().manual_seed(0))
+    expected = factor * rotated_mnist.rotate(x, angle) + other_factor * rotated_mnist.rotate(other, angle)
+    torch.testing.assert_close(rotated_mnist.rotate(factor * x + other_factor * other, angle), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_load_rotates_the_digits_and_keeps_the_labels():
+    plain, rotated = data.load("mnist", "test"), data.load("rotated_mnist", "test", angle=22.5)
+    torch.testing.assert_close(rotated.x[:100], rotated_mnist.rotate(plain.x[:100], 22.5))
+    assert torch.equal(plain.y, rotated.y) and "22.5°" in rotated.source.text
+
+
+@given(angles, angles)
+def test_rotated_digits_have_equal_digests_only_for_equal_angles(angle, other):
+    assert (data.source("rotated_mnist", angle=angle).digest == data.source("rotated_mnist", angle=other).digest) == (angle == other)
+
+
+# -- the stand-in --------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
+def test_the_stand_in_says_what_it_is_and_which_file_is_missing(name, quiet_store):
+    found = data.load(name, "test").source
+    assert found.kind == "stand-in" and found.is_stand_in and "stand-in" in found.text
+    assert f"{quiet_store / FILES[0].path} is missing" in found.reason and "WEIGHTSPACE_OFFLINE" in found.reason
+    assert found.reason in str(found)
+
+
+def test_the_stand_in_writes_nothing(quiet_store):
+    data.load("mnist", "test")
+    assert not quiet_store.exists()
+
+
+def test_the_stand_in_shows_no_digit_in_both_parts(monkeypatch):
+    monkeypatch.setattr(digits, "_jittered", lambda x, which, generator: x[which])  # the digits themselves, unmoved
+    parts = {split: digits._drawn.__wrapped__(split) for split in data.SPLITS}
+    train, test = ({image.numpy().tobytes() for image in parts[split][0]} for split in data.SPLITS)
+    target = torch.tensor(load_digits().target)
+    assert len(train) == digits.TRAIN_DIGITS and len(test) == len(target) - digits.TRAIN_DIGITS and not train & test
+    for split, expected in (("train", target[:digits.TRAIN_DIGITS]), ("test", target[digits.TRAIN_DIGITS:])):
+        assert torch.equal(parts[split][1][:len(expected)], expected)
+
+
+def test_the_stand_in_is_drawn_the_same_way_every_time():
+    first = digits._drawn.__wrapped__("test")
+    torch.manual_seed(123)
+    again = digits._drawn.__wrapped__("test")
+    assert all(torch.equal(a, b) for a, b in zip(first, again))
+
+
+@pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
+@pytest.mark.xfail(strict=True, reason="defect: digits.load and rotated_mnist.load hand out the tensors of their lru_cache")
+def test_changing_loaded_images_in_place_does_not_change_what_is_loaded_next(name):
+    x = data.load(name, "test").x
+    before = x.clone()
+    try:
+        x.zero_()
+        assert torch.equal(data.load(name, "test").x, before)
+    finally:
+        x.copy_(before)
+
+
+# -- the official files --------------------------------------------------------------------------------------------------------
+
+@pytest.mark.real
+@pytest.mark.parametrize("split, samples", [("train", 60_000), ("test", 10_000)])
+def test_the_official_files_are_taken_where_they_are_sound(real_data, split, samples):
+    loaded = data.load("mnist", split)
+    assert loaded.source.kind == "official" and not loaded.source.is_stand_in and not loaded.source.reason
+    assert loaded.x.shape == (samples, 28, 28) and loaded.x.dtype == torch.float32 and loaded.x.min() == 0 and loaded.x.max() == 1
+    assert loaded.y.shape == (samples,) and loaded.y.dtype == torch.int64
+
+
+@pytest.mark.real
+def test_official_digits_and_stand_in_have_different_digests(real_data, tmp_path, monkeypatch):
+    official = [data.source(name, **options).digest for name, options in (("mnist", {}), ("rotated_mnist", {"angle": 22.5}))]
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "empty"))
+    assert not {data.source("mnist").digest, data.source("rotated_mnist", angle=22.5).digest} & set(official)
+
+
+@pytest.mark.real
+def test_official_digits_are_rotated(real_data):
+    plain, rotated = data.load("mnist", "test"), data.load("rotated_mnist", "test", angle=90)
+    torch.testing.assert_close(rotated.x, torch.rot90(plain.x, 1, (1, 2)), atol=1e-5, rtol=0)
+    assert rotated.source.kind == "official"
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.path.rpartition("/")[2])
+@pytest.mark.parametrize("problem", DAMAGE)
+def test_a_damaged_official_file_is_noticed_and_named(real_data, file, problem):
+    own_copy(path := real_data / file.path)
+    DAMAGE[problem](path)
+    loaded = data.load("mnist", "test")
+    assert loaded.source.is_stand_in and f"{path} {problem}" in loaded.source.reason
+    assert len(loaded) == digits.COPIES_TO["test"]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("position", [3, 16, -1])  # in the header, the first pixel, the last
+def test_one_altered_byte_is_noticed_anywhere(real_data, position):
+    own_copy(path := real_data / mnist.FILES["test"][0].path)
+    alter(path, position)
+    assert f"{path} has been altered" in data.source("mnist").reason
+
+
+@pytest.mark.real
+def test_a_file_that_is_damaged_after_it_was_read_is_noticed(real_data):
+    own_copy(path := real_data / mnist.FILES["test"][0].path)
+    assert data.source("mnist").kind == "official"
+    alter(path)
+    assert data.source("mnist").is_stand_in
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("problem", ["is truncated", "has been altered"])
+def test_without_network_a_damaged_official_file_stays_as_it_is(real_data, problem):
+    own_copy(path := real_data / FILES[0].path)
+    DAMAGE[problem](path)
+    content, names = path.read_bytes(), sorted(path.parent.iterdir())
+    data.load("mnist", "train")
+    assert path.read_bytes() == content and sorted(path.parent.iterdir()) == names
+
+
+def test_without_network_a_file_under_an_official_name_stays_as_it_is(quiet_store):
+    path = quiet_store / FILES[0].path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"mine")
+    assert f"{path} is truncated (4 of 47,040,016 bytes)" in data.load("mnist", "train").source.reason
+    assert path.read_bytes() == b"mine" and list(path.parent.iterdir()) == [path]
+
+
+def test_whatever_makes_the_files_unavailable_is_the_reason(monkeypatch):
+    def unavailable(file):
+        raise store.Unavailable("the reason")
+
+    monkeypatch.setattr(store, "fetch", unavailable)
+    assert data.load("mnist", "test").source.reason == "the reason"

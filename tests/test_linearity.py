@@ -1,0 +1,227 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons.linearity import algorithms, experiment, panels
+from lessons.panel import settings_of
+from toy_models import MLP, weights
+
+SHAPES = [(1, 1), (7, 3), (50, 100)]
+
+
+def features(shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(3, *shape, generator=generator)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cosine_and_coef_agree_with_loops_written_from_the_definition(shape):
+    a, b, _ = features(shape)
+    for row, (x, y) in enumerate(zip(a.double().tolist(), b.double().tolist())):
+        product, length_x, length_y = sum(p * q for p, q in zip(x, y)), math.sqrt(sum(p * p for p in x)), math.sqrt(sum(q * q for q in y))
+        cos = product / (length_x * length_y)
+        assert algorithms.cosine(a, b)[row].item() == pytest.approx(cos, abs=1e-10)
+        assert algorithms.coef(a, b)[row].item() == pytest.approx(length_x * cos / length_y, rel=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+def test_ctl_of_exactly_mixed_features_has_gap_0_and_coef_1(alpha):
+    _, i, j = features((20, 8))
+    numbers = algorithms.ctl({"l": weights.mix(i.double(), j.double(), alpha)}, {"l": i}, {"l": j}, alpha)["l"]
+    assert numbers["gap"].abs().max() < 1e-12 and (numbers["coef"] - 1).abs().max() < 1e-12
+
+
+def test_cosine_keeps_its_sign():
+    a, _, _ = features((4, 5))
+    assert torch.allclose(algorithms.cosine(a, -a), -torch.ones(4, dtype=torch.float64))
+
+
+def test_features_of_length_zero_have_no_direction():
+    a, b, _ = features((2, 3))
+    a[0] = 0
+    assert algorithms.cosine(a, b).isnan().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("function", [algorithms.cosine, algorithms.coef])
+def test_bad_features_are_refused(function):
+    a, b, _ = features((4, 5))
+    with pytest.raises(ValueError, match=r"same shape.*\(4, 5\) and \(3, 5\)"):
+        function(a, b[:3])
+    with pytest.raises(ValueError, match="evaluation set is empty"):
+        function(a[:0], b[:0])
+    with pytest.raises(ValueError, match=r"\(samples, width\), not \(4,\)"):
+        function(a[:, 0], b[:, 0])
+
+
+def test_an_empty_evaluation_set_is_refused():
+    with pytest.raises(ValueError, match="evaluation set is empty"):
+        algorithms.evaluate(torch.zeros(0, 10), torch.zeros(0, dtype=torch.int64))
+
+
+def test_networks_with_other_layers_are_refused():
+    with pytest.raises(ValueError, match="same layers"):
+        algorithms.ctl({"a": torch.ones(1, 1)}, {"b": torch.ones(1, 1)}, {"a": torch.ones(1, 1)}, 0.5)
+
+
+def test_barrier_of_a_hump_a_slope_and_a_dip():
+    alphas = [0.0, 0.5, 1.0]
+    assert algorithms.barrier([1.0, 4.0, 2.0], alphas) == pytest.approx(2.5)
+    assert algorithms.barrier([3.0, 2.0, 1.0], alphas) == 0
+    assert algorithms.barrier([3.0, 0.0, 1.0], alphas) == 0
+
+
+@pytest.mark.parametrize("losses, alphas, says", [([1.0], [0.0], "same length"), ([1.0, 2.0], [0.0, 0.5, 1.0], "same length"), ([1.0, 2.0], [0.1, 1.0], "from 0 to 1")])
+def test_a_barrier_without_its_ends_is_refused(losses, alphas, says):
+    with pytest.raises(ValueError, match=says):
+        algorithms.barrier(losses, alphas)
+
+
+@given(alpha=st.floats(0, 1), seed=st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_the_cross_term_is_exactly_what_mixing_twice_adds(alpha, seed):
+    generator = torch.Generator().manual_seed(seed)
+    W_i, W_j = torch.randn(2, 4, 6, generator=generator, dtype=torch.float64)
+    h_i, h_j = torch.randn(2, 9, 6, generator=generator, dtype=torch.float64)
+    both = weights.mix(h_i, h_j, alpha) @ weights.mix(W_i, W_j, alpha).T
+    results = weights.mix(h_i @ W_i.T, h_j @ W_j.T, alpha)
+    assert torch.allclose(both, results + algorithms.cross_term(W_i, W_j, h_i, h_j, alpha), atol=1e-12)
+
+
+@given(alpha=st.floats(0, 1), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None)
+def test_the_first_layer_is_never_above_the_mix_and_misses_it_only_where_signs_differ(alpha, seed):
+    generator = torch.Generator().manual_seed(seed)
+    states = [{"layers.0.weight": torch.randn(8, 5, generator=generator, dtype=torch.float64), "layers.0.bias": torch.randn(8, generator=generator, dtype=torch.float64),
+               "layers.1.weight": torch.randn(2, 8, generator=generator, dtype=torch.float64), "layers.1.bias": torch.zeros(2, dtype=torch.float64)} for _ in range(2)]
+    x = torch.randn(20, 5, generator=generator, dtype=torch.float64)
+    first = [MLP.from_state(state).features(x)["layer 1"] for state in (weights.interpolate(*states, alpha), *states)]
+    short = weights.mix(first[1], first[2], alpha) - first[0]
+    assert short.min() > -1e-12
+    before = [torch.nn.functional.linear(x, state["layers.0.weight"], state["layers.0.bias"]) for state in states]
+    same_sign = before[0] * before[1] >= 0
+    assert short[same_sign].abs().max() < 1e-12
+    share = algorithms.opposite_signs(states[0]["layers.0.weight"], states[0]["layers.0.bias"], states[1]["layers.0.weight"], states[1]["layers.0.bias"], x)
+    assert torch.allclose(share, (~same_sign).double().mean(1))
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_lemma_1_holds_on_networks_that_are_linear_in_their_weights(seed):
+    excess = experiment.lemma_1(seed, trials=20)
+    assert excess["excess_equal_loss"] <= 1e-12 and excess["excess_over_chord"] <= 1e-12
+
+
+def test_lemma_1_needs_its_condition():
+    """Strangers are not linear in their weights, and between them the loss does rise: the test above can fail."""
+    alphas = experiment.ALPHAS
+    x, y = torch.tensor([[1.0]]), torch.tensor([0])
+    swapped = [{"layers.0.weight": torch.eye(2)[[k, 1 - k]] @ torch.tensor([[3.0], [-3.0]]), "layers.0.bias": torch.zeros(2),
+                "layers.1.weight": torch.tensor([[3.0, 0.0], [0.0, 3.0]])[:, [k, 1 - k]], "layers.1.bias": torch.zeros(2)} for k in (0, 1)]
+    losses = [algorithms.evaluate(MLP.from_state(weights.interpolate(*swapped, alpha))(x), y)[0] for alpha in alphas]
+    assert losses[0] == pytest.approx(losses[-1]) and algorithms.barrier(losses, alphas) > 0.1
+
+
+@pytest.mark.parametrize("where, says", [({"pair": "0° and 1°"}, "unknown pair '0° and 1°'.*22.5° and 45°"), ({"layer": "layer 9"}, "unknown layer 'layer 9'.*output"),
+                                         ({"alpha": 0.123}, "unknown alpha 0.123"), ({"colour": 1}, "unknown dimension 'colour'")])
+def test_an_unknown_place_in_the_sweep_is_named(sweep, where, says):
+    with pytest.raises(ValueError, match=says):
+        experiment.at(sweep, **where)
+
+
+def test_an_unknown_profile_is_named():
+    with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
+        experiment.run("huge")
+
+
+@pytest.fixture(scope="session")
+def sweep(standin_folder_session):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+        patch.setenv("WEIGHTSPACE_OFFLINE", "1")
+        return experiment.run("quick", 0)
+
+
+def test_the_sweep_is_exact_at_both_ends_and_measures_what_the_definitions_say(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    ends = sweep.sel(alpha=[0.0, 1.0])
+    assert abs(ends.gap_mean).max() < 1e-12 and abs(ends.coef_mean - 1).max() < 1e-12
+    networks = experiment.models(0)
+    i, j, alpha, samples = 45.0, 90.0, 0.35, experiment.PROFILES["quick"].test_images
+    import data
+    tests = [data.load("rotated_mnist", "test", angle=angle) for angle in (i, j)]
+    x, y = torch.cat([test.x[:samples] for test in tests]), torch.cat([test.y[:samples] for test in tests])
+    between = MLP.from_state(weights.interpolate(networks[i].state_dict(), networks[j].state_dict(), alpha))
+    gap = [algorithms.cosine_gap(f, networks[i].features(x)[layer], networks[j].features(x)[layer], alpha) for layer, f in between.features(x).items()]
+    here = experiment.at(sweep, pair="45° and 90°", alpha=alpha)
+    assert np.allclose(here.gap_mean.values, [value.nanmean().item() for value in gap], rtol=1e-6)
+    assert here.accuracy.sel(task="both").item() == pytest.approx((between(x).argmax(1) == y).double().mean().item())
+    assert (here.coef_count.sum("bin") <= 2 * samples).all()
+
+
+def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    monkeypatch.setattr(experiment, "measure", None)  # would fail if it were called
+    assert experiment.run("quick", 0).equals(sweep)
+
+
+def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):
+    import xarray
+
+    from data import store
+    from lessons.sweep import cached
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
+    small = xarray.Dataset({"a": ("x", np.arange(50.0))}, coords={"x": list(range(50))}, attrs={"source": "none"})
+    first = cached("small", {"n": 1}, lambda: small)
+    path, = (tmp_path / "sweeps").glob("*.nc")
+    whole = path.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 40)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1:])
+        import warnings
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            again = cached("small", {"n": 1}, lambda: small)
+        assert again.equals(first), position
+        if any(issubclass(warning.category, store.DataWarning) for warning in said):
+            assert path.read_bytes() == whole or cached("small", {"n": 1}, lambda: None).equals(first)
+
+
+@pytest.mark.parametrize("make, names", [(panels.along_the_line, ("accuracy", "loss")), (panels.gap_per_layer, ("gap_mean", "own_mean")),
+                                         (panels.coef_per_layer, ("coef_median",))], ids=["a", "b", "c"])
+def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
+    panel = make(sweep)
+    pairs, alphas = settings_of(panel.controls["pair"]), settings_of(panel.controls["alpha"])
+    assert sorted(pairs) == sorted(sweep.pair.values) and alphas == list(sweep.alpha.values)
+    for pair, alpha in itertools.product(pairs[:2], alphas[::7]):
+        panel.set(pair=pair, alpha=alpha)
+        for name in names:
+            variable = experiment.at(sweep, pair=pair)[name]
+            values = variable.sel(alpha=alpha) if "alpha" in variable.dims else variable
+            digits = 4 if name == "gap_mean" else 3
+            assert all(f"{value:.{digits}f}" in panel.alt for value in values.values.ravel()), (name, panel.alt)
+
+
+def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
+    panel = panels.linear_in_the_weights(sweep)
+    for start, alpha in itertools.product(settings_of(panel.controls["start"]), (0.0, 0.5, 1.0)):
+        here = experiment.at(sweep, start=start, alpha=alpha)
+        panel.set(start=start, alpha=alpha)
+        assert f"{here.start_accuracy.item():.3f}" in panel.alt and f"{here.mixed_accuracy.item():.3f}" in panel.alt
+
+
+def test_figures_have_words_made_of_their_data_and_are_kept(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    page = panels.figure_13(sweep).data
+    assert f"{sweep.own_mean.max().item():.3f}" in page and "Not MNIST!" in page
+    assert panels.figure_13(sweep).data == page
+    with pytest.raises(ValueError, match="unknown pair 'none'"):
+        panels.figure_13(sweep, pairs=["none"])
+
+
+def test_worst_finds_the_largest_gap(sweep):
+    pair, layer = algorithms.worst(sweep.gap_mean)
+    assert sweep.gap_mean.sel(pair=pair, layer=layer).max().item() == sweep.gap_mean.max().item()

@@ -1,0 +1,120 @@
+import json
+import re
+
+import pytest
+
+from lessons import plotting
+from lessons.panel import Panel, choice, settings_of, slider
+from lessons.predict import predict
+
+
+def a_panel(prediction=None, calls=None):
+    """A line whose slope is alpha, and its title the name."""
+    fig, ax = plotting.figure()
+    line, = ax.plot([0, 1], [0, 0], animated=True)
+
+    def draw(alpha, name):
+        if calls is not None:
+            calls.append((alpha, name))
+        if name == "broken":
+            raise RuntimeError("cannot draw this")
+        line.set_ydata([0, alpha])
+        guess = f", guess {prediction.committed}" if prediction else ""
+        return f"slope {alpha} of {name}{guess}"
+
+    controls = {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5), "name": choice("which", {"this one": "this", "</script>": "that", "x": "broken"})}
+    return Panel(controls, fig, draw, "caption <here>", [prediction] if prediction else [])
+
+
+def test_a_control_changes_the_picture_and_its_words():
+    panel = a_panel()
+    before = panel.picture.frame
+    panel.controls["alpha"].value = 1.0
+    assert panel.alt == "slope 1.0 of this"
+    assert panel.picture.frame["marks"] != before["marks"] and panel.picture.frame["key"] != before["key"]
+    panel.controls["alpha"].value = 0.5
+    assert panel.picture.frame == before
+
+
+def test_a_frame_is_drawn_once():
+    calls = []
+    panel = a_panel(calls=calls)
+    for alpha in (1.0, 0.5, 1.0, 0.0, 1.0):
+        panel.controls["alpha"].value = alpha
+    assert calls.count((1.0, "this")) == 1
+
+
+def test_set_moves_several_controls_and_refuses_what_they_cannot_be():
+    panel = a_panel().set(alpha=0.0, name="that")
+    assert panel.values == {"alpha": 0.0, "name": "that"}
+    with pytest.raises(ValueError, match="no control 'beta'.*alpha, name"):
+        panel.set(beta=1)
+    with pytest.raises(ValueError, match="alpha cannot be 0.3.*0.0, 0.5, 1.0"):
+        panel.set(alpha=0.3)
+
+
+def test_an_error_while_drawing_is_shown_kept_and_raised():
+    panel = a_panel()
+    with pytest.raises(RuntimeError, match="cannot draw this"):
+        panel.controls["name"].value = "broken"
+    assert "cannot draw this" in panel.picture.error
+    panel.controls["name"].value = "this"
+    assert panel.picture.error == ""
+
+
+def test_a_committed_prediction_is_drawn_in_every_frame():
+    guess = predict("how much?")
+    panel = a_panel(guess)
+    assert panel.alt.endswith("None")
+    guess.commit(0.25)
+    assert panel.alt.endswith("0.25")
+    panel.controls["alpha"].value = 1.0
+    assert panel.alt == "slope 1.0 of this, guess 0.25"
+
+
+def test_a_prediction_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1, not 2"):
+        predict("how much?").commit(2)
+    with pytest.raises(ValueError, match="low < high"):
+        predict("how much?", low=1, high=0)
+
+
+def test_the_page_holds_every_setting_and_nothing_from_elsewhere(tmp_path):
+    guess = a_panel()
+    guess.controls["name"].options = guess.controls["name"].options[:2]  # without the one that cannot be drawn
+    page = guess.save_html(tmp_path / "new" / "panel.html").read_text(encoding="utf-8")
+    frames = json.loads(re.search(r'id="frames">(.*?)</script>', page, re.S).group(1).replace("<\\/", "</"))
+    assert [frame["alt"] for frame in frames] == [f"slope {alpha} of {name}" for alpha in (0.0, 0.5, 1.0) for name in ("this", "that")]
+    assert not re.search(r'(src|href)="https?:', page)
+    assert "caption &lt;here&gt;" in page and "<option value=\"1\">&lt;/script&gt;</option>" in page
+
+
+def test_too_many_settings_for_a_page_are_refused(tmp_path):
+    fig, ax = plotting.figure()
+    ax.plot([0, 1], [0, 1], animated=True)
+    many = Panel({name: slider(name, list(range(100)), 0) for name in ("a", "b")}, fig, lambda a, b: "a line")
+    with pytest.raises(ValueError, match="10,000 pictures"):
+        many.save_html(tmp_path / "panel.html")
+
+
+def test_a_figure_in_which_nothing_moves_is_refused():
+    fig, ax = plotting.figure()
+    ax.plot([0, 1], [0, 1])
+    with pytest.raises(ValueError, match="animated=True"):
+        Panel({"a": slider("a", [0, 1], 0)}, fig, lambda a: "a line")
+
+
+def test_a_figure_without_words_is_refused():
+    fig, _ = plotting.figure()
+    with pytest.raises(ValueError, match="alternative text"):
+        plotting.show(fig, " ")
+
+
+def test_a_panel_carries_a_still_picture_for_where_no_widget_can_be():
+    bundle = a_panel()._repr_mimebundle_()
+    assert 'alt="slope 0.5 of this"' in bundle["text/html"] and "application/vnd.jupyter.widget-view+json" in bundle
+
+
+def test_the_settings_of_a_control_are_its_values_in_order():
+    assert settings_of(slider("α", [0.0, 0.1], 0.0)) == [0.0, 0.1]
+    assert settings_of(choice("which", {"a": 1, "b": 2})) == [1, 2]

@@ -1,0 +1,53 @@
+import pytest
+import torch
+
+from lessons.start import algorithms, experiment, panels
+from toy_models import MLP
+
+
+def test_the_grid_tiles_the_square_row_by_row_from_below():
+    points = algorithms.grid(4, 2.0)
+    assert points.shape == (16, 2) and torch.equal(points[0], torch.tensor([-1.5, -1.5])) and torch.equal(points[1], torch.tensor([-0.5, -1.5]))
+    with pytest.raises(ValueError, match="at least one pixel"):
+        algorithms.grid(0)
+
+
+def test_the_decision_map_is_the_networks_probability_of_class_1():
+    network, points = MLP([2, 5, 2]), algorithms.grid(3)
+    chart = algorithms.decision_map(network, points)
+    assert torch.allclose(chart[2, 0], network(points[6:7]).softmax(1)[0, 1])
+
+
+def test_accuracy_counts_hits_and_needs_samples():
+    assert algorithms.accuracy(torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]), torch.tensor([0, 1, 1])) == pytest.approx(2 / 3)
+    with pytest.raises(ValueError, match="evaluation set is empty"):
+        algorithms.accuracy(torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))
+
+
+@pytest.fixture(scope="module")
+def networks(standin_folder_session):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+        return experiment.ends()
+
+
+def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(networks):
+    """Chapter 0's prose: both pairs learned their tasks; half-way, only the pair with one start reads the upright spirals."""
+    accuracy = experiment.run(networks).accuracy
+    for start in experiment.STARTS:
+        assert accuracy.sel(start=start, alpha=1.0, task="i") > 0.95 and accuracy.sel(start=start, alpha=0.0, task="j") > 0.95
+    upright = accuracy.sel(alpha=0.5, task="between")
+    assert upright.sel(start="one pretrained start") > 0.95 > 0.9 > upright.sel(start="two random starts")
+
+
+def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks):
+    panel, accuracy = panels.decision_map(networks), experiment.run(networks).accuracy
+    for start in experiment.STARTS:
+        for alpha in (0.0, 0.5, 1.0):
+            panel.set(start=start, alpha=alpha)
+            assert all(f"{value:.3f}" in panel.alt for value in accuracy.sel(start=start, alpha=alpha).values)
+
+
+def test_what_is_found_here_names_a_stand_in():
+    found = experiment.look_around()
+    assert "stand-in" in found["data"] and "stand-in" in repr(panels.Found(found)) and "The real MNIST is not here" in panels.Found(found)._repr_html_()
