@@ -3,6 +3,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+threshold_backward = torch.ops.aten.threshold_backward  # (gradient, output, 0): the ReLU's backward pass
+
 
 class MLP(nn.Module):
     """Linear layers with a ReLU between them.
@@ -64,12 +66,11 @@ class MLP(nn.Module):
         h = [x]
         for layer in self.layers[:-1]:
             h.append(torch.addmm(layer.bias, h[-1], layer.weight.t()).relu_())
-        last = self.layers[-1]
+        last, ones, step = self.layers[-1], x.new_ones(len(x)), -lr / len(x)
         delta = torch.addmm(last.bias, h[-1], last.weight.t()).softmax(1)  # ∂loss/∂logits is softmax − one-hot
         delta.scatter_(1, y[:, None], -1, reduce="add")
-        step = -lr / len(y)
         for layer, below in zip(reversed(self.layers), reversed(h)):
-            delta_below = (delta @ layer.weight).mul_(below > 0) if below is not x else None  # before the weight changes
+            delta_below = threshold_backward(delta @ layer.weight, below, 0) if below is not x else None  # before the weight changes
             layer.weight.addmm_(delta.t(), below, alpha=step)
-            layer.bias.add_(delta.sum(0), alpha=step)
+            layer.bias.addmv_(delta.t(), ones, alpha=step)
             delta = delta_below

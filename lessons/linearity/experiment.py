@@ -154,23 +154,36 @@ def _along(networks, tests, angle_i, angle_j, alphas):
     state_i, state_j = (networks[angle].state_dict() for angle in (angle_i, angle_j))
     x, y = torch.cat([tests[angle_i][0], tests[angle_j][0]]), torch.cat([tests[angle_i][1], tests[angle_j][1]])
     x_before, y_before = tests[0.0]
-    features_i, features_j = ({layer: feature.double() for layer, feature in networks[angle].features(x).items()} for angle in (angle_i, angle_j))
+    parts = [(part, *({layer: feature.double() for layer, feature in networks[angle].features(part).items()} for angle in (angle_i, angle_j)))
+             for part in x.split(_PART)]
     half = len(y) // 2
     rows = []
     for alpha in alphas:
         network = MLP.from_state(weights.interpolate(state_i, state_j, alpha))
-        features = network.features(x)
-        layers = [_summary(values) for values in algorithms.ctl(features, features_i, features_j, alpha).values()]
-        logits = features["output"]
+        logits, measured = _measured(network, parts, alpha)
         scores = [algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))]
-        rows.append(xarray.concat(layers, xarray.DataArray(list(features), dims="layer", name="layer")).assign(
+        rows.append(xarray.concat([_summary(values) for values in measured.values()], xarray.DataArray(list(measured), dims="layer", name="layer")).assign(
             loss=("task", [loss for loss, _ in scores]), accuracy=("task", [accuracy for _, accuracy in scores])))
     result = xarray.concat(rows, xarray.DataArray(list(alphas), dims="alpha", name="alpha")).assign_coords(
         task=["i", "j", "both", "pretraining"], bin=(COEF_BINS[:-1] + COEF_BINS[1:]) / 2)
-    own = [_summary({"own": algorithms.own_distance(features_i[layer], features_j[layer])}) for layer in features_i]
+    own = [_summary({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])})
+           for layer in result.layer.values]
     first = [state[f"layers.0.{part}"] for state in (state_i, state_j) for part in ("weight", "bias")]
     return result.merge(xarray.concat(own, result.layer)).assign(distance=weights.norm(weights.subtract(state_i, state_j)),
                                      opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item())
+
+
+_PART = 2000  # images at once, so that a layer's features in float64 stay in the processor's cache: twice as fast as all at once
+
+
+def _measured(network, parts, alpha):
+    """Logits (samples, classes), and what `algorithms.ctl` says of all samples, part by part."""
+    logits, measured = [], []
+    for x, features_i, features_j in parts:
+        features = network.features(x)
+        logits.append(features["output"])
+        measured.append(algorithms.ctl(features, features_i, features_j, alpha))
+    return torch.cat(logits), {layer: {name: torch.cat([part[layer][name] for part in measured]) for name in measured[0][layer]} for layer in measured[0]}
 
 
 def _summary(values):

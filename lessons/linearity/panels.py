@@ -160,6 +160,7 @@ def coef_per_layer(sweep: xarray.Dataset) -> Panel:
         medians.append(ax.axvline(1, color=BLACK, linewidth=1.2, marker="", animated=True))
         texts.append(ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9, animated=True))
     axes[0].set_ylabel("share of images (cut at 0.25)")
+    where = axes[-1].text(1, 1.03, "", transform=axes[-1].transAxes, ha="right", animated=True)
 
     lines = {pair: line.transpose("alpha", "layer", "bin") for pair, line in _by_pair(sweep, "coef_count", "coef_median").items()}
     close = np.abs(sweep.bin.values - 1) < 0.1
@@ -167,6 +168,7 @@ def coef_per_layer(sweep: xarray.Dataset) -> Panel:
     def draw(alpha, pair):
         step = _step(sweep.alpha.values, alpha)
         counts, all_medians = lines[pair].coef_count.values[step], lines[pair].coef_median.values[step]
+        where.set_text(f"α = {alpha:.2f}")
         said = []
         for index, layer in enumerate(layers):
             share, median = counts[index] / counts[index].sum(), all_medians[index]

@@ -138,7 +138,6 @@ def draw(alpha):
 panel = Panel({"alpha": slider("α", [0.0, 1.0], 0.0)}, fig, draw)
 with contextlib.suppress(RuntimeError):
     panel.controls["alpha"].value = 1.0
-panel
 """
 HIDDEN_IN_AN_OUTPUT = """
 import ipywidgets

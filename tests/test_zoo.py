@@ -1,0 +1,239 @@
+import os
+import shutil
+import signal
+import warnings
+
+import pytest
+import torch
+
+from data import store
+from toy_models import Architecture, Recipe, zoo
+from toy_models.training import train
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def recipe(**changes):
+    return Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), **{"lr": 0.1, "epochs": 2, **changes})
+
+
+RECIPE = recipe()
+FINETUNED = RECIPE.finetune(options={"angle": 30.0})
+
+
+def same_weights(network, other):
+    first, second = network.state_dict(), other.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
+
+
+def kept():
+    """The names of the models on disk."""
+    return sorted(path.name for path in (store.root() / "zoo").glob("*.safetensors"))
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """The recipes that were trained, in order."""
+    recipes = []
+
+    def counted(recipe, *arguments, **keywords):
+        recipes.append(recipe)
+        return train(recipe, *arguments, **keywords)
+
+    monkeypatch.setattr(zoo, "train", counted)
+    return recipes
+
+
+# -- keeping -------------------------------------------------------------------------------------------------------------------
+
+def test_a_model_is_trained_once_and_then_read_from_disk(trained):
+    first, again = zoo.get(RECIPE), zoo.get(RECIPE)
+    assert trained == [RECIPE] and kept() == [zoo.path_of(RECIPE).name]
+    assert same_weights(first, again) and same_weights(first, train(RECIPE))
+
+
+def test_what_get_gives_is_ready_to_use_made_or_read():
+    for network in (zoo.get(RECIPE), zoo.get(RECIPE)):
+        assert not network.training and not any(parameter.requires_grad for parameter in network.parameters())
+        assert network(torch.zeros(3, 2)).shape == (3, 2)
+
+
+def test_changing_a_model_in_place_changes_neither_the_file_nor_the_next_one():
+    for _ in range(2):
+        network = zoo.get(RECIPE)
+        assert same_weights(network, train(RECIPE))
+        network.layers[0].weight.fill_(100)
+
+
+def test_parents_are_trained_first_and_kept(trained):
+    child = FINETUNED.finetune(lr=0.05)
+    network = zoo.get(child)
+    assert trained == [RECIPE, FINETUNED, child] and len(kept()) == 3
+    assert same_weights(network, train(child, train(FINETUNED, train(RECIPE).state_dict()).state_dict()))
+    zoo.get(FINETUNED)
+    assert len(trained) == 3
+
+
+def test_a_parent_is_not_needed_where_the_child_is_kept(trained):
+    zoo.get(FINETUNED)
+    zoo.path_of(RECIPE).unlink()
+    zoo.get(FINETUNED)
+    assert trained == [RECIPE, FINETUNED]
+
+
+def test_get_all_gives_models_in_the_order_of_the_recipes(trained):
+    other = recipe(seed=1)
+    networks = zoo.get_all([FINETUNED, RECIPE, other, FINETUNED])
+    assert trained == [RECIPE, FINETUNED, other]
+    expected = [zoo.get(recipe) for recipe in (FINETUNED, RECIPE, other, FINETUNED)]
+    assert all(same_weights(network, right) for network, right in zip(networks, expected, strict=True))
+    assert not any(same_weights(networks[0], network) for network in networks[1:3])
+
+
+def test_training_shows_a_progress_bar_over_all_epochs_and_reading_none(capsys):
+    zoo.get_all([FINETUNED, recipe(seed=1)])
+    assert "6/6" in capsys.readouterr().err
+    zoo.get_all([FINETUNED, recipe(seed=1)])
+    zoo.get(recipe(seed=2), progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_model_that_diverges_is_not_kept():
+    with pytest.raises(ValueError, match="learning rate"):
+        zoo.get(recipe(lr=1e20))
+    assert kept() == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "a file" / "folder"))
+    with pytest.raises(store.StoreError, match="WEIGHTSPACE_DATA") as raised:
+        zoo.get(RECIPE)
+    assert str(tmp_path / "a file" / "folder") in str(raised.value)
+
+
+# -- damage --------------------------------------------------------------------------------------------------------------------
+
+POSITIONS = 25
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory):
+    """The right model and the bytes of its file."""
+    folder = tmp_path_factory.mktemp("right")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEIGHTSPACE_DATA", str(folder))
+        return zoo.get(RECIPE), zoo.path_of(RECIPE).read_bytes()
+
+
+def get_from(content):
+    """Get the model where its file has this content: the network and whether damage was noticed."""
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        network = zoo.get(RECIPE)
+    noticed = any(issubclass(warning.category, store.DataWarning) and str(path) in str(warning.message) for warning in caught)
+    return network, noticed
+
+
+@pytest.mark.parametrize("flip", [0x01, 0xFF])
+@pytest.mark.parametrize("i", range(POSITIONS))
+def test_a_flipped_byte_never_gives_wrong_weights(right, trained, i, flip):
+    network, content = right
+    content = bytearray(content)
+    content[i * (len(content) - 1) // (POSITIONS - 1)] ^= flip
+    found, noticed = get_from(content)
+    assert same_weights(found, network)
+    assert trained == [RECIPE] * noticed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same_weights(zoo.get(RECIPE), network)
+    assert trained == [RECIPE] * noticed  # what was damaged is whole again
+
+
+def test_a_flipped_byte_in_any_weight_is_noticed(right):
+    _, content = right
+    start = 8 + int.from_bytes(content[:8], "little")  # safetensors: the header's length, the header, the weights
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    for position in range(start, len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1:])
+        with pytest.raises(store.Damaged):
+            zoo._read(path, RECIPE)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_noticed_and_trained_again(right, trained, share):
+    network, content = right
+    found, noticed = get_from(content[:int(share * len(content))])
+    assert noticed and trained == [RECIPE] and same_weights(found, network)
+
+
+@pytest.mark.parametrize("content", [b"not a model", b"\xff" * 1000, b"\0" * 1000])
+def test_a_file_of_something_else_is_noticed_and_trained_again(right, trained, content):
+    found, noticed = get_from(content)
+    assert noticed and trained == [RECIPE] and same_weights(found, right[0])
+
+
+def test_a_damaged_parent_is_trained_again_for_its_child(trained):
+    zoo.get(RECIPE)
+    zoo.path_of(RECIPE).write_bytes(b"damaged")
+    with pytest.warns(store.DataWarning, match=RECIPE.key):
+        child = zoo.get(FINETUNED)
+    assert trained == [RECIPE, RECIPE, FINETUNED]
+    assert same_weights(child, train(FINETUNED, train(RECIPE).state_dict()))
+
+
+def test_a_file_under_another_recipe_s_name_is_not_believed(trained):
+    other = recipe(seed=1)
+    zoo.get(RECIPE)
+    shutil.copy(zoo.path_of(RECIPE), zoo.path_of(other))
+    with pytest.warns(store.DataWarning, match=other.key):
+        network = zoo.get(other)
+    assert trained == [RECIPE, other] and same_weights(network, train(other))
+
+
+# -- several processes ---------------------------------------------------------------------------------------------------------
+
+WRAPPED = """
+    import time
+    from data import store
+    from toy_models import Architecture, Recipe, zoo
+    original = zoo.train
+    recipe = Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=2)
+"""
+
+
+def test_training_killed_half_way_leaves_no_model_and_the_next_get_works(start_python):
+    process = start_python(WRAPPED + """
+    def half(recipe, start, device, on_epoch):
+        def stop():
+            print("half-way", flush=True)
+            time.sleep(600)
+        return original(recipe, start, device, stop)
+
+    zoo.train = half
+    zoo.get(recipe, progress=False)
+    """)
+    assert process.stdout.readline() == "half-way\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert kept() == []
+    assert same_weights(zoo.get(RECIPE), train(RECIPE)) and kept() == [zoo.path_of(RECIPE).name]
+
+
+def test_two_processes_train_one_model_once(start_together, quiet_store):
+    start_together(WRAPPED, """
+def slow(*arguments, **keywords):
+    with open(store.root() / "log", "a") as log:
+        log.write("trained\\n")
+    time.sleep(0.5)
+    return original(*arguments, **keywords)
+
+zoo.train = slow
+zoo.get(recipe)
+    """)
+    assert (quiet_store / "log").read_text() == "trained\n"
+    assert same_weights(zoo.get(RECIPE), train(RECIPE))
