@@ -24,7 +24,8 @@ def source(reason: str) -> Source:
 
 def load(split: str, found: Source) -> Dataset:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,)."""
-    return Dataset(*_drawn(split), found)
+    x, y = _drawn(split)
+    return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
 
 
 @lru_cache(maxsize=2)

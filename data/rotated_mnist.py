@@ -26,7 +26,8 @@ def load(split: str, angle: float = 0.0) -> Dataset:
     """
     angle = checked_angle(angle)
     found = source(angle)
-    return Dataset(*_rotated(split, angle, found.digest), found)
+    x, y = _rotated(split, angle, found.digest)
+    return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
 
 
 @lru_cache(maxsize=4)  # a turned training set takes 0.6–1.2 s to compute and 188 MB to keep

@@ -12,7 +12,9 @@ TURNS, NOISE = 1.0, 0.04
 def source(angle: float = 0.0, seed: int = 0) -> Source:
     """What is generated: two arms turned by `angle` degrees, drawn with `seed`."""
     angle = checked_angle(angle)
-    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 1, SAMPLES, TURNS, NOISE, angle, int(seed)))
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
+    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 1, SAMPLES, TURNS, NOISE, angle, seed))
 
 
 def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:
@@ -24,10 +26,10 @@ def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:
         seed: of the draw.
 
     Raises:
-        ValueError: the angle is not a finite number.
+        ValueError: the angle is not a finite number, or the seed not a whole one.
     """
     found = source(angle, seed)
-    generator = torch.Generator().manual_seed(2 * int(seed) + (split == "test"))
+    generator = torch.Generator().manual_seed(2 * seed + (split == "test"))
     n = SAMPLES[split]
     y = torch.arange(n) % 2
     radius = 0.1 + 0.9 * torch.rand(n, generator=generator).sqrt()

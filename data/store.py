@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
@@ -99,19 +100,20 @@ def once(path: Path, make, *, read, write):
         read: path -> value; raises FileNotFoundError or Damaged.
         write: (value, path) -> None.
     """
-    def stored():
+    def stored(warn):
         try:
             return read(path)
         except FileNotFoundError:
             return None
         except Damaged as error:
-            warnings.warn(f"{path} is damaged ({error}); it is made again", DataWarning, stacklevel=4)
+            if warn:
+                warnings.warn(f"{path} is damaged ({error}); it is made again", DataWarning, stacklevel=4)
             return None
 
-    if (value := stored()) is not None:
+    if (value := stored(warn=True)) is not None:
         return value
     with lock(path):
-        if path.exists() and (value := stored()) is not None:  # another process made it while we waited
+        if (value := stored(warn=False)) is not None:  # another process made it while we waited
             return value
         value = make()
         with atomic(path) as part:
@@ -132,18 +134,21 @@ def fetch(remote: RemoteFile) -> Path:
     if not (problem := wrong_with(path, remote)):
         return path
     try:
-        check_network(remote.urls[0])
+        if path in _given_up:
+            raise Unavailable(_given_up[path])
+        urls = answering(remote.urls)
+        with lock(path):
+            if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
+                return path
+            with atomic(path) as part:
+                download(remote, urls, part)
+                if path.exists():
+                    aside = path.with_name(path.name + ".damaged")
+                    os.replace(path, aside)
+                    warnings.warn(f"{path} {problem}; kept as {aside.name} and fetched again", DataWarning, stacklevel=2)
     except Unavailable as error:
+        _given_up[path] = str(error)
         raise Unavailable(f"{path} {problem}, and {error}") from None
-    with lock(path):
-        if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
-            return path
-        if path.exists():
-            aside = path.with_name(path.name + ".damaged")
-            os.replace(path, aside)
-            warnings.warn(f"{path} {problem}; kept as {aside.name} and fetched again", DataWarning, stacklevel=2)
-        with atomic(path) as part:
-            download(remote, part)
     return path
 
 
@@ -167,33 +172,45 @@ def _md5(path, mtime_ns, size):  # time and size are the cache's key: a file tha
 
 
 _no_network = ""  # why the network was given up in this process: it is tried once
+_given_up = {}  # path -> why it could not be fetched: a file too is tried once
 
 
-def check_network(url: str) -> None:
-    """Return where `url` answers within 5 seconds; otherwise raise Unavailable, and at once from then on in this process."""
+def answering(urls: tuple[str, ...]) -> list[str]:
+    """Those of the addresses that answer within 5 seconds, asked all at once.
+
+    Raises:
+        Unavailable: none does. Where no host answered at all, the network is not tried again in this process.
+    """
     global _no_network
     if os.environ.get("WEIGHTSPACE_OFFLINE"):
         raise Unavailable("the network is switched off (WEIGHTSPACE_OFFLINE)")
     if _no_network:
         raise Unavailable(_no_network)
     import requests
-    answer = []
+    answers = {}
 
-    def ask():
+    def ask(url):
         try:
-            answer.append(requests.head(url, timeout=NETWORK_SECONDS, allow_redirects=True).status_code)
+            answers[url] = requests.head(url, timeout=NETWORK_SECONDS, allow_redirects=True).status_code
         except requests.RequestException as error:
-            answer.append(type(error).__name__)
+            answers[url] = type(error).__name__
 
-    thread = threading.Thread(target=ask, daemon=True)  # a thread, since looking up a name cannot be given a limit
-    thread.start()
-    thread.join(NETWORK_SECONDS)
-    if answer != [200]:
-        _no_network = f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({answer[0] if answer else 'silence'})"
-        raise Unavailable(_no_network)
+    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls]  # threads, since looking up a name cannot be given a limit
+    end = time.monotonic() + NETWORK_SECONDS
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, end - time.monotonic()))
+    said = dict(answers)
+    if good := [url for url in urls if said.get(url) == 200]:
+        return good
+    reason = "; ".join(f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({said.get(url, 'silence')})" for url in urls)
+    if not any(isinstance(answer, int) for answer in said.values()):
+        _no_network = reason
+    raise Unavailable(reason)
 
 
-def download(remote: RemoteFile, target: Path) -> None:
+def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
     """Download and unpack one file to `target`, with a progress bar, checking the digest of the archive and of the file.
 
     Raises:
@@ -202,7 +219,7 @@ def download(remote: RemoteFile, target: Path) -> None:
     import pooch
     pooch.get_logger().setLevel(logging.WARNING)
     errors = []
-    for url in remote.urls:
+    for url in urls:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             try:
                 archive = pooch.retrieve(url, f"md5:{remote.archive_md5}", path=folder,

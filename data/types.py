@@ -56,6 +56,9 @@ def checked_angle(angle) -> float:
     Raises:
         ValueError: it is not a finite number.
     """
-    if isinstance(angle, bool) or not isinstance(angle, (int, float)) or not math.isfinite(angle):
-        raise ValueError(f"angle must be a finite number of degrees, not {angle!r}")
-    return float(angle)
+    try:
+        if isinstance(angle, (int, float)) and not isinstance(angle, bool) and math.isfinite(angle):
+            return float(angle)
+    except OverflowError:  # a whole number beyond the floats
+        pass
+    raise ValueError(f"angle must be a finite number of degrees, not {angle!r}")

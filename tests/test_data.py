@@ -76,7 +76,6 @@ def test_an_angle_that_is_not_a_finite_number_is_named(name, angle):
 
 
 @pytest.mark.parametrize("options", [{"angle": 10**400}, {"seed": "x"}, {"seed": None}, {"seed": 1.7}])
-@pytest.mark.xfail(strict=True, reason="defect: data/types.py checked_angle lets OverflowError out; data/spirals.py takes int(seed) unchecked")
 def test_an_option_of_the_spirals_that_makes_no_sense_is_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         data.load("spirals", "train", **options)
@@ -192,7 +191,6 @@ def test_the_stand_in_is_drawn_the_same_way_every_time():
 
 
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
-@pytest.mark.xfail(strict=True, reason="defect: digits.load and rotated_mnist.load hand out the tensors of their lru_cache")
 def test_changing_loaded_images_in_place_does_not_change_what_is_loaded_next(name):
     x = data.load(name, "test").x
     before = x.clone()

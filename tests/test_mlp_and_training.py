@@ -70,7 +70,6 @@ def test_widths_that_make_no_network_are_named(widths):
     assert str(widths) in str(raised.value)
 
 
-@pytest.mark.xfail(strict=True, reason="defect: MLP checks its widths with int(width), whose own errors come out")
 @pytest.mark.parametrize("widths", [(2, "x"), (2, None), (2, math.inf), (2, math.nan), (2.0, 3)])
 def test_widths_that_are_no_numbers_are_named(widths):
     with pytest.raises(ValueError, match="widths"):
@@ -92,7 +91,6 @@ def test_from_state_keeps_the_dtype():
     assert MLP.from_state(MLP((3, 2)).double().state_dict()).layers[0].weight.dtype == torch.float64
 
 
-@pytest.mark.xfail(strict=True, reason="defect: MLP.from_state switches off the gradients of parameters that it is given")
 def test_from_state_leaves_the_gradients_of_another_network_on():
     original = MLP((3, 2))
     MLP.from_state(dict(original.named_parameters()))
@@ -232,13 +230,12 @@ def test_a_recipe_for_other_data_is_refused_with_both_digests():
     assert "0" * 16 in str(raised.value) and recipe().data_digest in str(raised.value)
 
 
-@pytest.mark.parametrize("lr, shown", [(1e6, r"1e\+06"), (1e20, r"1e\+20"), (math.inf, "inf")])
+@pytest.mark.parametrize("lr, shown", [(1e6, r"1e\+06"), (1e20, r"1e\+20")])
 def test_training_that_diverges_names_the_learning_rate(lr, shown):
     with pytest.raises(ValueError, match=f"learning rate.*{shown}"):
         train(Recipe.on("spirals", WIDE, lr=lr, epochs=3))
 
 
-@pytest.mark.xfail(strict=True, reason="defect: train looks for NaN only, infinite weights pass")
 def test_infinite_weights_are_divergence_too():
     with pytest.raises(ValueError, match="learning rate"):
         train(Recipe.on("spirals", WIDE, lr=1e14, epochs=2, batch_size=None))
@@ -296,7 +293,6 @@ def test_neither_the_order_of_options_nor_a_list_for_a_tuple_makes_another_recip
     assert Architecture.of("MLP", widths=[2, 8, 2]) == SMALL
 
 
-@pytest.mark.xfail(strict=True, reason="defect: Recipe.to_json writes 1 and 1.0 differently, though the recipes are equal")
 @pytest.mark.parametrize("changes, other", [({"lr": 1}, {"lr": 1.0}), ({"options": {"angle": 30}}, {"options": {"angle": 30.0}})], ids=str)
 def test_a_whole_number_and_the_same_float_make_one_recipe(changes, other):
     assert recipe(**changes) == recipe(**other)
@@ -325,7 +321,6 @@ def test_a_recipe_that_makes_no_sense_is_refused_with_what_is_wrong(make, named)
         make()
 
 
-@pytest.mark.xfail(strict=True, reason="defect: Recipe compares with <= only, so NaN, fractions and text pass or end in another error")
 @pytest.mark.parametrize("changes", [{"lr": math.nan}, {"lr": "x"}, {"epochs": 1.5}, {"batch_size": 2.5}, {"seed": "x"}], ids=str)
 def test_numbers_of_a_recipe_that_are_none_are_refused(changes):
     with pytest.raises(ValueError, match=next(iter(changes))):

@@ -142,7 +142,6 @@ def test_the_second_address_is_tried_when_the_first_gives_wrong_bytes(server, fi
     assert server.asked[-2:] == [f"GET /{first}", "GET /right.gz"]
 
 
-@pytest.mark.xfail(strict=True, reason="defect: store.fetch asks only urls[0] whether there is a network")
 @pytest.mark.parametrize("first", ["dead", "not found"])
 def test_the_second_address_is_tried_when_the_first_does_not_answer(server, dead_url, first):
     first = dead_url if first == "dead" else f"{server.url}/missing.gz"
@@ -155,13 +154,11 @@ def test_both_addresses_are_named_when_neither_has_the_file(server):
     assert "/wrong.gz" in str(raised.value) and "/page" in str(raised.value)
 
 
-@pytest.mark.xfail(strict=True, reason="defect: store.fetch promises both reasons, but a failed download gives only its own")
 def test_a_failed_download_also_says_what_was_wrong_here(server, quiet_store):
     with pytest.raises(store.Unavailable, match="is missing"):
         store.fetch(remote(f"{server.url}/wrong.gz"))
 
 
-@pytest.mark.xfail(strict=True, reason="defect: store.fetch remembers only that the network is silent, not that a download failed")
 def test_a_download_that_failed_is_not_tried_again_in_this_process(server):
     file = remote(f"{server.url}/page")
     with pytest.raises(store.Unavailable):
@@ -291,7 +288,6 @@ def test_once_makes_a_damaged_value_again_and_says_so(tmp_path):
         assert store.once(path, lambda: "again.", read=read, write=write) == "made."
 
 
-@pytest.mark.xfail(strict=True, reason="defect: store.once warns before and again inside the lock")
 def test_once_says_only_once_that_a_value_is_damaged(tmp_path):
     (tmp_path / "value").write_text("mad")
     with warnings.catch_warnings(record=True) as caught:

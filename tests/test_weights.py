@@ -65,7 +65,6 @@ def test_interpolation_is_exact_at_both_ends(pair):
     assert_equal(weights.interpolate(a, b, 1), a)
 
 
-@pytest.mark.xfail(strict=True, reason="defect: weights.mix gives NaN where a − b overflows")
 @pytest.mark.parametrize("dtype", FLOATS[1:])
 def test_interpolation_is_exact_at_both_ends_for_the_largest_weights(dtype):
     a = {"weight": torch.tensor([torch.finfo(dtype).max, 1.0], dtype=dtype)}
@@ -185,7 +184,6 @@ def test_unflatten_undoes_flatten(pair):
     assert torch.equal(weights.flatten(weights.unflatten(vector, like)), vector)
 
 
-@pytest.mark.xfail(strict=True, reason="defect: weights.unflatten does not give a tensor its dtype back where the dict mixes dtypes")
 def test_unflatten_undoes_flatten_for_mixed_dtypes():
     a = {"half": torch.ones(2, dtype=torch.float16), "single": torch.ones(2)}
     assert_equal(weights.unflatten(weights.flatten(a), a), a)
@@ -223,7 +221,6 @@ def test_cosine_of_parallel_opposite_and_orthogonal_vectors():
     assert weights.cosine(a, weights.scale(a, 5)) == 1 and weights.cosine(a, weights.scale(a, -5)) == -1 and weights.cosine(a, right_angle) == 0
 
 
-@pytest.mark.xfail(strict=True, reason="defect: weights.cosine can be 1.0000000000000002, of which math.acos is an error")
 def test_cosine_never_leaves_minus_1_to_1():
     for seed in range(200):
         a = random_state(seed)

@@ -17,7 +17,7 @@ class MLP(nn.Module):
 
     def __init__(self, widths):
         super().__init__()
-        if len(widths) < 2 or any(int(width) != width or width < 1 for width in widths):
+        if len(widths) < 2 or any(not isinstance(width, int) or width < 1 for width in widths):
             raise ValueError(f"widths must be at least two positive whole numbers, not {tuple(widths)!r}")
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
 
@@ -31,7 +31,7 @@ class MLP(nn.Module):
         try:
             shapes = [state[f"layers.{i}.weight"].shape for i in range(len(state) // 2)]
             network = cls([shapes[0][1], *(shape[0] for shape in shapes)])
-            network.load_state_dict(state, assign=True)
+            network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
         except (KeyError, IndexError, RuntimeError) as error:
             raise ValueError(f"these are not the weights of an MLP: {error}. Keys: {', '.join(state)}") from None
         return network.requires_grad_(False)

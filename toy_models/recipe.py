@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 
 from torch import nn
@@ -64,8 +65,12 @@ class Recipe:
     def __post_init__(self):
         if self.optimiser not in OPTIMISERS:
             raise ValueError(f"unknown optimiser {self.optimiser!r}: choose one of {', '.join(OPTIMISERS)}")
-        if self.epochs < 0 or self.lr <= 0 or (self.batch_size is not None and self.batch_size < 1):
-            raise ValueError(f"epochs must be at least 0, lr above 0 and batch_size at least 1, not {self.epochs}, {self.lr} and {self.batch_size}")
+        if not isinstance(self.lr, (int, float)) or not math.isfinite(self.lr) or self.lr <= 0:
+            raise ValueError(f"lr must be a finite number above 0, not {self.lr!r}")
+        for name, least in (("epochs", 0), ("batch_size", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= least or name == "batch_size" and value is None):
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
         if self.parent and self.parent.architecture != self.architecture:
             raise ValueError(f"the parent is a {self.parent.architecture}, this recipe a {self.architecture}: finetuning keeps the architecture")
 
@@ -83,7 +88,7 @@ class Recipe:
 
     def to_json(self) -> str:
         """The recipe as text, the same for equal recipes."""
-        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, sort_keys=True)
+        return json.dumps({"format": _FORMAT, **_plain(self)}, sort_keys=True)
 
     @property
     def key(self) -> str:
@@ -94,3 +99,11 @@ class Recipe:
         options = ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in self.options)
         start = "finetuned" if self.parent else "from scratch"
         return f"{self.architecture.name} {start} on {self.dataset}{f' ({options})' if options else ''}, seed {self.seed}"
+
+
+def _plain(recipe):
+    """The recipe as JSON can hold it; 1 and 1.0 are the same learning rate or option, so they are written alike."""
+    fields = {field.name: getattr(recipe, field.name) for field in dataclasses.fields(recipe)}
+    options = [[name, float(value) if isinstance(value, int) else value] for name, value in recipe.options]
+    return fields | {"architecture": dataclasses.asdict(recipe.architecture), "lr": float(recipe.lr), "options": options,
+                     "parent": _plain(recipe.parent) if recipe.parent else None}

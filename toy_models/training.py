@@ -38,7 +38,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
         The trained network, on the CPU, needing no gradients.
 
     Raises:
-        ValueError: the data are not those that the recipe was written for, or the weights became NaN.
+        ValueError: the data are not those that the recipe was written for, or the weights did not stay finite.
     """
     device = resolve(device)
     dataset = data.load(recipe.dataset, "train", **dict(recipe.options))
@@ -59,8 +59,8 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
             for batch in torch.randperm(len(x), generator=order).to(device).split(recipe.batch_size or len(x)):
                 step(x.index_select(0, batch), y.index_select(0, batch))
             on_epoch()
-    if any(parameter.isnan().any() for parameter in network.parameters()):
-        raise ValueError(f"training of {recipe} diverged: weights are NaN. Lower the learning rate (it is {recipe.lr:g}).")
+    if not all(parameter.isfinite().all() for parameter in network.parameters()):
+        raise ValueError(f"training of {recipe} diverged: its weights are no longer finite. Lower the learning rate (it is {recipe.lr:g}).")
     return network.cpu().eval().requires_grad_(False)
 
 

@@ -32,6 +32,8 @@ def interpolate(a: State, b: State, alpha: float) -> State:
     if not 0 <= alpha <= 1:
         warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models", ExtrapolationWarning, stacklevel=2)
     _check(a, b)
+    if alpha in (0, 1):
+        return {key: tensor.clone() for key, tensor in (a if alpha else a | {key: b[key] for key in _float_keys(b)}).items()}
     return {key: mix(a[key], b[key], alpha) if a[key].is_floating_point() else a[key].clone() for key in a}
 
 
@@ -78,7 +80,7 @@ def cosine(a: State, b: State) -> float:
     length = norm(a) * norm(b)
     if length == 0:
         raise ValueError("the cosine with a zero vector is not defined: one of the state dicts is zero everywhere")
-    return dot(a, b) / length
+    return max(-1.0, min(1.0, dot(a, b) / length))  # rounding alone could lead just outside
 
 
 def flatten(a: State) -> Tensor:
@@ -98,7 +100,7 @@ def unflatten(vector: Tensor, like: State) -> State:
     if vector.shape != (sum(sizes),):
         raise ValueError(f"the vector must have shape ({sum(sizes)},) to fill these keys, not {tuple(vector.shape)}")
     parts = dict(zip(keys, vector.split(sizes)))
-    return {key: parts[key].reshape(tensor.shape).clone() if key in parts else tensor.clone() for key, tensor in like.items()}
+    return {key: parts[key].reshape(tensor.shape).to(tensor.dtype, copy=True) if key in parts else tensor.clone() for key, tensor in like.items()}
 
 
 def _combine(function, *states):
