@@ -16,14 +16,17 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync").split()
 PANEL, SLIDER = ".weightspace-panel", ".weightspace-panel .noUi-handle"
 
-# Notes when a key went down and when, after it, the marks of a picture were replaced and two animation frames had passed (so they are painted).
+# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them was painted: an
+# animation frame runs before the paint, a message sent from it arrives after.
 PROBE = """
-window.__times = {key: 0, painted: 0};
-addEventListener('keydown', () => { window.__times = {key: performance.now(), painted: 0}; }, true);
+window.__times = {};
+addEventListener('keydown', () => { window.__times = {key: performance.now()}; }, true);
+const afterPaint = new MessageChannel();
+afterPaint.port1.onmessage = () => { window.__times.painted ??= performance.now(); };
 window.__watch = (root) => new MutationObserver((records) => {
-  if (!records.some((record) => record.target.closest?.('.marks')) || window.__times.painted) return;
-  const times = window.__times;
-  requestAnimationFrame(() => requestAnimationFrame(() => { times.painted = performance.now(); }));
+  if (!records.some((record) => record.target.closest?.('.marks')) || window.__times.changed) return;
+  window.__times.changed = performance.now();
+  requestAnimationFrame(() => afterPaint.port2.postMessage(0));
 }).observe(root, {subtree: true, childList: true});
 """
 
@@ -57,7 +60,10 @@ def chromium(width: int = 1300, height: int = 1000):
 
 @contextlib.contextmanager
 def server(folder: Path):
-    """JupyterLab on this machine over `folder`, with a random token and settings of its own; yields its address with the token."""
+    """JupyterLab on this machine over a copy of the notebooks in `folder` (it saves what it opens), with a random token and settings of its own.
+
+    Yields its address with the token and {name} for the notebook's.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port, token = probe.getsockname()[1], secrets.token_hex(16)
@@ -65,12 +71,15 @@ def server(folder: Path):
         home = Path(home)
         settings = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
         settings.parent.mkdir(parents=True)
+        (home / "notebooks").mkdir()
+        for notebook in folder.glob("*.ipynb"):
+            shutil.copy(notebook, home / "notebooks")
         settings.write_text('{"fetchNews": "false", "checkForUpdates": false}')
         folders = {f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
         env = {**os.environ, **folders, "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
         process = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-             f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
+             f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={home / 'notebooks'}", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
              "--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"],
             env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
@@ -117,8 +126,12 @@ def panels(page) -> list:
     return page.locator(PANEL).all()
 
 
-def press(page, panel, keys: list[str]) -> list[float]:
-    """Press keys on a panel's slider, one by one; milliseconds from each key to the painted picture, for those that changed it."""
+def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
+    """Press keys on a panel's slider, one by one.
+
+    Returns:
+        For every key that changed the picture, milliseconds from the key to {"changed": the new picture in the page, "painted": on the screen}.
+    """
     panel.scroll_into_view_if_needed()
     page.wait_for_timeout(1500)  # the frames along the slider are drawn ahead while the learner reads
     panel.locator(".noUi-handle").focus()
@@ -127,7 +140,7 @@ def press(page, panel, keys: list[str]) -> list[float]:
         page.keyboard.press(key)
         with contextlib.suppress(Exception):  # a key at the end of the slider changes nothing
             page.wait_for_function("() => window.__times.painted", timeout=1500, polling=5)
-            times.append(page.evaluate("() => window.__times.painted - window.__times.key"))
+            times.append(page.evaluate("() => { const t = window.__times; return {changed: t.changed - t.key, painted: t.painted - t.key}; }"))
         page.wait_for_timeout(60)
     return times
 

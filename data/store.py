@@ -141,13 +141,16 @@ def fetch(remote: RemoteFile) -> Path:
             if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
                 return path
             with atomic(path) as part:
-                download(remote, urls, part)
+                try:
+                    download(remote, urls, part)
+                except Unavailable as error:
+                    _given_up[path] = str(error)
+                    raise
                 if path.exists():
                     aside = path.with_name(path.name + ".damaged")
                     os.replace(path, aside)
                     warnings.warn(f"{path} {problem}; kept as {aside.name} and fetched again", DataWarning, stacklevel=2)
     except Unavailable as error:
-        _given_up[path] = str(error)
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
 
@@ -172,7 +175,7 @@ def _md5(path, mtime_ns, size):  # time and size are the cache's key: a file tha
 
 
 _no_network = ""  # why the network was given up in this process: it is tried once
-_given_up = {}  # path -> why it could not be fetched: a file too is tried once
+_given_up = {}  # path -> why its download failed: a file too is tried once
 
 
 def answering(urls: tuple[str, ...]) -> list[str]:

@@ -1,6 +1,7 @@
 """What every loader returns."""
 import hashlib
 import math
+import numbers
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -57,7 +58,7 @@ def checked_angle(angle) -> float:
         ValueError: it is not a finite number.
     """
     try:
-        if isinstance(angle, (int, float)) and not isinstance(angle, bool) and math.isfinite(angle):
+        if isinstance(angle, numbers.Real) and not isinstance(angle, bool) and math.isfinite(angle):
             return float(angle)
     except OverflowError:  # a whole number beyond the floats
         pass

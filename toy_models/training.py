@@ -45,7 +45,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     if dataset.source.digest != recipe.data_digest:
         raise ValueError(f"the recipe of {recipe} was written for other data (digest {recipe.data_digest}) than what is here now: "
                          f"{dataset.source} (digest {dataset.source.digest}). Make the recipe again with Recipe.on or finetune.")
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(recipe.seed)
         network = recipe.architecture.build()
     if recipe.parent:

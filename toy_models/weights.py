@@ -5,6 +5,7 @@ counter) are not part of the vector: they are carried over from the first argume
 shapes or dtypes differ, or a NaN is in one) are a ValueError that names the key.
 """
 import math
+import numbers
 import warnings
 from collections.abc import Sequence
 
@@ -115,7 +116,7 @@ def _float_keys(state):
 
 
 def _finite(name, value):
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, not {value!r}")
     return float(value)
 

@@ -18,13 +18,13 @@ export default () => {
 
   function render({ model, el }) {
     el.classList.add("weightspace-picture");
-    el.innerHTML = `<figure><div class="stage" role="img"><div class="background" aria-hidden="true"></div><div class="marks" aria-hidden="true"></div></div>
+    el.innerHTML = `<figure><div class="stage" role="img"><img class="background" alt=""><div class="marks" aria-hidden="true"></div></div>
       <pre class="error" role="alert" hidden></pre><figcaption></figcaption></figure>`;
     const part = (name) => el.querySelector(name);
     const show = (frame) => { part(".marks").innerHTML = frame.marks; part(".stage").setAttribute("aria-label", frame.alt); };
     const look = () => { const frame = frames.get(key(model)); frame ? show(frame) : model.send("ahead"); };
     const showError = () => { part(".error").hidden = !model.get("error"); part(".error").textContent = model.get("error"); };
-    part(".background").innerHTML = model.get("background");
+    part(".background").src = "data:image/svg+xml," + encodeURIComponent(model.get("background"));
     part("figcaption").textContent = model.get("caption");
     show(model.get("frame"));
     showError();

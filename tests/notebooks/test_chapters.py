@@ -64,8 +64,8 @@ def checks_of(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_picture(name, run, standin_folder_session):
-    executed, seconds = run(name, standin_folder_session, extra=DRIVE, profile="quick")
+def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_picture(name, run, tmp_path):
+    executed, seconds = run(name, tmp_path / "nothing cached", extra=DRIVE, profile="quick")
     texts = list(outputs_of(executed))
     assert sum(text.count("drove a panel") for text in texts) == PANELS[name]
     assert all(text.startswith("not yet") for text in checks_of(executed)) and checks_of(executed)
@@ -92,8 +92,8 @@ def test_every_check_passes_when_the_library_answers(name, run, standin_folder_s
 @pytest.mark.real
 @pytest.mark.parametrize("profile", ["quick", "full"])
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_the_real_data_within_its_budget(name, profile, run, real_data, standin_folder_session):
-    """`quick` comes first and finds nothing cached; `full` as well, since each test has a folder of its own."""
+def test_runs_on_the_real_data_within_its_budget(name, profile, run, real_data):
+    """From nothing: each test has a data folder of its own, with the official files and no models."""
     executed, seconds = run(name, real_data, profile=profile)
     assert "MNIST (official files)" in next(outputs_of(executed))
     assert not any("stand-in" in page for page in outputs_of(executed, "text/html") if "<figcaption" in page)
