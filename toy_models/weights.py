@@ -33,7 +33,7 @@ def interpolate(a: State, b: State, alpha: float) -> State:
     if not 0 <= alpha <= 1:
         warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models", ExtrapolationWarning, stacklevel=2)
     _check(a, b)
-    if alpha in (0, 1):
+    if alpha in (0, 1):  # exact at the ends also where a − b would overflow
         return {key: tensor.clone() for key, tensor in (a if alpha else a | {key: b[key] for key in _float_keys(b)}).items()}
     return {key: mix(a[key], b[key], alpha) if a[key].is_floating_point() else a[key].clone() for key in a}
 

@@ -17,9 +17,9 @@ EXTENT = 1.2
 
 @themed
 def decision_map(networks: dict, prediction=None) -> Panel:
-    """The decision map of the interpolated network, computed as the slider moves, beside its accuracy on three spirals.
+    """The decision map of the interpolated network beside its accuracy on three spirals.
 
-    Controls: alpha, start, points. The prediction, the mean accuracy on tasks i and j half-way between strangers, is a star.
+    Controls: alpha, start, points. The prediction, the accuracy on the upright spirals half-way between strangers, is a star.
 
     Args:
         networks: {start: (θ_i, θ_j)} as `experiment.ends` gives them.
@@ -53,12 +53,16 @@ def decision_map(networks: dict, prediction=None) -> Panel:
         now = dict(zip(lines, curves[start][:, experiment.ALPHAS.index(alpha)]))
         titles[0].set_text(f"What the network at α = {alpha:.2f} thinks")
         titles[1].set_text(f"Correct: task i {now['i']:.2f}, upright {now['between']:.2f}, task j {now['j']:.2f}")
-        return (f"Decision map of the network with weights {alpha:.2f}·θ_i + {1 - alpha:.2f}·θ_j, trained from {start}, with the points of {_TASKS[points][0]}. "
-                f"Accuracy: task i {now['i']:.3f}, upright spirals {now['between']:.3f}, task j {now['j']:.3f}.")
+        return _alt(alpha, start, points, now)
 
     controls = {"alpha": slider("α", experiment.ALPHAS, 1.0), "start": choice("the two networks began from", {start: start for start in networks}),
                 "points": choice("show the points of", {label: task for task, (label, *_) in _TASKS.items()})}
     return Panel(controls, fig, draw, f"Computed here: {sweep.attrs['source'].split(',')[0]} (generated), MLP 2–32–32–2.", [prediction] if prediction else [])
+
+
+def _alt(alpha, start, points, accuracy):
+    return (f"Decision map of the network with weights {alpha:.2f}·θ_i + {1 - alpha:.2f}·θ_j, trained from {start}, with the points of {_TASKS[points][0]}. "
+            f"Accuracy: task i {accuracy['i']:.3f}, upright spirals {accuracy['between']:.3f}, task j {accuracy['j']:.3f}.")
 
 
 class Found:
