@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises"}
+CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp"}
 
 
 @dataclass(frozen=True)

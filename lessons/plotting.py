@@ -9,6 +9,7 @@ import html
 import io
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
@@ -74,6 +75,27 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
     below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
     return (f'<figure style="margin:0.4em 0"><img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
             f'src="data:image/svg+xml;base64,{data}">{below}</figure>')
+
+
+class WithQuartiles:
+    """Markers at given places with vertical bars from quartile to quartile; `set_values` moves them."""
+
+    def __init__(self, ax, places, colour, marker, label, animated=True):
+        self.places = places
+        self.bars = ax.vlines(places, 0, 0, color=colour, linewidth=1.6, animated=animated)
+        self.markers = ax.plot(places, np.zeros(len(places)), color=colour, marker=marker, linestyle="", label=label, animated=animated)[0]
+
+    def set_values(self, mean, low, high):
+        """Means and quartiles, one of each a place."""
+        self.markers.set_ydata(np.asarray(mean))
+        self.bars.set_segments([[(place, a), (place, b)] for place, a, b in zip(self.places, np.asarray(low), np.asarray(high))])
+
+
+def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
+    """A distribution standing upright at `place`: `count` (bins,) at the bins' middles, with a line at the median."""
+    half = width * count / count.max()
+    ax.fill_betweenx(bins, place - half, place + half, color=colour, alpha=0.75, linewidth=0, step="mid", label=label)
+    ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
 class MovingFigure:

@@ -1,6 +1,9 @@
 """Predictions: before an experiment the learner commits to a number, and the panel draws it beside the truth."""
 import ipywidgets as widgets
+import numpy as np
 import traitlets
+
+from lessons.plotting import BLACK, PURPLE
 
 
 class Prediction(widgets.VBox):
@@ -39,3 +42,16 @@ class Prediction(widgets.VBox):
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:
     """Ask for a number between low and high; hand the result to the panel that shows the truth."""
     return Prediction(question, low, high, step)
+
+
+class Star:
+    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed, if anything was."""
+
+    def __init__(self, ax, prediction: Prediction | None, x: float = 0.5):
+        self._prediction = prediction
+        self._star = ax.plot([x], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", zorder=5, animated=True)[0]
+
+    def place(self) -> None:
+        """To be called in a panel's `draw`."""
+        committed = self._prediction.committed if self._prediction else None
+        self._star.set_ydata([np.nan if committed is None else committed])

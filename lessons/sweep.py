@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 
+import numpy as np
 import xarray
 
 from data import store
@@ -22,6 +23,68 @@ def cached(name: str, ingredients: dict, measure, code=()) -> xarray.Dataset:
     ingredients = json.dumps([ingredients, [inspect.getsource(module) for module in code]], sort_keys=True)
     path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
     return store.once(path, lambda: _signed(measure()), read=_read, write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
+
+
+def at(sweep: xarray.Dataset, **where) -> xarray.Dataset:
+    """The part of a sweep at given coordinates, for example `at(sweep, pair="22.5° and 90°", layer="output")`.
+
+    Raises:
+        ValueError: an unknown dimension, pair, layer or value; the message lists the known ones.
+    """
+    for name, value in where.items():
+        if name not in sweep.coords:
+            raise ValueError(f"unknown dimension {name!r}: choose from {', '.join(map(str, sweep.coords))}")
+        if value not in sweep[name].values:
+            raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(map(str, sweep[name].values))}")
+    return sweep.sel(where)
+
+
+def position(grid, value, name: str = "alpha") -> int:
+    """Where a value stands on a grid of numbers.
+
+    Raises:
+        ValueError: it is not on the grid.
+    """
+    found = np.flatnonzero(np.isclose(grid, value))
+    if not len(found):
+        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(f'{known:g}' for known in grid)}")
+    return found[0]
+
+
+COEF_BINS = np.linspace(0.0, 1.5, 151)  # for distributions; what lies outside is counted in the outermost bins
+
+
+def describe(values: dict) -> xarray.Dataset:
+    """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have a direction (not NaN).
+
+    "coef" also gets its coef_median and its distribution, coef_count over `bin` (150 of `COEF_BINS`).
+    """
+    summary, coords = {}, {}
+    for name, value in values.items():
+        value = value[~value.isnan()].numpy()
+        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
+        summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
+        if name == "coef":
+            summary |= {"coef_median": median, "coef_count": ("bin", np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0])}
+            coords = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2}
+    return xarray.Dataset(summary, coords)
+
+
+def edges(sweep: xarray.Dataset) -> np.ndarray:
+    """The edges of a sweep's `bin`s, one more than there are bins."""
+    step = float(sweep.bin[1] - sweep.bin[0])
+    return np.append(sweep.bin.values - step / 2, sweep.bin.values[-1] + step / 2)
+
+
+def caption(sweep: xarray.Dataset) -> str:
+    """What a figure of this sweep was measured on; a stand-in is named first.
+
+    A sweep has the attributes `source` and `source_kind` (of its data), `dataset` (the name of the real thing), `network`, `profile`, `seed`
+    and `images` ("20,000 test images a pair").
+    """
+    attrs = sweep.attrs
+    warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""
+    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}."
 
 
 def _digest(dataset):

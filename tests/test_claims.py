@@ -41,7 +41,7 @@ def test_measuring_again_gives_the_ledgers_numbers(real_data):
 
 def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
     from data import store
-    from lessons.linearity import experiment
+    from lessons.linearity.experiment import mlp as experiment
     monkeypatch.setattr(experiment, "PROFILES", {"full": experiment.Settings(test_images=20, alphas=(0.0, 0.5, 1.0))})
     monkeypatch.setattr(experiment, "measure", lambda *_: __import__("xarray").Dataset())
     with pytest.raises(store.Unavailable, match="stand-in"):

@@ -7,7 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons.linearity import algorithms, experiment, panels
+from lessons.linearity import algorithms
+from lessons.linearity.experiment import lines, mlp as experiment
+from lessons.linearity.panels import mlp as panels
 from lessons.panel import settings_of
 from toy_models import MLP, weights
 

@@ -1,6 +1,7 @@
 """Things that have weights: networks, the recipes they are trained by, the zoo that keeps them, and weights as vectors."""
-from toy_models import weights, zoo
+from toy_models import batchnorm, weights, zoo
 from toy_models.mlp import MLP
 from toy_models.recipe import Architecture, Recipe
+from toy_models.resnet import ResNet18
 
-__all__ = ["MLP", "Architecture", "Recipe", "weights", "zoo"]
+__all__ = ["MLP", "Architecture", "Recipe", "ResNet18", "batchnorm", "weights", "zoo"]

@@ -11,8 +11,9 @@ from torch import nn
 
 import data
 from toy_models.mlp import MLP
+from toy_models.resnet import ResNet18
 
-NETWORKS = {"MLP": MLP}
+NETWORKS = {"MLP": MLP, "ResNet18": ResNet18}
 OPTIMISERS = ("sgd", "adam")
 _FORMAT = 1  # raise when training itself changes, so that models of the old code are not taken for new ones
 
@@ -28,7 +29,7 @@ class Architecture:
         """Build one from keyword arguments; lists become tuples so that it can be hashed."""
         if name not in NETWORKS:
             raise ValueError(f"unknown network {name!r}: choose one of {', '.join(NETWORKS)}")
-        return cls(name, tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in arguments.items())))
+        return cls(name, _sorted(arguments))
 
     def build(self) -> nn.Module:
         """A network of this architecture with torch's default initialisation."""
@@ -42,7 +43,7 @@ class Recipe:
     Attributes:
         architecture: the network.
         dataset: name of the dataset, as `data.load` knows it.
-        options: the dataset's options, for example (("angle", 22.5),).
+        options: the dataset's options, for example (("angle", 22.5),); lists become tuples.
         data_digest: digest of what the dataset really is; `Recipe.on` fills it in.
         lr: learning rate.
         epochs: passes over the training part.
@@ -78,12 +79,12 @@ class Recipe:
     def on(cls, dataset: str, architecture: Architecture, *, lr: float, epochs: int, options: dict | None = None, **rest) -> Recipe:
         """A recipe on a dataset as it is here and now: the official files, or their stand-in."""
         options = options or {}
-        return cls(architecture, dataset, tuple(sorted(options.items())), data.source(dataset, **options).digest, lr, epochs, **rest)
+        return cls(architecture, dataset, _sorted(options), data.source(dataset, **options).digest, lr, epochs, **rest)
 
     def finetune(self, dataset: str | None = None, options: dict | None = None, **changes) -> Recipe:
         """The recipe of a model that starts from this one's weights; what is not named stays as it is."""
         dataset, options = dataset or self.dataset, dict(self.options) if options is None else options
-        return dataclasses.replace(self, dataset=dataset, options=tuple(sorted(options.items())),
+        return dataclasses.replace(self, dataset=dataset, options=_sorted(options),
                                    data_digest=data.source(dataset, **options).digest, parent=self, **changes)
 
     def to_json(self) -> str:
@@ -99,6 +100,11 @@ class Recipe:
         options = ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in self.options)
         start = "finetuned" if self.parent else "from scratch"
         return f"{self.architecture.name} {start} on {self.dataset}{f' ({options})' if options else ''}, seed {self.seed}"
+
+
+def _sorted(options):
+    """Keyword arguments as pairs that can be hashed: sorted by name, lists as tuples."""
+    return tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in options.items()))
 
 
 def _plain(recipe):

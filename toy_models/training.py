@@ -25,6 +25,9 @@ def resolve(device: str) -> torch.device:
 def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto", on_epoch=lambda: None) -> nn.Module:
     """Train the model that the recipe describes.
 
+    The loss compares only the classes that occur in the training part: a network with 100 outputs that sees five classes learns to tell those
+    five apart and its other outputs stay as they are (one head, masked per task: Mirzadeh et al. 2021).
+
     The global random state is left as it was; initialisation and sample order come from the recipe's seed alone, so the same recipe gives
     the same weights, bit for bit, on one machine.
 
@@ -51,8 +54,8 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     if recipe.parent:
         network.load_state_dict(start)
     network.to(device)
-    x, y = dataset.x.flatten(1).to(device), dataset.y.to(device)
-    step = _step(network, recipe)
+    x, y = dataset.x.to(device), dataset.y.to(device)
+    step = _step(network, recipe, y.unique())
     order = torch.Generator().manual_seed(recipe.seed)
     with _threads_for(network):
         for _ in range(recipe.epochs):
@@ -61,18 +64,15 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
             on_epoch()
     if not all(parameter.isfinite().all() for parameter in network.parameters()):
         raise ValueError(f"training of {recipe} diverged: its weights are no longer finite. Lower the learning rate (it is {recipe.lr:g}).")
-    return network.cpu().eval().requires_grad_(False)
-
-
-ONE_THREAD_BELOW = 1_000_000  # parameters
+    return network.cpu().to(memory_format=torch.contiguous_format).eval().requires_grad_(False)
 
 
 @contextlib.contextmanager
 def _threads_for(network):
-    """One thread for small networks. Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy
-    one (a browser is enough) the threads wait for each other, and training takes many times as long."""
+    """One thread for networks without convolutions. Their steps take a millisecond, of which a second thread saves a tenth on a quiet
+    machine; on a busy one (a browser is enough) the threads wait for each other, and training takes many times as long."""
     threads = torch.get_num_threads()
-    if sum(parameter.numel() for parameter in network.parameters()) < ONE_THREAD_BELOW:
+    if not _convolves(network):
         torch.set_num_threads(1)
     try:
         yield
@@ -80,15 +80,50 @@ def _threads_for(network):
         torch.set_num_threads(threads)
 
 
-def _step(network, recipe):
+def _convolves(network):
+    return any(isinstance(module, nn.Conv2d) for module in network.modules())
+
+
+def trains_in_bfloat16(device: torch.device | str = "cpu") -> bool:
+    """Whether convolutional networks are trained under bfloat16 autocast on this device: where its arithmetic units do bfloat16.
+
+    Measured, ResNet18 at width 16, batch 64: with AMX a step takes half the time of float32 (46 against 95 ms); on a processor that has only
+    AVX2 ten times as long (1,490 against 138 ms), since bfloat16 is emulated there.
+    """
+    if torch.device(device).type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return any(torch.cpu.get_capabilities().get(unit, False) for unit in ("amx_bf16", "avx512_bf16"))
+
+
+def _step(network, recipe, classes):
     """(x, y) -> None: one step of the recipe's optimiser; by the network's own backward pass where it has one."""
-    if recipe.optimiser == "sgd" and hasattr(network, "sgd_step"):
-        return lambda x, y: network.sgd_step(x, y, recipe.lr)
+    if recipe.optimiser == "sgd" and hasattr(network, "sgd_step") and len(classes) == network.layers[-1].out_features:
+        return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
+    loss = masked_loss(classes)
+    device = next(network.parameters()).device
+    fast, images = _convolves(network) and trains_in_bfloat16(device), torch.channels_last if _convolves(network) else torch.contiguous_format
+    network.to(memory_format=images)
 
     def step(x, y):
         optimiser.zero_grad()
-        F.cross_entropy(network(x), y).backward()
+        with torch.autocast(device.type, torch.bfloat16, enabled=fast):
+            logits = network(x.contiguous(memory_format=images))
+        loss(logits.float(), y).backward()
         optimiser.step()
 
     return step
+
+
+def masked_loss(classes: Tensor):
+    """(logits (samples, outputs), labels (samples,)) -> mean cross-entropy (nats) among the given classes alone; all labels must be among them.
+
+    Args:
+        classes: (classes,), in ascending order.
+    """
+    def loss(logits, y):
+        if len(classes) == logits.shape[1]:
+            return F.cross_entropy(logits, y)
+        return F.cross_entropy(logits[:, classes], torch.searchsorted(classes, y))
+
+    return loss

@@ -8,7 +8,7 @@ import torch
 import xarray
 
 import data
-from lessons.linearity import experiment as linearity
+from lessons.linearity.experiment import mlp as linearity
 from lessons.start import algorithms
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 

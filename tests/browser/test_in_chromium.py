@@ -4,7 +4,7 @@ import re
 import pytest
 
 from benchmarks import lab
-from lessons.linearity import experiment, panels
+from lessons.linearity.experiment import mlp as experiment
 from lessons.notebooks import CHAPTERS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
@@ -48,7 +48,7 @@ def test_chapter_1_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     page, found = opened("01_linearity.ipynb")
     assert len(found) == 4
     sweep = experiment.run("quick", 0)
-    pair = panels.FAR
+    pair = experiment.FAR
     for panel in found:
         before = panel.locator(".marks").inner_html()
         assert lab.press(page, panel, KEYS), "no key changed the picture"

@@ -6,7 +6,6 @@ import itertools
 import sys
 from dataclasses import asdict, dataclass
 
-import numpy as np
 import torch
 import xarray
 from tqdm.auto import tqdm
@@ -14,14 +13,14 @@ from tqdm.auto import tqdm
 import data
 from lessons import sweep
 from lessons.linearity import algorithms
+from lessons.linearity.experiment import lines
+from lessons.sweep import at, cached, describe
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
 ANGLES = (22.5, 45.0, 67.5, 90.0)
 STEPS_OF_ONE_EPOCH = 938  # 60,000 images in batches of 64
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid
-SHOWN_ALPHAS = (0.25, 0.5, 0.75)  # those of the source's figures
-COEF_BINS = np.linspace(0.5, 1.5, 101)  # for distributions; what lies outside is counted in the outermost bins
 SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing cached
 
 
@@ -56,6 +55,7 @@ def pair_name(angle_i: float, angle_j: float) -> str:
     return f"{angle_i:g}° and {angle_j:g}°"
 
 
+FAR = pair_name(22.5, 90.0)  # the tasks that are furthest apart
 PAIRS = {pair_name(i, j): (i, j) for i, j in itertools.combinations(ANGLES, 2)}
 
 
@@ -108,7 +108,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     """Train what is missing and measure along all lines.
 
     Returns:
-        A Dataset over pair (6), alpha (21), layer (4), task (4) and bin (100) with
+        A Dataset over pair (6), alpha (21), layer (4), task (4) and bin (150) with
         gap_mean, gap_low, gap_high (pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles over the samples of both tasks;
         own_mean, own_low, own_high (pair, layer): 1 − cos between the two ends;
         coef_mean, coef_median, coef_low, coef_high (pair, alpha, layer), and coef_count (pair, alpha, layer, bin): samples per bin;
@@ -117,13 +117,14 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one pretrained start or
         as strangers; of the interpolated network, and of the mixed outputs;
         example (angle, image, row, column): some test images.
-        Attributes: source, source_kind, profile, seed, samples.
+        Attributes: those of `lessons.sweep.caption`.
     """
     settings = settings_for(profile)
     source = data.source("rotated_mnist", angle=0.0)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
-    return sweep.cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, profile=profile, seed=seed), code=(algorithms, sys.modules[__name__]))
+    return cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(
+        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10",
+        profile=profile, seed=seed, opens_on=FAR), code=(algorithms, sweep, sys.modules[__name__]))
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -137,7 +138,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                                coords={"angle": list(tests)})
     return xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair")).merge(
         xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start"))).assign(example=example).assign_attrs(
-        samples=2 * len(tests[0.0][1]))
+        images=f"{2 * len(tests[0.0][1]):,} test images a pair")
 
 
 EXAMPLES = 8  # test images of every angle that the sweep keeps, to look at
@@ -162,11 +163,11 @@ def _along(networks, tests, angle_i, angle_j, alphas):
         network = MLP.from_state(weights.interpolate(state_i, state_j, alpha))
         logits, measured = _measured(network, parts, alpha)
         scores = [algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))]
-        rows.append(xarray.concat([_summary(values) for values in measured.values()], xarray.DataArray(list(measured), dims="layer", name="layer")).assign(
+        rows.append(xarray.concat([describe(values) for values in measured.values()], xarray.DataArray(list(measured), dims="layer", name="layer")).assign(
             loss=("task", [loss for loss, _ in scores]), accuracy=("task", [accuracy for _, accuracy in scores])))
     result = xarray.concat(rows, xarray.DataArray(list(alphas), dims="alpha", name="alpha")).assign_coords(
-        task=["i", "j", "both", "pretraining"], bin=(COEF_BINS[:-1] + COEF_BINS[1:]) / 2)
-    own = [_summary({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])})
+        task=["i", "j", "both", "pretraining"])
+    own = [describe({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])})
            for layer in result.layer.values]
     first = [state[f"layers.0.{part}"] for state in (state_i, state_j) for part in ("weight", "bias")]
     return result.merge(xarray.concat(own, result.layer)).assign(distance=weights.norm(weights.subtract(state_i, state_j)),
@@ -186,18 +187,6 @@ def _measured(network, parts, alpha):
     return torch.cat(logits), {layer: {name: torch.cat([part[layer][name] for part in measured]) for name in measured[0][layer]} for layer in measured[0]}
 
 
-def _summary(values):
-    """Mean and quartiles of every value, and the distribution of coef, over samples that have a direction."""
-    summary = {}
-    for name, value in values.items():
-        value = value[~value.isnan()].numpy()
-        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
-        summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
-        if name == "coef":
-            summary |= {"coef_median": median, "coef_count": ("bin", np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0])}
-    return xarray.Dataset(summary)
-
-
 def _same_task(pair, test, alphas):
     """Loss and accuracy of the interpolated network, and of the mixed outputs, for two networks that learned the same task."""
     x, y = test
@@ -210,25 +199,11 @@ def _same_task(pair, test, alphas):
     return xarray.Dataset({name: ("alpha", list(column)) for name, column in zip(names, zip(*scores))}, coords={"alpha": list(alphas)})
 
 
-def at(sweep: xarray.Dataset, **where) -> xarray.Dataset:
-    """The part of a sweep at given coordinates, for example `at(sweep, pair="22.5° and 90°", layer="output")`.
-
-    Raises:
-        ValueError: an unknown dimension, pair, layer or value; the message lists the known ones.
-    """
-    for name, value in where.items():
-        if name not in sweep.coords:
-            raise ValueError(f"unknown dimension {name!r}: choose from {', '.join(map(str, sweep.coords))}")
-        if value not in sweep[name].values:
-            raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(map(str, sweep[name].values))}")
-    return sweep.sel(where)
-
-
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind the chapter's claims, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""
-    return {"CTL-1": claim_1(sweep), "CTL-2": claim_2(sweep), "CTL-4": claim_4(sweep), "CTL-6": lemma_1(int(sweep.attrs["seed"]))}
+    return {"CTL-1": claim_1(sweep), "CTL-2": lines.gaps(sweep), "CTL-4": lines.lengths(sweep), "CTL-6": lemma_1(int(sweep.attrs["seed"]))}
 
 
 def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
@@ -245,24 +220,6 @@ def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
             "barrier_one_task": max(barriers(one, "pair", "task")), "barrier_both": max(barriers(both, "pair")),
             "middle_gain_least": (both.sel(alpha=[0.0, 1.0]).min("alpha") - both.sel(alpha=0.5)).min().item(),
             "barrier_strangers": strangers, "barrier_same_task": same_task}
-
-
-def claim_2(sweep: xarray.Dataset) -> dict[str, float]:
-    """CTL-2: the cosine gap at the source's three α, beside the ends' own distance."""
-    inner = sweep[["gap_mean", "gap_low", "gap_high"]].sel(alpha=list(SHOWN_ALPHAS))
-    return {"gap_mean": inner.gap_mean.mean().item(), "gap_most": inner.gap_mean.max().item(), "gap_third_quartile_most": inner.gap_high.max().item(),
-            "own_least": sweep.own_mean.min().item(), "own_most": sweep.own_mean.max().item(),
-            "gap_over_own_most": (inner.gap_mean / sweep.own_mean).max().item(),
-            "gap_spread": ((inner.gap_high - inner.gap_low) / inner.gap_mean).median().item()}
-
-
-def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
-    """CTL-4: coef in the hidden layers at the source's three α."""
-    inner = sweep[["coef_mean", "coef_count"]].sel(alpha=list(SHOWN_ALPHAS))
-    hidden = inner.isel(layer=slice(None, -1))
-    near = hidden.coef_count.sel(bin=slice(0.9, 1.1)).sum("bin") / hidden.coef_count.sum("bin")
-    return {"coef_mean": hidden.coef_mean.mean().item(), "coef_least": hidden.coef_mean.min().item(), "coef_most": hidden.coef_mean.max().item(),
-            "coef_output_least": inner.coef_mean.isel(layer=-1).min().item(), "share_within_10_percent": near.mean().item()}
 
 
 def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12, classes: int = 5) -> dict[str, float]:

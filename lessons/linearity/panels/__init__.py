@@ -1,0 +1,1 @@
+"""The pictures: `mlp` (chapter 1), `resnet` (chapter 2), and those of any sweep over pairs, α and layers, `lines`."""
