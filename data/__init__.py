@@ -4,10 +4,10 @@
 """
 import inspect
 
-from data import mnist, rotated_mnist, spirals
+from data import cifar100, mnist, rotated_mnist, spirals, split_cifar100
 from data.types import Dataset, Source
 
-_MODULES = {"mnist": mnist, "rotated_mnist": rotated_mnist, "spirals": spirals}
+_MODULES = {"cifar100": cifar100, "mnist": mnist, "rotated_mnist": rotated_mnist, "spirals": spirals, "split_cifar100": split_cifar100}
 SPLITS = ("train", "test")
 
 
@@ -22,7 +22,8 @@ def load(name: str, split: str, **options) -> Dataset:
     Args:
         name: one of `names()`.
         split: "train" or "test".
-        options: what the dataset takes, for example `angle=22.5` (degrees, counter-clockwise) for "rotated_mnist".
+        options: what the dataset takes, for example `angle=22.5` (degrees, counter-clockwise) for "rotated_mnist" and
+            `splits=(0, 3)` for "split_cifar100".
 
     Returns:
         A Dataset with `x` (samples, …) in float32, `y` (samples,) in int64 and `source`, which says whether this is the real thing.

@@ -10,12 +10,14 @@ import hashlib
 import logging
 import os
 import shutil
+import tarfile
 import tempfile
 import threading
 import time
 import warnings
+import zlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import filelock
@@ -41,12 +43,23 @@ class DataWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A published file: where it lies below `root()`, its size in bytes and MD5, the same of its gzip archive, and where to get that."""
+    """A published file, to be had gzipped, as it is, or in a tar archive.
+
+    Attributes:
+        path: where it lies below `root()`; in a tar archive it has the same path.
+        size: in bytes.
+        md5: of the file.
+        archive_md5: of its gzip archive, which the addresses give; "" where they give the file as it is.
+        urls: where to get it; () where it is a member of `within`.
+        within: the tar archive that holds it, itself a published file. It is fetched once for all its members, and stays: a member that is
+            damaged or deleted comes back from it without a network.
+    """
     path: str
     size: int
     md5: str
     archive_md5: str
     urls: tuple[str, ...]
+    within: "RemoteFile | None" = None
 
 
 def root() -> Path:
@@ -80,7 +93,7 @@ def lock(path: Path) -> filelock.FileLock:
 def atomic(path: Path):
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held."""
     for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
-        leftover.unlink(missing_ok=True)
+        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
         yield part
@@ -136,13 +149,13 @@ def fetch(remote: RemoteFile) -> Path:
     try:
         if path in _given_up:
             raise Unavailable(_given_up[path])
-        urls = answering(remote.urls)
+        get = _getter(remote)  # asks the network before anything is written
         with lock(path):
             if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
                 return path
             with atomic(path) as part:
                 try:
-                    download(remote, urls, part)
+                    get(part)
                 except Unavailable as error:
                     _given_up[path] = str(error)
                     raise
@@ -153,6 +166,13 @@ def fetch(remote: RemoteFile) -> Path:
     except Unavailable as error:
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
+
+
+def _getter(remote):
+    """part -> None, which writes the file: from its tar archive, which is fetched first, or from those of its addresses that answer."""
+    if remote.within:
+        return partial(extract, remote, fetch(remote.within))
+    return partial(download, remote, answering(remote.urls))
 
 
 def wrong_with(path: Path, remote: RemoteFile) -> str:
@@ -214,7 +234,7 @@ def answering(urls: tuple[str, ...]) -> list[str]:
 
 
 def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
-    """Download and unpack one file to `target`, with a progress bar, checking the digest of the archive and of the file.
+    """Download one file to `target`, unpacked, with a progress bar, checking the digest of the archive and of the file.
 
     Raises:
         Unavailable: no address gave the right bytes.
@@ -223,12 +243,15 @@ def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
     pooch.get_logger().setLevel(logging.WARNING)
     errors = []
     for url in urls:
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.stem}.", suffix=".part") as folder:  # `atomic` knows this name
             try:
-                archive = pooch.retrieve(url, f"md5:{remote.archive_md5}", path=folder,
-                                         downloader=pooch.HTTPDownloader(progressbar=True, timeout=NETWORK_SECONDS))
-                with gzip.open(archive) as packed, open(target, "wb") as unpacked:
-                    shutil.copyfileobj(packed, unpacked)
+                came = pooch.retrieve(url, f"md5:{remote.archive_md5 or remote.md5}", path=folder,
+                                      downloader=pooch.HTTPDownloader(progressbar=True, timeout=NETWORK_SECONDS))
+                if remote.archive_md5:
+                    with gzip.open(came) as packed, open(target, "wb") as unpacked:
+                        shutil.copyfileobj(packed, unpacked)
+                else:
+                    os.replace(came, target)
             except (OSError, ValueError, EOFError) as error:  # requests' errors are OSErrors; a wrong digest is a ValueError
                 errors.append(f"{url}: {error}")
                 continue
@@ -236,3 +259,24 @@ def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
             return
         errors.append(f"{url}: what came {problem}")
     raise Unavailable(f"{remote.path} could not be fetched: {'; '.join(errors)}")
+
+
+def extract(remote: RemoteFile, archive: Path, target: Path) -> None:
+    """Write one member of a tar archive to `target`, read as a stream: nothing else of the archive touches the disk.
+
+    Raises:
+        Unavailable: the archive has no such file, or cannot be read, or the file's digest is wrong.
+    """
+    problem = "it holds no such file"
+    try:
+        with tarfile.open(archive, "r|*") as tar:
+            for member in tar:
+                if member.name == remote.path and member.isfile():
+                    with tar.extractfile(member) as packed, open(target, "wb") as unpacked:
+                        shutil.copyfileobj(packed, unpacked)
+                    problem = wrong_with(target, remote)
+                    break
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        problem = str(error)
+    if problem:
+        raise Unavailable(f"{remote.path} could not be taken from {archive}: {problem}")

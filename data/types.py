@@ -63,3 +63,14 @@ def checked_angle(angle) -> float:
     except OverflowError:  # a whole number beyond the floats
         pass
     raise ValueError(f"angle must be a finite number of degrees, not {angle!r}")
+
+
+def checked_whole(name: str, value, least: int, most: int | None = None) -> int:
+    """The value as an int.
+
+    Raises:
+        ValueError: it is not a whole number of at least `least` and, where `most` is given, at most `most`; the message begins with `name`.
+    """
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= value and (most is None or value <= most):
+        return int(value)
+    raise ValueError(f"{name} must be a whole number {f'of at least {least:,}' if most is None else f'from {least:,} to {most:,}'}, not {value!r}")

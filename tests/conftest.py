@@ -1,15 +1,18 @@
-"""Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official MNIST files asks for `real_data`."""
+"""Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`."""
+import http.server
 import os
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import hypothesis
 import pytest
 import torch
 
-from data import mnist, store
+from data import cifar100, mnist, store
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()  # before any test changes it
@@ -35,24 +38,99 @@ def standin_folder_session(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def real_folder_session(tmp_path_factory):
-    """One folder for the whole session with links to the official MNIST files. Set WEIGHTSPACE_DATA to it yourself."""
-    return _linked(tmp_path_factory.mktemp("real"))
+    """One folder for the whole session with links to the official MNIST files, and those of CIFAR-100 where they are. Set WEIGHTSPACE_DATA to it."""
+    folder = _linked(tmp_path_factory.mktemp("real"), mnist)
+    return folder if _missing(cifar100) else _linked(folder, cifar100)
 
 
 @pytest.fixture
-def real_data(quiet_store, monkeypatch):
+def real_data(quiet_store):
     """A data folder of its own with links to the official MNIST files."""
-    return _linked(quiet_store)
+    return _linked(quiet_store, mnist)
 
 
-def _linked(folder):
-    for file in (file for files in mnist.FILES.values() for file in files):
-        if problem := store.wrong_with(REAL / file.path, file):
-            pytest.skip(f"the official MNIST files are not in {REAL}: {file.path} {problem}")
+@pytest.fixture
+def real_cifar(quiet_store):
+    """A data folder of its own with links to the official CIFAR-100 files; the same as `real_data` gives, where a test asks for both."""
+    return _linked(quiet_store, cifar100)
+
+
+def _linked(folder, dataset):
+    if problem := _missing(dataset):
+        pytest.skip(f"the official files are not in {REAL}: {problem}")
+    for file in _files(dataset):
         link = folder / file.path
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(REAL / file.path)
     return folder
+
+
+def _missing(dataset):
+    """Which official file is not there, sound, and what is wrong with it; "" where all are."""
+    return next((f"{file.path} {problem}" for file in _files(dataset) if (problem := store.wrong_with(REAL / file.path, file))), "")
+
+
+def _files(dataset):
+    return [file for files in dataset.FILES.values() for file in files]
+
+
+@pytest.fixture
+def network(monkeypatch):
+    """The network is switched on; proxies are not asked for 127.0.0.1."""
+    monkeypatch.delenv("WEIGHTSPACE_OFFLINE")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def server(network):
+    """A web server on 127.0.0.1: `.url`, `.pages` {path: bytes} to fill, and `.asked`, what was asked for.
+
+    Of the pages in `.halves` it sends the first half, sets `.half_sent` and sends no more.
+    """
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.server.asked.append(f"{self.command} {self.path}")
+            page = self.server.pages.get(self.path)
+            self.send_response(200 if page is not None else 404)
+            self.send_header("Content-Length", str(len(page or b"")))
+            self.end_headers()
+            if page and self.command == "GET":
+                if self.path in self.server.halves:
+                    self.wfile.write(page[:len(page) // 2])
+                    self.server.half_sent.set()
+                    self.server.closing.wait()
+                else:
+                    self.wfile.write(page)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.url, server.asked, server.pages, server.halves = f"http://127.0.0.1:{server.server_port}", [], {}, set()
+    server.half_sent, server.closing = threading.Event(), threading.Event()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    server.closing.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def dead_url():
+    """An address that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return f"http://127.0.0.1:{port}/file.gz"
+
+
+@pytest.fixture
+def silent_url():
+    """The address of a server that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/file.gz"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import data
-from data import digits, mnist, rotated_mnist, store
+from data import digits, mnist, rotated_mnist, store, types
 
 FILES = [file for files in mnist.FILES.values() for file in files]
 DAMAGE = {  # what `reason` says: how to bring it about
@@ -156,6 +156,53 @@ def test_load_rotates_the_digits_and_keeps_the_labels():
 @given(angles, angles)
 def test_rotated_digits_have_equal_digests_only_for_equal_angles(angle, other):
     assert (data.source("rotated_mnist", angle=angle).digest == data.source("rotated_mnist", angle=other).digest) == (angle == other)
+
+
+# -- a part of the images ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("angle", [0.0, 22.5])
+@pytest.mark.parametrize("options, part", [({"size": 30}, slice(30)), ({"first": 3_950}, slice(3_950, None)), ({"first": 7, "size": 5}, slice(7, 12)),
+                                           ({"size": 4_000}, slice(None))])
+def test_first_and_size_take_these_images_of_the_rotated_digits(angle, options, part):
+    whole, some = data.load("rotated_mnist", "test", angle=angle), data.load("rotated_mnist", "test", angle=angle, **options)
+    assert torch.equal(some.y, whole.y[part]) and some.source == data.source("rotated_mnist", angle=angle, **options)
+    torch.testing.assert_close(some.x, whole.x[part])
+
+
+@pytest.mark.parametrize("options, text", [({"size": 2_000}, "images 0–1,999"), ({"first": 1_000, "size": 1}, "images 1,000–1,000"),
+                                           ({"first": 1_000}, "images from 1,000 on")])
+def test_the_text_says_which_images_of_the_rotated_digits(options, text):
+    assert data.source("rotated_mnist", angle=30.0, **options).text == f"{data.source('mnist').text}, {text}, turned by 30°"
+
+
+@given(st.integers(0, 3), st.none() | st.integers(1, 3), st.integers(0, 3), st.none() | st.integers(1, 3))
+def test_parts_of_the_rotated_digits_have_equal_digests_only_for_the_same_images(first, size, other_first, other_size):
+    digest, other = (data.source("rotated_mnist", first=f, size=s).digest for f, s in ((first, size), (other_first, other_size)))
+    assert (digest == other) == ((first, size) == (other_first, other_size))
+
+
+def test_the_whole_part_keeps_the_digest_it_has_always_had():
+    plain = data.source("mnist").digest
+    for options in ({}, {"first": 0}, {"size": None}):
+        assert data.source("rotated_mnist", **options).digest == plain  # stored models are found by it
+        assert data.source("rotated_mnist", angle=22.5, **options).digest == types.digest(plain, 22.5)
+
+
+@pytest.mark.parametrize("options", [{"first": -1}, {"first": 1.5}, {"first": True}, {"first": None}, {"first": "1"}, {"size": 0}, {"size": -1},
+                                     {"size": 2.0}, {"size": True}, {"size": "all"}])
+def test_a_first_or_size_of_the_rotated_digits_that_makes_no_sense_is_named(options):
+    (name, value), = options.items()
+    for call in (lambda: data.load("rotated_mnist", "test", **options), lambda: data.source("rotated_mnist", **options)):
+        with pytest.raises(ValueError, match=name) as raised:
+            call()
+        assert repr(value) in str(raised.value)
+
+
+@pytest.mark.parametrize("options, message", [({"first": 4_000}, "first .* to 3,999, not 4000"), ({"size": 4_001}, "size .* to 4,000, not 4001"),
+                                              ({"first": 3_990, "size": 11}, "size .* to 10, not 11")])
+def test_more_rotated_digits_than_there_are_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        data.load("rotated_mnist", "test", **options)
 
 
 # -- the stand-in --------------------------------------------------------------------------------------------------------------

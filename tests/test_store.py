@@ -1,10 +1,7 @@
 import gzip
 import hashlib
-import http.server
 import os
 import signal
-import socket
-import threading
 import time
 import warnings
 
@@ -21,7 +18,7 @@ def md5(content):
 
 
 def remote(*urls, archive=gzip.compress(CONTENT, mtime=0)):
-    return store.RemoteFile("some/file", len(CONTENT), md5(CONTENT), md5(archive), urls)
+    return store.RemoteFile("some/file", len(CONTENT), md5(CONTENT), md5(archive) if archive else "", urls)
 
 
 def names(folder):
@@ -30,53 +27,10 @@ def names(folder):
 
 
 @pytest.fixture
-def network(monkeypatch):
-    """The network is switched on; proxies are not asked for 127.0.0.1."""
-    monkeypatch.delenv("WEIGHTSPACE_OFFLINE")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def server(network):
-    """A web server on 127.0.0.1: `.url`, `.pages` {path: bytes} to fill, and `.asked`, what was asked for."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.server.asked.append(f"{self.command} {self.path}")
-            page = self.server.pages.get(self.path)
-            self.send_response(200 if page is not None else 404)
-            self.send_header("Content-Length", str(len(page or b"")))
-            self.end_headers()
-            if page and self.command == "GET":
-                self.wfile.write(page)
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url, server.asked = f"http://127.0.0.1:{server.server_port}", []
-    server.pages = {"/right.gz": gzip.compress(CONTENT, mtime=0), "/wrong.gz": gzip.compress(b"wrong", mtime=0), "/page": b"<html>Please log in</html>"}
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture
-def dead_url():
-    """An address that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    return f"http://127.0.0.1:{port}/file.gz"
-
-
-@pytest.fixture
-def silent_url():
-    """The address of a server that accepts and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/file.gz"
+def server(server):
+    server.pages |= {"/right.gz": gzip.compress(CONTENT, mtime=0), "/wrong.gz": gzip.compress(b"wrong", mtime=0),
+                     "/page": b"<html>Please log in</html>", "/plain": CONTENT}
+    return server
 
 
 # -- fetching ------------------------------------------------------------------------------------------------------------------
@@ -85,6 +39,11 @@ def test_a_missing_file_is_fetched_with_a_progress_bar(server, quiet_store, caps
     path = store.fetch(remote(f"{server.url}/right.gz"))
     assert path == quiet_store / "some/file" and path.read_bytes() == CONTENT and names(path.parent) == ["file"]
     assert "100%" in capsys.readouterr().err
+
+
+def test_a_file_that_is_published_as_it_is_is_not_unpacked(server, quiet_store):
+    path = store.fetch(remote(f"{server.url}/page", f"{server.url}/plain", archive=None))
+    assert path.read_bytes() == CONTENT and names(path.parent) == ["file"]
 
 
 def test_a_sound_file_is_not_fetched_again(server):
@@ -232,6 +191,14 @@ def test_the_next_write_removes_what_a_killed_process_left(tmp_path):
     with store.atomic(tmp_path / "value") as part:
         part.write_text("whole")
     assert names(tmp_path) == [other.name, "value"]
+
+
+def test_the_next_write_removes_the_folder_of_a_killed_download(tmp_path):
+    (tmp_path / ".value.999999.abcd.part").mkdir()
+    (tmp_path / ".value.999999.abcd.part" / "half").write_text("half")
+    with store.atomic(tmp_path / "value") as part:
+        part.write_text("whole")
+    assert names(tmp_path) == ["value"]
 
 
 @pytest.mark.parametrize("call", [
