@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp"}
+CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet"}
 
 
 @dataclass(frozen=True)

@@ -20,23 +20,30 @@ def test_claims_md_is_what_the_ledger_and_the_numbers_make():
 
 
 @pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)
-def test_a_verdict_stands_on_numbers_of_three_seeds_within_its_bounds(claim):
+def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
     numbers = claims.measured()[claim.id]
+    profiles = claims.ledger_profiles(importlib.import_module(claim.measured_by))
     for condition in claim.conditions:
         assert condition.at_least is not None or condition.at_most is not None
-        assert len(numbers[condition.number]) == 3
+        seeds = next((seeds for profile, seeds in profiles.items() if condition.number.startswith(f"{profile} ")), claims.SEEDS)
+        assert len(numbers[condition.number]) == len(seeds)
         assert all(condition.holds(value) for value in numbers[condition.number]), condition
 
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_measuring_again_gives_the_ledgers_numbers(real_data):
-    """Seed 0 in full on the real data. Other processors round differently, so training ends a little elsewhere: a tenth, or a hundredth near 0."""
-    for module in {claim.measured_by for claim in MEASURED}:
-        experiment = importlib.import_module(module)
-        for id, numbers in experiment.claims(experiment.run("full", 0)).items():
-            for name, value in numbers.items():
-                assert value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=0.01), (id, name)
+@pytest.mark.parametrize("module", claims.measuring())
+def test_measuring_again_gives_the_ledgers_numbers(module, real_data):
+    """Seed 0 of the module's first profile, on the real data. Other processors round differently, so training ends a little elsewhere: for the MLPs
+    a tenth, or a hundredth near 0; for ResNets, which may be trained in another precision there, what the verdict needs."""
+    experiment = importlib.import_module(module)
+    profile, convolves = next(iter(claims.ledger_profiles(experiment))), hasattr(experiment, "LEDGER")
+    for id, numbers in experiment.claims(experiment.run(profile, 0)).items():
+        assert numbers.keys() <= claims.measured()[id].keys()
+        for name, value in numbers.items():
+            assert convolves or value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=0.01), (id, name)
+        for condition in LEDGER[id].conditions:
+            assert condition.number not in numbers or condition.holds(numbers[condition.number]), (id, condition, numbers[condition.number])
 
 
 def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
@@ -45,7 +52,7 @@ def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
     monkeypatch.setattr(experiment, "PROFILES", {"full": experiment.Settings(test_images=20, alphas=(0.0, 0.5, 1.0))})
     monkeypatch.setattr(experiment, "measure", lambda *_: __import__("xarray").Dataset())
     with pytest.raises(store.Unavailable, match="stand-in"):
-        claims.remeasure(seeds=(0,))
+        claims.remeasure([experiment.__name__])
 
 
 def test_a_claim_without_a_measurement_has_no_verdict():
@@ -64,3 +71,4 @@ def test_a_verdict_that_the_numbers_do_not_carry_is_said():
     numbers = {"CTL-6": {"excess_equal_loss": 0.5, "excess_over_chord": -1.0}}
     page = claims.show(numbers, "made up")
     assert "do not carry" in page.text and "do not carry" in page.page and "✗" in page.page
+    assert "do not carry" not in claims.show({"CTL-6": {}}, "nothing measured here").page, "numbers of another profile say nothing against a verdict"

@@ -55,7 +55,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
         network.load_state_dict(start)
     network.to(device)
     x, y = dataset.x.to(device), dataset.y.to(device)
-    step = _step(network, recipe, y.unique())
+    step = stepper(network, recipe, y.unique())
     order = torch.Generator().manual_seed(recipe.seed)
     with _threads_for(network):
         for _ in range(recipe.epochs):
@@ -95,8 +95,13 @@ def trains_in_bfloat16(device: torch.device | str = "cpu") -> bool:
     return any(torch.cpu.get_capabilities().get(unit, False) for unit in ("amx_bf16", "avx512_bf16"))
 
 
-def _step(network, recipe, classes):
-    """(x, y) -> None: one step of the recipe's optimiser; by the network's own backward pass where it has one."""
+def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
+    """A function (x, y) -> None that does one step of the recipe's optimiser, by the network's own backward pass where it has one.
+
+    Args:
+        network: is changed, in place, at every step.
+        classes: (classes,), those that the loss compares, in ascending order.
+    """
     if recipe.optimiser == "sgd" and hasattr(network, "sgd_step") and len(classes) == network.layers[-1].out_features:
         return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)

@@ -156,6 +156,54 @@ def opposite_signs(weight_i: Tensor, bias_i: Tensor, weight_j: Tensor, bias_j: T
     return (before_i.sign() * before_j.sign() < 0).double().mean(1)
 
 
+def last_batch(images: int, batch_size: int) -> int:
+    """How many images the last batch of a pass over a data set holds.
+
+    Raises:
+        ValueError: one of them is not a positive whole number.
+    """
+    for name, value in (("images", images), ("batch_size", batch_size)):
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    return images % batch_size or batch_size
+
+
+def channel_statistics(h: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of every channel, over all samples and pixels together: what BatchNorm normalises with in training.
+
+    Args:
+        h: (samples, channels, height, width).
+
+    Returns:
+        Two tensors (channels,); the variance is the biased one (divided by the count), as BatchNorm's.
+
+    Raises:
+        ValueError: h has another shape.
+    """
+    if h.ndim != 4:
+        raise ValueError(f"h must be (samples, channels, height, width), not {tuple(h.shape)}")
+    return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
+
+
+def normalise(h: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Tensor:
+    """(h − mean)/√(var + eps), channel by channel: BatchNorm without its learned scale and shift.
+
+    Args:
+        h: (samples, channels, height, width).
+        mean, var: (channels,).
+    """
+    return (h - mean[:, None, None]) / (var[:, None, None] + eps).sqrt()
+
+
+def mixed_variance(var_i: float, var_j: float, correlation: float, alpha: float) -> float:
+    """The variance of α·a + (1 − α)·b, where a and b have variances var_i and var_j and the given correlation.
+
+    For equal variances and α = ½ it is (1 + correlation)/2 of them, while the mix of the two variances stays what they are: the reason why
+    interpolated running statistics no longer fit an interpolated network whose channels have drifted apart (Jordan et al. 2023, REPAIR).
+    """
+    return alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + 2 * alpha * (1 - alpha) * correlation * (var_i * var_j) ** 0.5
+
+
 def _pair(a, b):
     if a.shape != b.shape:
         raise ValueError(f"both features must have the same shape (samples, width), not {tuple(a.shape)} and {tuple(b.shape)}")

@@ -69,7 +69,7 @@ def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_pict
     texts = list(outputs_of(executed))
     assert sum(text.count("drove a panel") for text in texts) == PANELS[name]
     assert all(text.startswith("not yet") for text in checks_of(executed)) and checks_of(executed)
-    assert seconds < SLACK * notebooks.BUDGET_SECONDS["quick"]
+    assert seconds < SLACK * notebooks.budget_seconds(name, "quick")
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_runs_on_the_real_data_within_its_budget(name, profile, run, real_data):
     assert "MNIST (official files)" in next(outputs_of(executed))
     assert not any("stand-in" in page for page in outputs_of(executed, "text/html") if "<figcaption" in page)
     assert not any("do not carry" in text for text in outputs_of(executed)), "the verdicts must stand on the real data"
-    assert seconds < SLACK * notebooks.BUDGET_SECONDS["full"]
+    assert seconds < SLACK * notebooks.budget_seconds(name, profile)
 
 
 def test_every_picture_has_alternative_text(run, standin_folder_session):

@@ -13,15 +13,37 @@ from lessons.sweep import at, caption, drawn_once, edges, position
 
 ALPHA = "α (weight of θᵢ)"
 
-def by_pair(sweep: xarray.Dataset, *names) -> dict[str, xarray.Dataset]:
-    """{pair: the named variables of it}: a slider's step then costs no selection in the whole sweep."""
-    return {str(pair): sweep[list(names)].sel(pair=pair) for pair in sweep.pair.values}
+
+def by_choice(sweep: xarray.Dataset, *names) -> dict[tuple, xarray.Dataset]:
+    """{(pair, treatment of BatchNorm, None where the sweep has none): the named variables}: a slider's step then costs no selection in the whole sweep."""
+    treatments = sweep.treatment.values if "treatment" in sweep.dims else [None]
+    part = sweep[list(names)]
+    return {(str(pair), treatment and str(treatment)): part.sel(pair=pair, **({"treatment": treatment} if treatment else {}))
+            for pair in sweep.pair.values for treatment in treatments}
 
 
 def controls(sweep: xarray.Dataset) -> dict:
-    """The controls alpha and pair; the pair that the sweep's attribute `opens_on` names comes first."""
+    """The controls alpha and pair, and treatment where the sweep has several; the pair that its attribute `opens_on` names comes first."""
     pairs = {pair: pair for pair in sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])}
-    return {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
+    found = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
+    return found | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
+
+
+def treatments(sweep: xarray.Dataset):
+    """The choice between the sweep's treatments of BatchNorm."""
+    return choice("BatchNorm statistics", {str(treatment): str(treatment) for treatment in sweep.treatment.values})
+
+
+def layer_ticks(ax, layers) -> np.ndarray:
+    """Name the layers below an axis, blocks by number; returns their places."""
+    places = np.arange(len(layers))
+    if layers[0].startswith("block"):
+        ax.set_xticks(places, [layer.removeprefix("block ").replace("output", "out") for layer in layers])
+        ax.set_xlabel("block")
+    else:
+        ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
+    ax.set_xlim(-0.5, len(layers) - 0.5)
+    return places
 
 
 # -- panel (b): the cosine gap -------------------------------------------------------------------------------------------------
@@ -30,29 +52,28 @@ def controls(sweep: xarray.Dataset) -> dict:
 def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right, their ratio.
 
-    Controls: alpha, pair. The prediction, the largest ratio over the layers, is a star.
+    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the output layer's ratio over the layers, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2))
     layers = list(map(str, sweep.layer.values))
-    places = np.arange(len(layers))
-    left.set(xlim=(-0.5, len(layers) - 0.5), ylim=(0, 1.05 * float(sweep.own_high.max())), ylabel="1 − cosine")
-    left.set_xticks(places, layers)
+    places = layer_ticks(left, layers)
+    left.set(ylim=(0, 1.05 * float(sweep.own_high.max())), ylabel="1 − cosine")
     own = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends' own features")
     gap = WithQuartiles(left, places + 0.1, BLUE, "o", "from the network to the mixed features")
     left.legend(loc="upper left")
     inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
-    right.set(xlim=(-0.5, len(layers) - 0.5), ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
-    right.set_xticks(places, layers, fontsize=8.5)
+    layer_ticks(right, layers)
+    right.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
     right.yaxis.set_major_formatter(PercentFormatter(1))
-    bars = [right.plot([place, place], [0, 0], color=BLUE, linewidth=16, solid_capstyle="butt", marker="", animated=True)[0] for place in places]
-    texts = [right.text(place, 0, "", ha="center", va="bottom", fontsize=9, animated=True) for place in places]
+    bars = [right.plot([place, place], [0, 0], color=BLUE, linewidth=min(16, 72 / len(layers)), solid_capstyle="butt", marker="", animated=True)[0] for place in places]
+    texts = [right.text(place, 0, "", ha="center", va="bottom", fontsize=9 if len(layers) < 6 else 7, animated=True) for place in places]
     star = Star(right, prediction, len(layers) - 1)
     titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
 
-    lines = by_pair(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
+    lines = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 
-    def draw(alpha, pair):
-        here = lines[pair].isel(alpha=position(sweep.alpha.values, alpha))
+    def draw(alpha, pair, treatment=None):
+        here = lines[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
         own.set_values(here.own_mean, here.own_low, here.own_high)
         gap.set_values(here.gap_mean, here.gap_low, here.gap_high)
         ratio = (here.gap_mean / here.own_mean).values.clip(0)
@@ -63,9 +84,14 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
         titles[1].set_text("In units of the ends' distance")
         star.place()
         numbers = "; ".join(f"{layer} {g:.4f} against {o:.3f}" for layer, g, o in zip(layers, here.gap_mean.values, here.own_mean.values))
-        return f"1 − cosine per layer for {pair} at α = {alpha:.2f}, gap against the ends' own distance: {numbers}."
+        return f"1 − cosine per layer for {pair} at α = {alpha:.2f}{said_of(treatment)}, gap against the ends' own distance: {numbers}."
 
     return Panel(controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images.", [prediction] if prediction else [])
+
+
+def said_of(treatment: str | None) -> str:
+    """The treatment of BatchNorm as the end of a phrase; "" where there is none."""
+    return f", BatchNorm statistics {treatment}" if treatment else ""
 
 
 # -- panel (c): coef -----------------------------------------------------------------------------------------------------------
@@ -86,12 +112,12 @@ def coef_per_layer(sweep: xarray.Dataset) -> Panel:
     axes[0].set_ylabel("share of images (cut at 0.25)")
     where = axes[-1].text(1, 1.03, "", transform=axes[-1].transAxes, ha="right", animated=True)
 
-    lines = {pair: line.transpose("alpha", "layer", "bin") for pair, line in by_pair(sweep, "coef_count", "coef_median").items()}
+    lines = {place: line.transpose("alpha", "layer", "bin") for place, line in by_choice(sweep, "coef_count", "coef_median").items()}
     close = np.abs(sweep.bin.values - 1) < 0.1
 
     def draw(alpha, pair):
         step = position(sweep.alpha.values, alpha)
-        counts, all_medians = lines[pair].coef_count.values[step], lines[pair].coef_median.values[step]
+        counts, all_medians = lines[pair, None].coef_count.values[step], lines[pair, None].coef_median.values[step]
         where.set_text(f"α = {alpha:.2f}")
         said = []
         for index, layer in enumerate(layers):
@@ -125,7 +151,7 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
             points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
             points.set_values(here.gap_mean, here.gap_low, here.gap_high)
         ax.set(title=pair, ylim=(0, 1.05 * highest))
-        ax.set_xticks(places, layers)
+        layer_ticks(ax, layers)
     for ax in axes[:, 0]:
         ax.set_ylabel("1 − cosine")
     axes.flat[0].legend(loc="upper left", fontsize=8)

@@ -4,7 +4,7 @@ import xarray
 
 from lessons import plotting
 from lessons.linearity.panels.lines import (  # noqa: F401: what the notebook shows, under one name
-    ALPHA, by_pair, coef_per_layer, controls, figure_2, figure_3, figure_13, figure_14, gap_per_layer, reading_of_coef, reading_of_the_gap, worst_places)
+    ALPHA, by_choice, coef_per_layer, controls, figure_2, figure_3, figure_13, figure_14, gap_per_layer, reading_of_coef, reading_of_the_gap, worst_places)
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
 from lessons.predict import Star
@@ -36,7 +36,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
         curves[quantity, "title"] = ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     star = Star(axes[1], prediction)
-    lines = {pair: line.transpose("task", "alpha") for pair, line in by_pair(sweep, "loss", "accuracy").items()}
+    lines = {pair: line.transpose("task", "alpha") for (pair, _), line in by_choice(sweep, "loss", "accuracy").items()}
     alphas = sweep.alpha.values
 
     def draw(alpha, pair):
