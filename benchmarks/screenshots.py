@@ -6,7 +6,8 @@ from benchmarks import lab
 
 FOLDER = Path(__file__).parent.parent
 SHOTS = {"00_start_here.ipynb": {0: "start_decision_map"},
-         "01_linearity.ipynb": {0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer", 3: "linearity_coef_per_layer"}}
+         "01_linearity.ipynb": {0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer", 3: "linearity_coef_per_layer"},
+         "02_linearity_resnet.ipynb": {0: "resnet_gap_per_block", 2: "resnet_batchnorm", 4: "resnet_answers"}}
 
 
 def main() -> int:

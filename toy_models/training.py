@@ -107,7 +107,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
     loss = masked_loss(classes)
     device = next(network.parameters()).device
-    fast, images = _convolves(network) and trains_in_bfloat16(device), torch.channels_last if _convolves(network) else torch.contiguous_format
+    fast, images = _convolves(network) and trains_in_bfloat16(device), fastest_format(network)
     network.to(memory_format=images)
 
     def step(x, y):
@@ -118,6 +118,16 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         optimiser.step()
 
     return step
+
+
+def fastest_format(network: nn.Module) -> torch.memory_format:
+    """The memory format in which the network's convolutions are fastest: channels last, unless one has fewer than 8 channels.
+
+    Measured, ResNet18 on two AVX2 cores, batch 64: a step at width 16 takes 138 ms against 228 ms, at width 64 the same. With fewer than 8 output
+    channels torch 2.13's backward pass in this format corrupts memory there ("double free or corruption"), so such networks stay contiguous.
+    """
+    channels = [module.out_channels for module in network.modules() if isinstance(module, nn.Conv2d)]
+    return torch.channels_last if channels and min(channels) >= 8 else torch.contiguous_format
 
 
 def masked_loss(classes: Tensor):

@@ -54,11 +54,18 @@ def scale(a: State, factor: float) -> State:
     return _combine(lambda p: p * factor, a)
 
 
-def average(states: Sequence[State]) -> State:
-    """The mean of one or more state dicts."""
+def average(states: Sequence[State], shares: Sequence[float] | Tensor | None = None) -> State:
+    """The mean of one or more state dicts; with `shares`, their convex combination Σ shares_i · states_i.
+
+    Raises:
+        ValueError: there is no state dict, or the shares are not one a state dict, none negative, summing to 1.
+    """
     if not states:
         raise ValueError("the average of no state dicts is not defined: give at least one")
-    return _combine(lambda *tensors: torch.stack(tensors).mean(0), *states)
+    if shares is None:
+        return _combine(lambda *tensors: torch.stack(tensors).mean(0), *states)
+    shares = _convex(shares, len(states))
+    return _combine(lambda *tensors: torch.einsum("k,k...->...", shares.to(tensors[0].dtype), torch.stack(tensors)), *states)
 
 
 def dot(a: State, b: State) -> float:
@@ -119,6 +126,13 @@ def _finite(name, value):
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, not {value!r}")
     return float(value)
+
+
+def _convex(shares, count):
+    shares = torch.as_tensor(shares, dtype=torch.float64)
+    if shares.shape != (count,) or not shares.isfinite().all() or (shares < 0).any() or abs(shares.sum().item() - 1) > 1e-6:
+        raise ValueError(f"shares must be {count} numbers, none negative, that sum to 1, not {shares.tolist()}")
+    return shares
 
 
 def _check(*states):

@@ -4,7 +4,8 @@ import re
 import pytest
 
 from benchmarks import lab
-from lessons.linearity.experiment import mlp as experiment
+from lessons.linearity.experiment import mlp as experiment, resnet
+from lessons.linearity.panels import mlp as panels
 from lessons.notebooks import CHAPTERS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
@@ -63,6 +64,30 @@ def test_chapter_1_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     for value in here.coef_median.values:
         assert f"{value:.3f}" in coef
     assert f"{experiment.at(sweep, start='two random starts', alpha=0.95).start_accuracy.item():.3f}" in strangers
+
+
+def test_chapter_2_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("02_linearity_resnet.ipynb")
+    assert len(found) == 5
+    sweep, amounts = resnet.run("quick", 0), resnet.run_amounts("quick", 0)
+    for panel in found:
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
+        assert "α = 0.75" in lab.says(panel)
+    gap, coef, batchnorm, pretraining, answers = (lab.says(panel) for panel in found)
+    here = resnet.at(sweep, pair="splits 1 and 2", alpha=0.75)
+    own = here.sel(treatment="interpolated")
+    for value in own.gap_mean.values:
+        assert f"{value:.4f}" in gap
+    for value in own.coef_median.values:
+        assert f"{value:.2f}" in coef
+    for treatment in resnet.TREATMENTS:
+        assert f"{treatment}: accuracy {here.accuracy.sel(treatment=treatment).mean().item():.3f}" in batchnorm
+    for amount in amounts.amount.values:
+        part = resnet.at(amounts, treatment="interpolated", alpha=0.75, amount=amount)
+        assert f"pretrained on {amount}" in pretraining and f"accuracy {part.accuracy.mean().item():.3f}" in pretraining
+    assert f"with probability {own.confidence.sel(task='i').values[0]:.3f}" in answers
 
 
 def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):

@@ -66,8 +66,8 @@ EXERCISES = [
         praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Only perfectly correlated channels keep their variance."),
 
     Exercise("2.6", "when does the choice matter?", 5, "c", wrong=[
-        Wrong("a", "Look at the left-hand picture: in the first blocks the three curves lie on each other, and in block 8 the gap is far from 0 under all three."),
-        Wrong("b", "Look at the middle picture: which treatment brings coef in block 8 back towards 1, and which leaves it far below?"),
+        Wrong("a", "Look at the left-hand picture: in the first blocks the three curves lie on each other, and in the last ones the gap is away from 0 under all three."),
+        Wrong("b", "Look at the middle picture: under which treatment does coef fall from block to block, and under which does it stay near 1?"),
         Wrong("d", "Batch statistics and re-estimated ones give nearly the same curves: both describe the network that is really there."),
     ], hints=["Compare the three curves in the left-hand picture, then in the middle one.", "Direction and length are two questions."],
         praise="Whether features point the right way is a question about the weights; how long they are is decided by the statistics. A claim about coef must say which ones were used."),

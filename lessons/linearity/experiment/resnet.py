@@ -68,15 +68,17 @@ class Settings:
 _OTHERS = (0, 5, 6, 7, 8, 9, 10, 11, 12, 13)  # ten splits, none of which is a finetuning task
 _WHOLE = 2496  # images of a split: 39 batches of 64. The four that are left of its 2,500 would make a batch of their own; see `run_small_steps`
 PROFILES = {
-    "quick": Settings(width=16, size=1280, pretraining_epochs=4, finetuning_epochs=2, test_images=60, statistics_images=100, amounts=(
-        Amount("1 split, 4 passes", (0,), 4, 1280), Amount("5 splits, 1 pass", _OTHERS[:5], 1, 5120))),
-    "width 16": Settings(width=16, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=500, statistics_images=500),
-    "literal": Settings(width=16, size=None, pretraining_epochs=10, finetuning_epochs=10, test_images=500, statistics_images=500),
-    "width 64": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125, tasks=(1, 2, 3)),
+    "quick": Settings(width=16, size=1280, pretraining_epochs=4, finetuning_epochs=2, test_images=40, statistics_images=50,
+                      alphas=(0.0, 0.25, 0.5, 0.75, 1.0), amounts=(Amount("nothing", (0,), 0, 1280), Amount("1 split, 4 passes", (0,), 4, 1280))),
+    "width 16": Settings(width=16, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=200, statistics_images=250,
+                         alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0)),
+    "literal": Settings(width=16, size=None, pretraining_epochs=10, finetuning_epochs=10, test_images=200, statistics_images=250,
+                         alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0)),
+    "width 64": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125,
+                         alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0), tasks=(1, 2)),
     "full": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125, amounts=(
-        Amount("1 split, 10 passes", (0,), 10, _WHOLE), Amount("1 split, 20 passes", (0,), 20, _WHOLE), Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
-        Amount("10 splits, 2 passes", _OTHERS, 2, 24_960), Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984),
-        Amount("all 20 splits, 4 passes", tuple(range(20)), 4, 49_984))),
+        Amount("nothing", (0,), 0, _WHOLE), Amount("1 split, 10 passes", (0,), 10, _WHOLE), Amount("1 split, 20 passes", (0,), 20, _WHOLE), Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
+        Amount("10 splits, 2 passes", _OTHERS, 2, 24_960), Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984))),
 }
 AMOUNTS_WIDTH, AMOUNTS_TASKS = 16, (1, 2)
 
@@ -250,17 +252,18 @@ def _steps(recipe):
     return recipe.epochs * -(-images // recipe.batch_size)
 
 
-STEP_IMAGES, DRAWS = (2, 4, 8, 16, 32, 64), 6
+STEP_IMAGES, DRAWS = (2, 4, 8, 16, 32, 64), 5
 
 
 def run_small_steps(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """What one more training step does to a finetuned network (split 1, width 16), by the number of images it is made on.
 
     Returns:
-        A Dataset over images (6), draw (6) and treatment (2) with accuracy (treatment, images, draw) on the split's test images after the step, with the
+        A Dataset over images (6), draw (5) and treatment (2) with accuracy (treatment, images, draw) on the split's test images after the step, with the
         running statistics as they then are or with statistics estimated anew; accuracy_before (treatment); moved (images, draw): ‖Δθ‖ of the step.
     """
-    settings, recipe = settings_for(profile), next(iter(amount_recipes(profile, seed).values()))[AMOUNTS_TASKS[0]]
+    settings = settings_for(profile)
+    recipe = next(group for group in amount_recipes(profile, seed).values() if group[None].epochs)[AMOUNTS_TASKS[0]]
     ingredients = {"settings": asdict(settings), "recipe": recipe.key}
     return cached("small-steps", ingredients, lambda: _attributed(measure_small_steps(recipe, settings, seed, device), profile, seed, AMOUNTS_WIDTH, settings).assign_attrs(
         images=f"{settings.test_images:,} test images"), code=(algorithms, batchnorm, sys.modules[__name__]))
@@ -311,13 +314,14 @@ def line(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str = "
 def _along(ends, tasks, tests, statistics, treatment, alphas, device):
     """All numbers of one line under one treatment."""
     (x_i, y_i), (x_j, y_j) = tests
+    device = training.resolve(device)
     states = [network.state_dict() for network in ends]
     networks = [treated(ResNet18.from_state(weights.interpolate(*states, alpha)), treatment, statistics, device) for alpha in alphas]
     end_j, end_i = networks[0], networks[-1]  # α is 0 and 1 there
     values, own, outputs, mixed = {}, {}, [[] for _ in alphas], [[] for _ in alphas]
     for parts in zip(x_i.split(_PART), x_j.split(_PART)):
         x = torch.cat(parts)
-        features_i, features_j = (_flat(network.features(x.to(device))) for network in (end_i, end_j))
+        features_i, features_j = ({layer: value.double() for layer, value in _flat(network.features(x.to(device))).items()} for network in (end_i, end_j))
         for layer in features_i:
             own.setdefault(layer, []).append(algorithms.own_distance(features_i[layer], features_j[layer]))
         for index, (alpha, network) in enumerate(zip(alphas, networks)):
@@ -354,7 +358,7 @@ def treated(network: ResNet18, treatment: str, x: Tensor, device: str = "cpu") -
         raise ValueError(f"unknown treatment {treatment!r}: choose one of {', '.join(TREATMENTS)}")
     device = training.resolve(device)
     network = ResNet18.from_state({key: tensor.to(device, copy=True) for key, tensor in network.state_dict().items()})
-    network = network.to(memory_format=torch.channels_last)
+    network = network.to(memory_format=training.fastest_format(network))
     if treatment == "re-estimated":
         return batchnorm.reestimated(network, x.to(device), 2 * _PART)
     return batchnorm.with_batch_statistics(network) if treatment == "batch" else network
@@ -381,7 +385,7 @@ def _answers(logits, task):
 
 
 def _own_accuracy(network, test, train, treatment, task, device):
-    network = treated(network, treatment, train[0], device)
+    network, device = treated(network, treatment, train[0], device), training.resolve(device)
     logits = torch.cat([network(x.to(device)).cpu() for x in test[0].split(2 * _PART)])
     return _score(logits, test[1], task)[1]
 
@@ -393,7 +397,7 @@ def _weights_alone(network):
 
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
-LEDGER = {"quick": (0, 1, 2), "width 16": (0, 1, 2), "literal": (0, 1, 2), "width 64": (0,)}  # profile: seeds that `make claims` measures
+LEDGER = {"quick": (0, 1, 2), "width 16": (0, 1, 2), "literal": (0,), "width 64": (0,)}  # profile: seeds that `make claims` measures
 
 
 def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
@@ -409,8 +413,9 @@ def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """The numbers behind CTL-3 and CTL-5, from one sweep; their names begin with its profile. What each means stands in claims.yaml."""
-    profile = sweep.attrs["profile"]
+    """The numbers behind CTL-3 and CTL-5, from one sweep; their names begin with its profile ("width 64" for "full"). What each means stands in
+    claims.yaml."""
+    profile = {"full": "width 64"}.get(sweep.attrs["profile"], sweep.attrs["profile"])
     found, anew = by_depth(sweep, "interpolated"), by_depth(sweep, "re-estimated")
     own = at(sweep, treatment="interpolated").own_accuracy.isel(model=slice(1, None))
     gaps, lengths = {"own_accuracy_least": own.min().item(), "own_accuracy_mean": own.mean().item()}, {}

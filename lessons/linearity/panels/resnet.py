@@ -101,7 +101,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
 @themed
 def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
     """CTL against the amount of pretraining: the gap per block as a share of the ends' own distance; right, the accuracy of the network on the line
-    beside that of the mixed outputs. Controls: alpha, treatment. The prediction, the largest share with the most pretraining, is a star.
+    beside that of the mixed outputs. Controls: alpha, treatment. The prediction, the share in block 8 without any pretraining, is a star.
     """
     layers, amounts = list(map(str, sweep.layer.values)), list(map(str, sweep.amount.values))
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
@@ -149,18 +149,17 @@ def answers(sweep: xarray.Dataset) -> Panel:
     Controls: alpha, pair, treatment.
     """
     images = sweep.sizes["image"]
-    fig, axes = plotting.figure(images, 2, height=3.1)
+    fig, axes = plotting.figure(images, 2, height=2.3)
     names = list(map(str, sweep.class_name.values))
-    pictures, truths, texts, rows = [], [], [], []
+    pictures, truths, texts = [], [], []
     for row, side in zip(axes, ("task of θᵢ", "task of θⱼ")):
         for ax in row:
-            ax.set(xlim=(0, 2.75), ylim=(0, 1.12), aspect="equal")
             ax.axis("off")
             pictures.append(ax.imshow(np.zeros((32, 32, 3)), extent=(0, 1, 0, 1), interpolation="none", animated=True, zorder=1))
-            ax.set(xlim=(0, 2.75), ylim=(0, 1.12))
-            truths.append(ax.text(1.08, 0.86, "", fontweight="bold", fontsize=9.5, animated=True))
-            texts.append([ax.text(1.08, height, "", fontsize=8.5, animated=True) for height in (0.6, 0.34, 0.08)])
-        rows.append(row[0].text(0, 1.06, side, fontsize=9.5, color=GREY))
+            ax.set(xlim=(0, 2.75), ylim=(0, 1))
+            truths.append(ax.text(1.06, 0.82, "", fontweight="bold", fontsize=8.5, animated=True))
+            texts.append([ax.text(1.06, height, "", fontsize=7.2, animated=True) for height in (0.56, 0.31, 0.06)])
+        row[0].text(-0.08, 0.5, side, fontsize=9, color=GREY, rotation=90, ha="right", va="center")
     tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
     which = {str(pair): [tasks[int(word)] for word in str(pair).split() if word.isdigit()] for pair in sweep.pair.values}
     found = {place: line.transpose("alpha", "task", "image") for place, line in by_choice(sweep, "answer", "confidence").items()}
@@ -272,8 +271,8 @@ def examples(sweep: xarray.Dataset):
     for row, task, pictures, labels in zip(axes, sweep.task_number.values, sweep.example.values, sweep.example_label.values):
         for ax, picture, label in zip(row, pictures, labels):
             ax.imshow(picture, interpolation="none")
-            ax.set(xticks=[], yticks=[], title=names[label])
-            ax.title.set(fontsize=9, fontweight="normal")
+            ax.set(xticks=[], yticks=[])
+            ax.set_title(names[label], fontsize=9, fontweight="normal")
             ax.grid(False)
         row[0].set_ylabel(f"split {task}")
     said = "; ".join(f"split {task}: {', '.join(names[5 * int(task):5 * int(task) + 5])}" for task in sweep.task_number.values)

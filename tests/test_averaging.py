@@ -1,0 +1,319 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lessons.averaging import algorithms, experiment, panels
+from lessons.averaging.algorithms import Family
+from lessons.linearity.algorithms import coef
+from lessons.panel import settings_of
+from toy_models import MLP, Architecture, Recipe, weights, zoo
+
+
+def small_models(count=6, widths=(12, 7, 5, 3), seed=0):
+    """State dicts of random MLPs, and images for them."""
+    torch.manual_seed(seed)
+    return [MLP(widths).requires_grad_(False).state_dict() for _ in range(count)], torch.rand(40, widths[0])
+
+
+SHARES = [None, [0.5, 0.3, 0.2], [1.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("shares", SHARES)
+def test_shared_work_gives_the_average_that_the_plain_computation_gives(shares):
+    states, x = small_models()
+    family, chosen = Family(states, x), [4, 1, 2]
+    plain = MLP.from_state(weights.average([states[i] for i in chosen], shares)).features(x)
+    shared = family.average(chosen, None if shares is None else torch.tensor(shares))
+    assert plain.keys() == shared.keys()
+    for layer in plain:
+        assert torch.allclose(plain[layer], shared[layer], atol=1e-6)
+        assert torch.equal(family.features[layer][3], MLP.from_state(states[3]).features(x)[layer])
+
+
+@pytest.mark.parametrize("shares", SHARES)
+def test_the_ensemble_is_the_weighted_mean_of_the_outputs(shares):
+    states, x = small_models()
+    logits = torch.stack([MLP.from_state(states[i])(x) for i in (4, 1, 2)])
+    by_hand = sum(share * one for share, one in zip(shares or [1 / 3] * 3, logits))
+    assert torch.allclose(algorithms.ensemble(logits, shares and torch.tensor(shares)), by_hand, atol=1e-6)
+    assert torch.allclose(Family(states, x).ensemble([4, 1, 2], shares and torch.tensor(shares)), by_hand, atol=1e-6)
+
+
+def test_stored_work_is_not_changed_by_using_it():
+    states, x = small_models()
+    family = Family(states, x)
+    before = family.before.clone(), {layer: feature.clone() for layer, feature in family.features.items()}
+    family.average([0, 1, 2])
+    family.ensemble([0, 1, 2])
+    list(algorithms.along_an_order(family, [3, 1, 0]))
+    assert torch.equal(family.before, before[0]) and all(torch.equal(family.features[layer], kept) for layer, kept in before[1].items())
+
+
+def test_running_sums_along_an_order_agree_with_the_definitions():
+    states, x = small_models()
+    order = [3, 0, 5, 1]
+    seen = dict(algorithms.along_an_order(Family(states, x), order))
+    assert list(seen) == [2, 3, 4]
+    for k, layers in seen.items():
+        average = MLP.from_state(weights.average([states[i] for i in order[:k]])).features(x)
+        single = [MLP.from_state(states[i]).features(x) for i in order[:k]]
+        for layer, numbers in layers.items():
+            features = torch.stack([one[layer] for one in single])
+            assert torch.allclose(numbers["gap"], 1 - algorithms.cosine_avg(average[layer], features), atol=1e-6, equal_nan=True)
+            assert torch.allclose(numbers["base"], 1 - algorithms.cosine_base(average[layer], features), atol=1e-6, equal_nan=True)
+            assert torch.allclose(numbers["coef"], coef(average[layer], features.double().mean(0)), atol=1e-5, equal_nan=True)
+
+
+def test_cosine_avg_and_base_agree_with_loops_written_from_the_definition():
+    torch.manual_seed(0)
+    average, features = torch.randn(5, 4), torch.randn(3, 5, 4)
+
+    def cos(a, b):
+        return sum(p * q for p, q in zip(a, b)) / (sum(p * p for p in a) * sum(q * q for q in b)) ** 0.5
+
+    for sample in range(5):
+        rows = [features[i, sample].double().tolist() for i in range(3)]
+        one = average[sample].double().tolist()
+        assert algorithms.cosine_avg(average, features)[sample].item() == pytest.approx(cos(one, [sum(column) / 3 for column in zip(*rows)]))
+        assert algorithms.cosine_base(average, features)[sample].item() == pytest.approx(sum(cos(one, row) for row in rows) / 3)
+
+
+@given(seed=st.integers(0, 1000), k=st.integers(2, 6))
+@settings(max_examples=30, deadline=None)
+def test_pairs_predict_the_deviation_of_a_quadratic_exactly(seed, k):
+    generator = torch.Generator().manual_seed(seed)
+    hessian, slope = torch.randn(3, 4, 4, generator=generator, dtype=torch.float64), torch.randn(3, 4, generator=generator, dtype=torch.float64)
+    points = torch.randn(k, 4, generator=generator, dtype=torch.float64)
+    shares = torch.rand(k, generator=generator, dtype=torch.float64)
+    shares /= shares.sum()
+
+    def f(theta):
+        return torch.einsum("i,nij,j->n", theta, hessian, theta) + slope @ theta + 1
+
+    def deviation(alpha):
+        return f(alpha @ points) - sum(a * f(point) for a, point in zip(alpha, points))
+
+    halfway = torch.zeros(k, k, 3, dtype=torch.float64)
+    for i, j in itertools.permutations(range(k), 2):
+        alpha = torch.zeros(k, dtype=torch.float64)
+        alpha[[i, j]] = 0.5
+        halfway[i, j] = deviation(alpha)
+    assert torch.allclose(algorithms.predicted_from_pairs(halfway, shares), deviation(shares), atol=1e-9)
+    equal = algorithms.predicted_from_pairs(torch.ones(k, k), torch.full((k,), 1 / k))
+    assert equal.item() == pytest.approx(2 * (1 - 1 / k), rel=1e-5)
+
+
+def test_the_remainder_of_the_second_order_prediction_falls_with_the_third_power():
+    """On a smooth function that is no quadratic: a tenth of the distance, a thousandth of the error."""
+    generator = torch.Generator().manual_seed(0)
+    points, inner = torch.randn(4, 5, generator=generator, dtype=torch.float64), torch.randn(6, 5, generator=generator, dtype=torch.float64)
+    shares = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
+
+    def error(scale):
+        def deviation(alpha):
+            return torch.tanh(inner @ (1 + scale * alpha @ points)) - sum(a * torch.tanh(inner @ (1 + scale * point)) for a, point in zip(alpha, points))
+        halfway = torch.zeros(4, 4, 6, dtype=torch.float64)
+        for i, j in itertools.permutations(range(4), 2):
+            halfway[i, j] = deviation((torch.eye(4, dtype=torch.float64)[i] + torch.eye(4, dtype=torch.float64)[j]) / 2)
+        return (algorithms.predicted_from_pairs(halfway, shares) - deviation(shares)).norm().item()
+
+    assert 300 < error(0.1) / error(0.01) < 3000
+
+
+def test_the_counterexample_satisfies_ctl_for_all_pairs_and_not_for_three():
+    numbers = experiment.lemma_2_fails()
+    assert numbers["pairs_deviate"] <= 1e-7 and numbers["three_deviate"] == pytest.approx(1 / 3)
+    states, x = algorithms.sleeping_unit(), torch.ones(1, 1)
+    for alpha in np.linspace(0, 1, 21):
+        middle = MLP.from_state(weights.average([states[0], states[2]], [alpha, 1 - alpha])).features(x)
+        assert middle["layer 1"].flatten().tolist() == pytest.approx([alpha, 0, 1 - alpha]) and middle["output"].item() == 0
+
+
+def test_average_with_shares_is_a_convex_combination_and_says_what_is_wrong_with_others():
+    a, b = {"w": torch.tensor([1.0, 3.0]), "n": torch.tensor(4)}, {"w": torch.tensor([5.0, 3.0]), "n": torch.tensor(9)}
+    assert weights.average([a, b], [0.25, 0.75])["w"].tolist() == [4.0, 3.0]
+    assert weights.average([a, b], torch.tensor([1.0, 0.0]))["w"].tolist() == [1.0, 3.0] and weights.average([a, b], [0.5, 0.5])["n"] == 4
+    for shares in ([0.5, 0.6], [1.5, -0.5], [1.0], [float("nan"), 1.0]):
+        with pytest.raises(ValueError, match="shares must be 2 numbers, none negative, that sum to 1, not"):
+            weights.average([a, b], shares)
+
+
+def test_regression_of_an_exact_line_and_of_nothing():
+    x = np.arange(5.0)
+    line = algorithms.regression(x, 3 - 2 * x)
+    assert line["slope"] == pytest.approx(-2) and line["intercept"] == pytest.approx(3) and line["r2"] == pytest.approx(1)
+    with pytest.raises(ValueError, match="three points that differ"):
+        algorithms.regression(np.ones(5), x)
+    assert np.corrcoef(algorithms.without(x ** 2, x), x)[0, 1] == pytest.approx(0, abs=1e-12)
+
+
+def test_what_only_follows_a_third_thing_does_not_remain():
+    """The test that the partial R² can fail: two numbers that share a cause and nothing else."""
+    generator = np.random.default_rng(0)
+    cause, noise = generator.normal(size=2000), generator.normal(size=(2, 2000)) * 0.3
+    a, b = cause + noise[0], cause + noise[1]
+    assert algorithms.regression(a, b)["r2"] > 0.7
+    assert algorithms.regression(algorithms.without(a, cause), algorithms.without(b, cause))["r2"] < 0.01
+
+
+@given(seed=st.integers(0, 1000), count=st.integers(1, 7))
+@settings(max_examples=40, deadline=None)
+def test_a_greedy_soup_starts_with_the_best_and_is_never_worse_on_held_out_data(seed, count):
+    generator = np.random.default_rng(seed)
+    table = {chosen: round(generator.random(), 1) for size in range(1, count + 1) for chosen in itertools.combinations(range(count), size)}
+    held_out = [table[(i,)] for i in range(count)]
+    soup = algorithms.greedy_soup(held_out, lambda chosen: table[tuple(sorted(chosen))])
+    assert held_out[soup[0]] == max(held_out) and len(set(soup)) == len(soup)
+    grown = [table[tuple(sorted(soup[:size]))] for size in range(1, len(soup) + 1)]
+    assert grown == sorted(grown)
+
+
+def test_hyper_parameters_are_spread_alike_for_every_seed_and_differ_between_them(tmp_path):
+    first, second = (experiment.recipes(seed)["finetuned"] for seed in (0, 1))
+    for made in (first, second):
+        assert sorted(recipe.lr for recipe in made) == sorted(experiment.LEARNING_RATES) and len({recipe.key for recipe in made}) == 20
+        assert sorted(recipe.epochs for recipe in made) == sorted(experiment.EPOCHS)
+    assert [recipe.epochs for recipe in first] != [recipe.epochs for recipe in second]
+    assert experiment.recipes(0)["finetuned"] == first
+    assert experiment.name_of(first[0], 1).startswith("model 1: lr 0.02, ")
+
+
+def test_an_unknown_profile_is_named():
+    for function in (experiment.run, experiment.run_resnet, experiment.estimate):
+        with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
+            function("huge")
+
+
+@pytest.fixture(scope="session")
+def sweep(standin_folder_session):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+        patch.setenv("WEIGHTSPACE_OFFLINE", "1")
+        return experiment.run("quick", 0)
+
+
+def test_the_sweep_holds_what_the_definitions_say(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    networks, (x, y) = experiment.models(0), experiment.test_set(experiment.PROFILES["quick"].test_images)
+    states = [network.state_dict() for network in networks]
+
+    def accuracy(logits):
+        return (logits.argmax(1) == y).double().mean().item()
+
+    for number in (0, 500, 1139):
+        triple = sweep.member.values[number]
+        plain = accuracy(MLP.from_state(weights.average([states[i] for i in triple]))(x))
+        assert sweep.average_accuracy.values[number] == pytest.approx(plain, abs=2 / len(y))  # rounding may tip an image
+        assert sweep.ensemble_accuracy.values[number] == pytest.approx(accuracy(sum(networks[i](x) for i in triple)), abs=2 / len(y))
+    pair = sweep.pair_member.values[17]
+    bold = MLP.from_state(weights.average([states[20], *(states[i] for i in pair)]))
+    assert sweep.outlier_average.sel(outlier=experiment.BOLD).values[17] == pytest.approx(accuracy(bold(x)), abs=2 / len(y))
+    assert sweep.triangle_average.sel(first=1.0, second=0.5).values[0] == pytest.approx(sweep.accuracy.values[sweep.triangle_member.values[0, 0]])
+    assert (sweep.sel(size=1).greedy_size == 1).all() and (sweep.greedy_size <= sweep["size"]).all()
+    assert np.allclose(sweep.predicted.sel(kind="equal", models=2), sweep.deviation.sel(kind="equal", models=2), rtol=1e-3)
+
+
+def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    monkeypatch.setattr(experiment, "measure", None)  # would fail if it were called
+    assert experiment.run("quick", 0).equals(sweep)
+    assert "seconds" in experiment.estimate("quick", 0)
+
+
+def test_the_claims_are_numbers_of_the_sweep(sweep):
+    found = experiment.claims(sweep)
+    line = np.polyfit(sweep.average_accuracy, sweep.ensemble_accuracy, 1)
+    assert found["CTL-7"]["slope"] == pytest.approx(line[0])
+    assert found["CTL-7"]["r2"] == pytest.approx(np.corrcoef(sweep.average_accuracy, sweep.ensemble_accuracy)[0, 1] ** 2)
+    rows = [[1.0, own, average, ensemble] for own, average, ensemble in zip(experiment.members_mean(sweep), sweep.average_accuracy.values, sweep.ensemble_accuracy.values)]
+    known, both = np.array(rows)[:, :2], np.array(rows)[:, 2:]
+    rest = both - known @ np.linalg.lstsq(known, both, rcond=None)[0]
+    assert found["CTL-7"]["r2_beyond_members"] == pytest.approx(np.corrcoef(rest.T)[0, 1] ** 2)
+    assert found["CTL-8"]["gap_most"] == sweep.gap_mean.max().item()
+    assert found["CTL-9"]["growth_at_20"] == pytest.approx((sweep.deviation.sel(kind="equal", models=20) / sweep.pair_deviation).mean().item())
+
+
+def test_every_frame_of_the_scatter_names_its_three_models(sweep):
+    panel = panels.all_triples(sweep)
+    ranked = np.argsort(sweep.average_accuracy.values, kind="stable")
+    assert settings_of(panel.controls["triple"]) == list(range(1, 1141))
+    for rank in (1, 400, 1140):
+        panel.set(triple=rank)
+        names = [str(sweep.name.values[i]) for i in sweep.member.values[ranked[rank - 1]]]
+        assert all(name in panel.alt and name in panel.picture.frame["marks"] for name in names)
+        assert f"{sweep.average_accuracy.values[ranked[rank - 1]]:.4f}" in panel.alt
+
+
+def test_choosing_a_dot_moves_the_slider_and_every_dot_has_its_place_and_its_text(sweep):
+    panel = panels.all_triples(sweep)
+    points = panel.children[-1]
+    points.chosen = 41
+    assert panel.controls["triple"].value == 42 and "Triple 42 of" in panel.alt
+    assert len(points.places) == len(points.texts) == 1140
+    places = np.array(points.places)
+    assert (places > 0).all() and (places < 1).all()
+    assert (np.diff(places[:, 0]) >= -1e-3).all(), "dots are in the order of the slider, left to right"
+    assert all(str(sweep.name.values[i]) in points.texts[0] for i in sweep.member.values[sweep.average_accuracy.values.argmin()])
+
+
+@pytest.mark.parametrize("models", [2, 9, 20])
+def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
+    here = sweep.sel(models=models)
+    alt = panels.features_of_the_average(sweep).set(models=models, layer="layer 2").alt
+    assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
+    alt = panels.deviation_against_models(sweep).set(models=models, layer="output", kind="random").alt
+    part = here.sel(kind="random", layer="output")
+    assert f"{part.deviation.item():.4f}" in alt and f"{part.predicted.item():.4f}" in alt and f"{part.agreement.item():.3f}" in alt
+
+
+def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
+    panel = panels.triangle(sweep)
+    for three, alpha, rest in itertools.product(sweep.three.values, (0.0, 0.3, 1.0), (0.0, 0.5)):
+        panel.set(three=str(three), alpha=alpha, rest=rest)
+        here = sweep.sel(three=three, first=alpha, second=rest)
+        assert f"averaged weights {here.triangle_average.item():.3f}, ensemble {here.triangle_ensemble.item():.3f}" in panel.alt
+    assert experiment.mix_of(0.2, 0.25).tolist() == pytest.approx([0.2, 0.2, 0.6])
+
+
+def test_the_soup_panel_says_the_sweeps_numbers(sweep):
+    panel = panels.soups(sweep)
+    for guest, size in itertools.product(experiment.GUESTS, (1, 7, 20)):
+        here = sweep.sel(guest=guest, size=size)
+        panel.set(guest=guest, size=size)
+        assert f"uniform {here.uniform.item():.4f}, greedy {here.greedy.item():.4f}" in panel.alt
+
+
+@pytest.mark.parametrize("figure", [panels.what_remains, panels.triples_with_outliers, panels.figure_17])
+def test_figures_have_words_and_name_the_stand_in(figure, sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    page = figure(sweep).data
+    assert "Not MNIST!" in page and 'alt=""' not in page
+
+
+def test_readings_hold_the_sweeps_numbers(sweep):
+    assert f"{sweep.gap_mean.max().item():.4f}" in panels.reading_of_figure_5(sweep).text
+    assert f"R² = {experiment.claim_7(sweep)['r2']:.3f}" in panels.reading_of_figure_4(sweep).text
+    assert f"{sweep.uniform.sel(guest='nobody', size=20).item():.3f}" in panels.reading_of_the_soups(sweep).text
+    assert "+0.333" in panels.counterexample().text
+
+
+def test_resnets_are_for_full_alone():
+    assert experiment.run_resnet("quick") is None
+    assert "full" in panels.resnets(None).text
+
+
+def test_resnet_triples_on_a_tiny_setting(monkeypatch):
+    monkeypatch.setattr(experiment, "RESNET_STATISTICS", 50)
+    parent = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100), options={"splits": (1,), "size": 60}, lr=0.05, epochs=1, batch_size=30)
+    recipes = [parent.finetune(seed=seed) for seed in (1, 2, 3)]
+    measured = experiment.measure_resnet(recipes)
+    assert dict(measured.sizes) | {"triple": 1, "model": 3, "layer": 9} == dict(measured.sizes)
+    for name in ("average_accuracy", "ensemble_accuracy", "inherited_accuracy"):
+        assert 0 <= measured[name].item() <= 1
+    assert zoo.path_of(recipes[0]).exists() and (measured.gap_mean <= measured.base_mean).all()
+    page = panels.resnets(measured.assign_attrs(source="a stand-in", source_kind="stand-in", dataset="CIFAR-100", network="ResNet-18", profile="full", seed=0))
+    assert "Not CIFAR-100!" in page.data
