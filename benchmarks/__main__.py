@@ -10,9 +10,10 @@ import torch
 
 import data
 from benchmarks import lab
-from lessons.notebooks import CHAPTERS, execute
+from lessons.averaging.experiment import speed_of_sharing
+from lessons.notebooks import CHAPTERS, budget_seconds, execute
 from lessons.start.experiment import matrix_product_rate
-from toy_models import MLP
+from toy_models import MLP, ResNet18, training as training_rules
 
 WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
 
@@ -60,20 +61,53 @@ def training() -> None:
     print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
 
 
+def resnets() -> None:
+    """A training step of ResNet18 at two widths, in the format and precision that training chooses, beside contiguous float32."""
+    for width in (16, 64):
+        seconds = {}
+        for name in ("chosen", "contiguous float32"):
+            network = ResNet18(width, 5)
+            images = training_rules.fastest_format(network) if name == "chosen" else torch.contiguous_format
+            fast = name == "chosen" and training_rules.trains_in_bfloat16()
+            network.to(memory_format=images)
+            optimiser, x, y = torch.optim.SGD(network.parameters(), lr=0.05), torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=images), torch.arange(BATCH) % 5
+            times = []
+            for _ in range(6):
+                start = time.perf_counter()
+                optimiser.zero_grad()
+                with torch.autocast("cpu", torch.bfloat16, enabled=fast):
+                    logits = network(x)
+                torch.nn.functional.cross_entropy(logits.float(), y).backward()
+                optimiser.step()
+                times.append(time.perf_counter() - start)
+            seconds[name] = statistics.median(times[1:])
+        print(f"ResNet18, width {width}, step of {BATCH}: {1000 * seconds['chosen']:.0f} ms as training does it (bfloat16: {training_rules.trains_in_bfloat16()}), "
+              f"{seconds['contiguous float32'] / seconds['chosen']:.2f} times as long contiguous in float32")
+
+
+def averaging() -> None:
+    """One triple of chapter 3, computed plainly and with the work shared between triples."""
+    of = speed_of_sharing()
+    print(f"a triple of MLPs on 2,000 images: {1000 * of['plain']:.1f} ms plainly, {1000 * of['shared']:.1f} ms with shared work, ratio {of['ratio']:.1f}")
+
+
 def chapters() -> None:
-    """Every chapter from nothing and again, quick and full, on the data that are here."""
-    links = data.store.root() / "MNIST"
+    """Every chapter from nothing and again, quick and full, on the data that are here; chapter 2's full takes too long for a benchmark."""
+    links = [data.store.root() / name for name in ("MNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):
         with tempfile.TemporaryDirectory() as folder:
-            if links.exists():
-                (Path(folder) / "MNIST").symlink_to(links.resolve())
+            for link in links:
+                if link.exists():
+                    (Path(folder) / link.name).symlink_to(link.resolve())
             os.environ["WEIGHTSPACE_DATA"] = folder
             for chapter in CHAPTERS:
+                if budget_seconds(chapter.stem, profile) > 600:
+                    continue
                 for turn in ("nothing cached", "second opening"):
                     start = time.perf_counter()
                     notebook = execute(chapter, Path(folder) / chapter.name, profile=profile)
                     cells = sum(cell.metadata.papermill.duration or 0 for cell in notebook.cells if "papermill" in cell.metadata and cell.cell_type == "code")
-                    print(f"{chapter.stem}, {profile}, {turn}: {time.perf_counter() - start:.1f} s in all, {cells:.1f} s in its cells ({data.source('mnist').text})")
+                    print(f"{chapter.stem}, {profile}, {turn}: {time.perf_counter() - start:.1f} s in all, {cells:.1f} s in its cells")
 
 
 def sliders() -> None:
@@ -99,7 +133,7 @@ def _spread(times):
 def main() -> int:
     """Run all benchmarks."""
     root = str(data.store.root())
-    for benchmark in (training, chapters, sliders):
+    for benchmark in (training, resnets, averaging, chapters, sliders):
         benchmark()
         os.environ["WEIGHTSPACE_DATA"] = root
     return 0

@@ -127,14 +127,14 @@ def panels(page) -> list:
 
 
 def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
-    """Press keys on a panel's slider, one by one.
+    """Press keys on a panel's first slider, one by one.
 
     Returns:
         For every key that changed the picture, milliseconds from the key to {"changed": the new picture in the page, "painted": on the screen}.
     """
     panel.scroll_into_view_if_needed()
     page.wait_for_timeout(1500)  # the frames along the slider are drawn ahead while the learner reads
-    panel.locator(".noUi-handle").focus()
+    panel.locator(".noUi-handle").first.focus()
     times = []
     for key in keys:
         page.keyboard.press(key)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet"}
+CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises"}
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
 @pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("module", claims.measuring())
-def test_measuring_again_gives_the_ledgers_numbers(module, real_data):
+def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_cifar, real_folder_session, monkeypatch):
     """Seed 0 of the module's first profile, on the real data. Other processors round differently, so training ends a little elsewhere: for the MLPs
     a tenth, or a hundredth near 0; for ResNets, which may be trained in another precision there, what the verdict needs."""
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     experiment = importlib.import_module(module)
     profile, convolves = next(iter(claims.ledger_profiles(experiment))), hasattr(experiment, "LEDGER")
     for id, numbers in experiment.claims(experiment.run(profile, 0)).items():

@@ -4,6 +4,7 @@ import re
 import pytest
 
 from benchmarks import lab
+from lessons.averaging import experiment as averaging
 from lessons.linearity.experiment import mlp as experiment, resnet
 from lessons.linearity.panels import mlp as panels
 from lessons.notebooks import CHAPTERS
@@ -88,6 +89,19 @@ def test_chapter_2_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
         part = resnet.at(amounts, treatment="interpolated", alpha=0.75, amount=amount)
         assert f"pretrained on {amount}" in pretraining and f"accuracy {part.accuracy.mean().item():.3f}" in pretraining
     assert f"with probability {own.confidence.sel(task='i').values[0]:.3f}" in answers
+
+
+def test_chapter_3_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("03_averaging.ipynb")
+    assert len(found) == 5
+    sweep = averaging.run("quick", 0)
+    for panel in found:
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
+    ranked = sweep.average_accuracy.sortby(sweep.average_accuracy)
+    assert f"Averaged weights {ranked.values[-2]:.4f}" in lab.says(found[0]), "one key left of the end is the second best average"
+    assert page.locator("svg.points title").count() == len(averaging.TRIPLES)
 
 
 def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):

@@ -9,7 +9,7 @@ from lessons import notebooks
 from lessons.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
-PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5}
+PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5}
 TOO_LONG = {("02_linearity_resnet", "full")}  # up to 25 minutes with bfloat16 units, an hour without: run by hand
 NEEDS = {"02_linearity_resnet": ["real_cifar"], "03_averaging": ["real_data", "real_cifar"]}  # fixtures that give one and the same folder
 SLACK = 2  # the budgets are for a quiet machine; shared ones have bad minutes. `make bench` reports the figures themselves.
@@ -94,8 +94,11 @@ def test_every_check_passes_when_the_library_answers(name, run, standin_folder_s
 @pytest.mark.real
 @pytest.mark.parametrize("name, profile", [(name, profile) for name in NAMES for profile in notebooks.PROFILES if (name, profile) not in TOO_LONG])
 def test_runs_on_the_real_data_within_its_budget(name, profile, run, request):
-    """From nothing: each test has a data folder of its own, with the official files and no models."""
+    """`quick` from nothing: each test has a data folder of its own, with the official files and no models. `full` shares a folder with the test that
+    measures the ledger again, so that what takes minutes is trained once."""
     folder = [request.getfixturevalue(fixture) for fixture in NEEDS.get(name, ["real_data"])][0]
+    if profile == "full":
+        folder = request.getfixturevalue("real_folder_session")
     executed, seconds = run(name, folder, profile=profile)
     assert "(official files)" in next(outputs_of(executed))
     assert not any("stand-in" in page for page in outputs_of(executed, "text/html") if "<figcaption" in page)

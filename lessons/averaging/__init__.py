@@ -1,0 +1,1 @@
+"""Chapter 3: averaged weights, logits ensembles and soups (CTL, §4.2)."""

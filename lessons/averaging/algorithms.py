@@ -1,0 +1,209 @@
+"""The mathematics of the chapter: averages of many networks, what they have to do with ensembles, and soups.
+
+Shares are the weights of a convex combination: none negative, summing to 1; where they are left out they are equal.
+"""
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.linalg import vecdot
+
+from lessons.linearity.algorithms import coef, cosine
+from toy_models import MLP, weights
+
+
+def ensemble(logits: Tensor, shares: Tensor | None = None) -> Tensor:
+    """The logits ensemble: Σ shares_i · f(θ_i), the models' outputs averaged before anything is decided (CTL, §4.2).
+
+    Args:
+        logits: (models, samples, classes).
+        shares: (models,), or None for equal ones.
+
+    Returns:
+        (samples, classes).
+    """
+    return logits.mean(0) if shares is None else torch.einsum("k,ksc->sc", shares.to(logits.dtype), logits)
+
+
+def first_layer_of_average(before: Tensor) -> Tensor:
+    """The first layer's features of the network with averaged weights, from what the single networks computed before their ReLU.
+
+    W·x + b is linear in (W, b), so averaging it is the same as averaging the weights; the ReLU comes after.
+
+    Args:
+        before: (models, samples, units), W₁x + b₁ of every network.
+
+    Returns:
+        (samples, units).
+    """
+    return F.relu(before.mean(0))
+
+
+class Family:
+    """MLPs of one shape, all looked at on the same images. What does not depend on a choice of them is computed once.
+
+    Args:
+        states: the networks' state dicts.
+        x: images (samples, …).
+
+    Attributes:
+        features: {layer: (models, samples, width)} of the single networks.
+        before: (models, samples, units), their W₁x + b₁.
+    """
+
+    def __init__(self, states: Sequence[dict[str, Tensor]], x: Tensor):
+        self._weights = [torch.stack([state[f"layers.{i}.weight"] for state in states]) for i in range(len(states[0]) // 2)]
+        self._biases = [torch.stack([state[f"layers.{i}.bias"] for state in states]) for i in range(len(self._weights))]
+        self.before = torch.stack([F.linear(x.flatten(1), weight, bias) for weight, bias in zip(self._weights[0], self._biases[0])])
+        single = [MLP.from_state(state).features(x) for state in states]
+        self.features = {layer: torch.stack([features[layer] for features in single]) for layer in single[0]}
+
+    def average(self, chosen: Sequence[int], shares: Tensor | None = None) -> dict[str, Tensor]:
+        """{layer: features (samples, width)} of the network with the averaged weights of the chosen ones.
+
+        Exact: the first layer's W·x + b is the average of the stored ones (`first_layer_of_average`), which saves four fifths of the
+        arithmetic for images of 784 pixels and layers of 100 units; from the second layer on the weights are averaged and applied.
+        """
+        chosen, average = list(chosen), {}
+        h = _mean(self.before, chosen, shares)
+        for i, layer in enumerate(self.features):
+            if i:
+                h = F.linear(h, _mean(self._weights[i], chosen, shares), _mean(self._biases[i], chosen, shares))
+            h = average[layer] = h if layer == "output" else F.relu(h)
+        return average
+
+    def ensemble(self, chosen: Sequence[int], shares: Tensor | None = None) -> Tensor:
+        """The logits ensemble of the chosen networks, (samples, classes), from the stored outputs."""
+        return _mean(self.features["output"], list(chosen), shares)
+
+
+def _mean(stacked, chosen, shares):
+    if shares is None:
+        shares = torch.full((len(chosen),), 1 / len(chosen))
+    result = stacked[chosen[0]] * float(shares[0])
+    for index, share in zip(chosen[1:], shares[1:]):  # no copy of the chosen ones is made
+        result.add_(stacked[index], alpha=float(share))
+    return result
+
+
+# -- Eq. 1 ---------------------------------------------------------------------------------------------------------------------
+
+def cosine_avg(average: Tensor, features: Tensor) -> Tensor:
+    """The cosine between the averaged network's features and the average of the features, sample by sample (CTL, Eq. 1, §4.2).
+
+    Args:
+        average: (samples, width), features of the network with averaged weights.
+        features: (models, samples, width), of the single networks.
+
+    Returns:
+        (samples,) in float64.
+    """
+    return cosine(average, features.double().mean(0))
+
+
+def cosine_base(average: Tensor, features: Tensor) -> Tensor:
+    """The baseline: the cosine between the averaged network's features and those of a single one, averaged over these (CTL, §4.2).
+
+    Arguments and result as for `cosine_avg`.
+    """
+    return torch.stack([cosine(average, one) for one in features]).mean(0)
+
+
+def along_an_order(family: Family, order: Sequence[int]):
+    """Yield (k, {layer: {"gap", "base", "coef"}}) for the first 2, 3, … networks of an order: 1 − `cosine_avg`, 1 − `cosine_base`, coef.
+
+    Both averages over models are sums, so each step adds one network to the sums of the step before: Σ f_i for the average of features, and
+    Σ f_i/‖f_i‖ for the baseline, which is ⟨f, Σ f_i/‖f_i‖⟩/(k·‖f‖).
+    """
+    sums = {layer: (torch.zeros(feature[0].shape, dtype=torch.float64), torch.zeros(feature[0].shape, dtype=torch.float64)) for layer, feature in family.features.items()}
+    for k, model in enumerate(order, 1):
+        for layer, feature in family.features.items():
+            one = feature[model].double()
+            sums[layer][0].add_(one)
+            sums[layer][1].add_(one / one.norm(dim=1, keepdim=True))
+        if k > 1:
+            average = {layer: feature.double() for layer, feature in family.average(order[:k]).items()}
+            yield k, {layer: {"gap": 1 - cosine(average[layer], total), "base": 1 - vecdot(average[layer], directions) / (k * average[layer].norm(dim=1)),
+                              "coef": coef(average[layer], total / k)} for layer, (total, directions) in sums.items()}
+
+
+# -- Lemma 2 -------------------------------------------------------------------------------------------------------------------
+
+def predicted_from_pairs(halfway: Tensor, shares: Tensor) -> Tensor:
+    """What the deviations half-way between pairs say about any mix: Σ_{i<j} 4·α_i·α_j·m_ij, exact where f is quadratic.
+
+    The deviation of a mix is f(Σ α_i θ_i) − Σ α_i f(θ_i). Expanded around the mix, its first-order terms cancel and the second-order ones
+    are −½ Σ_{i<j} α_i α_j (θ_i − θ_j)ᵀ∇²f (θ_i − θ_j). Half-way between two models α_i·α_j is ¼, hence the 4.
+
+    Args:
+        halfway: (k, k, …), m_ij: the deviation half-way between models i and j, symmetric.
+        shares: (k,), α.
+
+    Returns:
+        (…).
+    """
+    k = len(shares)
+    return sum(4 * shares[i] * shares[j] * halfway[i, j] for i in range(k) for j in range(i + 1, k))
+
+
+def sleeping_unit() -> list[dict[str, Tensor]]:
+    """Three networks, MLP((1, 3, 1, 1)) for the input x = 1, against Lemma 2: every pair satisfies CTL exactly, the three together do not.
+
+    In the mix α the first layer holds α itself, and the second layer's unit is given 1 − 2·Σ α_i². Between two models that is
+    −(2α − 1)², never positive: the unit sleeps. In the middle of the three it is ⅓: it wakes.
+    """
+    eye = torch.eye(3)
+    return [{"layers.0.weight": eye[i][:, None], "layers.0.bias": torch.zeros(3), "layers.1.weight": (1 - 2 * eye[i])[None], "layers.1.bias": torch.zeros(1),
+             "layers.2.weight": torch.ones(1, 1), "layers.2.bias": torch.zeros(1)} for i in range(3)]
+
+
+def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float], x: Tensor) -> dict[str, Tensor]:
+    """{layer: f(Σ α_i θ_i) − Σ α_i f(θ_i)}, (samples, width), of MLPs, computed without any short cut."""
+    single = [MLP.from_state(state).features(x) for state in states]
+    mixed = MLP.from_state(weights.average(states, shares)).features(x)
+    return {layer: mixed[layer] - sum(share * features[layer] for share, features in zip(shares, single)) for layer in mixed}
+
+
+# -- correlation ---------------------------------------------------------------------------------------------------------------
+
+def regression(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """The least-squares line y ≈ slope·x + intercept, and r2, the share of y's variance that it explains.
+
+    Raises:
+        ValueError: x or y is constant, or there are fewer than three points.
+    """
+    if len(x) < 3 or np.std(x) == 0 or np.std(y) == 0:
+        raise ValueError("a regression line needs at least three points that differ in x and in y")
+    slope, intercept = np.polyfit(x, y, 1)
+    return {"slope": float(slope), "intercept": float(intercept), "r2": float(np.corrcoef(x, y)[0, 1] ** 2)}
+
+
+def without(y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """What is left of y when the best linear prediction from `known` is taken away: the residuals of that regression."""
+    line = regression(known, y)
+    return y - line["slope"] * known - line["intercept"]
+
+
+# -- soups ---------------------------------------------------------------------------------------------------------------------
+
+def greedy_soup(held_out: Sequence[float], accuracy_of: Callable[[list[int]], float]) -> list[int]:
+    """Which models a greedy soup takes (Wortsman et al. 2022, recipe 1).
+
+    The models are tried from the best on; one is added if the average with it is at least as accurate as the soup so far.
+
+    Args:
+        held_out: accuracy of every model on held-out data.
+        accuracy_of: (models) -> accuracy of the average of these models, on the same held-out data.
+
+    Returns:
+        The models taken, in the order in which they were.
+    """
+    first, *others = sorted(range(len(held_out)), key=lambda model: -held_out[model])
+    soup, best = [first], held_out[first]
+    for model in others:
+        accuracy = accuracy_of([*soup, model])
+        if accuracy >= best:
+            soup, best = [*soup, model], accuracy
+    return soup
