@@ -188,7 +188,7 @@ def main(arguments=None) -> int:
         MEASURED.write_text(head + yaml.safe_dump({"seeds": list(SEEDS), "numbers": numbers}, sort_keys=False), encoding="utf-8")
         for id, claim in ledger().items():
             for condition in claim.conditions:
-                for seed, value in enumerate(numbers[id][condition.number]):
+                for seed, value in enumerate(numbers.get(id, {}).get(condition.number, [])):
                     if not condition.holds(value):
                         print(f"{id}: {condition.number} is {value:.4g} for seed {seed}; the verdict {claim.verdict!r} needs {condition.bounds}", file=sys.stderr)
     MARKDOWN.write_text(markdown(), encoding="utf-8")

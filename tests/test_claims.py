@@ -32,19 +32,18 @@ def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
 
 @pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize("module", claims.measuring())
-def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_cifar, real_folder_session, monkeypatch):
-    """Seed 0 of the module's first profile, on the real data. Other processors round differently, so training ends a little elsewhere: for the MLPs
-    a tenth, or a hundredth near 0; for ResNets, which may be trained in another precision there, what the verdict needs."""
+@pytest.mark.parametrize("module", [module for module in claims.measuring() if not hasattr(importlib.import_module(module), "LEDGER")])
+def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_folder_session, monkeypatch):
+    """Seed 0 in full on the real data. Other processors round differently, so training ends a little elsewhere: a tenth, or a hundredth near 0.
+
+    The ledger of the ResNets takes hours, and they may be trained in another precision elsewhere. Their chapter in `quick` is run on the real data in
+    tests/notebooks, and there the verdict must stand.
+    """
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     experiment = importlib.import_module(module)
-    profile, convolves = next(iter(claims.ledger_profiles(experiment))), hasattr(experiment, "LEDGER")
-    for id, numbers in experiment.claims(experiment.run(profile, 0)).items():
-        assert numbers.keys() <= claims.measured()[id].keys()
+    for id, numbers in experiment.claims(experiment.run("full", 0)).items():
         for name, value in numbers.items():
-            assert convolves or value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=0.01), (id, name)
-        for condition in LEDGER[id].conditions:
-            assert condition.number not in numbers or condition.holds(numbers[condition.number]), (id, condition, numbers[condition.number])
+            assert value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=0.01), (id, name)
 
 
 def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):

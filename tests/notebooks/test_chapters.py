@@ -10,7 +10,7 @@ from lessons.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
 PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5}
-TOO_LONG = {("02_linearity_resnet", "full")}  # up to 25 minutes with bfloat16 units, an hour without: run by hand
+TOO_LONG = {("02_linearity_resnet", "full"), ("03_averaging", "full")}  # train ResNets for minutes, chapter 2 for up to 25, without bfloat16 units more: run by hand
 NEEDS = {"02_linearity_resnet": ["real_cifar"], "03_averaging": ["real_data", "real_cifar"]}  # fixtures that give one and the same folder
 SLACK = 2  # the budgets are for a quiet machine; shared ones have bad minutes. `make bench` reports the figures themselves.
 
