@@ -80,7 +80,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
         for bar, text, place, value in zip(bars, texts, places, ratio):
             bar.set_ydata([0, value])
             text.set(y=value, text=f"{value:.1%}")
-        titles[0].set_text(f"Cosine gap at α = {alpha:.2f}: at most {here.gap_mean.max().item():.3f}")
+        titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {here.gap_mean.max().item():.3f}")
         titles[1].set_text("In units of the ends' distance")
         star.place()
         numbers = "; ".join(f"{layer} {g:.4f} against {o:.3f}" for layer, g, o in zip(layers, here.gap_mean.values, here.own_mean.values))

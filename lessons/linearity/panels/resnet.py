@@ -42,7 +42,7 @@ def coef_per_block(sweep: xarray.Dataset) -> Panel:
             shapes[place].set_xy(np.column_stack([np.append(place - half, (place + half)[::-1]), np.append(bins[part], bins[part][::-1])]))
             medians[place].set_data([place - 0.42, place + 0.42], [min(median, 1.5)] * 2)
             texts[place].set_text(f"{median:.2f}")
-        title.set_text(f"coef at α = {alpha:.2f}{said_of(treatment)}; numbers: medians")
+        title.set_text(f"coef for {pair} at α = {alpha:.2f}{said_of(treatment)}; numbers: medians")
         said = ", ".join(f"{layer} {median:.2f}" for layer, median in zip(layers, here.coef_median.values))
         return f"Distribution of coef per block for {pair} at α = {alpha:.2f}{said_of(treatment)}. Medians: {said}."
 
