@@ -4,6 +4,7 @@ Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a mark
 """
 import base64
 import contextlib
+import contextvars
 import functools
 import html
 import io
@@ -98,6 +99,20 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
     ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
+_keeper = contextvars.ContextVar("keeper", default=None)
+
+
+@contextlib.contextmanager
+def backgrounds_kept_by(keeper):
+    """Inside the block, what a `MovingFigure` draws once, {"background": SVG, "places": of the axes}, is asked from keeper(draw), draw being a function
+    that draws it. Layout and background are three quarters of the time that a panel takes."""
+    token = _keeper.set(keeper)
+    try:
+        yield
+    finally:
+        _keeper.reset(token)
+
+
 class MovingFigure:
     """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
 
@@ -107,12 +122,16 @@ class MovingFigure:
 
     def __init__(self, fig: Figure):
         self.figure = fig
-        fig.draw_without_rendering()  # settles the layout
-        fig.set_layout_engine("none")
         self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
-        self.background = self._background()
+        keep = _keeper.get()
+        drawn = keep(self._drawn) if keep else self._drawn()
+        self.background = drawn["background"]
+        fig.set_layout_engine("none")
+        for ax, place in zip(fig.axes, drawn["places"]):
+            ax.get_xlim(), ax.get_ylim()  # settles the limits, which matplotlib otherwise does when it draws the axes
+            ax.set_position(place)
 
     def marks(self) -> str:
         """The moving artists as they are now, as SVG."""
@@ -131,6 +150,11 @@ class MovingFigure:
         inner = self.marks()
         inner = inner[inner.index(">") + 1:]  # up to and with its own </svg>
         return self.background[:self.background.rindex("</svg>")] + inner
+
+    def _drawn(self):
+        self.figure.draw_without_rendering()  # settles the layout
+        self.figure.set_layout_engine("none")
+        return {"background": self._background(), "places": [list(ax.get_position().bounds) for ax in self.figure.axes]}
 
     def _background(self):
         shown = [artist for artist in self.moving if artist.get_visible()]

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 
+import matplotlib as mpl
 import numpy as np
 import xarray
 
@@ -128,6 +129,23 @@ def drawn_once(function):
         page = store.once(store.root() / "figures" / f"{function.__name__}-{key}.html", lambda: function(sweep, *arguments, **options).data,
                           read=_read_page, write=_write_page)
         return HTML(page)
+    return inside
+
+
+def background_once(function):
+    """Decorator for (sweep, *predictions) -> Panel: its background is kept on disk while sweep and code stay the same. Predictions are not part of it."""
+    @functools.wraps(function)
+    def inside(sweep, *arguments, **options):
+        if "digest" not in sweep.attrs:
+            return function(sweep, *arguments, **options)
+        source = inspect.getsource(inspect.getmodule(function)) + inspect.getsource(plotting)
+        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, mpl.__version__, source]).encode()).hexdigest()[:20]
+
+        def keeper(draw):
+            return json.loads(store.once(store.root() / "figures" / f"{function.__name__}-{key}.json", lambda: json.dumps(draw()), read=_read_page, write=_write_page))
+
+        with plotting.backgrounds_kept_by(keeper):
+            return function(sweep, *arguments, **options)
     return inside
 
 

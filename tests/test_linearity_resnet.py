@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import data
-from lessons import claims
+from lessons import claims, plotting
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import resnet as experiment
 from lessons.linearity.panels import resnet as panels
@@ -183,6 +183,26 @@ def test_every_frame_of_the_answers_panel_counts_right_answers(sweep):
         right = [(line.answer.sel(alpha=alpha).transpose("task", "image").values == labels).sum() for alpha in (1.0, where["alpha"], 0.0)]
         assert f"θᵢ names {right[0]} right, the network at α = {where['alpha']:.2f} names {right[1]}, θⱼ names {right[2]}" in panel.alt
         assert f"The first is a {names[labels[0, 0]]}" in panel.alt
+
+
+@pytest.mark.parametrize("make", [panels.gap_per_layer, panels.coef_per_block, panels.batchnorm_side_by_side, panels.answers], ids=lambda make: make.__name__)
+def test_a_panels_background_is_drawn_once_and_its_frames_stay_the_same(make, sweep, monkeypatch):
+    unkept = make(sweep.drop_attrs().assign_attrs({name: value for name, value in sweep.attrs.items() if name != "digest"}))
+    first = make(sweep)
+    monkeypatch.setattr(plotting.MovingFigure, "_drawn", lambda self: pytest.fail("drawn again"))
+    second = make(sweep)
+    for panel in (unkept, first, second):
+        panel.set(alpha=0.25, pair="splits 2 and 3")
+    assert unkept.picture.background == first.picture.background == second.picture.background
+    assert unkept.picture.frame["marks"] == first.picture.frame["marks"] == second.picture.frame["marks"]
+
+
+def test_a_damaged_background_is_drawn_again(sweep, folder):
+    background = panels.gap_per_layer(sweep).picture.background
+    kept = next((folder / "figures").glob("gap_per_layer-*.json"))
+    kept.write_bytes(kept.read_bytes()[:-40])
+    with pytest.warns(UserWarning, match="damaged"):
+        assert panels.gap_per_layer(sweep).picture.background == background
 
 
 def test_the_example_images_are_those_of_the_labels(sweep):

@@ -3,6 +3,7 @@ import anywidget
 import matplotlib as mpl
 import numpy as np
 import torch
+import torch.nn.functional as F
 import traitlets
 import xarray
 
@@ -13,7 +14,7 @@ from lessons.exercise import Page
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
 from lessons.predict import Star
-from lessons.sweep import at, caption, drawn_once
+from lessons.sweep import at, background_once, caption, drawn_once
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"
 
@@ -54,6 +55,7 @@ class Points(anywidget.AnyWidget):
     chosen = traitlets.Int(-1).tag(sync=True)
 
 
+@background_once
 @themed
 def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (a): Figure 4 of CTL, one dot a triple; right, the members of the chosen one.
@@ -157,6 +159,7 @@ def triples_with_outliers(sweep: xarray.Dataset):
 
 # -- panel (b): Eq. 1 ----------------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def features_of_the_average(sweep: xarray.Dataset) -> Panel:
     """Panel (b): 1 − cosine to the average of the features beside the baseline, per layer; right, both against the number of models.
@@ -227,6 +230,7 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
 _KINDS = dict(zip(("equal shares", "random shares"), KINDS))
 
 
+@background_once
 @themed
 def deviation_against_models(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (c): how long the deviation of k models is, measured and predicted from pairs; right, in units of that of two models.
@@ -279,18 +283,19 @@ _CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])  # of the first, s
 
 def _pictures(values, norm, size=90):
     """(size, size, 4) colours over the triangle, from accuracies on the grid of the two sliders."""
-    from scipy.interpolate import RegularGridInterpolator
     x, y = np.meshgrid(np.linspace(0, 1, size), np.linspace(0, _HEIGHT, size))
     first = y / _HEIGHT
     second = np.divide(1 - x - first / 2, 1 - first, out=np.full_like(x, 0.5), where=first < 1)
     inside = (x >= first / 2 - 0.005) & (x <= 1 - first / 2 + 0.005)
-    grid = values.first.values, values.second.values
-    accuracy = RegularGridInterpolator(grid, values.transpose("first", "second").values)(np.stack([first, second.clip(0, 1)], -1))
+    grid = torch.tensor(values.transpose("first", "second").values)[None, None]
+    places = torch.tensor(np.stack([second.clip(0, 1), first], -1))[None] * 2 - 1  # grid_sample counts from −1 to 1, columns first
+    accuracy = F.grid_sample(grid, places, align_corners=True, padding_mode="border")[0, 0].numpy()  # bilinear between the measured points
     colours = mpl.colormaps["cividis"](norm(accuracy))
     colours[~inside, 3] = 0
     return colours
 
 
+@background_once
 @themed
 def triangle(sweep: xarray.Dataset) -> Panel:
     """Panel (d): accuracy over all mixes of three models, of averaged weights and of the ensemble. Controls: alpha (first model's share), rest, three."""
@@ -341,6 +346,7 @@ _SOUPS = {"uniform": ("uniform soup", BLUE, "o"), "greedy": ("greedy soup", GREE
           "best_single": ("single model, best on held-out data", GREY, "D")}
 
 
+@background_once
 @themed
 def soups(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (e): test accuracy of soups of the k best models; right, the upper end again, larger. Controls: size, guest.

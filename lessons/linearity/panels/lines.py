@@ -9,7 +9,7 @@ from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
 from lessons.predict import Star
-from lessons.sweep import at, caption, drawn_once, edges, position
+from lessons.sweep import at, background_once, caption, drawn_once, edges, position
 
 ALPHA = "α (weight of θᵢ)"
 
@@ -48,6 +48,7 @@ def layer_ticks(ax, layers) -> np.ndarray:
 
 # -- panel (b): the cosine gap -------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right, their ratio.
@@ -96,6 +97,7 @@ def said_of(treatment: str | None) -> str:
 
 # -- panel (c): coef -----------------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def coef_per_layer(sweep: xarray.Dataset) -> Panel:
     """Panel (c): the distribution of coef over the images, per layer. Controls: alpha, pair."""

@@ -8,7 +8,7 @@ from lessons.linearity.panels.lines import (  # noqa: F401: what the notebook sh
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
 from lessons.predict import Star
-from lessons.sweep import caption, drawn_once, position
+from lessons.sweep import background_once, caption, drawn_once, position
 
 
 # -- panel (a): loss and accuracy ----------------------------------------------------------------------------------------------
@@ -19,6 +19,7 @@ _TASKS = {"i": ("task of θᵢ", BLUE, "o"), "j": ("task of θⱼ", ORANGE, "s")
 _SPOKEN = {"i": "task i", "j": "task j", "both": "both together", "pretraining": "pretraining task"}
 
 
+@background_once
 @themed
 def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (a): loss and accuracy of the interpolated network for each task, with the straight line between the ends for both together.
@@ -59,6 +60,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
 
 # -- panel (d): linear in the weights, so linear in the outputs? ---------------------------------------------------------------
 
+@background_once
 @themed
 def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
     """Panel (d): two networks that learned the same task; the interpolated network beside the mixed outputs, which linearity would give.

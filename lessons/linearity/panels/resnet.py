@@ -11,13 +11,14 @@ from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_l
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
 from lessons.predict import Star
-from lessons.sweep import caption, drawn_once, position
+from lessons.sweep import background_once, caption, drawn_once, position
 
 _LOOKS = {"interpolated": (BLUE, "o"), "re-estimated": (ORANGE, "s"), "batch": (GREEN, "^")}
 
 
 # -- coef per block ------------------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def coef_per_block(sweep: xarray.Dataset) -> Panel:
     """The distribution of coef over the images, one upright shape a block, with its median. Controls: alpha, pair, treatment."""
@@ -51,6 +52,7 @@ def coef_per_block(sweep: xarray.Dataset) -> Panel:
 
 # -- BatchNorm, side by side ---------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
     """The three treatments of BatchNorm: gap and coef per block, and the accuracy along the line beside that of the mixed outputs.
@@ -98,6 +100,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
 
 # -- how much pretraining ------------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
     """CTL against the amount of pretraining: the gap per block as a share of the ends' own distance; right, the accuracy of the network on the line
@@ -142,6 +145,7 @@ def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
 
 # -- what the networks say -----------------------------------------------------------------------------------------------------
 
+@background_once
 @themed
 def answers(sweep: xarray.Dataset) -> Panel:
     """Test images of both tasks, and what θᵢ, the network on the line and θⱼ call them, each choosing among the task's five classes.
