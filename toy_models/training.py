@@ -57,7 +57,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     x, y = dataset.x.to(device), dataset.y.to(device)
     step = stepper(network, recipe, y.unique())
     order = torch.Generator().manual_seed(recipe.seed)
-    with _threads_for(network):
+    with threads_for(network):
         for _ in range(recipe.epochs):
             for batch in torch.randperm(len(x), generator=order).to(device).split(recipe.batch_size or len(x)):
                 step(x.index_select(0, batch), y.index_select(0, batch))
@@ -68,9 +68,12 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
 
 
 @contextlib.contextmanager
-def _threads_for(network):
-    """One thread for networks without convolutions. Their steps take a millisecond, of which a second thread saves a tenth on a quiet
-    machine; on a busy one (a browser is enough) the threads wait for each other, and training takes many times as long."""
+def threads_for(network: nn.Module):
+    """A context in which torch uses one thread where the network has no convolutions, and as many as before where it has.
+
+    A small network's step takes a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is
+    enough) the threads wait for each other, and training or measuring takes many times as long.
+    """
     threads = torch.get_num_threads()
     if not _convolves(network):
         torch.set_num_threads(1)

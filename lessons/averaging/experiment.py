@@ -20,7 +20,7 @@ from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1, resnet as chapter_2
 from lessons.sweep import cached, describe
-from toy_models import MLP, Recipe, ResNet18, batchnorm, weights, zoo
+from toy_models import MLP, Recipe, ResNet18, batchnorm, training, weights, zoo
 
 ANGLE, TRAIN_IMAGES, HELD_OUT_IMAGES = 45.0, 10_000, 5_000
 LEARNING_RATES = tuple(float(f"{0.02 * 5 ** (i / 19):.2g}") for i in range(20))  # from 0.02 to 0.1, evenly on a logarithmic scale
@@ -149,7 +149,13 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    wanted, networks = all_recipes(seed), models(seed, device)
+    networks = models(seed, device)
+    with training.threads_for(networks[0]):
+        return _measured(networks, settings, seed, device)
+
+
+def _measured(networks, settings, seed, device):
+    wanted = all_recipes(seed)
     states = [network.state_dict() for network in networks]
     test, held_out = test_set(settings.test_images), _held_out_set()
     parts = [(Family(states, x), y) for x, y in zip(test[0].split(_PART), test[1].split(_PART))]
@@ -307,8 +313,12 @@ def _soups(parts, held, held_out, best):
 def speed_of_sharing(triples: int = 40, images: int = 2000) -> dict[str, float]:
     """Seconds a triple for the plain computation and for the shared one, on random networks of the chapter's shape, and their ratio, in one run."""
     torch.manual_seed(0)
-    states = [chapter_1.ARCHITECTURE.build().requires_grad_(False).state_dict() for _ in range(20)]
-    x, chosen = torch.rand(images, 28, 28), TRIPLES[::len(TRIPLES) // triples][:triples]
+    networks = [chapter_1.ARCHITECTURE.build().requires_grad_(False) for _ in range(20)]
+    with training.threads_for(networks[0]):
+        return _speed([network.state_dict() for network in networks], TRIPLES[::len(TRIPLES) // triples][:triples], torch.rand(images, 28, 28))
+
+
+def _speed(states, chosen, x):
     begin = time.perf_counter()
     for triple in chosen:
         MLP.from_state(weights.average([states[i] for i in triple]))(x)
@@ -319,8 +329,8 @@ def speed_of_sharing(triples: int = 40, images: int = 2000) -> dict[str, float]:
     for triple in chosen:
         family.average(triple)
         family.ensemble(triple)
-    shared = once / len(TRIPLES) + (time.perf_counter() - begin) / triples
-    return {"plain": plain / triples, "shared": shared, "ratio": plain / triples / shared}
+    plain, shared = plain / len(chosen), once / len(TRIPLES) + (time.perf_counter() - begin) / len(chosen)
+    return {"plain": plain, "shared": shared, "ratio": plain / shared}
 
 
 # -- five ResNet-18s -----------------------------------------------------------------------------------------------------------

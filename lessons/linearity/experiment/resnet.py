@@ -74,8 +74,6 @@ PROFILES = {
                          alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0)),
     "literal": Settings(width=16, size=None, pretraining_epochs=10, finetuning_epochs=10, test_images=200, statistics_images=250,
                          alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0)),
-    "width 64": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125,
-                         alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0), tasks=(1, 2)),
     "full": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125, amounts=(
         Amount("nothing", (0,), 0, _WHOLE), Amount("1 split, 10 passes", (0,), 10, _WHOLE), Amount("1 split, 20 passes", (0,), 20, _WHOLE), Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
         Amount("10 splits, 2 passes", _OTHERS, 2, 24_960), Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984))),
@@ -397,7 +395,7 @@ def _weights_alone(network):
 
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
-LEDGER = {"quick": (0, 1, 2), "width 16": (0, 1, 2), "literal": (0,), "width 64": (0,)}  # profile: seeds that `make claims` measures
+LEDGER = {"quick": (0, 1, 2), "width 16": (0, 1, 2), "literal": (0,), "full": (0,)}  # profile: seeds that `make claims` measures
 
 
 def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
@@ -413,9 +411,8 @@ def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """The numbers behind CTL-3 and CTL-5, from one sweep; their names begin with its profile ("width 64" for "full"). What each means stands in
-    claims.yaml."""
-    profile = {"full": "width 64"}.get(sweep.attrs["profile"], sweep.attrs["profile"])
+    """The numbers behind CTL-3 and CTL-5, from one sweep; their names begin with its profile. What each means stands in claims.yaml."""
+    profile = sweep.attrs["profile"]
     found, anew = by_depth(sweep, "interpolated"), by_depth(sweep, "re-estimated")
     own = at(sweep, treatment="interpolated").own_accuracy.isel(model=slice(1, None))
     gaps, lengths = {"own_accuracy_least": own.min().item(), "own_accuracy_mean": own.mean().item()}, {}
