@@ -25,13 +25,14 @@ class NotebookError(Exception):
     """A notebook did not run as it should."""
 
 
-def execute(notebook: Path, output: Path, timeout: int = 600, **parameters) -> nbformat.NotebookNode:
+def execute(notebook: Path, output: Path, timeout: int | None = None, **parameters) -> nbformat.NotebookNode:
     """Run a notebook from top to bottom with papermill and return what it became; it is also written to `output`.
 
     Args:
         notebook: the chapter.
         output: where the executed notebook goes, also when it failed.
-        timeout: seconds for one cell.
+        timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a machine without units for
+            bfloat16 takes three times as long as the budgets say.
         parameters: values for the cell tagged "parameters".
 
     Raises:
@@ -43,6 +44,8 @@ def execute(notebook: Path, output: Path, timeout: int = 600, **parameters) -> n
         raise NotebookError(f"{notebook.name} has no cell tagged \"parameters\"")
     if unknown := parameters.keys() - known.keys():
         raise NotebookError(f"{notebook.name} has no parameter {', '.join(map(repr, sorted(unknown)))}; it has: {', '.join(known)}")
+    if timeout is None:
+        timeout = max(600, 6 * budget_seconds(notebook.stem, parameters.get("profile", "quick")))
     papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False, cwd=str(notebook.parent),
                                execution_timeout=timeout, log_output=False)
     executed = nbformat.read(output, as_version=4)

@@ -21,6 +21,11 @@ hypothesis.settings.register_profile("course", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("course")
 
 
+def pytest_collection_modifyitems(items):
+    """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured."""
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, item.get_closest_marker("browser") is not None))
+
+
 @pytest.fixture(autouse=True)
 def quiet_store(tmp_path, monkeypatch):
     """An empty data folder, which does not exist yet, and no network."""
@@ -32,7 +37,7 @@ def quiet_store(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def standin_folder_session(tmp_path_factory):
-    """One empty folder for the whole session, for models trained on the stand-in. Set WEIGHTSPACE_DATA to it yourself."""
+    """One folder for the whole session, at first empty, for models trained on the stand-in. Set WEIGHTSPACE_DATA to it yourself."""
     return tmp_path_factory.mktemp("standin")
 
 

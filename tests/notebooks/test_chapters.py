@@ -1,5 +1,6 @@
 """Every chapter is executed as CI, a teacher and a learner would: on the stand-in and on the real data, quick and full, with and without solutions."""
 import json
+import shutil
 import time
 
 import nbformat
@@ -66,8 +67,10 @@ def checks_of(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_picture(name, run, tmp_path):
+def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_picture(name, run, tmp_path, standin_folder_session):
+    """From nothing; what was trained and measured then goes to the folder that the other tests use."""
     executed, seconds = run(name, tmp_path / "nothing cached", extra=DRIVE, profile="quick")
+    shutil.copytree(tmp_path / "nothing cached", standin_folder_session, dirs_exist_ok=True)
     texts = list(outputs_of(executed))
     assert sum(text.count("drove a panel") for text in texts) == PANELS[name]
     assert all(text.startswith("not yet") for text in checks_of(executed)) and checks_of(executed)
