@@ -1,0 +1,16 @@
+"""The merging methods, one file per family, and the registry that lists them all.
+
+`methods()` gives every method with its parameters, `merge(name, base, finetuned, **parameters)` applies one. Importing a family registers
+its methods, in the order of the imports below.
+"""
+from lessons.merging.algorithms.registry import Method, Needs, Parameter, merge, methods
+from lessons.merging.algorithms.arithmetic import average, task_arithmetic
+from lessons.merging.algorithms.sparse import breadcrumbs, dare, ties
+from lessons.merging.algorithms.masks import consensus, emr, tall_masks
+from lessons.merging.algorithms.lowrank import cart, cart_indexing, tsv
+from lessons.merging.algorithms.adaptive import adamerging, adamerging_cart
+from lessons.merging.algorithms.states import StateFile
+from lessons.merging.algorithms.storage import PerTask
+
+__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "adamerging", "adamerging_cart", "average", "breadcrumbs", "cart", "cart_indexing",
+           "consensus", "dare", "emr", "merge", "methods", "tall_masks", "task_arithmetic", "ties", "tsv"]

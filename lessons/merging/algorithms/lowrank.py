@@ -1,0 +1,213 @@
+"""Low-rank methods: CART, CART-Indexing and TSV-M. They truncate matrices; what is no matrix is averaged.
+
+A matrix is a tensor of two dimensions or more: a convolution (out, in, kh, kw) is read as (out, in·kh·kw).
+"""
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import scipy.linalg
+import torch
+from torch import Tensor
+
+from lessons.merging.algorithms.registry import Needs, Scale, Share, method
+from lessons.merging.algorithms.sparse import floor_of
+from lessons.merging.algorithms.states import by_tensor, mean, task_vectors, wide
+from lessons.merging.algorithms.storage import PerTask
+from toy_models.weights import State
+
+Rounding = Literal["ceil", "floor"]
+Convolutions = Literal["flatten", "average"]
+Decomposition = Literal["auto", "gram", "svd"]
+NEGLIGIBLE = 1e-12  # of the largest eigenvalue: what lies below is rounding
+
+
+# -- matrices ------------------------------------------------------------------------------------------------------------------
+
+def is_matrix(tensor: Tensor, convolutions: str) -> bool:
+    """The tensor is one to truncate: of two dimensions, or of more where `convolutions` is "flatten"."""
+    return tensor.numel() > 0 and (tensor.ndim == 2 or (tensor.ndim > 2 and convolutions == "flatten"))
+
+
+def rank_of(rank_ratio: float, full: int, rounding: str) -> int:
+    """k, how many singular values of `full` are kept: ⌈ratio · full⌉, or max(1, ⌊ratio · full⌋) with "floor"; 0 at ratio 0 under both.
+
+    0.07 · 100 = 7.000000000000001 counts as 7.
+    """
+    if rank_ratio == 0:
+        return 0
+    return max(1, math.ceil(rank_ratio * full - 1e-9 * full) if rounding == "ceil" else floor_of(rank_ratio, full))
+
+
+def factors(matrix: Tensor, rank: int, decomposition: str = "auto") -> tuple[Tensor, Tensor]:
+    """The best approximation of that rank as two factors, SVD_k = left @ right: (m, k) and (k, n), in float64.
+
+    The singular vectors of the shorter side are orthonormal: the columns of `left` where m ≤ n, else the rows of `right`.
+
+    Args:
+        matrix: (m, n).
+        decomposition: "svd" a thin singular value decomposition; "gram" the eigenvectors of the smaller of A·Aᵀ and Aᵀ·A, two to four times
+            as fast. Squaring costs half of the digits: in float64 eight are left, as many as float32 weights have. "auto" takes "gram"
+            except for float64 weights.
+    """
+    if matrix.shape[0] > matrix.shape[1]:
+        left, right = factors(matrix.T, rank, decomposition)
+        return right.T, left.T
+    if rank == 0:
+        return matrix.new_zeros(matrix.shape[0], 0, dtype=torch.float64), matrix.new_zeros(0, matrix.shape[1], dtype=torch.float64)
+    gram = decomposition == "gram" or (decomposition == "auto" and matrix.dtype != torch.float64)
+    matrix = matrix.double()
+    left = leading_eigenvectors(matrix @ matrix.T, rank) if gram else torch.linalg.svd(matrix, full_matrices=False).U[:, :rank]
+    return left, left.T @ matrix
+
+
+def leading_eigenvectors(symmetric: Tensor, rank: int) -> Tensor:
+    """The eigenvectors of the `rank` largest eigenvalues, largest first: (n, n) -> (n, rank)."""
+    if 4 * rank <= len(symmetric) and symmetric.device.type == "cpu":  # a few alone are found twice as fast
+        _, vectors = scipy.linalg.eigh(symmetric.numpy(), subset_by_index=(len(symmetric) - rank, len(symmetric) - 1))
+        return torch.from_numpy(vectors[:, ::-1].copy())
+    return torch.linalg.eigh(symmetric).eigenvectors.flip(1)[:, :rank]
+
+
+def low_rank(matrix: Tensor, rank: int, decomposition: str = "auto") -> Tensor:
+    """SVD_k(A), the best approximation of that rank: (m, n) -> (m, n), in float64. At full rank it is A itself."""
+    if rank >= min(matrix.shape):
+        return matrix.double()
+    left, right = factors(matrix, rank, decomposition)
+    return left @ right
+
+
+def whitening(gram: Tensor) -> Tensor:
+    """What makes columns orthonormal with the least change: A·G^(−½) with G = AᵀA is A's polar factor (the orthogonal Procrustes problem).
+
+    Directions that A does not have stay empty: of two equal columns each becomes 1/√2 of one direction.
+
+    Args:
+        gram: G (k, k).
+
+    Returns:
+        G^(−½), (k, k).
+    """
+    values, vectors = torch.linalg.eigh(gram)
+    return vectors * torch.where(values > NEGLIGIBLE * values.amax(), values, torch.inf).rsqrt() @ vectors.T
+
+
+# -- TSV-M ---------------------------------------------------------------------------------------------------------------------
+
+@method("TSV-M", source="Gargiulo et al. 2025, algorithm 1", needs=[Needs.WEIGHTS])
+def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
+        decomposition: Decomposition = "auto") -> State:
+    """Task singular vectors: the leading singular vectors of all tasks side by side, orthogonalised, and multiplied out again.
+
+    Of every τ_t = U_t Σ_t V_tᵀ the first k = ⌊min(m, n)/T⌋ are kept, but at least one (the paper's code takes none where there are more tasks
+    than singular values, and silently drops the matrix); U = [U_1 … U_T] and V likewise become their polar factors U⊥ and V⊥; the
+    result is θ₀ + λ · U⊥ Σ V⊥ᵀ. What is no matrix becomes θ₀ + λ · mean(τ_t).
+
+    Args:
+        scale: λ.
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" treats convolutions as no matrices (the paper's code,
+            which truncates tensors of two dimensions whose name does not hold "text_projection").
+        decomposition: see `factors`.
+    """
+    def merged(key):
+        origin = wide(base[key])
+        if not is_matrix(origin, convolutions):
+            return origin + scale * task_vectors(key, base, finetuned).mean(0)
+        rank = max(1, min(origin.flatten(1).shape) // len(finetuned))
+        parts = [factors((wide(state[key]) - origin).flatten(1), rank, decomposition) for state in finetuned]
+        return origin + scale * whitened_sum(parts).view(origin.shape)
+    return by_tensor(base, merged)
+
+
+def whitened_sum(parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """U⊥ Σ V⊥ᵀ of `tsv`, (m, n).
+
+    Args:
+        parts: U Σ Vᵀ of every task as two `factors`, (m, k) and (k, n), of which the smaller holds singular vectors, the larger these times Σ.
+    """
+    left, right = torch.cat([part for part, _ in parts], 1), torch.cat([part for _, part in parts])
+    if left.shape[0] > right.shape[1]:
+        return whitened_sum([(b.T, a.T) for a, b in parts]).T
+    sigma = right.norm(dim=1)
+    top = torch.cat([part.norm(dim=1).amax().expand(len(part)) for _, part in parts])
+    there = sigma > NEGLIGIBLE ** 0.5 * top  # a singular value of zero has no direction
+    if not there.any():
+        return left @ right
+    left, right, sigma = left[:, there], right[there] / sigma[there, None], sigma[there]
+    return left @ (whitening(left.T @ left) * sigma @ whitening(right @ right.T)) @ right
+
+
+# -- CART ----------------------------------------------------------------------------------------------------------------------
+
+@method("CART", source="CART, Eq. 4 and algorithm 1", needs=[Needs.WEIGHTS])
+def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08, rounding: Rounding = "ceil",
+         convolutions: Convolutions = "flatten", decomposition: Decomposition = "auto") -> State:
+    """θ_avg + λ · Σ SVD_k(θ_t − θ_avg), matrix by matrix; what is no matrix becomes θ_avg.
+
+    At full rank and at rank 0 it is the average for every λ, because the centred task vectors sum to zero.
+
+    Args:
+        scale: λ. The released settings are λ, rank ratio = 2.0, 0.12 (8 tasks), 1.5, 0.16 (14) and 1.9, 0.32 (20), not the paper's 8 %.
+        rank_ratio: γ, the rank that is kept as a share of min(m, n); 0 keeps nothing.
+        rounding: "ceil" k = ⌈γ · min(m, n)⌉ (the paper), "floor" k = max(1, ⌊γ · min(m, n)⌋) (its code).
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" leaves convolutions at θ_avg. The paper has none. Its
+            code truncates only weights with "attn" or "mlp" in their names, so that on an MLP or a CNN it is the average; here the number of
+            dimensions decides.
+        decomposition: see `factors`.
+    """
+    def merged(key):
+        if not is_matrix(base[key], convolutions):
+            return mean(key, finetuned)
+        average = mean(key, finetuned)
+        rank = rank_of(rank_ratio, min(average.flatten(1).shape), rounding)
+        total = torch.zeros(average.flatten(1).shape, dtype=torch.float64, device=average.device)
+        for state in finetuned:
+            total += low_rank((wide(state[key]) - average).flatten(1), rank, decomposition)
+        return average + scale * total.view(average.shape)
+    return by_tensor(base, merged)
+
+
+@method("CART-Indexing", source="CART, app. C.2", needs=[Needs.STORAGE])
+def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08, rounding: Rounding = "ceil",
+                  convolutions: Convolutions = "flatten", vectors: Literal["own", "average"] = "own", decomposition: Decomposition = "auto") -> PerTask:
+    """One model a task: θ_avg + λ · SVD_k(θ_t − θ_avg), with the two factors of every matrix stored per task.
+
+    Shared is "average"; a task's extras hold "key left" (m, k) and "key right" (k, n) of every matrix, or where these are no smaller than the
+    matrix, as at full rank, the truncated matrix as "key". What is stored has the dtype of the weights.
+
+    Args:
+        scale: λ, 1 in the paper; its code multiplies by the λ of CART.
+        rank_ratio: see `cart`.
+        rounding: see `cart`.
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are no matrices and follow `vectors`.
+        vectors: what is no matrix. "own" stores θ_t − θ_avg of every task (the paper's code), "average" stores nothing and leaves θ_avg.
+        decomposition: see `factors`.
+    """
+    shared, extras = {}, tuple({} for _ in finetuned)
+    for key, tensor in base.items():
+        if not tensor.is_floating_point():
+            shared[key] = tensor.clone()
+            continue
+        average = mean(key, finetuned)
+        shared[key] = average.to(tensor.dtype)
+        for extra, state in zip(extras, finetuned):
+            vector = wide(state[key]) - average
+            if is_matrix(tensor, convolutions):
+                matrix = vector.flatten(1)
+                rank = rank_of(rank_ratio, min(matrix.shape), rounding)
+                if rank * sum(matrix.shape) < matrix.numel():
+                    left, right = factors(matrix, rank, decomposition)
+                    extra[f"{key} left"], extra[f"{key} right"] = left.to(tensor.dtype), right.to(tensor.dtype)
+                else:
+                    extra[key] = low_rank(matrix, rank, decomposition).reshape(tensor.shape).to(tensor.dtype)
+            elif vectors == "own":
+                extra[key] = vector.to(tensor.dtype)
+    return PerTask({"average": shared}, extras, lambda shared, extra: _with_factors(shared["average"], extra, scale))
+
+
+def _with_factors(average, extra, scale):
+    def rebuilt(key):
+        if f"{key} left" in extra:
+            return average[key].double() + scale * (extra[f"{key} left"].double() @ extra[f"{key} right"].double()).view(average[key].shape)
+        return wide(average[key]) + scale * wide(extra[key]) if key in extra else average[key].clone()
+    return by_tensor(average, rebuilt)

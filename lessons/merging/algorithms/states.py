@@ -1,0 +1,115 @@
+"""What every method does with state dicts: check them, walk through them tensor by tensor, and give the result the dtype of the input.
+
+Only one key's tensors are held at a time, so that state dicts can be read from files as they are needed (`StateFile`).
+"""
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from toy_models import weights
+from toy_models.weights import State
+
+PIECE = 1 << 15  # entries: with eight tasks in float32, 1 MB
+
+
+class StateFile(Mapping):
+    """A state dict in a safetensors file whose tensors are read when they are asked for, each time anew.
+
+    Every function of this package takes it in place of a dict. A merge then holds its result and one key's tensors of all models.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self._file = safe_open(path, framework="pt")
+        self._keys = tuple(self._file.keys())
+
+    def __getitem__(self, key: str) -> Tensor:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._file.get_tensor(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+def check_states(base: State, finetuned: Sequence[State]) -> None:
+    """Refuse what cannot be merged.
+
+    Raises:
+        ValueError: `finetuned` is no sequence of state dicts or is empty, keys, shapes or dtypes differ from those of `base`, or a weight is
+            NaN or infinite. The message counts `base` as state dict 1 and names the key.
+    """
+    if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
+        raise ValueError(f"finetuned must be a list of state dicts, one a task, not {type(finetuned).__name__}")
+    if not finetuned:
+        raise ValueError("there is nothing to merge: finetuned holds no state dict, give at least one")
+    for number, state in enumerate((base, *finetuned), 1):
+        if not isinstance(state, Mapping) or not all(isinstance(key, str) for key in state):
+            raise ValueError(f"state dict {number} must be a dict of tensors, not {type(state).__name__}. For a network, give network.state_dict().")
+    weights.check(base, *finetuned)
+    for number, state in enumerate((base, *finetuned), 1):
+        for key, tensor in state.items():
+            if tensor.is_floating_point() and not tensor.sum().isfinite() and tensor.isinf().any():  # the sum is the quick look
+                raise ValueError(f"{key!r} of state dict {number} holds an infinite weight: that model's training diverged. Train it again with a lower learning rate.")
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """The tensor in the dtype that is computed in: float64 stays, everything else becomes float32."""
+    return tensor.detach().to(torch.float64 if tensor.dtype == torch.float64 else torch.float32)
+
+
+def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
+    """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from `base`."""
+    return {key: function(key).to(tensor.dtype) if tensor.is_floating_point() else tensor.clone() for key, tensor in base.items()}
+
+
+def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
+    """As `by_tensor`, for a function (origin (entries,), tuned (tasks, entries)) -> (entries,) that treats every entry by itself.
+
+    It is given pieces that fit the processor's cache, in float32 or more, and may change them: they are copies.
+    """
+    def whole(key):
+        origin, tuned = base[key].detach().flatten(), [state[key].detach().flatten() for state in finetuned]
+        result = torch.empty_like(origin)
+        for start in range(0, len(origin), PIECE):
+            piece = slice(start, start + PIECE)
+            result[piece] = function(wide(origin[piece]).clone(), torch.stack([wide(tensor[piece]) for tensor in tuned]))
+        return result.view(base[key].shape)
+    return by_tensor(base, whole)
+
+
+def in_pieces(function: Callable[..., Tensor], *stacks: Tensor) -> Tensor:
+    """function(*stacks) for a function that treats every entry by itself, computed in pieces that fit the processor's cache.
+
+    Args:
+        function: tensors (…, entries) -> one tensor (…, entries).
+        stacks: the tensors.
+    """
+    return torch.cat([function(*pieces) for pieces in zip(*(stack.split(PIECE, -1) for stack in stacks))], -1)
+
+
+def flat(stack: Tensor) -> Tensor:
+    """(tasks, …) as a view (tasks, entries); a single number is one entry."""
+    return stack.view(len(stack), stack[0].numel())
+
+
+def task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
+    """τ_t = θ_t − θ₀ of one key, stacked: (tasks, …), in float32 or more."""
+    origin = wide(base[key])
+    stack = torch.empty(len(finetuned), *origin.shape, dtype=origin.dtype, device=origin.device)
+    for row, state in zip(stack, finetuned):
+        torch.sub(wide(state[key]), origin, out=row)
+    return stack
+
+
+def mean(key: str, finetuned: Sequence[State]) -> Tensor:
+    """θ_avg of one key, in float32 or more."""
+    total = wide(finetuned[0][key]).clone()
+    for state in finetuned[1:]:
+        total += state[key].detach()
+    return total.div_(len(finetuned))
