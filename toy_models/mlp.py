@@ -56,21 +56,23 @@ class MLP(nn.Module):
         """The output layer: logits (samples, classes)."""
         return self.features(x)["output"]
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def sgd_step(self, x: Tensor, y: Tensor, lr: float) -> None:
         """One step of gradient descent on the mean cross-entropy of a batch x (samples, inputs), y (samples,), in place.
 
         The backward pass is written out: for networks this small, building and walking autograd's graph costs more time than the
         arithmetic. A test compares it with autograd.
         """
+        layers = [(layer.weight, layer.bias) for layer in self.layers]  # looked up once: a module's attributes and slices take time
         h = [x]
-        for layer in self.layers[:-1]:
-            h.append(torch.addmm(layer.bias, h[-1], layer.weight.t()).relu_())
-        last, ones, step = self.layers[-1], x.new_ones(len(x)), -lr / len(x)
-        delta = torch.addmm(last.bias, h[-1], last.weight.t()).softmax(1)  # ∂loss/∂logits is softmax − one-hot
+        for weight, bias in layers[:-1]:
+            h.append(torch.addmm(bias, h[-1], weight.t()).relu_())
+        weight, bias = layers[-1]
+        delta = torch.addmm(bias, h[-1], weight.t()).softmax(1)  # ∂loss/∂logits is softmax − one-hot
         delta.scatter_(1, y[:, None], -1, reduce="add")
-        for layer, below in zip(reversed(self.layers), reversed(h)):
-            delta_below = threshold_backward(delta @ layer.weight, below, 0) if below is not x else None  # before the weight changes
-            layer.weight.addmm_(delta.t(), below, alpha=step)
-            layer.bias.addmv_(delta.t(), ones, alpha=step)
+        ones, step = x.new_ones(len(x)), -lr / len(x)
+        for (weight, bias), below in zip(reversed(layers), reversed(h)):
+            delta_below = threshold_backward(delta @ weight, below, 0) if below is not x else None  # before the weight changes
+            weight.addmm_(delta.t(), below, alpha=step)
+            bias.addmv_(delta.t(), ones, alpha=step)
             delta = delta_below

@@ -57,7 +57,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     x, y = dataset.x.to(device), dataset.y.to(device)
     step = stepper(network, recipe, y.unique())
     order = torch.Generator().manual_seed(recipe.seed)
-    with threads_for(network):
+    with contextlib.nullcontext() if _convolves(network) else one_thread():
         for _ in range(recipe.epochs):
             for batch in torch.randperm(len(x), generator=order).to(device).split(recipe.batch_size or len(x)):
                 step(x.index_select(0, batch), y.index_select(0, batch))
@@ -68,15 +68,14 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
 
 
 @contextlib.contextmanager
-def threads_for(network: nn.Module):
-    """A context in which torch uses one thread where the network has no convolutions, and as many as before where it has.
+def one_thread():
+    """A context, or as `@one_thread()` a decorator, in which torch uses one thread: for networks without convolutions.
 
-    A small network's step takes a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is
-    enough) the threads wait for each other, and training or measuring takes many times as long.
+    Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is enough) the threads
+    wait for each other, and training or measuring takes many times as long.
     """
     threads = torch.get_num_threads()
-    if not _convolves(network):
-        torch.set_num_threads(1)
+    torch.set_num_threads(1)
     try:
         yield
     finally:

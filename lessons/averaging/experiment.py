@@ -147,15 +147,10 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         code=(algorithms, linearity, sweep, sys.modules[__name__]))
 
 
+@training.one_thread()
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    networks = models(seed, device)
-    with training.threads_for(networks[0]):
-        return _measured(networks, settings, seed, device)
-
-
-def _measured(networks, settings, seed, device):
-    wanted = all_recipes(seed)
+    wanted, networks = all_recipes(seed), models(seed, device)
     states = [network.state_dict() for network in networks]
     test, held_out = test_set(settings.test_images), _held_out_set()
     parts = [(Family(states, x), y) for x, y in zip(test[0].split(_PART), test[1].split(_PART))]
@@ -310,15 +305,12 @@ def _soups(parts, held, held_out, best):
                           coords={"guest": list(GUESTS), "size": list(range(1, 21))})
 
 
+@training.one_thread()
 def speed_of_sharing(triples: int = 40, images: int = 2000) -> dict[str, float]:
     """Seconds a triple for the plain computation and for the shared one, on random networks of the chapter's shape, and their ratio, in one run."""
     torch.manual_seed(0)
-    networks = [chapter_1.ARCHITECTURE.build().requires_grad_(False) for _ in range(20)]
-    with training.threads_for(networks[0]):
-        return _speed([network.state_dict() for network in networks], TRIPLES[::len(TRIPLES) // triples][:triples], torch.rand(images, 28, 28))
-
-
-def _speed(states, chosen, x):
+    states = [chapter_1.ARCHITECTURE.build().requires_grad_(False).state_dict() for _ in range(20)]
+    x, chosen = torch.rand(images, 28, 28), TRIPLES[::len(TRIPLES) // triples][:triples]
     begin = time.perf_counter()
     for triple in chosen:
         MLP.from_state(weights.average([states[i] for i in triple]))(x)
