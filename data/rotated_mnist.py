@@ -4,14 +4,22 @@ from functools import lru_cache
 import torch
 
 from data import mnist
-from data.types import Dataset, Source, checked_angle, checked_whole, digest
+from data.types import Dataset, Source, checked_angle, checked_share, checked_whole, digest
 
 _CHUNK = 2000  # images rotated at once: the grid of 60,000 would need gigabytes
+_SHUFFLE_SEED = 60_000  # of which labels change places; a constant, since the option alone must say what the labels are
 
 
-def source(angle: float = 0.0, first: int = 0, size: int | None = None) -> Source:
-    """Where the digits come from; the angle, in degrees, and the choice of images, if not all, are part of the text and the digest."""
-    angle, first, size = _checked(angle, first, size)
+def source(angle: float = 0.0, first: int = 0, size: int | None = None, shuffled: float = 0.0) -> Source:
+    """Where the digits come from; the angle, in degrees, the choice of images, if not all, and the share of shuffled labels, if any, are part of the
+    text and the digest."""
+    found = _upright_or_turned(*_checked(angle, first, size))
+    if shuffled := checked_share("shuffled", shuffled):
+        return Source(found.kind, f"{found.text}, {shuffled:.0%} of the training labels shuffled", digest(found.digest, "shuffled", shuffled), found.reason)
+    return found
+
+
+def _upright_or_turned(angle, first, size):
     found = mnist.source()
     if (first, size) != (0, None):
         text = f"images {first:,}–{first + size - 1:,}" if size else f"images from {first:,} on"
@@ -21,7 +29,7 @@ def source(angle: float = 0.0, first: int = 0, size: int | None = None) -> Sourc
     return Source(found.kind, f"{found.text}, turned by {angle:g}°", digest(found.digest, angle), found.reason)
 
 
-def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None) -> Dataset:
+def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None, shuffled: float = 0.0) -> Dataset:
     """Images x (samples, 28, 28) turned by `angle` degrees counter-clockwise about their centre, bilinear, black outside; labels y.
 
     Args:
@@ -29,14 +37,24 @@ def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None
         angle: in degrees.
         first: the number, from 0, of the first image of this split that is taken.
         size: how many are taken from there on; None for all.
+        shuffled: the share of the training labels, from 0 to 1, that are dealt out anew among the images that had them, always in the same way;
+            about one in ten of them comes out right by chance. Test labels stay.
 
     Raises:
-        ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many images.
+        ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many images; shuffled is no share.
     """
+    found = source(angle, first, size, shuffled)
     angle, first, size = _checked(angle, first, size)
-    found = source(angle, first, size)
     x, y = _rotated(split, angle, first, size, mnist.source().digest)
-    return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
+    return Dataset(x.clone(), _shuffled(y, shuffled if split == "train" else 0), found)  # the caller may change what it gets
+
+
+def _shuffled(y, share):
+    """A copy in which round(share · labels) labels have changed places; a larger share shuffles those of a smaller one and more."""
+    generator, y = torch.Generator().manual_seed(_SHUFFLE_SEED), y.clone()
+    chosen = torch.randperm(len(y), generator=generator)[:round(share * len(y))]
+    y[chosen] = y[chosen[torch.randperm(len(chosen), generator=generator)]]
+    return y
 
 
 def _checked(angle, first, size):

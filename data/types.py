@@ -74,3 +74,14 @@ def checked_whole(name: str, value, least: int, most: int | None = None) -> int:
     if isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= value and (most is None or value <= most):
         return int(value)
     raise ValueError(f"{name} must be a whole number {f'of at least {least:,}' if most is None else f'from {least:,} to {most:,}'}, not {value!r}")
+
+
+def checked_share(name: str, value) -> float:
+    """The value as a float.
+
+    Raises:
+        ValueError: it is not a number from 0 to 1; the message begins with `name`.
+    """
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise ValueError(f"{name} must be a share from 0 to 1, not {value!r}")

@@ -205,6 +205,41 @@ def test_more_rotated_digits_than_there_are_are_refused(options, message):
         data.load("rotated_mnist", "test", **options)
 
 
+# -- shuffled labels -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options", [{}, {"angle": 22.5, "size": 500}])
+def test_shuffled_labels_change_places_among_themselves_in_the_same_way_every_time(options):
+    plain = data.load("rotated_mnist", "train", **options)
+    wrong = {}
+    for share in (0.0, 0.3, 1.0):
+        some = data.load("rotated_mnist", "train", shuffled=share, **options)
+        assert torch.equal(some.x, plain.x) and torch.equal(some.y.bincount(), plain.y.bincount())
+        assert torch.equal(some.y, data.load("rotated_mnist", "train", shuffled=share, **options).y)
+        wrong[share] = (some.y != plain.y).double().mean().item()
+        assert wrong[share] == pytest.approx(0.9 * share, abs=0.06)  # one in ten lands where its class was
+    assert wrong[0.0] == 0 and torch.equal(data.load("rotated_mnist", "train", **options).y, plain.y)
+
+
+def test_test_labels_are_never_shuffled():
+    assert torch.equal(data.load("rotated_mnist", "test", shuffled=1.0).y, data.load("rotated_mnist", "test").y)
+
+
+def test_the_share_of_shuffled_labels_is_part_of_digest_and_text_and_no_share_leaves_both_as_they_were():
+    plain, half = data.source("rotated_mnist", angle=22.5), data.source("rotated_mnist", angle=22.5, shuffled=0.5)
+    assert data.source("rotated_mnist", angle=22.5, shuffled=0) == plain == data.source("rotated_mnist", angle=22.5, shuffled=0.0)
+    assert half.text == f"{plain.text}, 50% of the training labels shuffled" and data.load("rotated_mnist", "test", angle=22.5, shuffled=0.5).source == half
+    assert len({data.source("rotated_mnist", angle=22.5, shuffled=share).digest for share in (0, 0.25, 0.5, 1)}) == 4
+    assert data.source("rotated_mnist", shuffled=1).digest == data.source("rotated_mnist", shuffled=1.0).digest
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf, True, "half", None])
+def test_a_share_of_shuffled_labels_that_makes_no_sense_is_named(share):
+    for call in (lambda: data.load("rotated_mnist", "train", shuffled=share), lambda: data.source("rotated_mnist", shuffled=share)):
+        with pytest.raises(ValueError, match="shuffled must be a share from 0 to 1") as raised:
+            call()
+        assert repr(share) in str(raised.value)
+
+
 # -- the stand-in --------------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
