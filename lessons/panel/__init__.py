@@ -10,6 +10,7 @@ There is no Output widget on the way, so an error in `draw` cannot vanish: it is
 import asyncio
 import itertools
 import json
+import math
 import traceback
 from pathlib import Path
 
@@ -103,10 +104,9 @@ class Panel(widgets.VBox):
             ValueError: more settings than that.
         """
         before, grids = self.values, {name: settings_of(control) for name, control in self.controls.items()}
-        settings = list(itertools.product(*grids.values()))
-        if len(settings) > MOST_FRAMES:
-            raise ValueError(f"the page would need {len(settings):,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
-        frames = [self._frame(dict(zip(grids, setting))) for setting in settings]
+        if (needed := math.prod(map(len, grids.values()))) > MOST_FRAMES:  # before they are listed: eight faders have a hundred million
+            raise ValueError(f"the page would need {needed:,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
+        frames = [self._frame(dict(zip(grids, setting))) for setting in itertools.product(*grids.values())]
         template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
         controls = [{"name": name, "label": control.description, "index": grids[name].index(before[name]), "texts": _texts(control),
                      "slider": isinstance(control, widgets.SelectionSlider)} for name, control in self.controls.items()]
