@@ -1,5 +1,6 @@
 """`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute; ratios travel better."""
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -10,9 +11,14 @@ import torch
 
 import data
 from benchmarks import lab
+from benchmarks.merging import merging
 from lessons.averaging.experiment import speed_of_sharing
 from lessons.notebooks import CHAPTERS, budget_seconds, execute
+from lessons.panel import settings_of
+from lessons.pretraining.algorithms import matching as permutations
 from lessons.start.experiment import matrix_product_rate
+from lessons.task_arithmetic import panels as arithmetic_panels
+from lessons.task_arithmetic.experiment import mlp as arithmetic
 from toy_models import MLP, ResNet18, training as training_rules
 
 WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
@@ -91,6 +97,30 @@ def averaging() -> None:
     print(f"a triple of MLPs on 2,000 images: {1000 * of['plain']:.1f} ms plainly, {1000 * of['shared']:.1f} ms with shared work, ratio {of['ratio']:.1f}")
 
 
+def task_arithmetic() -> None:
+    """A fader's step on chapter 4's mixing desk: accuracy on nine tasks computed and drawn."""
+    sweep, networks = arithmetic.run("quick"), arithmetic.models()
+    desk, generator, times = arithmetic_panels.mixing_desk(sweep, networks), random.Random(0), []
+    for _ in range(100):  # a position that was shown before is not computed again
+        name = generator.choice([name for name in desk.controls if name != "space"])
+        lam = generator.choice(settings_of(desk.controls[name]))
+        start = time.perf_counter()
+        desk.set(**{name: lam})
+        times.append(1000 * (time.perf_counter() - start))
+    print(f"mixing desk, a fader's step in the kernel: {_spread(times)}")
+
+
+def matching() -> None:
+    """Weight matching of two unrelated 3×512 MLPs (784–512–512–512–10), beside one product of their arithmetic."""
+    plan, (a, b) = permutations.mlp_plan(4), (MLP((784, 512, 512, 512, 10)).state_dict() for _ in range(2))
+    start = time.perf_counter()
+    found = permutations.weight_matching(a, b, plan, restarts=1)
+    once = time.perf_counter() - start
+    start = time.perf_counter()
+    planted = permutations.weight_matching(a, permutations.permute(a, plan, permutations.random_permutations(a, plan)), plan, restarts=1)
+    print(f"weight matching, 3×512 MLP, one run: {once:.2f} s and {found.sweeps} sweeps for strangers, {time.perf_counter() - start:.2f} s and {planted.sweeps} sweeps for a planted permutation")
+
+
 def chapters() -> None:
     """Every chapter from nothing and again, quick and full, on the data that are here; chapter 2's full takes too long for a benchmark."""
     links = [data.store.root() / name for name in ("MNIST", "cifar-100-binary")]
@@ -120,6 +150,8 @@ def sliders() -> None:
             with lab.chromium() as page:
                 lab.run_all(page, address, chapter.name)
                 for number, panel in enumerate(lab.panels(page), 1):
+                    if not panel.locator(".noUi-handle").count():
+                        continue  # has menus alone
                     lab.press(page, panel, ["Home"])
                     times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
                     print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; to the page "
@@ -133,7 +165,7 @@ def _spread(times):
 def main() -> int:
     """Run all benchmarks."""
     root = str(data.store.root())
-    for benchmark in (training, resnets, averaging, chapters, sliders):
+    for benchmark in (training, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders):
         benchmark()
         os.environ["WEIGHTSPACE_DATA"] = root
     return 0

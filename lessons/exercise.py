@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises"}
+CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises",
+            "4": "lessons.task_arithmetic.exercises",
+            "5": "lessons.pretraining.exercises"}
 
 
 @dataclass(frozen=True)

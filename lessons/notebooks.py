@@ -12,7 +12,8 @@ import papermill
 from tqdm import tqdm
 
 CHAPTERS = sorted((Path(__file__).parent.parent / "notebooks").glob("[0-9]*.ipynb"))
-_BUDGETS = {"02_linearity_resnet": {"quick": 90, "full": 1500}, "03_averaging": {"quick": 30, "full": 300}}
+_BUDGETS = {"02_linearity_resnet": {"quick": 90, "full": 1500}, "03_averaging": {"quick": 30, "full": 300},
+            "04_task_arithmetic": {"quick": 30, "full": 900}, "05_pretraining": {"quick": 30, "full": 900}}
 PROFILES = ("quick", "full")
 
 

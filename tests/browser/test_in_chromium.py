@@ -8,6 +8,8 @@ from lessons.averaging import experiment as averaging
 from lessons.linearity.experiment import mlp as experiment, resnet
 from lessons.linearity.panels import mlp as panels
 from lessons.notebooks import CHAPTERS
+from lessons.pretraining.experiment import curvature, labels, starts
+from lessons.task_arithmetic.experiment import mlp as arithmetic
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
 KEYS = ["Home", "ArrowRight", "ArrowRight", "ArrowRight", "End", "ArrowLeft"]
@@ -102,6 +104,44 @@ def test_chapter_3_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     ranked = sweep.average_accuracy.sortby(sweep.average_accuracy)
     assert f"Averaged weights {ranked.values[-2]:.4f}" in lab.says(found[0]), "one key left of the end is the second best average"
     assert page.locator("svg.points title").count() == len(averaging.TRIPLES)
+
+
+def test_chapter_4_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("04_task_arithmetic.ipynb")
+    assert len(found) == 5
+    sweep, networks = arithmetic.run("quick", 0), arithmetic.models(0)
+    for panel in found:
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
+    edits, equations, stitching, negation, desk = (lab.says(panel) for panel in found)
+    at_09 = sweep.accuracy.sel(lam=0.9)
+    assert any(all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in arithmetic.EDITS), edits
+    assert all("λ = 0.80" in said for said in (equations, stitching, negation))
+    shown = desk.split(": ")[-1].rstrip(".").split("; ")
+    table = arithmetic.desk(sweep, networks)
+    lams = dict.fromkeys(arithmetic.ANGLES, 0.1) | {22.5: float(re.search(r"22.5° (-?[\d.]+)", desk)[1])}
+    assert lams[22.5] > 0.5 and [float(text.split()[-1]) for text in shown] == pytest.approx(table.accuracy(table.features(lams)["output"]), abs=6e-4)
+
+
+def test_chapter_5_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("05_pretraining.ipynb")
+    assert len(found) == 4
+    units, line, shares, theorem = found
+    before = units.locator(".marks").inner_html()
+    units.locator("select").first.select_option(label="matched by weights")
+    page.wait_for_timeout(1000)
+    assert units.locator(".marks").inner_html() != before
+    for panel in (line, shares, theorem):
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
+    sweep, shuffled, both = starts.run("quick", 0), labels.run("quick", 0), curvature.run("quick", 0)
+    here = sweep.sel(pair="two tasks", treatment="as it is", alpha=0.9)
+    assert "α = 0.90" in lab.says(line) and all(f"{setting} {here.loss.sel(setting=setting).item():.3f}" in lab.says(line) for setting in starts.SETTINGS)
+    part = shuffled.sel(start=labels.fraction_name(0.5), pair="two tasks")
+    assert "0.50 of the labels shuffled" in lab.says(shares) and f"mean over the layers: {part.gap_mean.mean().item():.4f}" in lab.says(shares)
+    assert f"{abs(both.scaled_deviation.sel(function='loss').values[1]):.3g}" in lab.says(theorem)
 
 
 def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):

@@ -1,0 +1,230 @@
+"""The mathematics of the chapter: task vectors, the two equations that carry their arithmetic over to features, and stitching."""
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lessons.linearity.algorithms import coef, cosine, own_distance
+from toy_models import MLP, ResNet18, weights
+from toy_models.weights import State
+
+
+class TaskVector:
+    """What finetuning did to the weights: τ = finetuned − base (Ilharco et al. 2023; CTL, §4.3).
+
+    `0.5 * tau`, `-tau`, `tau_a + tau_b`, `tau_a - tau_b` and `sum([…])` are task vectors again; `base + 0.4 * (tau_a + tau_b)` is a state dict.
+    Whole-number tensors (BatchNorm's counter) are no part of the vector: a result has those of the base. Nothing changes its arguments.
+
+    Args:
+        base: the state dict that finetuning began from.
+        finetuned: the state dict that it ended with.
+
+    Attributes:
+        difference: τ as a state dict.
+
+    Raises:
+        ValueError: the two do not belong together, or one holds NaN; the message names the key.
+    """
+    __array_ufunc__ = None  # a number of numpy's leaves the multiplication to us
+
+    def __init__(self, base: State, finetuned: State):
+        self.difference = weights.subtract(finetuned, base)
+
+    @classmethod
+    def of(cls, difference: State) -> TaskVector:
+        """The task vector with this difference, a state dict; it is copied."""
+        tau = cls.__new__(cls)
+        tau.difference = weights.scale(difference, 1.0)
+        return tau
+
+    def __add__(self, other):
+        if isinstance(other, dict):
+            return self.apply_to(other)
+        return TaskVector.of(weights.add(self.difference, other.difference)) if isinstance(other, TaskVector) else NotImplemented
+
+    def __radd__(self, other):
+        return self if isinstance(other, int) and other == 0 else self.__add__(other)  # sum() begins with 0
+
+    def __sub__(self, other):
+        return TaskVector.of(weights.subtract(self.difference, other.difference)) if isinstance(other, TaskVector) else NotImplemented
+
+    def __rsub__(self, other):
+        return self.apply_to(other, -1.0) if isinstance(other, dict) else NotImplemented
+
+    def __neg__(self):
+        return -1.0 * self
+
+    def __mul__(self, factor):
+        if not isinstance(factor, numbers.Real) or isinstance(factor, bool):
+            raise TypeError(f"a task vector can be multiplied by a number, not by a {type(factor).__name__}")
+        return TaskVector.of(weights.scale(self.difference, factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor):
+        raise TypeError("a task vector is not divided: multiply it, 0.5 * tau")
+
+    def apply_to(self, base: State, scale: float = 1.0) -> State:
+        """base + scale · τ, a new state dict; λ is `scale`.
+
+        Raises:
+            ValueError: base and τ do not belong together, or scale is no finite number.
+        """
+        return weights.add(base, weights.scale(self.difference, scale))
+
+    def only(self, layers: str | Iterable[str] | Callable[[str], bool]) -> TaskVector:
+        """The part of τ that lies in some layers; elsewhere it is zero.
+
+        Args:
+            layers: the name of a layer or several, `"layers.0"` or `["layers.0", "blocks.3"]`, or a function key -> bool.
+
+        Raises:
+            ValueError: there is no such layer; the message lists the keys.
+        """
+        if callable(layers):
+            chosen = {key for key in self.difference if layers(key)}
+        else:
+            names = [layers] if isinstance(layers, str) else list(layers)
+            chosen = {key for key in self.difference for name in names if key == name or key.startswith(f"{name}.")}
+            if unknown := [name for name in names if not any(key == name or key.startswith(f"{name}.") for key in chosen)]:
+                raise ValueError(f"there is no layer {', '.join(map(repr, unknown))}; the keys are: {', '.join(list(self.difference)[:12])}")
+        return TaskVector.of({key: tensor if key in chosen or not tensor.is_floating_point() else torch.zeros_like(tensor) for key, tensor in self.difference.items()})
+
+    def dot(self, other: TaskVector) -> float:
+        """⟨τ, other⟩ over all weights, in float64."""
+        return weights.dot(self.difference, other.difference)
+
+    def norm(self) -> float:
+        """‖τ‖: how far finetuning went."""
+        return weights.norm(self.difference)
+
+    def cosine(self, other: TaskVector) -> float:
+        """The cosine between two task vectors, in [−1, 1].
+
+        Raises:
+            ValueError: one of them is zero everywhere.
+        """
+        return weights.cosine(self.difference, other.difference)
+
+    def __repr__(self):
+        count = sum(tensor.numel() for tensor in self.difference.values() if tensor.is_floating_point())
+        return f"TaskVector({count:,} weights, norm {self.norm():.3g})"
+
+
+def edited(base: State, finetuned: State, lam: float) -> State:
+    """θ₀ + λτ: the base with a part of what finetuning did, or with its opposite where λ < 0 (CTL, §4.3)."""
+    return base + lam * TaskVector(base, finetuned)
+
+
+def cosines(vectors: Sequence[TaskVector]) -> Tensor:
+    """The cosine between every two task vectors, (tasks, tasks) in float64."""
+    flat = torch.stack([weights.flatten(tau.difference).double() for tau in vectors])
+    unit = flat / flat.norm(dim=1, keepdim=True)
+    return unit @ unit.T
+
+
+# -- Eq. 2, 3 and 4 ------------------------------------------------------------------------------------------------------------
+
+def cosine_arith(middle: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """The cosine between the edited network's features and the mean of those of its two ends, sample by sample (CTL, §4.3).
+
+    The edited network has the weights θ₀ + ½(v_a + v_b), the ends θ₀ + v_a and θ₀ + v_b: it stands half-way between them. For Eq. 2 v_a = 2λτ_i and
+    v_b = 2λτ_j; for Eq. 3 v_a = λτ_i and v_b = −λτ_i.
+
+    Args:
+        middle, a, b: features (samples, width).
+
+    Returns:
+        (samples,) in float64.
+    """
+    return cosine(middle, (a.double() + b.double()) / 2)
+
+
+def halfway(features_middle: dict, features_a: dict, features_b: dict) -> dict[str, dict[str, Tensor]]:
+    """What CTL's Figures 7 and 8 show, for Eq. 2 or Eq. 3: `cosine_arith` and coef, beside the baseline between the two ends.
+
+    Args:
+        features_middle, features_a, features_b: {layer: (samples, width)}.
+
+    Returns:
+        {layer: {"gap": 1 − cosine_arith, "coef", "base": 1 − cosine_base}}, each (samples,) in float64.
+    """
+    return {layer: {"gap": 1 - cosine_arith(middle, a, b), "coef": coef(middle, (a + b) / 2), "base": own_distance(a, b)}
+            for layer, middle, a, b in ((layer, features_middle[layer], features_a[layer], features_b[layer]) for layer in features_middle)}
+
+
+def relative_deviation(middle: Tensor, a: Tensor, b: Tensor) -> float:
+    """Root mean square length of f(middle) − ½f(a) − ½f(b), in units of that of f(middle); features (samples, width)."""
+    return ((middle - (a + b) / 2).norm() / middle.norm()).item()
+
+
+def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """The exponent p of y ≈ c·x^p: the slope of the least-squares line through (log x, log y).
+
+    Raises:
+        ValueError: fewer than two points, or a value that is not above 0.
+    """
+    if len(x) != len(y) or len(x) < 2 or min(*x, *y) <= 0:
+        raise ValueError("a slope on logarithmic axes needs at least two points with x and y above 0")
+    u, v = ([math.log(value) for value in values] for values in (x, y))
+    mean_u, mean_v = sum(u) / len(u), sum(v) / len(v)
+    return sum((p - mean_u) * (q - mean_v) for p, q in zip(u, v)) / sum((p - mean_u) ** 2 for p in u)
+
+
+def negated_in_features(at_base: Tensor, at_finetuned: Tensor) -> Tensor:
+    """f(θ₀) − Δ with Δ = f(θ₀ + λτ) − f(θ₀): the right-hand side of Eq. 4.
+
+    Args:
+        at_base, at_finetuned: features (samples, width) of θ₀ and of θ₀ + λτ.
+    """
+    return 2 * at_base - at_finetuned
+
+
+# -- stitching -----------------------------------------------------------------------------------------------------------------
+
+def stitched(network: MLP | ResNet18, layer: str, h: Tensor) -> Tensor:
+    """The network's answer when its features at a layer are replaced: f^{L←(ℓ+1)}(θ; h) (CTL, §4.3).
+
+    Args:
+        network: whose layers behind `layer` are used.
+        layer: one of `network.layer_names`.
+        h: what is put in there: (samples, width), or (samples, channels, height, width) for a block.
+
+    Returns:
+        logits (samples, classes).
+
+    Raises:
+        ValueError: the network has no such layer.
+    """
+    if layer not in network.layer_names:
+        raise ValueError(f"unknown layer {layer!r}: choose one of {', '.join(network.layer_names)}")
+    behind = network.layer_names.index(layer) + 1
+    if isinstance(network, ResNet18):
+        for block in network.blocks[behind:]:
+            h = block(h)
+        return h if layer == "output" else network.head(h.mean((2, 3)))
+    for following in network.layers[behind:]:
+        h = following(h)
+        if following is not network.layers[-1]:
+            h = F.relu(h)
+    return h
+
+
+def shares_of(lams: Sequence[float]) -> Tensor:
+    """θ₀ + Σ λ_t τ_t as a combination of models: the share 1 − Σ λ_t of θ₀, then λ_t of every θ_t.
+
+    The shares sum to 1, but where Σ λ_t > 1 or a λ_t is negative the first or that one is below 0: the point lies outside the models.
+
+    Args:
+        lams: (tasks,).
+
+    Returns:
+        (1 + tasks,) in float64.
+    """
+    lams = torch.as_tensor(lams, dtype=torch.float64)
+    return torch.cat([1 - lams.sum(0, keepdim=True), lams])
