@@ -1,0 +1,1 @@
+"""The mathematics of the chapter: `matching` the units of two networks, and the `curvature` of a loss."""
