@@ -225,6 +225,9 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     assert f"{of['block_1_share']:.0%} of the two ends' own distance in block 1 and {of['block_8_share']:.0%} in block 8" in text
     amounts = experiment.run_amounts("tiny")
     assert "nothing" in panels.reading_of_amounts(amounts)._repr_html_() and "goes from" in panels.reading_of_amounts(amounts).text
+    assert "steps each" not in panels.reading_of_amounts(amounts).text
+    accuracy = amounts.accuracy.sel(treatment="interpolated", alpha=0.5, amount="nothing").mean().item()
+    assert "After 5 steps each, nothing: " in (said := panels.reading_of_amounts(amounts.assign(steps=("amount", [5, 5]))).text) and f"{accuracy:.2f}" in said
 
 
 # -- claims --------------------------------------------------------------------------------------------------------------------

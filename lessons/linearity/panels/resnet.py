@@ -291,6 +291,17 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "interpolated") -
                    f"<td>{share.sel(amount=amount, layer='block 1').item():.0%}</td><td>{share.sel(amount=amount, layer='block 8').item():.0%}</td><td>{here.coef_mean.sel(layer='block 8').item():.2f}</td>"
                    f"<td>{here.accuracy.mean().item():.2f}</td><td>{here.mixed_accuracy.mean().item():.2f}</td></tr>" for amount, here in ((name, part.sel(amount=name)) for name in part.amount.values))
     first, last = (share.isel(amount=place).sel(layer="block 8").item() for place in (0, -1))
-    verdict = f"From the first row to the last, the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance."
+    verdict = f"From the first row to the last, the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance." + _at_equal_steps(part, share)
     head = "".join(f"<th>{text}</th>" for text in ("steps", "accuracy on split 0", "ends' own distance, block 8", "gap, share of it: block 1", "block 8", "coef, block 8", "accuracy half-way", "mixed outputs"))
     return Page(verdict, f"<table><tr><th style='text-align:left'>pretrained on</th>{head}</tr>{rows}</table><p>{verdict}</p><p style='color:#555'>{caption(sweep)}</p>")
+
+
+def _at_equal_steps(part, share):
+    """What variety does when the number of steps stays: a sentence, or nothing where no two networks were pretrained for as many steps."""
+    longest = part.steps.max().item()
+    same = [name for name in part.amount.values if part.steps.sel(amount=name).item() >= 0.99 * longest]
+    if len(same) < 2 or not longest:
+        return ""
+    said = "; ".join(f"{name}: {share.sel(amount=name, layer='block 8').item():.0%}, half-way accuracy {part.accuracy.sel(amount=name).mean().item():.2f}" for name in same)
+    steps = " or ".join(f"{count:,}" for count in sorted({part.steps.sel(amount=name).item() for name in same}))
+    return f" After {steps} steps each, {said}. More steps or more variety? Compare these rows with those above them."
