@@ -15,9 +15,9 @@ from toy_models import MLP, Architecture, Recipe, weights, zoo
 SMALL = line.Settings(test_images=100, train_images=60, alphas=(0.0, 0.25, 0.5, 0.75, 1.0))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def small(standin_folder_session):
-    """Less training and fewer images, for the whole session; what is trained is kept with the other tests' models."""
+    """Less training and fewer images, while this file's tests run; what is trained is kept with the other tests' models."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
@@ -29,17 +29,17 @@ def small(standin_folder_session):
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def of_starts(small):
     return starts.run("quick", 0)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def of_labels(small):
     return labels.run("quick", 0)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def of_curvature(small):
     return curvature.run("quick", 0)
 

@@ -13,7 +13,7 @@ from lessons.panel import settings_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
 from lessons.task_arithmetic.experiment import mlp, resnet
-from toy_models import MLP, Architecture, Recipe, ResNet18, weights, zoo
+from toy_models import MLP, Architecture, Recipe, ResNet18, training, weights, zoo
 
 
 def small_states(count=4, seed=0, build=lambda: ResNet18(2, 10)):
@@ -368,7 +368,7 @@ def test_resnets_are_for_full_alone():
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A pretrained ResNet and three finetuned ones, of width 2, on the stand-in; and what is measured of them."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, training.one_thread():
         patch.setenv("WEIGHTSPACE_DATA", str(tmp_path_factory.mktemp("tiny")))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
         for name, value in {"TEST_IMAGES": 10, "STATISTICS_IMAGES": 20, "LAMS": (-1.0, -0.5, 0.0, 0.25, 0.5, 1.0), "STEPS": (0.2, 0.4, 1.0)}.items():
