@@ -11,7 +11,7 @@ from lessons.sweep import background_once, caption, drawn_once, position
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment import mlp as experiment, resnet
-from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, FEATURES, HOW, LAYERS, PAIRS
+from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, HOW, LAYERS, PAIRS
 
 ACCURACY = "accuracy: share correct"
 CHANCE = 0.1

@@ -32,10 +32,6 @@ def opened(folder):
         assert page.errors == []
 
 
-def numbers_in(text):
-    return [float(number) for number in re.findall(r"-?\d+\.\d+", text)]
-
-
 def test_chapter_0_moves_by_key_and_the_picture_says_what_the_network_says(opened):
     page, found = opened("00_start_here.ipynb")
     assert len(found) == 1

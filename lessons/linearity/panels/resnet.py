@@ -8,7 +8,7 @@ from lessons.exercise import Page
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_layer, layer_ticks, said_of, treatments  # noqa: F401: the notebook shows them
-from lessons.panel import Panel, choice, slider
+from lessons.panel import Panel, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
 from lessons.predict import Star
 from lessons.sweep import background_once, caption, drawn_once, position

@@ -5,7 +5,7 @@ import xarray
 from lessons import plotting
 from lessons.exercise import Page
 from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, themed
+from lessons.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, themed
 from lessons.pretraining.experiment import curvature as experiment
 from lessons.pretraining.experiment.curvature import FUNCTIONS
 from lessons.sweep import background_once, caption, drawn_once, position

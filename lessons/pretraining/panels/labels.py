@@ -10,7 +10,7 @@ from lessons.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, theme
 from lessons.predict import Star
 from lessons.pretraining.experiment import labels as experiment
 from lessons.pretraining.experiment.labels import NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, fraction_name, fractions
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.sweep import background_once, caption, drawn_once
 
 _LINES = {NORMAL: (BLUE, "--", "o", "normal pretraining"), NOTHING: (GREEN, ":", "D", "no pretraining, one random start")}
 

@@ -6,7 +6,7 @@ from lessons import plotting
 from lessons.exercise import Page
 from lessons.linearity.panels.lines import layer_ticks
 from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
+from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
 from lessons.predict import Star
 from lessons.pretraining.experiment import starts as experiment
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, HOWS, ONE_START, PAIRS, PRETRAINED, SETTINGS, SOURCE, STRANGERS, TREATMENTS
