@@ -4,10 +4,11 @@
 """
 import inspect
 
-from data import cifar100, mnist, rotated_mnist, spirals, split_cifar100
+from data import cifar100, fashion_mnist, mnist, permuted_mnist, rotated_mnist, spirals, split_cifar100
 from data.types import Dataset, Source
 
-_MODULES = {"cifar100": cifar100, "mnist": mnist, "rotated_mnist": rotated_mnist, "spirals": spirals, "split_cifar100": split_cifar100}
+_MODULES = {"cifar100": cifar100, "fashion_mnist": fashion_mnist, "mnist": mnist, "permuted_mnist": permuted_mnist, "rotated_mnist": rotated_mnist, "spirals": spirals,
+            "split_cifar100": split_cifar100}
 SPLITS = ("train", "test")
 
 

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 import torch
 
-from data import cifar100, mnist, store
+from data import cifar100, fashion_mnist, mnist, store
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()  # before any test changes it
@@ -43,15 +43,24 @@ def standin_folder_session(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def real_folder_session(tmp_path_factory):
-    """One folder for the whole session with links to the official MNIST files, and those of CIFAR-100 where they are. Set WEIGHTSPACE_DATA to it."""
+    """One folder for the whole session with links to the official MNIST files, and those of the other data sets where they are. Set WEIGHTSPACE_DATA to it."""
     folder = _linked(tmp_path_factory.mktemp("real"), mnist)
-    return folder if _missing(cifar100) else _linked(folder, cifar100)
+    for dataset in (fashion_mnist, cifar100):
+        if not _missing(dataset):
+            _linked(folder, dataset)
+    return folder
 
 
 @pytest.fixture
 def real_data(quiet_store):
     """A data folder of its own with links to the official MNIST files."""
     return _linked(quiet_store, mnist)
+
+
+@pytest.fixture
+def real_fashion(quiet_store):
+    """A data folder of its own with links to the official Fashion-MNIST files; the same as `real_data` gives, where a test asks for both."""
+    return _linked(quiet_store, fashion_mnist)
 
 
 @pytest.fixture

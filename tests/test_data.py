@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import data
-from data import digits, mnist, rotated_mnist, store, types
+from data import digits, mnist, permuted_mnist, rotated_mnist, store, types
 
 FILES = [file for files in mnist.FILES.values() for file in files]
 DAMAGE = {  # what `reason` says: how to bring it about
@@ -35,6 +35,7 @@ def own_copy(link):
 
 @pytest.mark.parametrize("name, split, shape, classes", [
     ("mnist", "train", (20_000, 28, 28), 10), ("mnist", "test", (4_000, 28, 28), 10), ("rotated_mnist", "test", (4_000, 28, 28), 10),
+    ("fashion_mnist", "train", (5_000, 28, 28), 10), ("fashion_mnist", "test", (1_000, 28, 28), 10), ("permuted_mnist", "test", (4_000, 28, 28), 10),
     ("spirals", "train", (1_000, 2), 2), ("spirals", "test", (1_000, 2), 2)])
 def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape, classes):
     loaded = data.load(name, split)
@@ -44,7 +45,8 @@ def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape,
     assert len(loaded) == shape[0]
 
 
-@pytest.mark.parametrize("name, options", [("mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3})])
+@pytest.mark.parametrize("name, options", [("mnist", {}), ("fashion_mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3}),
+                                           ("permuted_mnist", {"of": "fashion_mnist", "permutation": 2, "share": 0.5})])
 def test_source_is_that_of_what_load_gives(name, options):
     assert data.source(name, **options) == data.load(name, "test", **options).source
 
@@ -359,3 +361,70 @@ def test_whatever_makes_the_files_unavailable_is_the_reason(monkeypatch):
 
     monkeypatch.setattr(store, "fetch", unavailable)
     assert data.load("mnist", "test").source.reason == "the reason"
+
+
+# -- permuted pixels -----------------------------------------------------------------------------------------------------------
+
+@given(permutation=st.integers(1, 1000), share=st.floats(0, 1))
+def test_a_permutation_moves_at_most_its_share_of_the_pixels_and_loses_none(permutation, share):
+    x = torch.arange(2 * permuted_mnist.PIXELS, dtype=torch.float32).view(2, 28, 28)
+    moved = permuted_mnist.permuted(x, permutation, share)
+    assert torch.equal(moved.flatten(1).sort(1).values, x.flatten(1))
+    assert (moved != x).sum(dim=(1, 2)).max() <= round(share * permuted_mnist.PIXELS)
+    assert torch.equal(moved[1] - moved[0], x[1] - x[0])  # every image in the same way
+    assert torch.equal(x.flatten(), torch.arange(2.0 * permuted_mnist.PIXELS))
+
+
+def test_a_larger_share_moves_the_pixels_of_a_smaller_one_too():
+    x = torch.arange(permuted_mnist.PIXELS, dtype=torch.float32).view(1, 28, 28)
+    counts = []
+    places = torch.zeros(28, 28, dtype=torch.bool)
+    for share in (0.25, 0.5, 0.75, 1.0):
+        now = permuted_mnist.permuted(x, 1, share)[0] != x[0]
+        counts.append(int(now.sum()))
+        assert (places & ~now).sum() <= 5  # a pixel may be dealt its own place
+        places = now
+    assert counts == sorted(counts) and counts[-1] > 770
+
+
+def test_permutations_differ_and_are_the_same_for_both_parts_and_every_time():
+    options = {"permutation": 3, "share": 0.5}
+    plain, turned = data.load("mnist", "test").x, data.load("permuted_mnist", "test", **options).x
+    assert torch.equal(turned, permuted_mnist.permuted(plain, 3, 0.5)) and torch.equal(turned, data.load("permuted_mnist", "test", **options).x)
+    assert not torch.equal(turned, data.load("permuted_mnist", "test", permutation=4, share=0.5).x)
+
+
+def test_no_permutation_and_no_share_leave_images_and_digest_as_they_were():
+    for options in ({}, {"permutation": 3, "share": 0}):
+        assert data.source("permuted_mnist", **options) == data.source("mnist")
+    assert torch.equal(data.load("permuted_mnist", "test", permutation=0).x, data.load("mnist", "test").x)
+
+
+def test_what_is_permuted_and_how_many_images_are_taken_is_part_of_text_and_digest():
+    some = data.source("permuted_mnist", of="fashion_mnist", permutation=2, share=0.25, size=1000)
+    assert some.text == data.source("fashion_mnist").text + ", 25% of the pixels permuted (no. 2), first 1,000 training images"
+    digests = {data.source("permuted_mnist", **options).digest for options in (
+        {}, {"of": "fashion_mnist"}, {"permutation": 1}, {"permutation": 2}, {"permutation": 2, "share": 0.5}, {"size": 1000})}
+    assert len(digests) == 6
+    assert len(data.load("permuted_mnist", "train", size=1000)) == 1000 and len(data.load("permuted_mnist", "test", size=1000)) == 4000
+
+
+@pytest.mark.parametrize("options, named", [({"of": "emnist"}, "of must be one of mnist, fashion_mnist, not 'emnist'"), ({"permutation": -1}, "permutation"), ({"share": 1.5}, "share"),
+                                            ({"size": 0}, "size"), ({"size": 20_001}, "size")])
+def test_options_of_permuted_mnist_that_make_no_sense_are_named(options, named):
+    with pytest.raises(ValueError, match=named):
+        data.load("permuted_mnist", "train", **options)
+
+
+def test_what_is_drawn_for_fashion_mnist_says_so_and_may_be_changed_by_the_caller():
+    first = data.load("fashion_mnist", "test")
+    assert first.source.is_stand_in and "drawn shapes" in first.source.text
+    first.x.zero_()
+    assert data.load("fashion_mnist", "test").x.max() > 0.5
+    assert first.y.bincount().tolist() == [100] * 10
+
+
+@pytest.mark.real
+def test_the_official_fashion_mnist_is_read(real_fashion):
+    loaded = data.load("fashion_mnist", "test")
+    assert loaded.source.kind == "official" and loaded.x.shape == (10_000, 28, 28) and loaded.y.bincount().tolist() == [1000] * 10

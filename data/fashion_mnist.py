@@ -1,0 +1,53 @@
+"""Fashion-MNIST (Xiao, Rasul and Vollgraf 2017), 60,000 + 10,000 grey pictures of clothes of 28×28 pixels in ten classes, laid out as MNIST is."""
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+
+from data import drawn, store
+from data.types import Dataset, Source, digest
+
+_HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+
+
+def _file(name, size, md5, archive_md5):
+    return store.RemoteFile(f"FashionMNIST/raw/{name}", size, md5, archive_md5, (f"{_HOST}{name}.gz",))
+
+
+FILES = {
+    "train": (_file("train-images-idx3-ubyte", 47_040_016, "f4a8712d7a061bf5bd6d2ca38dc4d50a", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+              _file("train-labels-idx1-ubyte", 60_008, "9018921c3c673c538a1fc5bad174d6f9", "25c81989df183df01b3e8a0aad5dffbe")),
+    "test": (_file("t10k-images-idx3-ubyte", 7_840_016, "8181f5470baa50b63fa0f6fddb340f0a", "bef4ecab320f06d8554ea6380940ec79"),
+             _file("t10k-labels-idx1-ubyte", 10_008, "15d484375f8d13e6eb1aabb0c3f46965", "bb300cfdad3c16e7a12a480ee83cd310")),
+}
+CLASSES = ("T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+_DRAWN = tuple(range(0, 100, 10))  # labels of the drawn stand-in for CIFAR-100: plain shapes, every second one
+
+
+def source() -> Source:
+    """The official files, fetched if need be; drawn shapes, with the reason, where they cannot be had."""
+    try:
+        for files in FILES.values():
+            for file in files:
+                store.fetch(file)
+    except store.Unavailable as error:
+        return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", _DRAWN), str(error))
+    return Source("official", "Fashion-MNIST (official files)", digest(*(file.md5 for files in FILES.values() for file in files)))
+
+
+def load(split: str) -> Dataset:
+    """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split."""
+    found = source()
+    if found.is_stand_in:
+        x, y = _grey(split)
+        return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
+    from data.vision import torchvision
+    files = torchvision.datasets.FashionMNIST(store.root(), train=split == "train")
+    return Dataset(files.data.to(torch.float32).div_(255), files.targets, found)
+
+
+@lru_cache(maxsize=2)
+def _grey(split):
+    pixels, labels = drawn.pixels(split, _DRAWN)
+    x = F.interpolate(pixels.to(torch.float32).div_(255).mean(1, keepdim=True), size=(28, 28), mode="bilinear", antialias=True)[:, 0]
+    return x, (labels // 10).to(torch.int64)
