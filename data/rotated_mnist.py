@@ -45,7 +45,8 @@ def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None
     """
     found = source(angle, first, size, shuffled)
     angle, first, size = _checked(angle, first, size)
-    x, y = _rotated(split, angle, first, size, mnist.source().digest)
+    upright, plain = (angle, first, size) == (0, 0, None), mnist.source().digest
+    x, y = _upright(split, plain) if upright else _turned(split, angle, first, size, plain)
     return Dataset(x.clone(), _shuffled(y, shuffled if split == "train" else 0), found)  # the caller may change what it gets
 
 
@@ -61,12 +62,15 @@ def _checked(angle, first, size):
     return checked_angle(angle), checked_whole("first", first, 0), size if size is None else checked_whole("size", size, 1)
 
 
+@lru_cache(maxsize=2)
+def _upright(split, plain_digest):
+    plain = mnist.load(split)
+    return plain.x, plain.y
+
+
 @lru_cache(maxsize=4)  # a turned training set takes 0.6–1.2 s to compute and 188 MB to keep
-def _rotated(split, angle, first, size, plain_digest):
-    if (angle, first, size) == (0, 0, None):
-        plain = mnist.load(split)
-        return plain.x, plain.y
-    x, y = _rotated(split, 0.0, 0, None, plain_digest)
+def _turned(split, angle, first, size, plain_digest):
+    x, y = _upright(split, plain_digest)
     first = checked_whole("first", first, 0, len(x) - 1)
     end = first + checked_whole("size", len(x) - first if size is None else size, 1, len(x) - first)
     return rotate(x[first:end], angle) if angle else x[first:end], y[first:end]

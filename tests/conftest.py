@@ -1,6 +1,7 @@
 """Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`."""
 import http.server
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-import torch
+
+if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: a thread that spins while it waits would take the other's time
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+import torch  # noqa: E402: reads the environment
 
 from data import cifar100, fashion_mnist, mnist, store
 
@@ -22,8 +27,18 @@ hypothesis.settings.load_profile("course")
 
 
 def pytest_collection_modifyitems(items):
-    """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured."""
+    """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured.
+
+    Where two processes share the work (`make test`), what belongs to one chapter stays in one process, for the same reason, and so does a file's rest;
+    chapters come first there, since they take longest.
+    """
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            chapter = re.search(r"\[(\d\d)_|test_chapter_(\d+)_", item.name)
+            item.add_marker(pytest.mark.xdist_group(f"chapter {int(chapter[1] or chapter[2])}" if chapter else item.path.stem))
     items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, item.get_closest_marker("browser") is not None))
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        items.sort(key=lambda item: not item.get_closest_marker("xdist_group").args[0].startswith("chapter"))
 
 
 @pytest.fixture(autouse=True)

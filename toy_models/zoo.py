@@ -4,6 +4,10 @@ A file holds its recipe and a digest of everything in it; a damaged one is notic
 that ask for one model train it once (`data.store.once`).
 """
 import hashlib
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,6 +41,24 @@ def get_all(recipes: Sequence[Recipe], device: str = "auto", progress: bool = Tr
     missing = [recipe for recipe in _with_parents(recipes) if not path_of(recipe).exists()]
     with tqdm(total=sum(recipe.epochs for recipe in missing), unit="epoch", disable=not (progress and missing)) as bar:
         return [_get(recipe, device, bar) for recipe in recipes]
+
+
+def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
+    """Have a second process train what is missing of these, on one core of the CPU, and return at once.
+
+    Nothing depends on it: `get` waits for a model that is being trained there, and trains it itself where the process did not come to it or failed.
+
+    Returns:
+        The process; None where nothing is missing or there is no second core.
+    """
+    missing = [recipe for recipe in recipes if not path_of(recipe).exists()]
+    if not missing or (os.cpu_count() or 1) < 2:
+        return None
+    process = subprocess.Popen([sys.executable, "-m", "toy_models.zoo"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env=os.environ | {"OMP_NUM_THREADS": "1", "WEIGHTSPACE_DATA": str(store.root().absolute())})
+    with process.stdin as pipe:
+        pipe.write(pickle.dumps(missing))
+    return process
 
 
 def _get(recipe, device, bar):
@@ -88,3 +110,7 @@ def _read(path, recipe):
     if metadata.get("recipe") != recipe.to_json() or metadata.get("digest") != _digest(state, recipe.to_json()):
         raise store.Damaged("its digest does not match its contents")
     return state
+
+
+if __name__ == "__main__":  # what `train_meanwhile` starts
+    get_all(pickle.load(sys.stdin.buffer), "cpu", progress=False)

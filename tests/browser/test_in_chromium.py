@@ -140,6 +140,7 @@ def test_chapter_5_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     assert f"{abs(both.scaled_deviation.sel(function='loss').values[1]):.3g}" in lab.says(theorem)
 
 
+@pytest.mark.xdist_group("chapter 0")
 def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
     page, found = opened("00_start_here.ipynb")
     for handle in page.locator(lab.SLIDER).all():
@@ -150,6 +151,7 @@ def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
     assert found[0].locator(".marks").inner_html() != star, "the committed prediction is not drawn"
 
 
+@pytest.mark.xdist_group("chapter 1")
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(folder, tmp_path):
     sweep = experiment.run("quick", 0)
     path = panels.gap_per_layer(sweep).save_html(tmp_path / "gap.html")

@@ -1,5 +1,6 @@
 """Every chapter is executed as CI, a teacher and a learner would: on the stand-in and on the real data, quick and full, with and without solutions."""
 import json
+import os
 import shutil
 import time
 
@@ -10,10 +11,11 @@ from lessons import notebooks
 from lessons.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
-PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4}
+PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5}
 TOO_LONG = {(name, "full") for name in NAMES if name >= "02"}  # train ResNets for minutes, chapter 2 for up to 25, without bfloat16 units more: run by hand
 NEEDS = {"02_linearity_resnet": ["real_cifar"]} | {name: ["real_data", "real_cifar", "real_fashion"] for name in NAMES if name >= "03"}  # fixtures that give one and the same folder
-SLACK = 2  # the budgets are for a quiet machine; shared ones have bad minutes. `make bench` reports the figures themselves.
+# The budgets are for a quiet machine; shared ones have bad minutes, and `make test` runs two notebooks at once. `make bench` reports the figures themselves.
+SLACK = 3 if os.environ.get("PYTEST_XDIST_WORKER") else 2
 
 DRIVE = '''
 import random
@@ -67,7 +69,7 @@ def checks_of(notebook):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_picture(name, run, tmp_path, standin_folder_session):
+def test_runs_on_the_stand_in_within_its_budget_says_so_and_every_control_moves_its_picture(name, run, tmp_path, standin_folder_session):
     """From nothing; what was trained and measured then goes to the folder that the other tests use."""
     executed, seconds = run(name, tmp_path / "nothing cached", extra=DRIVE, profile="quick")
     shutil.copytree(tmp_path / "nothing cached", standin_folder_session, dirs_exist_ok=True)
@@ -75,12 +77,6 @@ def test_runs_on_the_stand_in_within_its_budget_and_every_control_moves_its_pict
     assert sum(text.count("drove a panel") for text in texts) == PANELS[name]
     assert all(text.startswith("not yet") for text in checks_of(executed)) and checks_of(executed)
     assert seconds < SLACK * notebooks.budget_seconds(name, "quick")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_says_that_it_runs_on_the_stand_in(name, run, standin_folder_session):
-    executed, _ = run(name, standin_folder_session, profile="quick")
     assert "stand-in" in next(outputs_of(executed)), "the notebook's first output must name the stand-in"
     captions = [page for page in outputs_of(executed, "text/html") if "<figcaption" in page]
     assert captions and all("Not MNIST!" in page or "Not CIFAR-100!" in page or "generated" in page for page in captions)

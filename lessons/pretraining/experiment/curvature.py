@@ -1,4 +1,4 @@
-"""Theorem 1 of CTL measured: both of its sides, for two networks and for sixty pairs (CTL, §5 and B.2).
+"""Theorem 1 of CTL measured: both of its sides, for two networks and for sixty pairs, in "quick" thirty (CTL, §5 and B.2).
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset.
 """
@@ -22,26 +22,28 @@ from lessons.sweep import cached
 from toy_models import Recipe, training, weights, zoo
 
 ANGLE, FINETUNE_IMAGES = 45.0, 3000
-CHECKPOINTS = ((10_000, 2, 0.1), (10_000, 4, 0.05), (5000, 6, 0.1), (2000, 10, 0.1), (2000, 30, 0.1))  # images, passes, learning rate; and chapter 1's
+CHECKPOINTS = ((5000, 6, 0.1), (2000, 10, 0.1), (10_000, 2, 0.1), (10_000, 4, 0.05), (2000, 30, 0.1))  # images, passes, learning rate; chapter 1's comes before them
+HOW_MANY = {"quick": 3, "full": 6}  # checkpoints, the first of these
 FINETUNINGS = ((0.005, 2, 16), (0.01, 1, 16), (0.01, 4, 64), (0.02, 3, 32), (0.04, 2, 64))  # learning rate, passes, batch size: below 2/λmax, where SGD does not swing
 SCALES = tuple(2.0 ** -k for k in range(11))
 SHARPNESS = 20.0  # of the smooth stand-in for the ReLU
 FUNCTIONS = ("loss", "loss, smooth", "logit", "logit, smooth")
-PAIRS = [(c, i, j) for c in range(len(CHECKPOINTS) + 1) for i, j in itertools.combinations(range(len(FINETUNINGS)), 2)]
+PAIRS = list(itertools.combinations(range(len(FINETUNINGS)), 2))  # of every checkpoint's finetunings
 
 
-def recipes(seed: int = 0) -> list[list[Recipe]]:
+def recipes(profile: str = "quick", seed: int = 0) -> list[list[Recipe]]:
     """For every checkpoint, its recipe and those of its five finetunings on the first 3,000 digits turned by 45°. The first checkpoint is chapter 1's."""
+    settings_for(profile)
     first = line.common(seed)[0.0]
     starts = [first] + [Recipe.on("rotated_mnist", chapter_1.ARCHITECTURE, options={"angle": 0.0, "size": size}, lr=lr, epochs=epochs, batch_size=64, seed=seed + 70_000 + number)
-                        for number, (size, epochs, lr) in enumerate(CHECKPOINTS)]
+                        for number, (size, epochs, lr) in enumerate(CHECKPOINTS[:HOW_MANY[profile] - 1])]
     return [[start] + [start.finetune(options={"angle": ANGLE, "size": FINETUNE_IMAGES}, lr=lr, epochs=epochs, batch_size=batch, seed=seed + 71_000 + 100 * number + i)
                        for i, (lr, epochs, batch) in enumerate(FINETUNINGS)] for number, start in enumerate(starts)]
 
 
-def all_recipes(seed: int = 0) -> list[Recipe]:
+def all_recipes(profile: str = "quick", seed: int = 0) -> list[Recipe]:
     """All checkpoints, their finetunings, and chapter 1's two networks, in the order in which they are trained."""
-    made = recipes(seed)
+    made = recipes(profile, seed)
     return [one[0] for one in made] + [recipe for one in made for recipe in one[1:]] + [line.common(seed)[angle] for angle in ANGLES]
 
 
@@ -50,7 +52,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         A Dataset with
-        checkpoint, distance_squared, largest, deviation, at_start, half_way (pairs: 60): for f the loss on the finetuning images and α = ½: ‖θ_i − θ_j‖²,
+        checkpoint, distance_squared, largest, deviation, at_start, half_way (pairs: 10 a checkpoint): for f the loss on the finetuning images and α = ½: ‖θ_i − θ_j‖²,
         λmax at the checkpoint, the signed deviation, and α(1 − α)/2·dᵀHd with the Hessian at the checkpoint and half-way between the two;
         start_loss (which): f at every checkpoint; name (which);
         scaled_deviation, scaled_second, scaled_bound (function: 4, scale: 11): the three for the two networks that learned 45° and 90°, brought closer
@@ -60,7 +62,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     """
     settings = settings_for(profile)
     source = data.source("rotated_mnist", angle=ANGLE)
-    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
+    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(profile, seed)]}
     return cached("curvature", ingredients, lambda: measure(profile, seed, device).assign_attrs(
         source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
         code=(curvature, sweep, line, sys.modules[__name__]))
@@ -70,7 +72,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
     settings = settings_for(profile)
-    zoo.get_all(all_recipes(seed), device)
+    zoo.get_all(all_recipes(profile, seed), device)
     return _pairs(profile, seed, device).merge(_scaled(profile, seed, device)).assign_attrs(images=f"{2 * settings.train_images:,} training images")
 
 
@@ -78,19 +80,19 @@ def _pairs(profile, seed, device):
     settings = settings_for(profile)
     x, y = line.train_images(ANGLE, 2 * settings.train_images)
     rows, starts = [], []
-    for number, wanted in enumerate(recipes(seed)):
+    for number, wanted in enumerate(recipes(profile, seed)):
         start, *finetuned = zoo.get_all(wanted, device)
         f, theta_0 = curvature.of_network(start, curvature.cross_entropy(y), x)
         largest = curvature.spectrum(f, theta_0, tolerance=0.01).norm
         starts.append(f(theta_0).item())
         ends = [weights.flatten(network.state_dict()) for network in finetuned]
         bent = [curvature.hessian_vector_product(f, theta_0, end - theta_0) for end in ends]  # H is linear: five products serve ten pairs
-        for i, j in itertools.combinations(range(len(ends)), 2):
+        for i, j in PAIRS:
             apart, middle = ends[i] - ends[j], weights.mix(ends[i], ends[j], 0.5)
             rows.append((number, torch.dot(apart, apart).item(), largest, curvature.deviation(f, ends[i], ends[j], 0.5),
                          torch.dot(apart, bent[i] - bent[j]).item() / 8, curvature.second_order(f, middle, ends[i], ends[j], 0.5)))
     names = ("checkpoint", "distance_squared", "largest", "deviation", "at_start", "half_way")
-    said = ["one pass over all images"] + [f"{epochs} passes over {size:,} images, lr {lr:g}" for size, epochs, lr in CHECKPOINTS]
+    said = ["one pass over all images"] + [f"{epochs} passes over {size:,} images, lr {lr:g}" for size, epochs, lr in CHECKPOINTS[:len(starts) - 1]]
     return xarray.Dataset({name: ("pairs", np.array(column)) for name, column in zip(names, zip(*rows))} | {"start_loss": ("which", starts), "name": ("which", said)})
 
 
@@ -172,10 +174,10 @@ def slope(values: xarray.DataArray) -> float:
 
 
 def claim_17(sweep: xarray.Dataset) -> dict[str, float]:
-    """CTL-17: R² of δ over all pairs on the product, on λmax, on the squared distance, and on the curvature along the line; within a checkpoint."""
+    """CTL-17: R² of δ over all pairs on the product, on λmax, on the squared distance, and on the curvature along the line; within a checkpoint; in "full" the number of pairs."""
     pooled, within = r2(sweep), r2_within(sweep)
     return {f"{name}_r2": value for name, value in pooled.items()} | {f"within_{name}_r2": value for name, value in within.items()} | {
-        "product_over_distance": pooled["product"] - pooled["distance"], "largest_spread": (sweep.largest.max() / sweep.largest.min()).item(), "pairs": float(sweep.sizes["pairs"])}
+        "product_over_distance": pooled["product"] - pooled["distance"], "largest_spread": (sweep.largest.max() / sweep.largest.min()).item()} | ({"pairs": float(sweep.sizes["pairs"])} if sweep.sizes["which"] == HOW_MANY["full"] else {})
 
 
 def predictors(sweep: xarray.Dataset) -> dict[str, np.ndarray]:

@@ -68,7 +68,7 @@ def _scales(scales):
 @drawn_once
 @themed
 def slack(sweep: xarray.Dataset):
-    """Left, δ of sixty pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
+    """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
     fig, (left, right) = plotting.figure(2, height=4.0)
     delta, bound = np.abs(sweep.deviation.values), 0.125 * (sweep.largest * sweep.distance_squared).values
     for number in range(sweep.sizes["which"]):
@@ -86,7 +86,7 @@ def slack(sweep: xarray.Dataset):
     right.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="")
     right.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)", title="The curvature along the line itself")
     right.legend(loc="lower right")
-    alt = (f"Sixty pairs: the bound is {np.min(bound / delta):.1f} to {np.max(bound / delta):,.0f} times the measured δ, median {np.median(bound / delta):.0f}. The "
+    alt = (f"{sweep.sizes['pairs']} pairs: the bound is {np.min(bound / delta):.1f} to {np.max(bound / delta):,.0f} times the measured δ, median {np.median(bound / delta):.0f}. The "
            f"second-order term along the line is, in the median, "
            f"{np.median(sweep.at_start / sweep.deviation):.2f} times the measured value with the Hessian at the checkpoint and "
            f"{np.median(sweep.half_way / sweep.deviation):.2f} times with the Hessian half-way.")
@@ -106,7 +106,7 @@ def regressions(sweep: xarray.Dataset):
             ax.scatter(predictors[name][mine], delta[mine], s=14, color=COLOURS[number], marker=MARKERS[number])
         ax.set(xlabel=label, title=f"R² = {r2[name]:.2f}", xlim=(0, None), ylim=(0, None))
     axes[0].set_ylabel("measured δ (nats)")
-    alt = f"Sixty pairs from six checkpoints. R² of the measured δ: {', '.join(f'{r2[name]:.3f} on {label}' for name, label in labels.items())}."
+    alt = f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: {', '.join(f'{r2[name]:.3f} on {label}' for name, label in labels.items())}."
     return plotting.show(fig, alt, caption(sweep) + " One colour a checkpoint.")
 
 

@@ -103,7 +103,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
         return f"Loss and gap (share of own distance, per layer) for {pair} at α = {alpha:.2f}, interpolated network {treatment}: {'; '.join(said)}."
 
     controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.5),
-                "pair": choice("the networks learned", {"two tasks, 45° and 90°": PAIRS[0], "one task, 45° both": PAIRS[1]}),
+                "pair": choice("the networks learned", {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}),
                 "treatment": choice("the interpolated network", {"as it is": TREATMENTS[0], "with REPAIR": TREATMENTS[1]})}
     return Panel(controls, fig, draw, caption(sweep), [prediction] if prediction else [])
 
