@@ -1,0 +1,1 @@
+"""The mathematics of the chapter: `networks` as functions of their weights, the `expansion` of task arithmetic around joint training, its `bound`."""
