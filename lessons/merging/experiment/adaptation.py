@@ -1,0 +1,122 @@
+"""Test-time adaptation: AdaMerging and AdaMerging + CART, step by step. λ per layer and task is moved until the predictions on unlabelled images are certain."""
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+import xarray
+from tqdm.auto import tqdm
+
+from lessons.merging.algorithms import adaptive, lowrank, merge, states
+from lessons.merging.algorithms.adaptive import adapted_scales, combined, entropy
+from lessons.merging.experiment.comparison import GRIDS, SEARCHES, attributes
+from lessons.merging.experiment.suites import Loaded, Suite
+from lessons.sweep import cached
+from toy_models import training
+from toy_models.weights import State
+
+ADAPTED = {"adamerging": "task_arithmetic", "adamerging_cart": "cart"}  # {method: what it is at step 0}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it is adapted: steps of Adam with this learning rate, batches of so many held-out images a task, looked at every so many steps on test images."""
+    steps: int
+    lr: float
+    batch_size: int
+    batches: int
+    every: int
+    test: int
+
+
+PROFILES = {"quick": Settings(steps=40, lr=0.03, batch_size=32, batches=4, every=5, test=128), "full": Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000)}
+
+
+def vectors_of(method: str, base: State, finetuned: list[State], rank_ratio: float) -> tuple[State, dict[str, torch.Tensor]]:
+    """Where λ = 0 leads and what is added with a λ of its own per key and task: (origin, {key: (tasks, …)}), as in `adamerging` and `adamerging_cart`."""
+    if method == "adamerging":
+        return base, {key: states.task_vectors(key, base, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
+    origin = merge("average", base, finetuned)
+    vectors = {key: states.task_vectors(key, origin, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
+    for stack in vectors.values():
+        if lowrank.is_matrix(stack[0], "flatten"):
+            for vector in stack:
+                matrix = vector.flatten(1)
+                vector.copy_(lowrank.low_rank(matrix, lowrank.rank_of(rank_ratio, min(matrix.shape), "ceil")).view_as(vector))
+    return origin, vectors
+
+
+def run(suite: Suite, chosen: xarray.Dataset, profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
+    """Train what is missing and adapt. Both methods start from the λ, and CART from the rank, that `comparison.run` chose on held-out images.
+
+    Args:
+        chosen: what `comparison.run` gave for this suite.
+
+    Returns:
+        A Dataset with
+        entropy (adapted: 2, step): mean over tasks, in nats, on the batch of that step; accuracy (adapted, step, task): normalised, on test images;
+        collapse (adapted, step): the share of predictions that fall on each task's most frequent class, mean over tasks;
+        lam (adapted, layer, task): λ after the last step; start (adapted), rank_ratio.
+        Attributes: those of `lessons.sweep.caption`, and suite, its title.
+    """
+    settings = PROFILES[profile]
+    place, starts = int(chosen.place_chosen.sel(grid=GRIDS[0], searched="cart")), [float(chosen.scale_chosen.sel(grid=GRIDS[0], searched=name)) for name in ADAPTED.values()]
+    rank_ratio = SEARCHES["cart"].values[place]
+    ingredients = {"settings": asdict(settings), "starts": starts, "rank_ratio": rank_ratio, "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
+    return cached("merging-adaptation", ingredients, lambda: measure(suite, settings, starts, rank_ratio, device).assign_attrs(attributes(suite, profile, seed)),
+                  code=(Loaded, states, lowrank, adaptive, vectors_of, measure, Trace))
+
+
+def run_all(suites: dict[str, Suite], chosen: dict[str, xarray.Dataset], profile: str, seed: int, device: str = "auto") -> dict[str, xarray.Dataset]:
+    """`run` for the suites of MLPs; in "quick" for Rotated MNIST alone."""
+    return {name: run(suite, chosen[name], profile, seed, device) for name, suite in suites.items() if not suite.splits and (name == "rotated" or profile != "quick")}
+
+
+@training.one_thread()
+def measure(suite: Suite, settings: Settings, starts: list[float], rank_ratio: float, device: str = "auto") -> xarray.Dataset:
+    """`run` without the cache."""
+    loaded, found, lams = suite.load(device, settings.test), [], []
+    for method, start in zip(ADAPTED, starts):
+        origin, vectors = vectors_of(method, loaded.base, loaded.finetuned, rank_ratio)
+        trace = Trace(loaded, settings, f"{suite.title}, {method}")
+        scales, entropies = adapted_scales(origin, vectors, trace.forward, loaded.unlabelled(settings.batch_size, settings.batches), "layer", start, settings.steps, settings.lr,
+                                           clamp=method == "adamerging")
+        trace.look(combined(origin, vectors, scales))
+        found.append(trace.dataset(entropies))
+        lams.append(torch.stack(list(scales.values())).numpy())
+    result = xarray.concat(found, xarray.DataArray(list(ADAPTED), dims="adapted", name="adapted"))
+    return result.assign(lam=(("adapted", "layer", "task"), np.stack(lams)), start=("adapted", starts), rank_ratio=rank_ratio).assign_coords(layer=list(vectors)).assign_attrs(
+        images=f"{settings.batch_size * settings.batches} unlabelled and {len(loaded.test[0][1]):,} test images a task")
+
+
+class Trace:
+    """Watches an adaptation: `forward` is the suite's, and looks at the merged network every so many steps, with a progress bar."""
+
+    def __init__(self, loaded: Loaded, settings: Settings, title: str):
+        self.loaded, self.settings, self.seen, self.accuracies, self.collapses = loaded, settings, 0, [], []
+        self.bar = tqdm(total=settings.steps, desc=title, unit="step", leave=False)
+
+    def forward(self, state, x, task):
+        """The suite's `forward`."""
+        logits = self.loaded.forward(state, x, task)
+        if task == 0:
+            if self.seen % self.settings.every == 0:
+                self.look({key: tensor.detach() for key, tensor in state.items()})
+            self.seen += 1
+            self.bar.update()
+            self.bar.set_postfix({"entropy": f"{entropy(logits.detach()).item():.2f}"})
+        return logits
+
+    @torch.no_grad()
+    def look(self, state):
+        """Note accuracy and collapse of a merged network."""
+        self.accuracies.append(self.loaded.normalised(state))
+        answers = [self.loaded.forward(state, x, task).argmax(1) for task, (x, _) in enumerate(self.loaded.test)]
+        self.collapses.append(np.mean([answer.bincount().max().item() / len(answer) for answer in answers]))
+
+    def dataset(self, entropies):
+        """What was noted; the last entropy stands for that after the last step."""
+        self.bar.close()
+        steps = [*range(0, self.settings.steps, self.settings.every), self.settings.steps]
+        each = np.array([*entropies, entropies[-1]])[steps] / len(self.loaded.suite.tasks)
+        return xarray.Dataset({"entropy": ("step", each), "accuracy": (("step", "task"), self.accuracies), "collapse": ("step", self.collapses)},
+                              coords={"step": steps, "task": self.loaded.suite.tasks})
