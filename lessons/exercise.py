@@ -18,7 +18,7 @@ import torch
 
 CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises",
             "4": "lessons.task_arithmetic.exercises",
-            "5": "lessons.pretraining.exercises"}
+            "5": "lessons.pretraining.exercises", "6": "lessons.gradients.exercises", "7": "lessons.merging.exercises", "8": "lessons.cart.exercises"}
 
 
 @dataclass(frozen=True)

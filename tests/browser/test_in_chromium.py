@@ -5,8 +5,11 @@ import pytest
 
 from benchmarks import lab
 from lessons.averaging import experiment as averaging
+from lessons.cart.experiment import bell
+from lessons.gradients.experiment import epochs
 from lessons.linearity.experiment import mlp as experiment, resnet
 from lessons.linearity.panels import mlp as panels
+from lessons.merging.experiment import comparison
 from lessons.notebooks import CHAPTERS
 from lessons.pretraining.experiment import curvature, labels, starts
 from lessons.task_arithmetic.experiment import mlp as arithmetic
@@ -30,6 +33,14 @@ def opened(folder):
             return page, lab.panels(page)
         yield open
         assert page.errors == []
+
+
+def pressed(page, found):
+    """Press `KEYS` on each of these panels' first slider; each picture must change."""
+    for panel in found:
+        before = panel.locator(".marks").inner_html()
+        assert lab.press(page, panel, KEYS), "no key changed the picture"
+        assert panel.locator(".marks").inner_html() != before
 
 
 def test_chapter_0_moves_by_key_and_the_picture_says_what_the_network_says(opened):
@@ -93,10 +104,7 @@ def test_chapter_3_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     page, found = opened("03_averaging.ipynb")
     assert len(found) == 5
     sweep = averaging.run("quick", 0)
-    for panel in found:
-        before = panel.locator(".marks").inner_html()
-        assert lab.press(page, panel, KEYS), "no key changed the picture"
-        assert panel.locator(".marks").inner_html() != before
+    pressed(page, found)
     ranked = sweep.average_accuracy.sortby(sweep.average_accuracy)
     assert f"Averaged weights {ranked.values[-2]:.4f}" in lab.says(found[0]), "one key left of the end is the second best average"
     assert page.locator("svg.points title").count() == len(averaging.TRIPLES)
@@ -106,10 +114,7 @@ def test_chapter_4_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     page, found = opened("04_task_arithmetic.ipynb")
     assert len(found) == 5
     sweep, networks = arithmetic.run("quick", 0), arithmetic.models(0)
-    for panel in found:
-        before = panel.locator(".marks").inner_html()
-        assert lab.press(page, panel, KEYS), "no key changed the picture"
-        assert panel.locator(".marks").inner_html() != before
+    pressed(page, found)
     edits, equations, stitching, negation, desk = (lab.says(panel) for panel in found)
     at_09 = sweep.accuracy.sel(lam=0.9)
     assert any(all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in arithmetic.EDITS), edits
@@ -128,16 +133,48 @@ def test_chapter_5_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     units.locator("select").first.select_option(label="matched by weights")
     page.wait_for_timeout(1000)
     assert units.locator(".marks").inner_html() != before
-    for panel in (line, shares, theorem):
-        before = panel.locator(".marks").inner_html()
-        assert lab.press(page, panel, KEYS), "no key changed the picture"
-        assert panel.locator(".marks").inner_html() != before
+    pressed(page, (line, shares, theorem))
     sweep, shuffled, both = starts.run("quick", 0), labels.run("quick", 0), curvature.run("quick", 0)
     here = sweep.sel(pair="two tasks", treatment="as it is", alpha=0.9)
     assert "α = 0.90" in lab.says(line) and all(f"{setting} {here.loss.sel(setting=setting).item():.3f}" in lab.says(line) for setting in starts.SETTINGS)
     part = shuffled.sel(start=labels.fraction_name(0.5), pair="two tasks")
     assert "0.50 of the labels shuffled" in lab.says(shares) and f"mean over the layers: {part.gap_mean.mean().item():.4f}" in lab.says(shares)
     assert f"{abs(both.scaled_deviation.sel(function='loss').values[1]):.3g}" in lab.says(theorem)
+
+
+def test_chapter_6_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("06_gradients.ipynb")
+    assert len(found) == 5
+    pressed(page, found)
+    sweep = epochs.run("quick", 0)
+    last = int(epochs.SHOWN[-2])
+    own = sweep.own.sel(data=epochs.DIGITS, optimiser=epochs.SGD, epochs=last).mean().item()
+    assert f"{last} epochs: the six networks read {own:.3f} of their own tasks" in lab.says(found[3])
+
+
+def test_chapter_7_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("07_interference.ipynb")
+    assert len(found) == 5
+    toy, search, bars, plane, adapting = found
+    pressed(page, [toy, search, plane, adapting])
+    before = bars.locator(".marks").inner_html()
+    bars.locator("select").first.select_option(label="Rotated MNIST")
+    page.wait_for_timeout(1000)
+    assert bars.locator(".marks").inner_html() != before
+    sweep = comparison.run_all("quick", 0)["several"]
+    ties = (sweep.tried / sweep.own_tried).sel(searched="ties").mean("task")
+    assert f"The best of the method is {ties.max().item():.3f}" in lab.says(search)
+
+
+def test_chapter_8_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
+    page, found = opened("08_cart.ipynb")
+    assert len(found) == 6
+    pressed(page, found)
+    sweep = bell.run("quick", 0)
+    said = lab.says(found[0])
+    setting, how, lam = said.split(", λ")[0].rsplit(", ", 1)[0], said.split(", λ")[0].rsplit(", ", 1)[1], float(re.search(r"λ = ([\d.]+)", said)[1])
+    mean = sweep.accuracy.sel(setting=setting, how=how, lam=lam, part="test").isel(rank=-2).mean("task").item()
+    assert f"mean accuracy {mean:.3f}" in said
 
 
 @pytest.mark.xdist_group("chapter 0")

@@ -11,7 +11,7 @@ from lessons import notebooks
 from lessons.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
-PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5}
+PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5, "07_interference": 5, "08_cart": 6}
 TOO_LONG = {(name, "full") for name in NAMES if name >= "02"}  # train ResNets for minutes, chapter 2 for up to 25, without bfloat16 units more: run by hand
 NEEDS = {"02_linearity_resnet": ["real_cifar"]} | {name: ["real_data", "real_cifar", "real_fashion"] for name in NAMES if name >= "03"}  # fixtures that give one and the same folder
 # The budgets are for a quiet machine; shared ones have bad minutes, and `make test` runs two notebooks at once. `make bench` reports the figures themselves.

@@ -1,0 +1,78 @@
+"""What a sweep says: the best rank and λ, the bell's height, measures of interference, and which of them go with it."""
+import numpy as np
+import scipy.stats
+import xarray
+
+from lessons.cart.experiment.grid import HOWS
+from lessons.sweep import at
+
+LOW_RANK = 0.08  # the source's
+
+
+def one(sweep: xarray.Dataset, **where) -> xarray.Dataset:
+    """One suite out of a sweep over several, without the tasks and layers that only the others have."""
+    part = at(sweep, **where)
+    return part.isel(task=~part.own.isnull().all("part").values, layer=~part.error.isnull().all(["how", "rank"]).values)
+
+
+def chosen(sweep: xarray.Dataset, how: str, full_rank: bool = False) -> xarray.Dataset:
+    """The rank and λ with the best mean accuracy on held-out images, as attributes, and there, on test images, accuracy (task).
+
+    Args:
+        sweep: of one suite.
+        how: one of `HOWS`.
+        full_rank: choose λ alone.
+    """
+    part = sweep.accuracy.sel(how=how, rank=[1.0]) if full_rank else sweep.accuracy.sel(how=how)
+    held_out = part.sel(part="held-out").mean("task").stack(place=("rank", "lam"))
+    rank, lam = held_out.idxmax("place").item()
+    return xarray.Dataset({"accuracy": part.sel(part="test", rank=rank, lam=lam, drop=True)}, attrs={"rank": rank, "lam": lam})
+
+
+def envelope(sweep: xarray.Dataset, how: str) -> xarray.DataArray:
+    """The mean test accuracy at every rank, (rank,), each with the λ that is best on held-out images."""
+    mean = sweep.accuracy.sel(how=how).mean("task")
+    lam = mean.sel(part="held-out").idxmax("lam")
+    return mean.sel(part="test").sel(lam=lam)
+
+
+def height(sweep: xarray.Dataset) -> float:
+    """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the average."""
+    return (chosen(sweep, HOWS[0]).accuracy - sweep.average.sel(part="test")).mean().item()
+
+
+def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:
+    """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out images."""
+    found = {label: [] for label in ("average", "task arithmetic", "task arithmetic, truncated", "CART")}
+    for value in sweep.width.values:
+        part = one(sweep, width=value)
+        own = part.own.sel(part="test")
+        for label, accuracy in zip(found, (part.average.sel(part="test"), chosen(part, HOWS[1], full_rank=True).accuracy, chosen(part, HOWS[1]).accuracy, chosen(part, HOWS[0]).accuracy)):
+            found[label].append((accuracy / own).mean().item())
+    return found
+
+
+def row_space(sweep: xarray.Dataset, how: str, reading: str, rank: float = LOW_RANK) -> float:
+    """I(k) a pair of tasks in the first layer."""
+    return sweep.interference.isel(layer=0).sel(how=how, reading=reading, rank=rank).item()
+
+
+MEASURES = {"what the average misses in layer 1": lambda sweep: sweep.missed.sel(how=HOWS[0], rank=0.0).isel(lam=0).item(),
+            "I(8 %) as meant, centred": lambda sweep: row_space(sweep, HOWS[0], "meant"),
+            "I(8 %) as meant, from θ₀": lambda sweep: row_space(sweep, HOWS[1], "meant"),
+            "I(8 %) as printed, centred": lambda sweep: row_space(sweep, HOWS[0], "printed"),
+            "own accuracy − average's": lambda sweep: (sweep.own - sweep.average).sel(part="test").mean().item()}
+
+
+def rank_correlation(x, y) -> float:
+    """Spearman's: 1 where y always rises with x."""
+    return float(scipy.stats.spearmanr(x, y).statistic)
+
+
+def along_the_ranks(sweep: xarray.Dataset, lam: float = 1.0) -> dict[str, float]:
+    """How CART's accuracy goes with measures over the ranks of one suite, at one λ: rank correlations with −I(k) as meant and −R(k) of the first layer, with minus what
+    that layer misses, and with its gain."""
+    accuracy = sweep.accuracy.sel(how=HOWS[0], part="test", lam=lam).mean("task").values
+    first, layer = sweep.isel(layer=0).sel(how=HOWS[0]), sweep.sel(how=HOWS[0], lam=lam)
+    measures = {"low I(k)": -first.interference.sel(reading="meant"), "low R(k)": -first.error, "little missed": -layer.missed, "much gain": layer.gain}
+    return {name: rank_correlation(np.round(values.values, 6), accuracy) for name, values in measures.items()}

@@ -1,0 +1,1 @@
+"""The pictures of chapter 8, one file a question."""
