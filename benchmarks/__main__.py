@@ -123,7 +123,7 @@ def matching() -> None:
 
 def chapters() -> None:
     """Every chapter from nothing and again, quick and full, on the data that are here; chapter 2's full takes too long for a benchmark."""
-    links = [data.store.root() / name for name in ("MNIST", "cifar-100-binary")]
+    links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):
         with tempfile.TemporaryDirectory() as folder:
             for link in links:

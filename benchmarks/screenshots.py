@@ -8,7 +8,8 @@ FOLDER = Path(__file__).parent.parent
 SHOTS = {"00_start_here.ipynb": {0: "start_decision_map"},
          "01_linearity.ipynb": {0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer", 3: "linearity_coef_per_layer"},
          "02_linearity_resnet.ipynb": {2: "resnet_batchnorm"}, "03_averaging.ipynb": {3: "averaging_triangle"},
-         "04_task_arithmetic.ipynb": {4: "task_arithmetic_mixing_desk"}, "05_pretraining.ipynb": {1: "pretraining_along_the_line"}}
+         "04_task_arithmetic.ipynb": {4: "task_arithmetic_mixing_desk"}, "05_pretraining.ipynb": {1: "pretraining_along_the_line"},
+         "06_gradients.ipynb": {1: "gradients_gap"}, "07_interference.ipynb": {0: "merging_interference", 3: "merging_plane"}, "08_cart.ipynb": {0: "cart_bell"}}
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ hypothesis.settings.register_profile("course", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("course")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured.
 

@@ -49,10 +49,11 @@ def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
     Nothing depends on it: `get` waits for a model that is being trained there, and trains it itself where the process did not come to it or failed.
 
     Returns:
-        The process; None where nothing is missing or there is no second core.
+        The process; None where nothing is missing, there is no second core, or the machine has been busy for the last minute.
     """
     missing = [recipe for recipe in recipes if not path_of(recipe).exists()]
-    if not missing or (os.cpu_count() or 1) < 2:
+    cores, busy = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
+    if not missing or cores < 2 or busy > cores - 0.5:
         return None
     process = subprocess.Popen([sys.executable, "-m", "toy_models.zoo"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env=os.environ | {"OMP_NUM_THREADS": "1", "WEIGHTSPACE_DATA": str(store.root().absolute())})

@@ -1,5 +1,4 @@
 """CART-Indexing against masks; methods against the number of tasks."""
-import numpy as np
 import xarray
 
 from lessons import plotting
