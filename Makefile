@@ -30,7 +30,7 @@ lab: environment
 	$(RUN) -m jupyterlab notebooks/00_start_here.ipynb
 
 test: environment
-	$(RUN) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+	$(RUN) -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
 notebooks: environment
 	$(RUN) -m lessons.notebooks

@@ -26,20 +26,31 @@ hypothesis.settings.register_profile("course", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("course")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist, which reads the groups
 def pytest_collection_modifyitems(items):
     """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured.
 
-    Where two processes share the work (`make test`), what belongs to one chapter stays in one process, for the same reason, and so does a file's rest;
-    chapters come first there, since they take longest.
+    Where two processes share the work (`make test`), chapters come first, since they take longest.
     """
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            chapter = re.search(r"\[(\d\d)_|test_chapter_(\d+)_", item.name)
-            item.add_marker(pytest.mark.xdist_group(f"chapter {int(chapter[1] or chapter[2])}" if chapter else item.path.stem))
     items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, item.get_closest_marker("browser") is not None))
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        items.sort(key=lambda item: not item.get_closest_marker("xdist_group").args[0].startswith("chapter"))
+        items.sort(key=lambda item: not group_of(item.nodeid).startswith("chapter"))
+
+
+def group_of(nodeid):
+    """What stays in one process: a chapter, whose later tests open what the first has trained, or the rest of a file."""
+    chapter = re.search(r"\[(\d\d)_|::test_chapter_(\d+)_", nodeid)
+    return f"chapter {int(chapter[1] or chapter[2])}" if chapter else nodeid.split("::")[0]
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Tests are shared out by `group_of`: the groups that pytest-xdist itself knows do not work with pytest 9.2."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByChapter(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group_of(nodeid)
+
+    return ByChapter(config, log)
 
 
 @pytest.fixture(autouse=True)

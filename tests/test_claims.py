@@ -32,7 +32,7 @@ def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
 
 @pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize("module", [pytest.param(claim.measured_by, marks=pytest.mark.xdist_group(f"chapter {claim.chapter}"))
+@pytest.mark.parametrize("module", [pytest.param(claim.measured_by, id=f"{claim.chapter:02}_{claim.measured_by}")
                                     for claim in {claim.measured_by: claim for claim in MEASURED}.values() if not hasattr(importlib.import_module(claim.measured_by), "LEDGER")])
 def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_folder_session, monkeypatch):
     """Seed 0 in full on the real data. Other processors round differently, so training ends a little elsewhere: a tenth, or a hundredth near 0.

@@ -177,8 +177,7 @@ def test_chapter_8_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     assert f"mean accuracy {mean:.3f}" in said
 
 
-@pytest.mark.xdist_group("chapter 0")
-def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
+def test_chapter_0_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
     page, found = opened("00_start_here.ipynb")
     for handle in page.locator(lab.SLIDER).all():
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
@@ -188,8 +187,7 @@ def test_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
     assert found[0].locator(".marks").inner_html() != star, "the committed prediction is not drawn"
 
 
-@pytest.mark.xdist_group("chapter 1")
-def test_an_exported_panel_works_without_a_kernel_and_without_a_network(folder, tmp_path):
+def test_chapter_1_an_exported_panel_works_without_a_kernel_and_without_a_network(folder, tmp_path):
     sweep = experiment.run("quick", 0)
     path = panels.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
     with lab.chromium() as page:
