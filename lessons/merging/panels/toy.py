@@ -104,4 +104,4 @@ def interference() -> Panel:
                 f"{both[row, 1]:.2f}, mean {both[row].mean():.2f}; plain average {average:.2f}; the lowest mean over all densities is {both.mean(1).min():.2f}, at {DENSITIES[both.mean(1).argmin()]:.1f}.")
 
     controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS), "shared": choice("inputs that both see", {shared: shared for shared in SEEN})}
-    return Panel(controls, fig, draw, "Made-up numbers. Blue: above 0, orange: below. Framed: the two tasks pull in opposite directions. Grey: cut by the trimming.")
+    return Panel(controls, fig, draw, "Numbers generated for this page. Blue: above 0, orange: below. Framed: the two tasks pull in opposite directions. Grey: cut by the trimming.")
