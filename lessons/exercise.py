@@ -83,6 +83,17 @@ class Page:
         return self.page
 
 
+def in_full_alone(draw):
+    """Decorator for what only profile "full" measures: draws the sweep, or, where there is none, gives a sentence that says how to get it."""
+    @functools.wraps(draw)
+    def inside(sweep):
+        if sweep is not None:
+            return draw(sweep)
+        text = "Measured in profile “full” alone, because it trains convolutional networks for some minutes. Set profile = \"full\" in the first cell and run the notebook again."
+        return Page(text, f"<p><i>{text}</i></p>")
+    return inside
+
+
 @functools.cache
 def exercises() -> dict[str, Exercise]:
     """All exercises of all chapters by id."""

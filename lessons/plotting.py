@@ -47,6 +47,11 @@ def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = 
     return fig, fig.subplots(rows, columns, **options)
 
 
+def moving_titles(axes, **options) -> list:
+    """An empty title above each of the axes that a panel writes anew whenever it draws; `options` are those of matplotlib's text."""
+    return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True, **options) for ax in axes]
+
+
 def show(fig: Figure, alt: str, caption: str = ""):
     """A still figure as an HTML image with alternative text: JupyterLab and nbconvert both keep that, and drop a plain figure's.
 

@@ -9,15 +9,16 @@ import textwrap
 import threading
 from pathlib import Path
 
+import filelock
 import hypothesis
 import pytest
 
 if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: a thread that spins while it waits would take the other's time
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import torch  # noqa: E402: reads the environment
-
-from data import cifar100, fashion_mnist, mnist, store
+from data import cifar100, fashion_mnist, mnist, store  # noqa: E402: torch reads the environment
+from toy_models import training  # noqa: E402
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()  # before any test changes it
@@ -51,6 +52,16 @@ def pytest_xdist_make_scheduler(config, log):
             return group_of(nodeid)
 
     return ByChapter(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A test marked `timed` has the machine to itself: the other process of `make test` waits between two of its tests."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    turn = filelock.ReadWriteLock(item.config.cache.mkdir("turn") / "turn.lock")
+    with turn.write_lock() if item.get_closest_marker("timed") else turn.read_lock():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
@@ -176,11 +187,9 @@ def silent_url():
 
 @pytest.fixture
 def one_thread():
-    """One thread for torch: beside another busy process, two threads make steps on tiny networks a hundred times slower."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+    """As `toy_models.training.one_thread`: beside another busy process, two threads make steps on tiny networks a hundred times slower."""
+    with training.one_thread():
+        yield
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from lessons.cart import experiment
 from lessons.cart.experiment import bell, grid, plane, readings, resnet, storage, tasks, theorem
 from lessons.cart.panels import bell as panels, costs, interference as interference_panels, plane as plane_panels, resnet as resnet_panels
 from lessons.merging.algorithms import cart, cart_indexing, merge, task_arithmetic
+from lessons.merging.experiment import suites
 from lessons.panel import MOST_FRAMES, settings_of
 from toy_models import MLP, weights
 
@@ -168,7 +169,12 @@ def draws():
     """{name: a function that makes a panel}."""
     return {"rank_and_lam": lambda: panels.rank_and_lam(bell.run("quick", 0)), "overlap": lambda: panels.overlap(bell.run("quick", 0)), "width": lambda: panels.width(bell.run_widths("quick", 0)),
             "interference": lambda: interference_panels.per_layer(bell.run("quick", 0)), "plane": lambda: plane_panels.plane(plane.run("quick", 0)),
-            "storage": lambda: costs.storage(storage.run("quick", 0))}
+            "storage": lambda: costs.storage(storage.run("quick", 0)), "resnet": lambda: resnet_panels.split(as_of_resnets(bell.run("quick", 0)))}
+
+
+def as_of_resnets(sweep):
+    """One setting of the MLPs' sweep in the shape of `resnet.run`'s."""
+    return sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING]).assign_attrs(resnet.attributes(suites.split(resnet.NUM_TASKS), 0))
 
 
 @pytest.mark.parametrize("name", draws())

@@ -3,6 +3,7 @@ import contextlib
 
 import torch
 import torch.nn.functional as F
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 import data
@@ -69,7 +70,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
 
 @contextlib.contextmanager
 def one_thread():
-    """A context, or as `@one_thread()` a decorator, in which torch uses one thread: for networks without convolutions.
+    """A context, or as `@one_thread()` a decorator, in which torch, numpy and scipy use one thread: for networks without convolutions.
 
     Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is enough) the threads
     wait for each other, and training or measuring takes many times as long.
@@ -77,7 +78,8 @@ def one_thread():
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(threads)
 

@@ -10,7 +10,7 @@ import xarray
 from lessons import plotting
 from lessons.averaging import algorithms, experiment
 from lessons.averaging.experiment import BOLD, GUESTS, KINDS, NOBODY, STRANGER, members_mean
-from lessons.exercise import Page
+from lessons.exercise import Page, in_full_alone
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
 from lessons.predict import Star
@@ -80,7 +80,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
     dots = [right.plot([], [], color=colour, marker=marker, markersize=8, linestyle="", animated=True)[0]
             for colour, marker in zip((GREY, GREY, GREY, RED, ORANGE), ("o", "o", "o", "D", "s"))]
     texts = [right.text(0.01, (row + 0.72) / 5.4, "", transform=right.transAxes, fontsize=9.5, animated=True) for row in rows]
-    title = right.text(0, 1.03, "", transform=right.transAxes, fontweight="bold", animated=True)
+    title, = plotting.moving_titles((right,))
     ranked, names, accuracy = np.argsort(average, kind="stable"), list(map(str, sweep.name.values)), sweep.accuracy.values
     member = sweep.member.values
 
@@ -179,7 +179,7 @@ def features_of_the_average(sweep: xarray.Dataset) -> Panel:
               ylim=(0.5 * float(sweep.gap_mean.min()), 2 * float(sweep.base_mean.max())), xticks=range(2, 21, 3))
     curves = [right.plot([], [], color=colour, marker=marker, markersize=4, animated=True)[0] for colour, marker in ((ORANGE, "s"), (BLUE, "o"))]
     here = right.axvline(2, color=BLACK, linewidth=1, marker="", animated=True)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     values = {name: sweep[name].transpose("models", "layer").values for name in ("gap_mean", "gap_low", "gap_high", "base_mean", "base_low", "base_high", "coef_mean")}
 
     def draw(models, layer):
@@ -249,7 +249,7 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None) -> Panel:
     right.legend(loc="upper left", ncols=2)
     here = [ax.axvline(2, color=BLACK, linewidth=1, marker="", animated=True) for ax in (left, right)]
     star = Star(right, prediction, 20)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     of = {kind: {name: sweep[name].sel(kind=kind).transpose("models", "layer").values for name in ("deviation", "predicted", "agreement")} for kind in KINDS}
 
     def draw(models, layer, kind):
@@ -308,7 +308,7 @@ def triangle(sweep: xarray.Dataset) -> Panel:
         ax.set(xlim=(-0.2, 1.2), ylim=(-0.1, _HEIGHT + 0.1), aspect="equal")
         ax.set_axis_off()
         spots.append(ax.plot([], [], marker="o", markersize=11, color="white", markeredgecolor=BLACK, markeredgewidth=1.5, linestyle="", animated=True)[0])
-        texts.append(ax.text(0, 1.02, "", transform=ax.transAxes, fontweight="bold", animated=True))
+        texts += plotting.moving_titles((ax,))
         corners.append([ax.text(*place, "", ha="center", va=va, fontsize=9.5, animated=True) for place, va in zip(_CORNERS + [[0, 0.03], [0, -0.03], [0, -0.03]], ("bottom", "top", "top"))])
     bar = fig.colorbar(mpl.cm.ScalarMappable(norm, "cividis"), ax=list(axes), pad=0.03, shrink=0.9, label="accuracy: share correct")
     bar.set_ticks([tick for tick in (0.5, 0.7, 0.8, 0.9, 0.95) if lowest <= tick <= highest])
@@ -364,7 +364,7 @@ def soups(sweep: xarray.Dataset, prediction=None) -> Panel:
         here.append(ax.axvline(2, color=BLACK, linewidth=1, marker="", animated=True))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     star = Star(axes[0], prediction, 3)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in axes]
+    titles = plotting.moving_titles(axes)
     sizes, of = list(map(int, sweep["size"].values)), {guest: sweep[[*_SOUPS, "greedy_size"]].sel(guest=guest) for guest in GUESTS}
 
     def draw(size, guest):
@@ -388,17 +388,11 @@ def soups(sweep: xarray.Dataset, prediction=None) -> Panel:
 
 # -- the ResNets ---------------------------------------------------------------------------------------------------------------
 
-def resnets(sweep: xarray.Dataset | None):
-    """The ten triples of ResNet-18s, or, where they were not measured, a sentence that says how to."""
-    if sweep is None:
-        text = "Measured in profile “full” alone, because it trains convolutional networks for some minutes. Set profile = \"full\" in the first cell and run the notebook again."
-        return Page(text, f"<p><i>{text}</i></p>")
-    return _resnets(sweep)
-
-
+@in_full_alone
 @drawn_once
 @themed
-def _resnets(sweep):
+def resnets(sweep: xarray.Dataset | None):
+    """The ten triples of ResNet-18s."""
     fig, (left, right) = plotting.figure(2, height=3.8)
     seen = sweep[["average_accuracy", "inherited_accuracy", "ensemble_accuracy"]].to_dataarray()
     low, high = float(seen.min()) - 0.02, float(seen.max()) + 0.02

@@ -37,7 +37,7 @@ def decision_map(networks: dict, prediction=None) -> Panel:
     here = right.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
     star = right.plot([0.5], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", animated=True)[0]
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
-    titles = [ax.text(0, 1.02, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     curves = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
 
     def draw(alpha, start, points):

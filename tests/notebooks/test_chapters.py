@@ -1,6 +1,5 @@
 """Every chapter is executed as CI, a teacher and a learner would: on the stand-in and on the real data, quick and full, with and without solutions."""
 import json
-import os
 import shutil
 import time
 
@@ -14,8 +13,7 @@ NAMES = [chapter.stem for chapter in CHAPTERS]
 PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5, "07_interference": 5, "08_cart": 6}
 TOO_LONG = {(name, "full") for name in NAMES if name >= "02"}  # train ResNets for minutes, chapter 2 for up to 25, without bfloat16 units more: run by hand
 NEEDS = {"02_linearity_resnet": ["real_cifar"]} | {name: ["real_data", "real_cifar", "real_fashion"] for name in NAMES if name >= "03"}  # fixtures that give one and the same folder
-# The budgets are for a quiet machine; shared ones have bad minutes, and `make test` runs two notebooks at once. `make bench` reports the figures themselves.
-SLACK = 3 if os.environ.get("PYTEST_XDIST_WORKER") else 2
+SLACK = 2  # the budgets are for a quiet machine; shared ones have bad minutes. `make bench` reports the figures themselves
 
 DRIVE = '''
 import random
@@ -68,6 +66,7 @@ def checks_of(notebook):
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_on_the_stand_in_within_its_budget_says_so_and_every_control_moves_its_picture(name, run, tmp_path, standin_folder_session):
     """From nothing; what was trained and measured then goes to the folder that the other tests use."""
@@ -91,6 +90,7 @@ def test_every_check_passes_when_the_library_answers(name, run, standin_folder_s
 
 @pytest.mark.slow
 @pytest.mark.real
+@pytest.mark.timed
 @pytest.mark.parametrize("name, profile", [(name, profile) for name in NAMES for profile in notebooks.PROFILES if (name, profile) not in TOO_LONG])
 def test_runs_on_the_real_data_within_its_budget(name, profile, run, request):
     """`quick` from nothing: each test has a data folder of its own, with the official files and no models. `full` shares a folder with the test that

@@ -49,9 +49,9 @@ def question(sweep: xarray.Dataset) -> str:
 def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
     """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task. Controls: rank, lam, how, setting.
 
-    The prediction, the mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all pixels permuted, is a star.
+    Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all pixels permuted, is a star.
     """
-    names = [name for name in SHOWN if name in sweep.setting.values]
+    names = [name for name in SHOWN if name in sweep.setting.values] or [str(name) for name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
     ranks, lams = list(map(float, sweep["rank"].values)), list(map(float, sweep.lam.values))
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 3))
@@ -70,7 +70,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
     levels = {name: _levels(part) for name, part in parts.items()}
     values = {name: part.accuracy.sel(part="test").transpose("how", "lam", "rank", "task").values for name, part in parts.items()}
 
-    def draw(rank, lam, how, setting):
+    def draw(rank, lam, how, setting=names[0]):
         table, column = values[setting][HOWS.index(how), position(lams, lam, "lam")], position(ranks, rank, "rank")
         mean = table.mean(1)
         ahead.set_data(places, mean)
@@ -94,7 +94,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
                 f"it runs {', '.join(f'{percent(r)} {value:.3f}' for r, value in zip(ranks, mean))}. Average {average:.3f}, task arithmetic at full rank {arithmetic:.3f}, own networks {single:.3f}.")
 
     controls = {"rank": slider("rank", ranks, SHOWN_RANK if SHOWN_RANK in ranks else ranks[1]), "lam": slider("λ", lams, SHOWN_LAM if SHOWN_LAM in lams else lams[-1]),
-                "how": choice("task vectors", {name: name for name in HOWS}), "setting": choice("tasks", {name: name for name in names})}
+                "how": choice("task vectors", {name: name for name in HOWS})} | ({"setting": choice("tasks", {name: name for name in names})} if len(names) > 1 else {})
     return Panel(controls, fig, draw, caption(sweep) + " Task arithmetic at the λ that is best on held-out images.", [prediction] if prediction else [])
 
 

@@ -1,7 +1,7 @@
 """What the pictures share: an axis of ranks, titles that move, names."""
 import numpy as np
 
-from lessons.plotting import GREY
+from lessons.plotting import GREY, moving_titles
 
 ACCURACY = "accuracy: share correct"
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"
@@ -19,7 +19,7 @@ def titles(axes):
     """One moving title an axis; the layout keeps room for a line, however long it gets."""
     for ax in axes:
         ax.set_title(" ")
-    return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", fontsize=9.5, animated=True, in_layout=False) for ax in axes]
+    return moving_titles(axes, fontsize=9.5, in_layout=False)
 
 
 def level(ax, style, label, colour=GREY):

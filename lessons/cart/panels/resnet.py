@@ -3,15 +3,13 @@ import functools
 
 import numpy as np
 
-from lessons import plotting
 from lessons.cart.experiment import resnet as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
-from lessons.cart.panels import costs
-from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, percent, rank_axis
-from lessons.exercise import Page
-from lessons.plotting import BLACK, COLOURS, GREEN, MARKERS, themed
-from lessons.sweep import caption, drawn_once
+from lessons.cart.panels import bell, costs
+from lessons.cart.panels.parts import percent
+from lessons.exercise import Page, in_full_alone
+from lessons.panel import Panel
 
 
 def _measured_only(function):
@@ -27,32 +25,10 @@ def _named(sweep):
     return sweep.assign_attrs(source=sweep.attrs["source"].split(",")[0])
 
 
-def split(sweep):
-    """Accuracy against rank for every λ, centred and from θ₀; in "quick" a sentence that says how to get it."""
-    if sweep is None:
-        text = f"Measured in profile “full” alone, because it trains convolutional networks. Set profile = \"full\" in the first cell and run the notebook again. {experiment.estimate()}"
-        return Page(text, f"<p><i>{text}</i></p>")
-    return _split(_named(sweep))
-
-
-@drawn_once
-@themed
-def _split(sweep):
-    part = one(sweep, setting=experiment.SETTING)
-    fig, axes = plotting.figure(2, height=4.0, sharey=True)
-    test, ranks = part.sel(part="test"), list(map(float, part["rank"].values))
-    shown = {HOWS[0]: (0.5, 1.0, 1.5, 2.0), HOWS[1]: (0.1, 0.2, 0.3, 0.5)}
-    for ax, (how, lams) in zip(axes, shown.items()):
-        places = rank_axis(ax, ranks)
-        for lam, colour, marker in zip(lams, COLOURS, MARKERS):
-            ax.plot(places, test.accuracy.sel(how=how, lam=lam).mean("task"), color=colour, marker=marker, markersize=4, label=f"λ = {lam:g}")
-        for value, style, colour, label in ((test.average, "--", GREEN, AVERAGE), (test.own, ":", BLACK, OWN)):
-            ax.axhline(value.mean().item(), color=colour, linestyle=style, linewidth=1.4, marker="", label=label)
-        ax.set(title=how, ylim=(0.15, 1))
-        ax.legend(fontsize=8, ncols=2, loc="lower right")
-    axes[0].set_ylabel(ACCURACY)
-    said = "; ".join(f"{how}, λ = {lam:g}: {', '.join(f'{value:.3f}' for value in test.accuracy.sel(how=how, lam=lam).mean('task').values)}" for how, lams in shown.items() for lam in lams)
-    return plotting.show(fig, f"Mean accuracy over eight splits by rank ({', '.join(map(percent, ranks))}). {said}. Average {test.average.mean().item():.3f}, own networks {test.own.mean().item():.3f}.", caption(sweep))
+@in_full_alone
+def split(sweep) -> Panel:
+    """`bell.rank_and_lam` of the eight splits."""
+    return bell.rank_and_lam(_named(sweep))
 
 
 @_measured_only

@@ -80,7 +80,7 @@ def merging(sweep: xarray.Dataset, prediction=None) -> Panel:
     path = right.plot([], [], color=GREY, marker=".", linewidth=1, animated=True)[0]
     numbers = [right.text(0, 0, "", fontsize=9, animated=True) for _ in ENDS]
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     best, own = experiment.chosen(sweep), sweep.own.mean("task")
     star = Star(right, prediction, float(own.sel(data=experiment.DIGITS, optimiser=experiment.SGD, epochs=1)))
 
@@ -154,7 +154,7 @@ def rounds(sweep: xarray.Dataset) -> Panel:
     right.plot([rounds_experiment.BUDGET] * sweep.sizes["rounds"], plain.isel(spent=-1), color=GREY, marker="s", markersize=5, linestyle="")
     curve = right.plot([], [], color=BLACK, marker="s", markersize=5, linewidth=1.6, animated=True)[0]
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(rounds, budget):
         line = np.vstack([start, sweep.place.values[sweep.name.values == f"{rounds} rounds"]])

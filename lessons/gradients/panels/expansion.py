@@ -33,7 +33,7 @@ def plane(sweep: xarray.Dataset) -> Panel:
     curve = right.plot([], [], color=RED, marker="o", animated=True)[0]
     here = right.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(eta, alpha, k):
         now, until = sweep.sel(eta=eta, alpha=alpha), slice(0, k + 1)
@@ -88,7 +88,7 @@ def gap(sweep: xarray.Dataset, prediction=None) -> Panel:
              for name, (colour, marker, label) in LOOKS.items()}
     guess = left.plot([], [], color=PURPLE, linestyle="--", linewidth=1.5, marker="*", markersize=9, label="your slope", animated=True)[0]
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(k, network, loss, data):
         now = sweep.sel(k=k, network=network, loss=loss, data=data)
@@ -175,7 +175,7 @@ def bound(sweep: xarray.Dataset) -> Panel:
     ratios = {name: right.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.5, animated=True)[0] for name, (colour, marker, _) in looks.items() if name != "C"}
     lines = [ax.axvline(0, color=BLACK, linewidth=1, marker="", animated=True) for ax in (left, right)]
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(alpha, network, known):
         now, step = sweep.sel(network=network, known=known), position(alphas, alpha)

@@ -69,7 +69,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
     bars = [right.plot([place, place], [0, 0], color=BLUE, linewidth=min(16, 72 / len(layers)), solid_capstyle="butt", marker="", animated=True)[0] for place in places]
     texts = [right.text(place, 0, "", ha="center", va="bottom", fontsize=9 if len(layers) < 6 else 7, animated=True) for place in places]
     star = Star(right, prediction, len(layers) - 1)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     lines = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 

@@ -34,7 +34,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
             curves[quantity, task] = ax.plot([], [], color=colour, marker=marker, markevery=5, label=label, animated=True)[0]
         curves[quantity, "chord"] = ax.plot([], [], color=GREEN, linestyle=":", linewidth=1.4, marker="", label="straight line, both", animated=True)[0]
         curves[quantity, "here"] = ax.axvline(0.5, color=BLACK, linewidth=1, animated=True)
-        curves[quantity, "title"] = ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True)
+        curves[quantity, "title"], = plotting.moving_titles((ax,))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     star = Star(axes[1], prediction)
     lines = {pair: line.transpose("task", "alpha") for (pair, _), line in by_choice(sweep, "loss", "accuracy").items()}
@@ -75,7 +75,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
         curves[quantity, "mixed"] = ax.plot([], [], color=ORANGE, linestyle="--", marker="s", markevery=5, label="mix of the two outputs", animated=True)[0]
         curves[quantity, "start"] = ax.plot([], [], color=BLUE, marker="o", markevery=5, label="network with mixed weights", animated=True)[0]
         curves[quantity, "here"] = ax.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
-        curves[quantity, "title"] = ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True)
+        curves[quantity, "title"], = plotting.moving_titles((ax,))
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     star = Star(axes[1], prediction)
 

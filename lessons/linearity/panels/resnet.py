@@ -31,7 +31,7 @@ def coef_per_block(sweep: xarray.Dataset) -> Panel:
     shapes = [ax.fill([], [], color=COLOURS[place % len(COLOURS)], alpha=0.75, linewidth=0, animated=True)[0] for place in places]
     medians = [ax.plot([], [], color=BLACK, linewidth=1.2, marker="", animated=True)[0] for _ in places]
     texts = [ax.text(place, 1.5, "", ha="center", va="top", fontsize=9, animated=True) for place in places]
-    title = ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True)
+    title, = plotting.moving_titles((ax,))
     found = {place: line.transpose("alpha", "layer", "bin") for place, line in by_choice(sweep, "coef_count", "coef_median", "coef_mean").items()}
 
     def draw(alpha, pair, treatment):
@@ -71,7 +71,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
               for treatment, (colour, marker) in _LOOKS.items() for ax in (left, middle, right)}
     mixed = right.plot([], [], color=BLACK, linestyle="--", marker="", label="mixed outputs (interpolated)", animated=True)[0]
     line = right.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, middle, right)]
+    titles = plotting.moving_titles((left, middle, right))
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     star = Star(right, prediction)
     found = by_choice(sweep.assign(accuracy=sweep.accuracy.mean("task"), mixed_accuracy=sweep.mixed_accuracy.mean("task")),
@@ -119,7 +119,7 @@ def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
     network = right.plot([], [], color=BLUE, marker="o", linestyle="", label="network on the line", animated=True)[0]
     mixed = right.plot([], [], color=ORANGE, marker="s", linestyle="", label="mixed outputs", animated=True)[0]
     right.legend(loc="lower right")
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     fig.legend(handles=curves, loc="outside lower center", ncols=3, title="pretrained on")
     star = Star(left, prediction, len(layers) - 2)
     ratio, accuracy, mixed_accuracy = (values.transpose("treatment", "alpha", "amount", ...) for values in (

@@ -28,7 +28,7 @@ class Settings:
     test: int
 
 
-PROFILES = {"quick": Settings(steps=40, lr=0.03, batch_size=32, batches=4, every=5, test=128), "full": Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000)}
+PROFILES = {"quick": Settings(steps=24, lr=0.05, batch_size=32, batches=4, every=4, test=128), "full": Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000)}
 
 
 def vectors_of(method: str, base: State, finetuned: list[State], rank_ratio: float) -> tuple[State, dict[str, torch.Tensor]]:

@@ -36,7 +36,7 @@ def adapting(sweep: xarray.Dataset, prediction=None) -> Panel:
     right.set_xticks(range(len(tasks)), [task.replace("permuted ", "") for task in tasks], rotation=60, ha="right", fontsize=7)
     right.set_yticks(range(len(layers)), layers, fontsize=8)
     right.grid(False)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     entropy, accuracy, collapse = (sweep[name].transpose("adapted", "step", ...).values for name in ("entropy", "accuracy", "collapse"))
     means, methods = accuracy.mean(-1), list(ADAPTED)
 

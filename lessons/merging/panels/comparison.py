@@ -43,7 +43,7 @@ def search(sweep: xarray.Dataset) -> Panel:
     right.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
     right.set_yticks(rows, names, fontsize=8 if len(rows) < 10 else 6.5)
     bars = [right.plot([0, 0], [row, row], color=BLUE, linewidth=90 / len(rows), solid_capstyle="butt", marker="", animated=True)[0] for row in rows]
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(scale, place, method):
         of, step, has_other = values[method], position(scales, scale, "λ"), SEARCHES[method].other
@@ -100,7 +100,7 @@ def bars_and_radar(sweeps: Sweeps, prediction=None) -> Panel:
     means = {method: left.text(0.015, row, "", va="center", fontsize=8.5, fontweight="bold", animated=True) for method, row in rows.items()}
     star = left.plot([], [], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", zorder=5, animated=True)[0]
     polygons, place_spokes = _spider(right, max(sweep.sizes["task"] for sweep in sweeps.values()))
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     table = {(name, grid): results.shares(sweep, grid).transpose("reported", "task").values for name, sweep in sweeps.items() for grid in GRIDS}
     suites = {sweep.attrs["suite"]: name for name, sweep in sweeps.items()}
 

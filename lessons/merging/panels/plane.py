@@ -32,7 +32,7 @@ def common_and_own(sweep: xarray.Dataset) -> Panel:
     right.plot(common, sweep.share.sel(own=0.0).isel(rank_ratio=0).values, color=BLUE, linestyle="--", marker="s", markersize=4, label="λ = 0")
     right.axvline(1, color=RED, linewidth=1.2, marker="")
     right.legend(loc="upper right")
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
 
     def draw(rank_ratio, scale):
         table, row = values[position(ratios, rank_ratio, "rank ratio")], position(own, scale, "λ")

@@ -81,7 +81,7 @@ def interference() -> Panel:
     plain = below.plot([], [], color=GREY, linestyle="--", marker="", linewidth=1.5, label="mean of both, plain average", animated=True)[0]
     fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     here = below.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
-    title = below.text(0, 1.04, "", transform=below.transAxes, fontweight="bold", animated=True)
+    title, = plotting.moving_titles((below,))
     toys = {shared: experiment.toy(shared) for shared in SEEN}
     errors = {(shared, how): np.array([toy.errors(experiment.merged(toy, density, how)[1]).numpy() for density in DENSITIES])
               for shared, toy in toys.items() for how in AGREEMENTS.values()}

@@ -31,7 +31,7 @@ def both_sides(sweep: xarray.Dataset) -> Panel:
     right.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
     ratio = right.plot([], [], color=BLUE, marker="o", animated=True)[0]
     dot = right.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     of = {name: {part: sweep[f"scaled_{part}"].sel(function=name).values for part in ("deviation", "second", "bound")} for name in FUNCTIONS}
 
     def draw(scale, function):

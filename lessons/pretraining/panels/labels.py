@@ -35,7 +35,7 @@ def shuffled(sweep: xarray.Dataset, prediction=None) -> Panel:
     here = right.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
     star = Star(right, prediction, 1.0)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     of = {(str(start), str(pair)): sweep.sel(start=start, pair=pair) for start in sweep.start.values for pair in sweep.pair.values}
 
     def draw(fraction, pair):

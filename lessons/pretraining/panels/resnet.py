@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, in_full_alone
 from lessons.linearity.panels.lines import layer_ticks
 from lessons.plotting import GREY, themed
 from lessons.pretraining.experiment.resnet import STATISTICS
@@ -12,18 +12,11 @@ from lessons.pretraining.panels.starts import LOOKS
 from lessons.sweep import caption, drawn_once
 
 
-def matched(sweep: xarray.Dataset | None):
-    """The four settings per block, or, where they were not measured, a sentence that says how to."""
-    if sweep is None:
-        text = ("Measured in profile “full” alone, because it trains convolutional networks for some minutes. Set profile = \"full\" in the first cell and run the "
-                "notebook again.")
-        return Page(text, f"<p><i>{text}</i></p>")
-    return _matched(sweep)
-
-
+@in_full_alone
 @drawn_once
 @themed
-def _matched(sweep):
+def matched(sweep: xarray.Dataset | None):
+    """The four settings per block."""
     fig, axes = plotting.figure(2, 2, height=5.6, sharex=True, sharey="row")
     layers = list(map(str, sweep.layer.values))
     places = np.arange(len(layers))

@@ -39,7 +39,7 @@ def units(sweep: xarray.Dataset) -> Panel:
     best = right.plot([], [], color=GREY, linestyle="--", marker="", animated=True, label="its best match anywhere, taken or not")[0]
     own = right.plot([], [], color=BLUE, marker="o", markersize=3.5, linewidth=1, animated=True, label="the unit at its place")[0]
     right.legend(loc="lower left")
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     layers = list(map(str, sweep.unit_layer.values))
     values = {(how, layer): sweep.correlation.sel(how=how, unit_layer=layer).transpose("unit", "partner").values / 100 for how in HOWS for layer in layers}
 
@@ -81,7 +81,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
             for (setting, (colour, marker)), shift in zip(LOOKS.items(), (-0.24, -0.12, 0, 0.12, 0.24))}
     star = Star(right, prediction, len(layers) - 1 - 0.12)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    titles = [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in (left, right)]
+    titles = plotting.moving_titles((left, right))
     order = ("pair", "setting", "treatment", "alpha")
     losses, shares = sweep.loss.transpose(*order).values, (sweep.gap_mean / sweep.own_mean).transpose(*order, "layer").values
     barriers = experiment.barriers(sweep).transpose(*order[:3]).values

@@ -6,11 +6,6 @@ CHANCE = 0.1
 TASK_NAMES = ["pre-\ntraining", *(f"{angle:g}°" for angle in ANGLES)]
 
 
-def empty_titles(axes) -> list:
-    """An empty title above each of the axes that a panel writes anew whenever it draws."""
-    return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True) for ax in axes]
-
-
 def agrees(holds: bool) -> str:
     """How a reading of one of the source's figures begins."""
     return "Agrees" if holds else "Does not agree here"

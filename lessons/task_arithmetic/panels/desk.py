@@ -8,7 +8,7 @@ from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
 from lessons.sweep import background_once, caption
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EVALUATED
-from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES, empty_titles
+from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES
 
 SPACES = {"weights: θ₀ + Σ λτ": "weights", "outputs: f(θ₀) + Σ λ(f(θ₀ + τ) − f(θ₀))": "outputs"}
 FADERS = tuple(round(i / 10, 1) for i in range(-5, 11))
@@ -50,7 +50,7 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADE
     numbers = [ax.text(place, 1.0, "", ha="center", va="bottom", fontsize=8.5, animated=True) for place in places]
     knobs = ax.plot([], [], color=ORANGE, marker="s", markersize=9, markeredgecolor=BLACK, linestyle="", animated=True)[0]
     texts = [ax.text(place + 0.13, 0, "", fontsize=8, va="center", animated=True) for place in places[1:]]
-    title, = empty_titles((ax,))
+    title, = plotting.moving_titles((ax,))
 
     def draw(space, **lams):
         lams = dict(zip(tasks, lams.values()))

@@ -11,7 +11,7 @@ from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import agrees, empty_titles, ordered
+from lessons.task_arithmetic.panels.common import agrees, ordered
 
 
 @background_once
@@ -35,7 +35,7 @@ def equations(sweep: xarray.Dataset) -> Panel:
     lines = [right.plot([], [], color=colour, marker=marker, markersize=4, linewidth=1.5, label=layer, animated=True)[0] for layer, colour, marker in zip(LAYERS, COLOURS, MARKERS)]
     right.legend(loc="upper left", ncols=2, fontsize=8.5)
     here = right.axvline(0.4, color=BLACK, linewidth=1, marker="", animated=True)
-    titles = empty_titles((left, right))
+    titles = plotting.moving_titles((left, right))
     names = [str(name) for name in sweep.ends.values]
     parts = ("gap_mean", "gap_low", "gap_high", "base_mean", "base_low", "base_high", "coef_mean", "deviation")
     values = {name: {part: sweep[part].sel(ends=name).transpose("step", "layer").values for part in parts} for name in names}

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, in_full_alone
 from lessons.plotting import BLUE, GREEN, GREY, ORANGE, RED, themed
 from lessons.sweep import caption, drawn_once
 from lessons.task_arithmetic import experiment as experiment_claims
@@ -11,17 +11,11 @@ from lessons.task_arithmetic.experiment import resnet
 from lessons.task_arithmetic.panels.common import ACCURACY
 
 
-def resnets(sweep: xarray.Dataset | None):
-    """Sums and negations of the ResNet's task vectors, or, where they were not measured, a sentence that says how to."""
-    if sweep is None:
-        text = "Measured in profile “full” alone, because it trains convolutional networks for some minutes. Set profile = \"full\" in the first cell and run the notebook again."
-        return Page(text, f"<p><i>{text}</i></p>")
-    return _resnets(sweep)
-
-
+@in_full_alone
 @drawn_once
 @themed
-def _resnets(sweep):
+def resnets(sweep: xarray.Dataset | None):
+    """Sums and negations of the ResNet's task vectors."""
     fig, axes = plotting.figure(3, height=3.9)
     positive = sweep.sel(lam=slice(0, None))
     sums, splits = [str(edit) for edit in sweep.edit.values if " and " in str(edit)], list(sweep.task.values[1:])

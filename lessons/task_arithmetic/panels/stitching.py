@@ -9,7 +9,7 @@ from lessons.predict import Star
 from lessons.sweep import background_once, caption, position
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_least, empty_titles
+from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_least
 
 _SORTS = tuple(zip((PURPLE, BLUE, ORANGE), ("D", "o", "s"), ("average of both", "θ₀ + λτᵢ alone", "θ₀ + λτⱼ alone")))
 
@@ -32,7 +32,7 @@ def stitching(sweep: xarray.Dataset) -> Panel:
               linestyle="", label="θ₀ itself")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right")
-    titles = empty_titles((left, right))
+    titles = plotting.moving_titles((left, right))
     values = {layer: sweep.stitched.sel(layer=layer).transpose("step", "pair", "features", "two").values for layer in LAYERS}
 
     def draw(lam, layer):
@@ -82,7 +82,7 @@ def negation(sweep: xarray.Dataset, prediction=None) -> Panel:
     here = ax.axvline(0.4, color=BLACK, linewidth=1, marker="", animated=True)
     star = Star(ax, prediction, 1.0)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    title, = empty_titles((ax,))
+    title, = plotting.moving_titles((ax,))
     values = {(angle, layer): sweep.negated.sel(angle=angle, layer=layer).transpose("lam0", "how", "which").values for angle in ANGLES for layer in LAYERS}
 
     def draw(lam, angle, layer):

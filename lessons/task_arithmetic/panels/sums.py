@@ -10,7 +10,7 @@ from lessons.predict import Star
 from lessons.sweep import background_once, caption, drawn_once, position
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS
-from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES, empty_titles, ordered
+from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES, ordered
 
 
 @drawn_once
@@ -60,7 +60,7 @@ def edits(sweep: xarray.Dataset, prediction=None) -> Panel:
     handles = [part for ax in (left, right) for part in ax.get_legend_handles_labels()[0]]
     fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=4)
     bars = [right.plot([place, place], [0, 0], color=BLUE, linewidth=15, solid_capstyle="butt", marker="", animated=True)[0] for place in places]
-    titles = empty_titles((left, right))
+    titles = plotting.moving_titles((left, right))
     values = {edit: sweep.accuracy.sel(edit=edit).transpose("lam", "task").values for edit in EDITS}
 
     def draw(lam, edit):
