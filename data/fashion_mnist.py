@@ -26,13 +26,11 @@ _DRAWN = tuple(range(0, 100, 10))  # labels of the drawn stand-in for CIFAR-100:
 
 def source() -> Source:
     """The official files, fetched if need be; drawn shapes, with the reason, where they cannot be had."""
-    try:
-        for files in FILES.values():
-            for file in files:
-                store.fetch(file)
-    except store.Unavailable as error:
-        return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", _DRAWN), str(error))
-    return Source("official", "Fashion-MNIST (official files)", digest(*(file.md5 for files in FILES.values() for file in files)))
+    return store.official("Fashion-MNIST", FILES, _stand_in)
+
+
+def _stand_in(reason):
+    return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", _DRAWN), reason)
 
 
 def load(split: str) -> Dataset:

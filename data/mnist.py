@@ -2,7 +2,7 @@
 import torch
 
 from data import digits, store
-from data.types import Dataset, Source, digest
+from data.types import Dataset, Source
 
 _HOSTS = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
 
@@ -21,13 +21,7 @@ FILES = {
 
 def source() -> Source:
     """The official files, fetched if need be; the digits stand-in, with the reason, where they cannot be had."""
-    try:
-        for files in FILES.values():
-            for file in files:
-                store.fetch(file)
-    except store.Unavailable as error:
-        return digits.source(str(error))
-    return Source("official", "MNIST (official files)", digest(*(file.md5 for files in FILES.values() for file in files)))
+    return store.official("MNIST", FILES, digits.source)
 
 
 def load(split: str) -> Dataset:

@@ -7,6 +7,7 @@ every write happens under a lock between processes.
 import contextlib
 import gzip
 import hashlib
+import itertools
 import logging
 import os
 import shutil
@@ -16,11 +17,14 @@ import threading
 import time
 import warnings
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 import filelock
+
+from data.types import Source, digest
 
 NETWORK_SECONDS = 5
 
@@ -166,6 +170,16 @@ def fetch(remote: RemoteFile) -> Path:
     except Unavailable as error:
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
+
+
+def official(name: str, files: Mapping[str, Sequence[RemoteFile]], stand_in: Callable[[str], Source]) -> Source:
+    """The source of a dataset's official files, fetched if need be; where they cannot be had, stand_in(reason)."""
+    try:
+        for file in itertools.chain(*files.values()):
+            fetch(file)
+    except Unavailable as error:
+        return stand_in(str(error))
+    return Source("official", f"{name} (official files)", digest(*(file.md5 for file in itertools.chain(*files.values()))))
 
 
 def _getter(remote):

@@ -10,8 +10,9 @@ import html
 import importlib
 import inspect
 import math
+import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -81,6 +82,24 @@ class Page:
 
     def _repr_html_(self):
         return self.page
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence], text: str = "", before: str = "", after: str = "", left: int = 1) -> Page:
+    """A table.
+
+    Args:
+        head: a title for every column, as HTML.
+        rows: of cells, as HTML.
+        text: the plain-text form; left out, a line for every row, "first cell: title cell, title cell".
+        before, after: HTML around the table.
+        left: so many columns are aligned to the left.
+    """
+    rows = [[str(cell) for cell in row] for row in rows]
+    lines = [f"{first}: " + ", ".join(f"{title} {cell}" for title, cell in zip(head[1:], others)) for first, *others in rows]
+
+    def line(cells, tag):
+        return "<tr>" + "".join(f"<{tag} style='text-align:left'>{cell}</{tag}>" if place < left else f"<{tag}>{cell}</{tag}>" for place, cell in enumerate(cells)) + "</tr>"
+    return Page(text or re.sub("<[^>]*>", "", "\n".join(lines)), f"{before}<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>{after}")
 
 
 def in_full_alone(draw):

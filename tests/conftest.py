@@ -89,6 +89,12 @@ def real_folder_session(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def real_is_here():
+    """Whether the official files of all data sets are there."""
+    return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100))
+
+
 @pytest.fixture
 def real_data(quiet_store):
     """A data folder of its own with links to the official MNIST files."""

@@ -10,7 +10,7 @@ import xarray
 from lessons import plotting
 from lessons.averaging import algorithms, experiment
 from lessons.averaging.experiment import BOLD, GUESTS, KINDS, NOBODY, STRANGER, members_mean
-from lessons.exercise import Page, in_full_alone
+from lessons.exercise import Page, in_full_alone, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
 from lessons.predict import Star
@@ -55,6 +55,17 @@ class Points(anywidget.AnyWidget):
     chosen = traitlets.Int(-1).tag(sync=True)
 
 
+def _cloud(ax, average, ensemble, line, ends):
+    """Figure 4's dots and lines; returns where its axes end."""
+    low, high = min(average.min(), ensemble.min()) - 0.005, max(average.max(), ensemble.max()) + 0.005
+    ax.scatter(average, ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
+    ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
+    ax.plot(ends, line["slope"] * ends + line["intercept"], color=ORANGE, marker="", linewidth=1.6, label=f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}")
+    ax.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(average):,} triples")
+    ax.legend(loc="upper left")
+    return high
+
+
 @background_once
 @themed
 def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
@@ -65,13 +76,8 @@ def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
     average, ensemble = sweep.average_accuracy.values, sweep.ensemble_accuracy.values
     line = algorithms.regression(average, ensemble)
-    low, high = min(average.min(), ensemble.min()) - 0.005, max(average.max(), ensemble.max()) + 0.005
     ends = np.array([average.min(), average.max()])
-    left.scatter(average, ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
-    left.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
-    left.plot(ends, line["slope"] * ends + line["intercept"], color=ORANGE, marker="", linewidth=1.6, label=f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}")
-    left.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(average):,} triples")
-    left.legend(loc="upper left")
+    high = _cloud(left, average, ensemble, line, ends)
     guess = left.plot([], [], color=PURPLE, linestyle="-.", marker="", animated=True)[0]
     here = left.plot([], [], color=RED, marker="D", markersize=9, markeredgecolor=BLACK, linestyle="", animated=True)[0]
     rows = np.arange(5)[::-1]
@@ -471,5 +477,4 @@ def counterexample() -> Page:
         missed = max(value.abs().max().item() for value in algorithms.deviation(states, shares, x).values())
         rows.append((name, f"{given:+.3f}", f"{missed:.3f}"))
     text = "\n".join(f"{name}: the unit is given {given}, CTL is missed by {missed}" for name, given, missed in rows)
-    cells = "".join(f"<tr><td style='text-align:left'>{name}</td><td>{given}</td><td>{missed}</td></tr>" for name, given, missed in rows)
-    return Page(text, f"<table><tr><th style='text-align:left'>mix</th><th>what the unit is given, before its ReLU</th><th>largest deviation from CTL, any layer</th></tr>{cells}</table>")
+    return table(("mix", "what the unit is given, before its ReLU", "largest deviation from CTL, any layer"), rows, text)

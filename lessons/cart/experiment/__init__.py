@@ -11,7 +11,7 @@ from lessons.cart.experiment.readings import along_the_ranks, chosen, envelope, 
 from lessons.cart.experiment.readings import normalised
 
 RESNET = "ResNet"
-LEDGER = {"full": (0, 1, 2), RESNET: (0,)}  # profile: seeds that `make claims` measures
+LEDGER = {"full": (0, 1, 2), RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures
 QUICK = {"CART-1": ("largest_difference_at_the_ends",), "CART-2": ("height_same_inputs",), "CART-3": ("rank_0",), "CART-4": ("predicted_rank",), "CART-5": ("centred_over_uncentred_disjoint",),
          "CART-6": ("error_at_3_percent",), "CART-7": ("largest_share_of_the_bound", "square_V_bound", "I_k_bound"), "CART-10": ("inside_plane_of_networks", "away_at_the_ends"),
          "CART-11": (), "CART-12": ("low_rank_over_mask", "in_all_8_tasks_over_mask"), "CART-14": ()}  # numbers for which a few images of small networks are enough

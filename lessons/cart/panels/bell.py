@@ -7,7 +7,7 @@ from lessons.cart.experiment import bell as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import MEASURES, chosen, envelope, height, normalised, one, rank_correlation
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, TASK_ARITHMETIC, level, percent, rank_axis, titles
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
 from lessons.predict import Star
@@ -57,12 +57,12 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 3))
     places = rank_axis(left, ranks)
     left.set(ylabel=ACCURACY, ylim=(0, 1.02))
+    right.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(0.4, MOST_TASKS + 0.6), xlabel="task", xticks=range(1, MOST_TASKS + 1))
     tasks = [left.plot([], [], color=GREY, linewidth=0.7, marker="", alpha=0.7, animated=True)[0] for _ in range(MOST_TASKS)]
     ahead, curve = (left.plot([], [], color=BLUE, linewidth=width, marker=marker, markersize=4, label=label, animated=True)[0] for width, marker, label in ((1, "", None), (2.6, "o", "mean over tasks")))
     lines = [level(left, style, label, colour) for style, label, colour in (("--", AVERAGE, GREEN), ("-.", f"{TASK_ARITHMETIC}, full rank", ORANGE), (":", OWN, BLACK))]
     here = left.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
     star = Star(left, prediction, ranks.index(SHOWN_RANK) if SHOWN_RANK in ranks else 0)
-    right.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(0.4, MOST_TASKS + 0.6), xlabel="task", xticks=range(1, MOST_TASKS + 1))
     bars = [right.plot([], [], color=BLUE, linewidth=13, solid_capstyle="butt", marker="", animated=True)[0] for _ in range(MOST_TASKS)]
     own = right.plot([], [], color=BLACK, marker="_", markersize=15, linestyle="", animated=True)[0]
     fig.legend(handles=[curve, *lines], loc="outside lower center", ncols=4)
@@ -174,11 +174,10 @@ def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
     parts = {str(name): one(sweep, setting=name) for name in sweep.setting.values}
     heights = [height(part) for part in parts.values()]
     columns = {label: [float(function(part)) for part in parts.values()] for label, function in MEASURES.items()}
-    head = "".join(f"<th>{label}</th>" for label in ("height", *columns))
-    body = "".join(f"<tr><td style='text-align:left'>{name}</td>{''.join(f'<td>{value:.3f}</td>' for value in (high, *values))}</tr>" for name, high, *values in zip(parts, heights, *columns.values()))
-    last = "".join(f"<td>{rank_correlation(values, heights):.2f}</td>" for values in columns.values())
-    text = "; ".join(f"{label}: rank correlation with the height {rank_correlation(values, heights):.2f}" for label, values in columns.items())
-    return Page(text, f"<table><tr><th></th>{head}</tr>{body}<tr><td style='text-align:left'><i>rank correlation with the height</i></td><td></td>{last}</tr></table><p style='color:#555'>{caption(sweep)}</p>")
+    correlations = {label: f"{rank_correlation(values, heights):.2f}" for label, values in columns.items()}
+    rows = [(name, *(f"{value:.3f}" for value in values)) for name, *values in zip(parts, heights, *columns.values())] + [("<i>rank correlation with the height</i>", "", *correlations.values())]
+    text = "; ".join(f"{label}: rank correlation with the height {value}" for label, value in correlations.items())
+    return table(("", "height", *columns), rows, text, after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
 
 @drawn_once
@@ -249,6 +248,4 @@ def reading_of_the_widths(sweep: xarray.Dataset) -> Page:
         best = chosen(part, HOWS[0]).attrs["rank"]
         rows.append((f"{value}", percent(best), f"{np.ceil(best * value):.0f}", f"{part.top.isel(layer=0).mean().item() * value:.1f}", *(f"{1 - series[row]:.3f}" for series in lost.values())))
     head = ("hidden units", "CART best at", "directions", "predicted", *(f"lost by {name}" for name in lost))
-    cells = "".join(f"<tr>{''.join(f'<td>{value}</td>' for value in row)}</tr>" for row in rows)
-    text = "\n".join(", ".join(f"{name} {value}" for name, value in zip(head, row)) for row in rows)
-    return Page(text, f"<table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>")
+    return table(head, rows)

@@ -5,7 +5,7 @@ from lessons import plotting
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
 from lessons.cart.experiment import tasks as experiment
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, percent, titles
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.panel import Panel, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, themed
 from lessons.sweep import background_once, caption, drawn_once
@@ -67,11 +67,9 @@ def bits_by_width(rank_ratio: float = 0.08, widths=(32, 100, 256, 1024, 4096), f
     def times(width, rank):
         return low_rank_bits(width, width, rank) / mask_bits(width, width)
     rows = [(f"k = {percent(rank_ratio)} of M", [times(width, -int(-rank_ratio * width // 1)) for width in widths]), (f"k = {fixed}", [times(width, fixed) for width in widths])]
-    head = "".join(f"<th>M = {width:,}</th>" for width in widths)
-    body = "".join(f"<tr><td style='text-align:left'>{name}</td>{''.join(f'<td>{value:.2f}</td>' for value in values)}</tr>" for name, values in rows)
-    text = "; ".join(f"{name}: " + ", ".join(f"M = {width} {value:.2f}" for width, value in zip(widths, values)) for name, values in rows)
-    return Page(text, f"<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p><table><tr><th></th>{head}</tr>{body}</table>"
-                      f"<p>With k = {fixed} low rank wins from M = {width_where_low_rank_wins(fixed):,} on. With a share γ of the rank both grow like M², and it wins where 64γ &lt; 1, at any width or at none.</p>")
+    return table(("", *(f"M = {width:,}" for width in widths)), [(name, *(f"{value:.2f}" for value in values)) for name, values in rows],
+                 before="<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p>",
+                 after=f"<p>With k = {fixed} low rank wins from M = {width_where_low_rank_wins(fixed):,} on. With a share γ of the rank both grow like M², and it wins where 64γ &lt; 1, at any width or at none.</p>")
 
 
 @drawn_once

@@ -7,7 +7,7 @@ from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
 from lessons.cart.panels.parts import rank_axis, titles
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED, themed
 from lessons.sweep import background_once, caption, drawn_once
@@ -60,21 +60,17 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     for name in map(str, sweep.setting.values):
         part = one(sweep, setting=name)
         rows.append((name, *(row_space(part, how, reading) for reading in READINGS for how in HOWS)))
-    head = "".join(f"<th>as {reading}, {how}</th>" for reading in READINGS for how in ("centred", "from θ₀"))
-    cells = "".join(f"<tr><td style='text-align:left'>{row[0]}</td>{''.join(f'<td>{value:.3f}</td>' for value in row[1:])}</tr>" for row in rows)
+    head = ("", *(f"as {reading}, {how}" for reading in READINGS for how in ("centred", "from θ₀")))
     lower = [row[0] for row in rows if row[1] < row[2]]
     text = f"As meant, I(8 %) is lower when centred for {len(lower)} of {len(rows)} sets of tasks{': ' + ', '.join(lower) if lower else ''}."
-    return Page(text, f"<table><tr><th></th>{head}</tr>{cells}</table><p>{text}</p>")
+    return table(head, [(name, *(f"{value:.3f}" for value in values)) for name, *values in rows], text, after=f"<p>{text}</p>")
 
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     """What goes with accuracy over the ranks: I(k), R(k), what the first layer misses, or its gain."""
     found = {str(name): along_the_ranks(one(sweep, setting=name)) for name in sweep.setting.values}
-    rows = "".join(f"<tr><td style='text-align:left'>{name}</td>{''.join(f'<td>{value:.2f}</td>' for value in values.values())}</tr>" for name, values in found.items())
-    head = f"<tr><th></th>{''.join(f'<th>{name}</th>' for name in next(iter(found.values())))}</tr>"
-    text = "\n".join(f"{name}: " + ", ".join(f"{which} {value:.2f}" for which, value in values.items()) for name, values in found.items())
-    return Page(text, f"<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go together).</p><table>{head}{rows}</table>"
-                      f"<p style='color:#555'>{caption(sweep)}</p>")
+    return table(("", *next(iter(found.values()))), [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()],
+                 before="<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go together).</p>", after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
 
 @drawn_once

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.gradients.experiment import epochs as experiment, rounds as rounds_experiment
 from lessons.gradients.experiment.epochs import SHOWN
 from lessons.panel import Panel, choice, slider
@@ -120,10 +120,7 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
             here = dict(data=data, optimiser=optimiser)
             values = [[float(of.sel(**here, epochs=number)) for number in (1, 20)] for of in (own, best.accuracy)]
             rows.append((f"{data}, {optimiser}", f"{float(sweep.before.sel(here)):.3f}", *(f"{value:.3f}" for pair in values for value in pair), f"{float(best.accuracy.sel(here).idxmax('epochs')):.0f}"))
-    names = ("tasks, optimiser", "before", "alone, 1 epoch", "alone, 20 epochs", "merged, 1 epoch", "merged, 20 epochs", "best merged after")
-    cells = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    text = "\n".join("; ".join(f"{name} {cell}" for name, cell in zip(names, row)) for row in rows)
-    return Page(text, f"<table><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>{cells}</table>")
+    return table(("tasks, optimiser", "before", "alone, 1 epoch", "alone, 20 epochs", "merged, 1 epoch", "merged, 20 epochs", "best merged after"), rows)
 
 
 # -- panel (e): many small merges ----------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.gradients.experiment import bound as bound_experiment, optimisers as optimiser_experiment, plane as plane_experiment, steps as experiment
 from lessons.gradients.experiment.bound import KNOWN
 from lessons.gradients.experiment.common import ANGLES
@@ -139,10 +139,7 @@ def slopes_table(sweep: xarray.Dataset) -> Page:
         part = sweep.sel(network=network, k=[2, 3, 5])
         spans = [(float(power.min()), float(power.max())) for power in (experiment.slopes(part[name]) for name in names)]
         rows.append((network, *(f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}" for low, high in spans)))
-    head = "".join(f"<th>{name}</th>" for name in ("power of η", *names.values()))
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    text = "\n".join(f"{row[0]}: " + ", ".join(f"{name} {cell}" for name, cell in zip(names.values(), row[1:])) for row in rows)
-    return Page(text, f"<table><tr>{head}</tr>{body}</table>")
+    return table(("power of η", *names.values()), rows)
 
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:

@@ -4,7 +4,7 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_layer, layer_ticks, said_of, treatments  # noqa: F401: the notebook shows them
@@ -287,13 +287,13 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "interpolated") -
     """What the amount of pretraining changes, with this sweep's numbers, half-way between the two networks."""
     part = sweep.sel(treatment=treatment, alpha=0.5)
     share, own = part.gap_mean / part.own_mean, part.own_mean
-    rows = "".join(f"<tr><td style='text-align:left'>{amount}</td><td>{here.steps.item():,}</td><td>{here.pretrained_accuracy.item():.2f}</td><td>{own.sel(amount=amount, layer='block 8').item():.2f}</td>"
-                   f"<td>{share.sel(amount=amount, layer='block 1').item():.0%}</td><td>{share.sel(amount=amount, layer='block 8').item():.0%}</td><td>{here.coef_mean.sel(layer='block 8').item():.2f}</td>"
-                   f"<td>{here.accuracy.mean().item():.2f}</td><td>{here.mixed_accuracy.mean().item():.2f}</td></tr>" for amount, here in ((name, part.sel(amount=name)) for name in part.amount.values))
+    rows = [(amount, f"{here.steps.item():,}", f"{here.pretrained_accuracy.item():.2f}", f"{own.sel(amount=amount, layer='block 8').item():.2f}",
+             f"{share.sel(amount=amount, layer='block 1').item():.0%}", f"{share.sel(amount=amount, layer='block 8').item():.0%}", f"{here.coef_mean.sel(layer='block 8').item():.2f}",
+             f"{here.accuracy.mean().item():.2f}", f"{here.mixed_accuracy.mean().item():.2f}") for amount, here in ((name, part.sel(amount=name)) for name in part.amount.values)]
     first, last = (share.isel(amount=place).sel(layer="block 8").item() for place in (0, -1))
     verdict = f"From the first row to the last, the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance." + _at_equal_steps(part, share)
-    head = "".join(f"<th>{text}</th>" for text in ("steps", "accuracy on split 0", "ends' own distance, block 8", "gap, share of it: block 1", "block 8", "coef, block 8", "accuracy half-way", "mixed outputs"))
-    return Page(verdict, f"<table><tr><th style='text-align:left'>pretrained on</th>{head}</tr>{rows}</table><p>{verdict}</p><p style='color:#555'>{caption(sweep)}</p>")
+    head = ("pretrained on", "steps", "accuracy on split 0", "ends' own distance, block 8", "gap, share of it: block 1", "block 8", "coef, block 8", "accuracy half-way", "mixed outputs")
+    return table(head, rows, verdict, after=f"<p>{verdict}</p><p style='color:#555'>{caption(sweep)}</p>")
 
 
 def _at_equal_steps(part, share):

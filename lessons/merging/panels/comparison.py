@@ -5,7 +5,7 @@ import numpy as np
 import xarray
 
 from lessons import claims, plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.merging.algorithms import methods
 from lessons.merging.experiment import results
 from lessons.merging.experiment.comparison import CLAIMED, GRIDS, REPORTED, SEARCHED, SEARCHES, STORING, Sweeps
@@ -203,11 +203,8 @@ def order_in_the_ledger() -> Page:
 
 
 def _table(head, rows, note):
-    cells = "".join(f"<tr><td style='text-align:left'>{html.escape(row[0])}</td>{''.join(f'<td>{value}</td>' for value in row[1:])}</tr>" for row in rows)
-    plain = "\n".join(", ".join(f"{name}: {value}" if number else value for number, (name, value) in enumerate(zip(head, row))) for row in rows)
-    for tag in ("<b>", "</b>", "<s>", "</s>"):
-        plain = plain.replace(tag, "")
-    return Page(f"{plain}\n{note}", f"<table><tr>{''.join(f'<th>{html.escape(name)}</th>' for name in head)}</tr>{cells}</table><p style='color:#555'>{html.escape(note)}</p>")
+    found = table(list(map(html.escape, head)), rows, after=f"<p style='color:#555'>{html.escape(note)}</p>")
+    return Page(f"{found.text}\n{note}", found.page)
 
 
 def registry() -> Page:
@@ -215,5 +212,4 @@ def registry() -> Page:
     head = ("name", "method", "in one line", "parameters", "needs", "source")
     rows = [(name, method.title, method.says, ", ".join(f"{parameter.name}{'' if parameter.required else f' = {parameter.default}'}" for parameter in method.parameters) or "none",
              ", ".join(method.needs), method.source) for name, method in methods().items()]
-    cells = "".join("<tr>" + "".join(f"<td style='text-align:left'>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return Page("\n".join(f"{row[0]}: {row[2]} [{row[4]}]" for row in rows), f"<table><tr>{''.join(f'<th style=text-align:left>{name}</th>' for name in head)}</tr>{cells}</table>")
+    return table(head, [map(html.escape, map(str, row)) for row in rows], "\n".join(f"{row[0]}: {row[2]} [{row[4]}]" for row in rows), left=len(head))

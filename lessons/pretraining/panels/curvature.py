@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, themed
 from lessons.pretraining.experiment import curvature as experiment
@@ -133,6 +133,5 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
             ("½α(1 − α)·|dᵀHd|, H at the checkpoint", "–", of["at_start_r2"], of["within_at_start_r2"]), ("½α(1 − α)·|dᵀHd|, H half-way", "–", of["half_way_r2"], of["within_half_way_r2"]))
     text = "; ".join(f"{name}: source {source}, here "
                      f"{here:.3f}" + (f", within a checkpoint {within:.3f}" if within is not None else "") for name, source, here, within in rows)
-    cells = "".join(f"<tr><td style='text-align:left'>{name}</td><td>{source}</td><td>{here:.3f}</td><td>{'–' if within is None else f'{within:.3f}'}</td></tr>" for name, source, here, within in rows)
-    return Page(text, f"<table><tr><th style='text-align:left'>δ predicted from</th><th>R², source</th><th>R², all 60 pairs</th><th>R² within a checkpoint, "
-                      f"mean</th></tr>{cells}</table>")
+    return table(("δ predicted from", "R², source", "R², all pairs here", "R² within a checkpoint, mean"),
+                 [(name, source, f"{here:.3f}", "–" if within is None else f"{within:.3f}") for name, source, here, within in rows], text)

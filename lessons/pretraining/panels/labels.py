@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.linearity.panels.lines import layer_ticks
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, themed, violin
@@ -94,10 +94,8 @@ def what_was_learned(sweep: xarray.Dataset) -> Page:
     rows = [(str(start), *(float(sweep[name].sel(start=start)) for name in ("learnt", "knows", "moved", "curvature"))) for start in sweep.start.values]
     text = "; ".join(f"{name}: {learnt:.0%} of its pretraining labels, {knows:.0%} of upright test digits, moved {moved:.1f}, λmax "
                      f"{curvature:.1f}" for name, learnt, knows, moved, curvature in rows)
-    cells = "".join(f"<tr><td style='text-align:left'>{name}</td><td>{learnt:.0%}</td><td>{knows:.0%}</td><td>{moved:.1f}</td><td>{curvature:.1f}</td></tr>" for name, learnt, knows, moved, curvature in rows)
-    return Page(text, f"<table><tr><th style='text-align:left'>pretraining</th><th>its own labels right</th><th>upright test digits right</th><th>distance from the "
-                      f"random start</th>"
-                      f"<th>λ<sub>max</sub> of the new tasks' loss</th></tr>{cells}</table>")
+    return table(("pretraining", "its own labels right", "upright test digits right", "distance from the random start", "λ<sub>max</sub> of the new tasks' loss"),
+                 [(name, f"{learnt:.0%}", f"{knows:.0%}", f"{moved:.1f}", f"{curvature:.1f}") for name, learnt, knows, moved, curvature in rows], text)
 
 
 def question(sweep: xarray.Dataset) -> str:

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.linearity.panels.lines import layer_ticks
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
@@ -155,6 +155,4 @@ def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
 def accuracies(sweep: xarray.Dataset) -> Page:
     """Accuracy of every network on its own task, as a table."""
     rows = list(zip(map(str, sweep.model.values), sweep.own_accuracy.values))
-    text = "; ".join(f"{name} {value:.3f}" for name, value in rows)
-    cells = "".join(f"<tr><td style='text-align:left'>{name}</td><td>{value:.3f}</td></tr>" for name, value in rows)
-    return Page(text, f"<table><tr><th style='text-align:left'>start, and the task it learned</th><th>accuracy on that task</th></tr>{cells}</table>")
+    return table(("start, and the task it learned", "accuracy on that task"), [(name, f"{value:.3f}") for name, value in rows], "; ".join(f"{name} {value:.3f}" for name, value in rows))

@@ -14,6 +14,19 @@ SPACES = {"weights: θ₀ + Σ λτ": "weights", "outputs: f(θ₀) + Σ λ(f(θ
 FADERS = tuple(round(i / 10, 1) for i in range(-5, 11))
 
 
+def _board(ax, places, table):
+    """What stands still: the tasks, chance, what the networks trained on them reach, and the faders' rails."""
+    ax.set(ylabel=ACCURACY, ylim=(-0.62, 1.1), xlim=(-0.6, len(places) - 0.4), yticks=(0, 0.25, 0.5, 0.75, 1))
+    ax.set_xticks(places, TASK_NAMES)
+    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
+    ax.axhline(0, color="#555555", linewidth=0.8, marker="")
+    ax.plot(places, [table.accuracy(one)[place] for place, one in enumerate(table.family.features["output"])], color=BLACK, marker="_", markersize=26, linestyle="", label="network trained on it")
+    ax.text(-0.2, -0.4, "λ:", fontsize=11, va="center")
+    for place in places[1:]:
+        ax.plot([place, place], [-0.55, -0.1], color="#cccccc", linewidth=3, marker="")
+    ax.legend(loc="upper right", bbox_to_anchor=(1, 1.12))
+
+
 @background_once
 @themed
 def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADERS) -> Panel:
@@ -37,15 +50,7 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADE
     table = experiment.desk(sweep, networks)
     fig, ax = plotting.figure(height=3.7)
     places = np.arange(len(EVALUATED))
-    ax.set(ylabel=ACCURACY, ylim=(-0.62, 1.1), xlim=(-0.6, len(places) - 0.4), yticks=(0, 0.25, 0.5, 0.75, 1))
-    ax.set_xticks(places, TASK_NAMES)
-    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
-    ax.axhline(0, color="#555555", linewidth=0.8, marker="")
-    ax.plot(places, [table.accuracy(one)[place] for place, one in enumerate(table.family.features["output"])], color=BLACK, marker="_", markersize=26, linestyle="", label="network trained on it")
-    ax.text(-0.2, -0.4, "λ:", fontsize=11, va="center")
-    for place in places[1:]:
-        ax.plot([place, place], [-0.55, -0.1], color="#cccccc", linewidth=3, marker="")
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 1.12))
+    _board(ax, places, table)
     bars = [ax.plot([place, place], [0, 0], color=GREEN if place == 0 else BLUE, linewidth=30, solid_capstyle="butt", marker="", animated=True)[0] for place in places]
     numbers = [ax.text(place, 1.0, "", ha="center", va="bottom", fontsize=8.5, animated=True) for place in places]
     knobs = ax.plot([], [], color=ORANGE, marker="s", markersize=9, markeredgecolor=BLACK, linestyle="", animated=True)[0]

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons import plotting
-from lessons.exercise import Page
+from lessons.exercise import Page, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, themed, violin
 from lessons.sweep import background_once, caption, drawn_once, position
@@ -115,7 +115,4 @@ def where_it_ends(sweep: xarray.Dataset) -> Page:
     found = experiment_claims.limits(sweep)
     kinds = (("gap", f"gap over {experiment_claims.SHARE:.0%} of the baseline"), ("coef", f"coef below {experiment_claims.LENGTH:g}"))
     rows = [(f"{equation}, {label}", *("never" if np.isnan(value) else f"{value:g}" for value in found[name].sel(equation=equation).values)) for equation in map(str, found.equation.values) for name, label in kinds]
-    head = ("from which λ on", *LAYERS)
-    cells = "".join(f"<tr><td style='text-align:left'>{row[0]}</td>{''.join(f'<td>{value}</td>' for value in row[1:])}</tr>" for row in rows)
-    text = "\n".join(", ".join(f"{name} {value}" if number else value for number, (name, value) in enumerate(zip(head, row))) for row in rows)
-    return Page(text, f"<table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table><p style='color:#555'>The smallest λ of those measured; mean over all pairs or tasks.</p>")
+    return table(("from which λ on", *LAYERS), rows, after="<p style='color:#555'>The smallest λ of those measured; mean over all pairs or tasks.</p>")
