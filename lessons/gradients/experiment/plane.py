@@ -37,8 +37,9 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("spirals", angle=ANGLES[0])
     ingredients = {"seed": seed, "data": source.digest, "etas": ETAS, "alphas": ALPHAS}
     return cached("gradients-plane", ingredients, lambda: measure(seed).assign_attrs(
-        source="Spirals (generated), turned by 45° and −45°", source_kind=source.kind, dataset="Spirals", profile=profile, seed=seed,
-        network="tanh network 2–8–8–2, cross-entropy", images=f"{SAMPLES} training samples of each task"), code=(expansion, networks, sweep, common, sys.modules[__name__]))
+        source="Spirals (generated), turned by 45° and −45°", source_kind=source.kind, dataset="Spirals", seed=seed,
+        network="tanh network 2–8–8–2, cross-entropy", images=f"{SAMPLES} training samples of each task"),
+        code=(expansion, networks, sweep, common, sys.modules[__name__])).assign_attrs(profile=profile)
 
 
 @training.one_thread()

@@ -58,4 +58,4 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
         parts.append(f"On {sweep.attrs['suite']} held-out images choose a = {best[LINES[0]][1]:g} and λ = {best[LINES[0]][2]:g} at rank ratio {best[LINES[0]][0]:g}: {tests[LINES[0]]:.3f} on test images, against "
                      f"{tests[LINES[1]]:.3f} with a = 1 (CART) and {tests[LINES[2]]:.3f} with λ = 0 (task arithmetic, a = {best[LINES[2]][1]:g}).")
     text = " ".join(parts)
-    return Page(text, f"<p><b>Neither line holds the best.</b> {text}</p>")
+    return Page(text, f"<p><b>Where the best of the plane lies.</b> {text}</p>")
