@@ -173,8 +173,12 @@ class Panel(widgets.VBox):
 
 
 def slider(label: str, values, value) -> widgets.SelectionSlider:
-    """A slider over given values, in order; it starts at `value`, which must be one of them. Numbers are shown with two digits."""
-    return widgets.SelectionSlider(description=label, options=[(_number(v), v) for v in values], value=value, continuous_update=True,
+    """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them. Numbers are shown with two digits.
+
+    Beside the slider there is room for about 18 letters.
+    """
+    options = list(values.items()) if isinstance(values, dict) else [(_number(v), v) for v in values]
+    return widgets.SelectionSlider(description=label, options=options, value=value, continuous_update=True,
                                    layout=widgets.Layout(width="420px"), style={"description_width": "initial"})
 
 

@@ -6,7 +6,7 @@ from lessons import plotting
 from lessons.cart.experiment import bell as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import MEASURES, chosen, envelope, height, normalised, one, rank_correlation
-from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, TASK_ARITHMETIC, level, percent, rank_axis, titles
+from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, TASK_ARITHMETIC, level, percent, rank_axis, tasks_slider, titles
 from lessons.exercise import Page, table
 from lessons.panel import Panel, choice, slider
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
@@ -165,7 +165,7 @@ def overlap(sweep: xarray.Dataset, prediction=None) -> Panel:
         return (f"{setting}. Mean accuracy by rank, centred {', '.join(f'{value:.3f}' for value in envelopes[setting][0])}; from θ₀ {', '.join(f'{value:.3f}' for value in envelopes[setting][1])}. "
                 f"{measure} and the bell's height: {said}.")
 
-    controls = {"setting": slider("tasks", names, experiment.name_of(1.0)), "measure": choice("interference", {label: label for label in MEASURES})}
+    controls = {"setting": tasks_slider(names, experiment.name_of(1.0)), "measure": choice("interference", {label: label for label in MEASURES})}
     return Panel(controls, fig, draw, caption(sweep) + " λ chosen at every rank, and rank and λ for the height, on held-out images.", [prediction] if prediction else [])
 
 

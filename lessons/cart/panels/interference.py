@@ -6,9 +6,9 @@ from lessons import plotting
 from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
-from lessons.cart.panels.parts import rank_axis, titles
+from lessons.cart.panels.parts import rank_axis, tasks_slider, titles
 from lessons.exercise import Page, table
-from lessons.panel import Panel, choice, slider
+from lessons.panel import Panel, choice
 from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED, themed
 from lessons.sweep import background_once, caption, drawn_once
 
@@ -49,7 +49,7 @@ def per_layer(sweep: xarray.Dataset) -> Panel:
         return (f"{setting}, {layer}, I(k) as {reading}, by rank: centred {', '.join(f'{value:.3f}' for value in here)}; from θ₀ {', '.join(f'{value:.3f}' for value in values.sel(how=HOWS[1]).values)}. "
                 f"R(k): {', '.join(f'{value:.3f}' for value in error)}. Gain in layer 1 at λ = 1: {', '.join(f'{value:.3f}' for value in gain)}.")
 
-    controls = {"setting": slider("tasks", names, name_of(1.0)), "layer": choice("layer", {layer: layer for layer in layers}),
+    controls = {"setting": tasks_slider(names, name_of(1.0)), "layer": choice("layer", {layer: layer for layer in layers}),
                 "reading": choice("Eq. 5 as", {reading: reading for reading in READINGS})}
     return Panel(controls, fig, draw, caption(sweep))
 

@@ -1,10 +1,17 @@
 """What the pictures share: an axis of ranks, titles that move, names."""
 import numpy as np
+from ipywidgets import SelectionSlider
 
+from lessons.panel import slider
 from lessons.plotting import GREY, moving_titles
 
 ACCURACY = "accuracy: share correct"
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"
+
+
+def tasks_slider(names, value) -> SelectionSlider:
+    """A slider over sets of tasks whose texts fit beside it."""
+    return slider("tasks", {name.replace(" of the pixels", "").partition(",")[0]: name for name in names}, value)
 
 
 def rank_axis(ax, ranks) -> np.ndarray:

@@ -66,17 +66,9 @@ def search(sweep: xarray.Dataset) -> Panel:
                 f"task: {said}. The best of the method is {means[top]:.3f}, with {tops}λ = {scales[top[1]]:g}.")
 
     start = 1.0 if 1.0 in scales else float(scales[len(scales) // 2])
-    controls = {"scale": slider("λ", [float(scale) for scale in scales], start), "place": _places(places),
+    controls = {"scale": slider("λ", [float(scale) for scale in scales], start), "place": slider("other parameter, value no.", {str(place + 1): int(place) for place in places}, int(places[len(places) // 2])),
                 "method": choice("method", {results.title_of(method): method for method in sorted(SEARCHED, key=lambda name: name != "ties")})}
     return Panel(controls, fig, draw, caption(sweep) + " Thin lines: the other values of the method's other parameter.")
-
-
-def _places(places):
-    control = slider("other parameter, value no.", [int(place) for place in places], int(places[len(places) // 2]))
-    before = control.value
-    control.options = [(str(place + 1), int(place)) for place in places]
-    control.value = before
-    return control
 
 
 # -- panel (c): bars and radar --------------------------------------------------------------------------------------------------
