@@ -14,7 +14,7 @@ from lessons.merging import merge, methods
 from lessons.merging.algorithms import Needs, StateFile
 from toy_models import ResNet18
 
-TASKS, STATUS = 8, Path("/proc/self/status")
+TASKS, RUNS, STATUS = 8, 5, Path("/proc/self/status")
 
 
 def merging(width: int = 64, repeats: int = 3) -> None:
@@ -53,7 +53,7 @@ def _seconds(function, repeats):
 
 
 def _from_files(base, finetuned):
-    """Merge from files, each method in a process of its own, and print the private memory that it takes beyond its imports."""
+    """Merge from files, each time in a process of its own, and print the private memory that it takes beyond its imports. It differs from run to run, by what the system gives back when."""
     if not STATUS.exists():
         print("  memory not measured: there is no /proc here")
         return
@@ -63,8 +63,9 @@ def _from_files(base, finetuned):
             save_file(state, Path(folder) / f"{number}.safetensors")
         for name, method in methods().items():
             if method.gives_one_model and Needs.INPUTS not in method.needs:
-                above = int(subprocess.run([sys.executable, "-m", "benchmarks.merging", name, folder], capture_output=True, text=True, check=True).stdout)
-                print(f"  {method.title} from files: {above / 1e6:.0f} MB at most, {above / model:.1f} models: the result and {(above - model) / largest:.1f} of its largest tensor")
+                runs = [int(subprocess.run([sys.executable, "-m", "benchmarks.merging", name, folder], capture_output=True, text=True, check=True).stdout) for _ in range(RUNS)]
+                print(f"  {method.title} from files: peaks of {', '.join(f'{above / 1e6:.0f}' for above in sorted(runs))} MB; the goal, two models and {TASKS} times the largest tensor, "
+                      f"is {(2 * model + TASKS * largest) / 1e6:.0f} MB")
 
 
 def _peak_from_files(name, folder):

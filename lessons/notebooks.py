@@ -14,7 +14,7 @@ from tqdm import tqdm
 CHAPTERS = sorted((Path(__file__).parent.parent / "notebooks").glob("[0-9]*.ipynb"))
 _BUDGETS = {"02_linearity_resnet": {"quick": 90, "full": 1500}, "03_averaging": {"quick": 30, "full": 300},
             "04_task_arithmetic": {"quick": 30, "full": 900}, "05_pretraining": {"quick": 30, "full": 900},
-            "06_gradients": {"quick": 30, "full": 300}, "07_interference": {"quick": 30, "full": 2400}, "08_cart": {"quick": 90, "full": 3000}}
+            "06_gradients": {"quick": 30, "full": 300}, "07_interference": {"quick": 30, "full": 2400}, "08_cart": {"quick": 90, "full": 2400}}
 PROFILES = ("quick", "full")
 
 

@@ -113,27 +113,33 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
         origin = wide(base[key])
         if not is_matrix(origin, convolutions):
             return origin + scale * task_vectors(key, base, finetuned).mean(0)
-        rank = max(1, min(origin.flatten(1).shape) // len(finetuned))
-        parts = [factors((wide(state[key]) - origin).flatten(1), rank, decomposition) for state in finetuned]
-        return origin + scale * whitened_sum(parts).view(origin.shape)
+        rows, columns = origin.flatten(1).shape
+        rank = max(1, min(rows, columns) // len(finetuned))
+        left = torch.empty(rows, len(finetuned) * rank, dtype=torch.float64, device=origin.device)
+        right = torch.empty(len(finetuned) * rank, columns, dtype=torch.float64, device=origin.device)
+        for number, state in enumerate(finetuned):
+            own = slice(number * rank, (number + 1) * rank)
+            left[:, own], right[own] = factors((wide(state[key]) - origin).flatten(1), rank, decomposition)
+        return whitened_sum(left, right, len(finetuned)).mul_(scale).view(origin.shape).add_(origin)
     return by_tensor(base, merged)
 
 
-def whitened_sum(parts: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+def whitened_sum(left: Tensor, right: Tensor, num_tasks: int) -> Tensor:
     """U⊥ Σ V⊥ᵀ of `tsv`, (m, n).
 
     Args:
-        parts: U Σ Vᵀ of every task as two `factors`, (m, k) and (k, n), of which the smaller holds singular vectors, the larger these times Σ.
+        left, right: (m, T·k) and (T·k, n), U Σ Vᵀ of every task as two `factors`, side by side; the smaller holds singular vectors, the larger these times Σ.
+        num_tasks: T.
     """
-    left, right = torch.cat([part for part, _ in parts], 1), torch.cat([part for _, part in parts])
     if left.shape[0] > right.shape[1]:
-        return whitened_sum([(b.T, a.T) for a, b in parts]).T
+        return whitened_sum(right.T, left.T, num_tasks).T.contiguous()
     sigma = right.norm(dim=1)
-    top = torch.cat([part.norm(dim=1).amax().expand(len(part)) for _, part in parts])
+    top = sigma.view(num_tasks, -1).amax(1, keepdim=True).expand(num_tasks, len(sigma) // num_tasks).flatten()
     there = sigma > NEGLIGIBLE ** 0.5 * top  # a singular value of zero has no direction
     if not there.any():
         return left @ right
-    left, right, sigma = left[:, there], right[there] / sigma[there, None], sigma[there]
+    left, sigma = left[:, there], sigma[there]
+    right = right[there].div_(sigma[:, None])
     return left @ (whitening(left.T @ left) * sigma @ whitening(right @ right.T)) @ right
 
 
@@ -162,8 +168,12 @@ def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ra
         rank = rank_of(rank_ratio, min(average.flatten(1).shape), rounding)
         total = torch.zeros(average.flatten(1).shape, dtype=torch.float64, device=average.device)
         for state in finetuned:
-            total += low_rank((wide(state[key]) - average).flatten(1), rank, decomposition)
-        return average + scale * total.view(average.shape)
+            vector = (wide(state[key]) - average).flatten(1)
+            if rank < min(vector.shape):
+                total.addmm_(*factors(vector, rank, decomposition))
+            else:
+                total += vector
+        return total.mul_(scale).view(average.shape).add_(average)
     return by_tensor(base, merged)
 
 

@@ -64,8 +64,14 @@ def wide(tensor: Tensor) -> Tensor:
 
 
 def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
-    """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from `base`."""
-    return {key: function(key).to(tensor.dtype) if tensor.is_floating_point() else tensor.clone() for key, tensor in base.items()}
+    """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from `base`.
+
+    The largest comes first: the memory that it needed in passing serves all others. The other way round each would need a larger piece.
+    """
+    made = {}
+    for key in sorted(base, key=lambda key: base[key].numel(), reverse=True):
+        made[key] = function(key).to(base[key].dtype) if base[key].is_floating_point() else base[key].clone()
+    return {key: made[key] for key in base}
 
 
 def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
