@@ -13,9 +13,8 @@ import filelock
 import hypothesis
 import pytest
 
-if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: a thread that spins while it waits would take the other's time
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: second threads would take each other's time
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from data import cifar100, fashion_mnist, mnist, store  # noqa: E402: torch reads the environment
 from toy_models import training  # noqa: E402

@@ -74,7 +74,7 @@ class Settings:
 
 PROFILES = {"quick": {"MLP": Settings(128, 128, (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), (1, 2, 3))},
             "full": {"MLP": Settings(500, 2000, SCALES, (0, 1, 2, 3, 4)), "ResNet18": Settings(40, 120)}}
-TRAINED = {"quick": {"rotated": {"size": 10_000}, "several": {"size": 5_000, "epochs": 2}}, "full": {"rotated": {}, "several": {}}}  # how, where not as the suite says
+TRAINED = {"quick": {"rotated": {"size": 20_000}, "several": {"size": 5_000, "epochs": 2}}, "full": {"rotated": {}, "several": {}}}  # how, where not as the suite says
 SPLITS = (8, 14, 20)
 
 
