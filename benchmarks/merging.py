@@ -53,7 +53,10 @@ def _seconds(function, repeats):
 
 
 def _from_files(base, finetuned):
-    """Merge from files, each time in a process of its own, and print the private memory that it takes beyond its imports. It differs from run to run, by what the system gives back when."""
+    """Merge from files, each time in a process of its own, and print the private memory that it takes beyond its imports.
+
+    It differs from run to run, by what the system gives back when.
+    """
     if not STATUS.exists():
         print("  memory not measured: there is no /proc here")
         return

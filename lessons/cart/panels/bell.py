@@ -49,7 +49,8 @@ def question(sweep: xarray.Dataset) -> str:
 def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
     """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task. Controls: rank, lam, how, setting.
 
-    Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all pixels permuted, is a star.
+    Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the mean accuracy at `SHOWN_RANK` and
+    `SHOWN_LAM` with all pixels permuted, is a star.
     """
     names = [name for name in SHOWN if name in sweep.setting.values] or [str(name) for name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
