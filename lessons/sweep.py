@@ -3,6 +3,7 @@ import functools
 import hashlib
 import inspect
 import json
+from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -55,20 +56,34 @@ def position(grid, value, name: str = "alpha") -> int:
 COEF_BINS = np.linspace(0.0, 1.5, 151)  # for distributions; what lies outside is counted in the outermost bins
 
 
-def describe(values: dict) -> xarray.Dataset:
+def summarise(values: dict) -> dict[str, float | np.ndarray]:
     """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have a direction (not NaN).
 
-    "coef" also gets its coef_median and its distribution, coef_count over `bin` (150 of `COEF_BINS`).
+    "coef" also gets its coef_median and its distribution, coef_count (150,), between `COEF_BINS`.
     """
-    summary, coords = {}, {}
+    summary = {}
     for name, value in values.items():
         value = value[~value.isnan()].numpy()
         low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
         summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
         if name == "coef":
-            summary |= {"coef_median": median, "coef_count": ("bin", np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0])}
-            coords = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2}
-    return xarray.Dataset(summary, coords)
+            summary |= {"coef_median": median, "coef_count": np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0]}
+    return summary
+
+
+def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
+    """One `summarise`d dict for every point of a grid, as a Dataset. (To join as many Datasets takes xarray longer than most measurements.)
+
+    Args:
+        summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further numbers.
+        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the dimension `bin`.
+    """
+    shape, variables = [len(values) for values in coords.values()], {}
+    for name, first in summaries[0].items():
+        values = np.reshape([summary[name] for summary in summaries], (*shape, *np.shape(first)))
+        variables[name] = ((*coords, "bin")[:values.ndim], values)
+    bins = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2} if "coef_count" in variables else {}
+    return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()} | bins)
 
 
 def edges(sweep: xarray.Dataset) -> np.ndarray:

@@ -1,6 +1,7 @@
 import os
 import shutil
 import signal
+import threading
 import warnings
 
 import pytest
@@ -84,7 +85,7 @@ def test_a_parent_is_not_needed_where_the_child_is_kept(trained):
 def test_get_all_gives_models_in_the_order_of_the_recipes(trained):
     other = recipe(seed=1)
     networks = zoo.get_all([FINETUNED, RECIPE, other, FINETUNED])
-    assert trained == [RECIPE, FINETUNED, other]
+    assert set(trained[:2]) == {RECIPE, other} and trained[2:] == [FINETUNED]
     expected = [zoo.get(recipe) for recipe in (FINETUNED, RECIPE, other, FINETUNED)]
     assert all(same_weights(network, right) for network, right in zip(networks, expected, strict=True))
     assert not any(same_weights(networks[0], network) for network in networks[1:3])
@@ -110,6 +111,38 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     with pytest.raises(store.StoreError, match="WEIGHTSPACE_DATA") as raised:
         zoo.get(RECIPE)
     assert str(tmp_path / "a file" / "folder") in str(raised.value)
+
+
+# -- side by side --------------------------------------------------------------------------------------------------------------
+
+def test_networks_that_are_trained_side_by_side_get_the_weights_of_their_recipes():
+    recipes = [made for seed in range(6) for made in (recipe(seed=seed), recipe(seed=seed).finetune(options={"angle": 30.0}))]
+    networks = zoo.get_all(recipes[::-1])[::-1]
+    for made, network in zip(recipes, networks, strict=True):
+        assert same_weights(network, train(made, zoo.get(made.parent).state_dict() if made.parent else None))
+
+
+def test_training_side_by_side_leaves_the_threads_and_the_random_state_as_they_were():
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    zoo.get_all([recipe(seed=seed) for seed in range(4)])
+    assert torch.equal(torch.get_rng_state(), before) and torch.get_num_threads() == threads
+
+
+def test_where_one_of_several_diverges_its_error_is_raised_and_the_sound_ones_are_kept():
+    sound = recipe(seed=1)
+    with pytest.raises(ValueError, match="learning rate"):
+        zoo.get_all([recipe(lr=1e20), sound, recipe(seed=2).finetune(options={"angle": 30.0}, lr=1e20)])
+    assert set(kept()) <= {zoo.path_of(made).name for made in (sound, recipe(seed=2))}
+    assert same_weights(zoo.get(sound), train(sound))
+
+
+def test_convolutional_networks_are_trained_one_after_the_other(monkeypatch):
+    wanted = [Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=1, seed=seed) for seed in range(2)]
+    names = []
+    monkeypatch.setattr(zoo, "train", lambda recipe, *rest, **keywords: names.append(threading.current_thread()) or train(recipe, *rest, **keywords))
+    monkeypatch.setattr(zoo.training, "convolves", lambda network: True)
+    zoo.get_all(wanted)
+    assert names == [threading.main_thread()] * 2
 
 
 # -- damage --------------------------------------------------------------------------------------------------------------------

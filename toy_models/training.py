@@ -1,5 +1,6 @@
 """Training a model by its recipe."""
 import contextlib
+import threading
 
 import torch
 import torch.nn.functional as F
@@ -21,6 +22,9 @@ def resolve(device: str) -> torch.device:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError) as error:
         raise ValueError(f"device {device!r} cannot be used here: {error}. Choose \"auto\" or \"cpu\".") from None
+
+
+_RANDOM_STATE = threading.Lock()  # torch has one for all threads
 
 
 def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto", on_epoch=lambda: None) -> nn.Module:
@@ -49,7 +53,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     if dataset.source.digest != recipe.data_digest:
         raise ValueError(f"the recipe of {recipe} was written for other data (digest {recipe.data_digest}) than what is here now: "
                          f"{dataset.source} (digest {dataset.source.digest}). Make the recipe again with Recipe.on or finetune.")
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    with _RANDOM_STATE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(recipe.seed)
         network = recipe.architecture.build()
     if recipe.parent:
@@ -58,7 +62,7 @@ def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = 
     x, y = dataset.x.to(device), dataset.y.to(device)
     step = stepper(network, recipe, y.unique())
     order = torch.Generator().manual_seed(recipe.seed)
-    with contextlib.nullcontext() if _convolves(network) else one_thread():
+    with contextlib.nullcontext() if convolves(network) else one_thread():
         for _ in range(recipe.epochs):
             for batch in torch.randperm(len(x), generator=order).to(device).split(recipe.batch_size or len(x)):
                 step(x.index_select(0, batch), y.index_select(0, batch))
@@ -84,7 +88,8 @@ def one_thread():
         torch.set_num_threads(threads)
 
 
-def _convolves(network):
+def convolves(network: nn.Module) -> bool:
+    """Whether the network has convolutions: it then trains with all threads, else with one."""
     return any(isinstance(module, nn.Conv2d) for module in network.modules())
 
 
@@ -111,7 +116,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
     loss = masked_loss(classes)
     device = next(network.parameters()).device
-    fast, images = _convolves(network) and trains_in_bfloat16(device), fastest_format(network)
+    fast, images = convolves(network) and trains_in_bfloat16(device), fastest_format(network)
     network.to(memory_format=images)
 
     def step(x, y):

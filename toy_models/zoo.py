@@ -9,16 +9,22 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from data import store
+from toy_models import training
 from toy_models.recipe import Recipe
 from toy_models.training import train
+
+
+_AT_ONCE = 4  # more threads would wait for Python's lock, and each holds its training images (188 MB)
 
 
 def path_of(recipe: Recipe) -> Path:
@@ -37,10 +43,35 @@ def get(recipe: Recipe, device: str = "auto", progress: bool = True) -> nn.Modul
 
 
 def get_all(recipes: Sequence[Recipe], device: str = "auto", progress: bool = True) -> list[nn.Module]:
-    """The models of several recipes, in their order, with one progress bar over all epochs that have to be trained."""
-    missing = [recipe for recipe in _with_parents(recipes) if not path_of(recipe).exists()]
+    """The models of several recipes, in their order, with one progress bar over all epochs that have to be trained.
+
+    On the CPU, networks that train on one core each are trained side by side.
+    """
+    missing = _missing(recipes)
     with tqdm(total=sum(recipe.epochs for recipe in missing), unit="epoch", disable=not (progress and missing)) as bar:
+        if missing and training.resolve(device).type == "cpu":
+            _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
         return [_get(recipe, device, bar) for recipe in recipes]
+
+
+def _train_side_by_side(recipes, bar):
+    """Train these, parents before children, in threads: torch's arithmetic does not hold Python's lock."""
+    silent = tqdm(disable=True)  # a bar is for the main thread
+    while recipes:
+        ready = [recipe for recipe in recipes if recipe.parent not in recipes]
+        recipes = [recipe for recipe in recipes if recipe not in ready]
+        if len(ready) == 1:  # with every epoch on the bar
+            _get(ready[0], "cpu", bar)
+            continue
+        with training.one_thread(), ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            futures = [pool.submit(_get, recipe, "cpu", silent) for recipe in ready]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+                    bar.update(ready[futures.index(future)].epochs)
+            except BaseException:  # one diverged, or the learner pressed stop: the others are not begun
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
@@ -70,18 +101,24 @@ def _get(recipe, device, bar):
         return network.state_dict()
 
     state = store.once(path_of(recipe), make, read=lambda path: _read(path, recipe), write=lambda state, path: _write(state, path, recipe))
-    network = recipe.architecture.build()
+    network = _blank(recipe)
     network.load_state_dict(state, assign=True)
     return network.eval().requires_grad_(False)
 
 
-def _with_parents(recipes):
-    """Every recipe that the given ones need, once each, parents before children."""
+def _blank(recipe):
+    """The recipe's network before it has weights."""
+    with torch.device("meta"):
+        return recipe.architecture.build()
+
+
+def _missing(recipes):
+    """What has to be trained: those that are not on disk and the parents that these need, once each, parents before children."""
     chain = {}
     for recipe in recipes:
-        if recipe.parent:
-            chain.update(dict.fromkeys(_with_parents([recipe.parent])))
-        chain[recipe] = None
+        if not path_of(recipe).exists():
+            chain.update(dict.fromkeys(_missing([recipe.parent] if recipe.parent else [])))
+            chain[recipe] = None
     return list(chain)
 
 
@@ -114,4 +151,5 @@ def _read(path, recipe):
 
 
 if __name__ == "__main__":  # what `train_meanwhile` starts
-    get_all(pickle.load(sys.stdin.buffer), "cpu", progress=False)
+    for wanted in pickle.load(sys.stdin.buffer):  # one by one, for there is one core
+        get(wanted, "cpu", progress=False)

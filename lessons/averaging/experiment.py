@@ -19,7 +19,7 @@ from lessons.averaging import algorithms
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1, resnet as chapter_2
-from lessons.sweep import cached, describe
+from lessons.sweep import cached, on_grid, summarise
 from toy_models import MLP, Recipe, ResNet18, batchnorm, training, weights, zoo
 
 ANGLE, TRAIN_IMAGES, HELD_OUT_IMAGES = 45.0, 10_000, 5_000
@@ -129,7 +129,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         member (triple: 1140, place: 3), average_accuracy, ensemble_accuracy, spread (triple): of averaged weights and logits ensemble; spread
         is the root mean square of the three distances between the members;
         outlier_average, outlier_ensemble (outlier: 2, pair: 190): the same for triples of an outlier and the two of the twenty in pair_member (pair, two);
-        gap_*, base_*, coef_* (models: 2 … 20, layer: 4): Eq. 1, as `lessons.sweep.describe` gives them, over images and orders;
+        gap_*, base_*, coef_* (models: 2 … 20, layer: 4): Eq. 1, as `lessons.sweep.summarise` gives them, over images and orders;
         deviation, predicted, agreement (kind: 2, models, layer): Lemma 2, root mean square length of the deviation and of its prediction from
         pairs, in units of the mixed features' length, and the cosine between the two, for equal and for random shares, mean over draws;
         pair_deviation (layer): the deviation half-way between two, mean over all 190 pairs;
@@ -218,8 +218,7 @@ def _equation_1(states, x, orders, seed):
                     for name, value in numbers.items():
                         values.setdefault((k, layer), {}).setdefault(name, []).append(value)
     layers = list(families[0].features)
-    return xarray.concat([xarray.concat([describe({name: torch.cat(parts) for name, parts in values[k, layer].items()}) for layer in layers],
-                                        xarray.DataArray(layers, dims="layer", name="layer")) for k in MODELS], xarray.DataArray(list(MODELS), dims="models", name="models"))
+    return on_grid([summarise({name: torch.cat(parts) for name, parts in values[k, layer].items()}) for k in MODELS for layer in layers], models=MODELS, layer=layers)
 
 
 MODELS = range(2, 21)
@@ -375,10 +374,9 @@ def measure_resnet(wanted: list[Recipe], device: str = "auto") -> xarray.Dataset
         features = _features(batchnorm.reestimated(inherited, some), test.x)
         stacked = {layer: torch.stack([single[i][layer] for i in triple]) for layer in features}
         rows.append((right(features["output"]), right(algorithms.ensemble(stacked["output"])), right(inherited(test.x))))
-        described.append(xarray.concat([describe({"gap": 1 - algorithms.cosine_avg(value, stacked[layer]), "base": 1 - algorithms.cosine_base(value, stacked[layer]),
-                                                  "coef": linearity.coef(value, stacked[layer].mean(0))}) for layer, value in features.items()],
-                                       xarray.DataArray(list(features), dims="layer", name="layer")))
-    return xarray.concat(described, "triple").assign(
+        described += [summarise({"gap": 1 - algorithms.cosine_avg(value, stacked[layer]), "base": 1 - algorithms.cosine_base(value, stacked[layer]),
+                                 "coef": linearity.coef(value, stacked[layer].mean(0))}) for layer, value in features.items()]
+    return on_grid(described, triple=range(len(triples)), layer=list(features)).assign(
         {name: ("triple", list(column)) for name, column in zip(("average_accuracy", "ensemble_accuracy", "inherited_accuracy"), zip(*rows))} |
         {"name": ("model", [name_of(recipe, number) for number, recipe in enumerate(wanted, 1)]), "member": (("triple", "place"), np.array(triples)),
          "accuracy": ("model", [right(features["output"]) for features in single])}).assign_attrs(images=f"{len(test.y):,} test images")

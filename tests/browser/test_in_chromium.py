@@ -163,7 +163,7 @@ def test_chapter_7_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     bars.locator("select").first.select_option(label="Rotated MNIST")
     page.wait_for_timeout(1000)
     assert bars.locator(".marks").inner_html() != before
-    sweep = comparison.run_all("quick", 0)["several"]
+    sweep = comparison.run(comparison.suites_of("quick")["several"], "quick", 0)
     ties = (sweep.tried / sweep.own_tried).sel(searched="ties").mean("task")
     assert f"The best of the method is {ties.max().item():.3f}" in lab.says(search)
 

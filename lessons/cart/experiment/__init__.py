@@ -2,8 +2,6 @@
 
 Profiles "quick" and "full" are the MLPs'; "ResNet" is the ResNet-18s', which take long to train.
 """
-import subprocess
-
 import numpy as np
 import xarray
 
@@ -11,7 +9,6 @@ from lessons.cart.experiment import bell, plane, resnet, storage, tasks, theorem
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import along_the_ranks, chosen, envelope, height, one, row_space
 from lessons.cart.experiment.readings import normalised
-from toy_models import zoo
 
 RESNET = "ResNet"
 LEDGER = {"full": (0, 1, 2), RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures
@@ -28,11 +25,6 @@ def source(profile: str, seed: int = 0) -> str:
 def estimate(profile: str, seed: int = 0) -> str:
     """What has to be trained and about how long that takes, in sentences."""
     return bell.estimate(profile, seed) if profile == "quick" else f"{bell.estimate(profile, seed)}\n{resnet.estimate(seed)}"
-
-
-def prepare(profile: str, seed: int = 0) -> subprocess.Popen | None:
-    """Have a second process train the networks of other widths, which come late; see `zoo.train_meanwhile`."""
-    return zoo.train_meanwhile([recipe for suite in bell.widths_of(profile, seed).values() for recipe in suite.recipes.values()])
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:

@@ -2,6 +2,7 @@
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset.
 """
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -115,6 +116,11 @@ def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
     count = missing(profile, seed)
     return f"{count} small MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if count else "All MLPs of this chapter are in the zoo: this takes seconds."
+
+
+def prepare(profile: str, seed: int = 0) -> subprocess.Popen | None:
+    """Have a second process train all this while the sections before are running; see `zoo.train_meanwhile`."""
+    return zoo.train_meanwhile([recipe for one in recipes(profile, seed).values() for recipe in one])
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:

@@ -14,7 +14,7 @@ import data
 from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from lessons.sweep import at, cached, describe
+from lessons.sweep import at, cached, on_grid, summarise
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
@@ -158,20 +158,18 @@ def _along(networks, tests, angle_i, angle_j, alphas):
     parts = [(part, *({layer: feature.double() for layer, feature in networks[angle].features(part).items()} for angle in (angle_i, angle_j)))
              for part in x.split(_PART)]
     half = len(y) // 2
-    rows = []
+    found, scores = [], []
     for alpha in alphas:
         network = MLP.from_state(weights.interpolate(state_i, state_j, alpha))
         logits, measured = _measured(network, parts, alpha)
-        scores = [algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))]
-        rows.append(xarray.concat([describe(values) for values in measured.values()], xarray.DataArray(list(measured), dims="layer", name="layer")).assign(
-            loss=("task", [loss for loss, _ in scores]), accuracy=("task", [accuracy for _, accuracy in scores])))
-    result = xarray.concat(rows, xarray.DataArray(list(alphas), dims="alpha", name="alpha")).assign_coords(
-        task=["i", "j", "both", "pretraining"])
-    own = [describe({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])})
-           for layer in result.layer.values]
+        scores.append([algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))])
+        found += [summarise(values) for values in measured.values()]
+    own = [summarise({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])}) for layer in measured]
     first = [state[f"layers.0.{part}"] for state in (state_i, state_j) for part in ("weight", "bias")]
-    return result.merge(xarray.concat(own, result.layer)).assign(distance=weights.norm(weights.subtract(state_i, state_j)),
-                                     opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item())
+    return on_grid(found, alpha=alphas, layer=list(measured)).merge(on_grid(own, layer=list(measured))).assign(
+        loss=(("alpha", "task"), [[loss for loss, _ in row] for row in scores]), accuracy=(("alpha", "task"), [[accuracy for _, accuracy in row] for row in scores]),
+        distance=weights.norm(weights.subtract(state_i, state_j)),
+        opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item()).assign_coords(task=["i", "j", "both", "pretraining"])
 
 
 _PART = 2000  # images at once, so that a layer's features in float64 stay in the processor's cache: twice as fast as all at once

@@ -20,7 +20,7 @@ from data import split_cifar100
 from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from lessons.sweep import at, cached, describe
+from lessons.sweep import at, cached, on_grid, summarise
 from toy_models import Architecture, Recipe, ResNet18, batchnorm, training, weights, zoo
 
 DATASET = "split_cifar100"
@@ -330,14 +330,12 @@ def _along(ends, tasks, tests, statistics, treatment, alphas, device):
                 for name, value in measured.items():
                     values.setdefault((index, layer), {}).setdefault(name, []).append(value)
     layers = list(own)
-    rows = [xarray.concat([describe({name: torch.cat(parts) for name, parts in values[index, layer].items()}) for layer in layers],
-                          xarray.DataArray(layers, dims="layer", name="layer")) for index in range(len(alphas))]
-    result = xarray.concat(rows, xarray.DataArray(list(alphas), dims="alpha", name="alpha"))
+    result = on_grid([summarise({name: torch.cat(parts) for name, parts in values[index, layer].items()}) for index in range(len(alphas)) for layer in layers],
+                     alpha=alphas, layer=layers)
     scores = [[_score(torch.cat(parts, 1)[end], y, task) for end, (y, task) in enumerate(zip((y_i, y_j), tasks))] for parts in outputs]
     mixed_scores = [[_score(torch.cat(parts, 1)[end], y, task)[1] for end, (y, task) in enumerate(zip((y_i, y_j), tasks))] for parts in mixed]
     answers = [[_answers(torch.cat(parts, 1)[end][:EXAMPLES], task) for end, task in enumerate(tasks)] for parts in outputs]
-    own_rows = xarray.concat([describe({"own": torch.cat(parts)}) for parts in own.values()], result.layer)
-    return result.merge(own_rows).assign(
+    return result.merge(on_grid([summarise({"own": torch.cat(parts)}) for parts in own.values()], layer=layers)).assign(
         loss=(("alpha", "task"), [[loss for loss, _ in row] for row in scores]),
         accuracy=(("alpha", "task"), [[accuracy for _, accuracy in row] for row in scores]),
         mixed_accuracy=(("alpha", "task"), mixed_scores),

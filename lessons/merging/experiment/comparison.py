@@ -243,9 +243,9 @@ class Sweeps(dict):
         return parts[0] | together | {"source_kind": "stand-in" if stand_in else parts[0]["source_kind"], "dataset": datasets[0]}
 
 
-def run_all(profile: str = "quick", seed: int = 0, device: str = "auto") -> Sweeps:
-    """`run` for every suite of the profile. Every suite is kept by itself, so that an interrupted run goes on where it stopped."""
-    return Sweeps({name: run(suite, profile, seed, device) for name, suite in suites_of(profile, seed).items()})
+def run_all(suites: dict[str, Suite], profile: str, seed: int, device: str = "auto") -> Sweeps:
+    """`run` for every suite. Every suite is kept by itself, so that an interrupted run goes on where it stopped."""
+    return Sweeps({name: run(suite, profile, seed, device) for name, suite in suites.items()})
 
 
 SECONDS = {"quick": {"MLP": 8, "ResNet18": 0}, "full": {"MLP": 70, "ResNet18": 160}}  # rough, a suite, on one core: everything that the chapter measures on it

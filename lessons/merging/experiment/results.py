@@ -1,7 +1,7 @@
 """What the comparison says: normalised accuracy, chosen hyper-parameters, and which method is better than which."""
 import numpy as np
 import xarray
-from scipy import stats
+from scipy.special import stdtrit
 from torch import Tensor
 
 from lessons.merging.experiment.comparison import CLAIMED, GRIDS, SEARCHES
@@ -38,7 +38,7 @@ def difference(sweep: xarray.Dataset, one: str, other: str, grid: str = GRIDS[0]
 
 def interval(values: np.ndarray) -> float:
     """Half the width of Student's 95 % confidence interval for the mean of independent values."""
-    return stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    return stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / len(values) ** 0.5
 
 
 def chosen(sweep: xarray.Dataset, method: str, grid: str = GRIDS[0]) -> dict[str, float]:

@@ -7,7 +7,7 @@ import xarray
 import data
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
-from lessons.sweep import describe
+from lessons.sweep import on_grid, summarise
 from toy_models import MLP, Recipe, weights, zoo
 from toy_models.weights import State
 
@@ -77,23 +77,21 @@ def along(state_i: State, state_j: State, x: torch.Tensor, y: torch.Tensor, alph
         adjust: (state, alpha) -> state, done to the interpolated weights before they are measured, for example REPAIR; None for nothing.
 
     Returns:
-        A Dataset with gap_*, coef_* (alpha, layer), own_* (layer) as `lessons.sweep.describe` gives them; loss, accuracy, mixed_accuracy (alpha): of the
+        A Dataset with gap_*, coef_* (alpha, layer), own_* (layer) as `lessons.sweep.summarise` gives them; loss, accuracy, mixed_accuracy (alpha): of the
         interpolated network and of the mixed outputs; distance: ‖θ_i − θ_j‖.
     """
     ends = [{layer: feature.double() for layer, feature in MLP.from_state(state).features(x).items()} for state in (state_i, state_j)]
-    layers, rows, scores = list(ends[0]), [], []
+    layers, found, scores = list(ends[0]), [], []
     for alpha in alphas:
         state = weights.interpolate(state_i, state_j, alpha)
         features = MLP.from_state(adjust(state, alpha) if adjust else state).features(x)
         mixed = linearity.mix(ends[0]["output"], ends[1]["output"], alpha)
         scores.append((*linearity.evaluate(features["output"], y), linearity.evaluate(mixed, y)[1]))
-        rows.append([describe(values) for values in linearity.ctl(features, *ends, alpha).values()])
-    own = [describe({"own": linearity.own_distance(ends[0][layer], ends[1][layer])}) for layer in layers]
-    first = rows[0][0]  # put together by hand: xarray.concat takes longer than all the rest
-    return xarray.Dataset({name: (("alpha", "layer", *first[name].dims), [[part[name].values for part in row] for row in rows]) for name in first} |
-                          {name: ("layer", [part[name].item() for part in own]) for name in own[0]} |
-                          {name: ("alpha", list(column)) for name, column in zip(("loss", "accuracy", "mixed_accuracy"), zip(*scores))},
-                          coords={"alpha": list(alphas), "layer": layers} | dict(first.coords)).assign(distance=weights.norm(weights.subtract(state_i, state_j)))
+        found += [summarise(values) for values in linearity.ctl(features, *ends, alpha).values()]
+    own = [summarise({"own": linearity.own_distance(ends[0][layer], ends[1][layer])}) for layer in layers]
+    return on_grid(found, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers)).assign(
+        {name: ("alpha", list(column)) for name, column in zip(("loss", "accuracy", "mixed_accuracy"), zip(*scores))}).assign(
+        distance=weights.norm(weights.subtract(state_i, state_j)))
 
 
 def missing(recipes) -> int:

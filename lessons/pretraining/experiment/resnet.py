@@ -11,7 +11,7 @@ from lessons.linearity.experiment import resnet as chapter_2
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
-from lessons.sweep import cached, describe
+from lessons.sweep import cached, on_grid, summarise
 from toy_models import Recipe, ResNet18, batchnorm, weights, zoo
 
 PLAN = matching.resnet18_plan()
@@ -69,13 +69,13 @@ def measure(wanted: dict[str, Recipe], seed: int = 0, device: str = "auto") -> x
         i, j = pairs[setting]
         inherited = ResNet18.from_state(weights.interpolate(i.state_dict(), j.state_dict(), 0.5))
         ends, parts = [_features(network, test) for network in (i, j)], []
+        layers = list(ends[0])
         for middle in (inherited, batchnorm.reestimated(inherited, some_mixed)):
             features = _features(middle, test)
             rights = [(features["output"][part][:, first:first + CLASSES].argmax(1) + first == one.y).double().mean().item()
                       for part, first, one in zip(_slices(test), [CLASSES * splits[0] for splits in tasks], test)]
-            layers = {layer: describe(values) for layer, values in linearity.ctl(features, *ends, 0.5).items()}
-            parts.append(xarray.concat(layers.values(), xarray.DataArray(list(layers), dims="layer", name="layer")).assign(accuracy=sum(rights) / 2))
-        own = xarray.concat([describe({"own": linearity.own_distance(ends[0][layer], ends[1][layer])}) for layer in layers], parts[0].layer)
+            parts.append(on_grid([summarise(values) for values in linearity.ctl(features, *ends, 0.5).values()], layer=layers).assign(accuracy=sum(rights) / 2))
+        own = on_grid([summarise({"own": linearity.own_distance(ends[0][layer], ends[1][layer])}) for layer in layers], layer=layers)
         rows.append(xarray.concat(parts, xarray.DataArray(list(STATISTICS), dims="statistics", name="statistics")).merge(own))
         differences.append((j(some[:50]) - (normal[1] if setting == PRETRAINED else b)(some[:50])).abs().max().item())
     own = [_own_accuracy(network, one, CLASSES * splits[0]) for (network, one, splits) in zip((*normal, a, b), test * 2, tasks * 2)]

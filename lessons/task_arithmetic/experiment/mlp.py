@@ -19,7 +19,7 @@ from lessons import sweep
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
-from lessons.sweep import cached, describe
+from lessons.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector, shares_of
 from toy_models import MLP, Recipe, training, zoo
@@ -111,7 +111,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         accuracy (edit: 37, lam: 21, task: 9): of θ₀ + λ·(sum of the edit's task vectors), on the pretraining task (0°) and the eight;
         own (model: 9, task): of the pretrained and the finetuned networks alone; norm (angle: 8): ‖τ‖; cosine (part: 5, angle, other): between
         task vectors, over all weights and layer by layer;
-        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.sweep.describe` gives them, and deviation: Eq. 2 for 28 pairs on the images
+        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.sweep.summarise` gives them, and deviation: Eq. 2 for 28 pairs on the images
         of both tasks, Eq. 3 for eight negations on those of their own; `step` is λ;
         stitched (pair: 28, step, layer, features: 3, two): accuracy on tasks i and j of the pretrained network that is given the average of the
         features of θ₀ + λτ_i and θ₀ + λτ_j, or those of one of them; "output" is the ensemble;
@@ -225,18 +225,13 @@ def _ends(table, lam):
 
 
 def _equations(table):
-    found = {}
+    found = []
     for lam in tqdm(POSITIVE, desc="measuring Eq. 2 and 3", unit="λ"):
         for _, tasks, *three in _ends(table, lam):
             three = [{layer: table.of(feature, *tasks) for layer, feature in features.items()} for features in three]
             for layer, values in algorithms.halfway(*three).items():
-                for name, summary in describe(values).variables.items():
-                    found.setdefault(name, []).append(summary.values)
-                found.setdefault("deviation", []).append(algorithms.relative_deviation(*(features[layer] for features in three)))
-    bins, ends = found.pop("bin")[0], [*PAIRS, *map(negation_of, ANGLES)]
-    dims = {"step": list(POSITIVE), "ends": ends, "layer": list(LAYERS)}
-    return xarray.Dataset({name: ((*dims, "bin")[:3 + np.ndim(values[0])], np.reshape(values, (*map(len, dims.values()), *np.shape(values[0])))) for name, values in found.items()},
-                          coords=dims | {"bin": bins})
+                found.append(summarise(values) | {"deviation": algorithms.relative_deviation(*(features[layer] for features in three))})
+    return on_grid(found, step=POSITIVE, ends=[*PAIRS, *map(negation_of, ANGLES)], layer=LAYERS)
 
 
 FEATURES = ("average of both", "of θ₀ + λτᵢ alone", "of θ₀ + λτⱼ alone")

@@ -16,7 +16,7 @@ from data import split_cifar100
 from lessons import sweep
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import resnet as chapter_2
-from lessons.sweep import cached, describe
+from lessons.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector
 from toy_models import Recipe, ResNet18, batchnorm, zoo
@@ -151,7 +151,7 @@ def _edits(edited):
 
 
 def _equations(edited):
-    tasks, found = edited.splits[1:], {}
+    tasks, found = edited.splits[1:], []
     ends = {name_of(*pair): pair for pair in itertools.combinations(tasks, 2)} | {f"{name_of(split)} and its negative": (split,) for split in tasks}
     layers = edited.own[0].layer_names[:-1]
     base = edited.network({})
@@ -165,12 +165,8 @@ def _equations(edited):
             x = torch.cat([edited.tests[edited.splits.index(split)][0] for split in splits])
             parts = [algorithms.halfway(*({layer: network_features[layer].flatten(1) for layer in layers} for network_features in (network.features(part) for network in three)))
                      for part in x.split(BATCH)]
-            for layer in layers:
-                for name, summary in describe({name: torch.cat([part[layer][name] for part in parts]) for name in parts[0][layer]}).variables.items():
-                    found.setdefault(name, []).append(summary.values)
-    bins, dims = found.pop("bin")[0], {"step": list(STEPS), "ends": list(ends), "layer": layers}
-    return xarray.Dataset({name: ((*dims, "bin")[:3 + np.ndim(values[0])], np.reshape(values, (*map(len, dims.values()), *np.shape(values[0])))) for name, values in found.items()},
-                          coords=dims | {"bin": bins})
+            found += [summarise({name: torch.cat([part[layer][name] for part in parts]) for name in parts[0][layer]}) for layer in layers]
+    return on_grid(found, step=STEPS, ends=list(ends), layer=layers)
 
 
 def numbers(sweep: xarray.Dataset) -> dict[str, float]:
