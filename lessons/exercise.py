@@ -68,7 +68,7 @@ class Result:
     def _repr_html_(self):
         colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻")
         return (f'<div role="status" style="border-left:5px solid {colour};padding:0.3em 0.8em"><b>{mark} Exercise {self.exercise.id}, '
-                f'{html.escape(self.exercise.title)}.</b> {html.escape(self.message)}</div>')
+                f'{html.escape(self.exercise.title)}{"" if self.exercise.title.endswith("?") else "."}</b> {html.escape(self.message)}</div>')
 
 
 class Page:

@@ -29,11 +29,12 @@ hypothesis.settings.load_profile("course")
 def pytest_collection_modifyitems(items):
     """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured.
 
-    Where two processes share the work (`make test`), chapters come first, since they take longest.
+    Where two processes share the work (`make test`), what takes longest comes first, so that both end together: chapters, then files with slow tests.
     """
     items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, item.get_closest_marker("browser") is not None))
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        items.sort(key=lambda item: not group_of(item.nodeid).startswith("chapter"))
+        slow = {group_of(item.nodeid) for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: (not group_of(item.nodeid).startswith("chapter"), group_of(item.nodeid) not in slow))
 
 
 def group_of(nodeid):

@@ -24,10 +24,11 @@ def small(standin_folder_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        patch.setattr(bell, "PROFILES", {"quick": SMALL, "full": SMALL})
-        patch.setattr(plane, "PROFILES", {"quick": plane.Settings(4, 20)})
-        patch.setattr(tasks, "PROFILES", {"quick": tasks.Settings(3, (2, 3), 2, tuple(tasks.METHODS), 30)})
-        patch.setattr(theorem, "TRIALS", {"quick": 5})
+        for profile in bell.PROFILES:
+            patch.setitem(bell.PROFILES, profile, SMALL)
+        patch.setitem(plane.PROFILES, "quick", plane.Settings(4, 20))
+        patch.setitem(tasks.PROFILES, "quick", tasks.Settings(3, (2, 3), 2, tuple(tasks.METHODS), 30))
+        patch.setitem(theorem.TRIALS, "quick", 5)
         yield
 
 

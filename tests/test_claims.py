@@ -50,7 +50,7 @@ def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_folde
 def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
     from data import store
     from lessons.linearity.experiment import mlp as experiment
-    monkeypatch.setattr(experiment, "PROFILES", {"full": experiment.Settings(test_images=20, alphas=(0.0, 0.5, 1.0))})
+    monkeypatch.setitem(experiment.PROFILES, "full", experiment.Settings(test_images=20, alphas=(0.0, 0.5, 1.0)))
     monkeypatch.setattr(experiment, "measure", lambda *_: __import__("xarray").Dataset())
     with pytest.raises(store.Unavailable, match="stand-in"):
         claims.remeasure([experiment.__name__])

@@ -50,7 +50,7 @@ def test_losses_are_torchs():
 @pytest.mark.parametrize("call, message", [
     (lambda: networks.matrices(torch.zeros(5), (2, 3)), r"shape \(6,\)"), (lambda: networks.hidden(torch.zeros(6), (2, 3), "sine", torch.zeros(1, 2)), "'sine'"),
     (lambda: networks.sample_losses(torch.zeros(1, 2), torch.zeros(1, dtype=torch.long), "hinge"), "'hinge'"), (lambda: expansion.order(0.1, 1.0, 0.1, 2.0), "two different"),
-    (lambda: expansion.order(0.1, 0.0, 0.2, 2.0), "above 0"), (lambda: steps.settings_for("huge"), "'huge'"), (lambda: bound_experiment.run("huge"), "'huge'")])
+    (lambda: expansion.order(0.1, 0.0, 0.2, 2.0), "above 0"), (lambda: steps.PROFILES["huge"], "'huge'"), (lambda: bound_experiment.run("huge"), "'huge'")])
 def test_what_makes_no_sense_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()

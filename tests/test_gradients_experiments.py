@@ -18,9 +18,9 @@ def small(standin_folder_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        patch.setattr(steps, "PROFILES", {"quick": steps.Settings(samples=15, etas=(1e-4, 1e-3, 1e-2))})
-        patch.setattr(bound, "PROFILES", {"quick": bound.Settings(samples=15, alphas=(0.1, 0.25, 1.0))})
-        patch.setattr(epochs, "PROFILES", {"quick": epochs.Settings(images=32, test=40, optimisers=(epochs.GD, epochs.SGD), families=(epochs.DIGITS, epochs.FAR))})
+        patch.setitem(steps.PROFILES, "quick", steps.Settings(samples=15, etas=(1e-4, 1e-3, 1e-2)))
+        patch.setitem(bound.PROFILES, "quick", bound.Settings(samples=15, alphas=(0.1, 0.25, 1.0)))
+        patch.setitem(epochs.PROFILES, "quick", epochs.Settings(images=32, test=40, optimisers=(epochs.GD, epochs.SGD), families=(epochs.DIGITS, epochs.FAR)))
         families = {name: epochs.Family(one.dataset, one.angles[:3], one.widths, one.batch, (0.1, 1, {"size": 500})) for name, one in epochs.FAMILIES.items()}
         for module in (epochs, rounds):
             patch.setattr(module, "FAMILIES", families)
@@ -44,7 +44,7 @@ def sweeps(small):
 def test_checkpoints_are_points_of_one_training():
     """The zoo's networks after one and two epochs are those of one training that goes on, as rounds of merging go on from a merge."""
     angle, base = 15.0, zoo.get(epochs.start(epochs.DIGITS)).state_dict()
-    x, y = epochs.samples(epochs.DIGITS, angle, epochs.settings_for("quick"), "train")
+    x, y = epochs.samples(epochs.DIGITS, angle, epochs.PROFILES["quick"], "train")
     for passes, recipe in zip((1, 2), epochs.recipes("quick")[epochs.DIGITS, epochs.SGD, angle]):
         own = rounds.finetuned(base, x, y, passes, seed=0)
         assert all(torch.equal(own[key], tensor) for key, tensor in zoo.get(recipe).state_dict().items())
@@ -52,7 +52,7 @@ def test_checkpoints_are_points_of_one_training():
 
 def test_full_batches_are_steps_against_the_gradient():
     base = zoo.get(epochs.start(epochs.DIGITS)).state_dict()
-    x, y = epochs.samples(epochs.DIGITS, 15.0, epochs.settings_for("quick"), "train")
+    x, y = epochs.samples(epochs.DIGITS, 15.0, epochs.PROFILES["quick"], "train")
     first, second, *_ = states = epochs.full_batch(base, x, y)
     assert len(states) == len(epochs.EPOCHS)
     for before, after in ((base, first), (first, second)):

@@ -191,7 +191,7 @@ def test_watching_an_adaptation_changes_nothing(method, loaded, adapted):
     """The final λ and accuracy are those of the library's method, run without a trace."""
     given = {"forward": loaded.forward, "batches": loaded.unlabelled(8, 2), "steps": 4, "lr": 0.05} | ({"start": 0.3} if method == "adamerging" else {"start": 1.0, "rank_ratio": 0.1})
     merged = merge(method, loaded.base, loaded.finetuned, **given)
-    origin, vectors = adaptation.vectors_of(method, loaded.base, loaded.finetuned, 0.1)
+    origin, vectors = adaptive.plain(loaded.base, loaded.finetuned) if method == "adamerging" else adaptive.centred(loaded.base, loaded.finetuned, 0.1)
     lams = adapted.lam.sel(adapted=method)
     ours = adaptive.combined(origin, vectors, {key: torch.tensor(lams.sel(layer=key).values) for key in vectors})
     assert all(torch.allclose(ours[key], merged[key], atol=1e-5) for key in merged)

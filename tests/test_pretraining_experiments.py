@@ -21,7 +21,8 @@ def small(standin_folder_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        patch.setattr(line, "PROFILES", {"quick": SMALL, "full": SMALL})
+        for profile in line.PROFILES:
+            patch.setitem(line.PROFILES, profile, SMALL)
         patch.setattr(labels, "PRETRAIN_EPOCHS", 3)
         patch.setattr(labels, "FINETUNE_IMAGES", 400)
         patch.setattr(curvature, "FINETUNE_IMAGES", 300)

@@ -1,5 +1,4 @@
 """ResNet-18 for 32×32 images (He et al. 2016, with the stem of its CIFAR form: a 3×3 convolution, no pooling)."""
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 

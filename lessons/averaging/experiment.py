@@ -19,6 +19,7 @@ from lessons.averaging import algorithms
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1, resnet as chapter_2
+from lessons.profiles import Profiles
 from lessons.sweep import cached, on_grid, summarise
 from toy_models import MLP, Recipe, ResNet18, batchnorm, training, weights, zoo
 
@@ -48,18 +49,7 @@ class Settings:
     steps: int = 11
 
 
-PROFILES = {"quick": Settings(test_images=2000, orders=3, lemma_images=250, draws=10), "full": Settings(test_images=10_000, orders=5, lemma_images=500, draws=20)}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(test_images=2000, orders=3, lemma_images=250, draws=10), full=Settings(test_images=10_000, orders=5, lemma_images=500, draws=20))
 
 
 # -- the models ----------------------------------------------------------------------------------------------------------------
@@ -103,7 +93,7 @@ def models(seed: int = 0, device: str = "auto") -> list[MLP]:
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what `run` and `run_resnet` will have to do and about how long that takes on two cores."""
-    settings_for(profile)
+    PROFILES[profile]  # an error where there is no such profile
     wanted = [chapter_1.recipes(seed)["pretrained"], *all_recipes(seed)]
     missing = sum(not zoo.path_of(recipe).exists() for recipe in wanted)
     said = f"{missing} of {len(wanted)} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
@@ -139,7 +129,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         last place; greedy_size: how many models the greedy soup took.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLE)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
     return cached("averaging", ingredients, lambda: measure(settings, seed, device).assign_attrs(
@@ -346,7 +336,7 @@ def run_resnet(profile: str = "quick", seed: int = 0, device: str = "auto") -> x
         with the members' BatchNorm statistics averaged like weights, the first with statistics estimated again; gap_*, base_*, coef_* (triple, layer).
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings_for(profile)
+    PROFILES[profile]  # an error where there is no such profile
     if profile != "full":
         return None
     source, wanted = data.source("split_cifar100", splits=(RESNET_TASK,)), resnet_recipes(seed)

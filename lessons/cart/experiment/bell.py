@@ -13,6 +13,7 @@ from lessons.cart.experiment import grid
 from lessons.merging.algorithms import lowrank
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import Suite
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import training, zoo
 
@@ -45,19 +46,8 @@ class Settings:
     ranks: tuple[float, ...]
 
 
-PROFILES = {"quick": Settings(4000, 120, (0.0, 0.5, 0.875, 1.0), 4, (50, 200, WIDTH), False, 10_000, (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.32, 0.64, 1.0)),
-            "full": Settings(10_000, 500, (0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), 4, (25, 50, 100, 200, WIDTH, 800), True, None, grid.RANKS)}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(4000, 120, (0.0, 0.5, 0.875, 1.0), 4, (50, 200, WIDTH), False, 10_000, (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.32, 0.64, 1.0)),
+                    full=Settings(10_000, 500, (0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), 4, (25, 50, 100, 200, WIDTH, 800), True, None, grid.RANKS))
 
 
 def name_of(share: float) -> str:
@@ -67,20 +57,20 @@ def name_of(share: float) -> str:
 
 def permuted(profile: str, seed: int, share: float = 1.0, width: int = WIDTH) -> Suite:
     """The profile's tasks with that share of permuted pixels."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     return suites.permuted(settings.num_tasks, share, seed, settings.size, width)
 
 
 def suites_of(profile: str, seed: int = 0) -> dict[str, Suite]:
     """{name: suite}, the permuted ones by their share first."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     made = {name_of(share): permuted(profile, seed, share) for share in settings.shares} | {ROTATED: suites.rotated(seed, settings.rotated_size)}
     return made | ({SEVERAL: suites.several(seed, settings.size)} if settings.several else {})
 
 
 def widths_of(profile: str, seed: int = 0) -> dict[int, Suite]:
     """{width: suite} of the tasks with all pixels permuted."""
-    return {width: permuted(profile, seed, 1.0, width) for width in settings_for(profile).widths}
+    return {width: permuted(profile, seed, 1.0, width) for width in PROFILES[profile].widths}
 
 
 def estimate(profile: str, seed: int = 0) -> str:
@@ -106,7 +96,7 @@ def run_widths(profile: str = "quick", seed: int = 0, device: str = "auto") -> x
 
 
 def _over(name, dimension, made, profile, seed, device):
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
 
     def measure():
         with training.one_thread():
@@ -124,7 +114,7 @@ def kept(name: str, made: dict, settings: dict, measure: Callable[[], xarray.Dat
 
 def attributes(profile: str, seed: int, suite: Suite) -> dict:
     """What `lessons.sweep.caption` needs, for the chapter's MLPs."""
-    settings, source = settings_for(profile), suite.source
+    settings, source = PROFILES[profile], suite.source
     name = source.text.split(",")[0]
     return dict(source=name, source_kind=source.kind, dataset="MNIST", network=f"MLP 784–{WIDTH}–10", profile=profile, seed=seed,
                 images=f"{settings.size:,} training and {settings.test_images:,} test images a task")

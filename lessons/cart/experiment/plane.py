@@ -12,6 +12,7 @@ from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra, shifted
 from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import first_layer
+from lessons.profiles import Profiles
 from toy_models import training, weights
 
 LAMS = (0.5, 1.0, 2.0, 3.0, 4.0)
@@ -26,7 +27,7 @@ class Settings:
     images: int
 
 
-PROFILES = {"quick": Settings(13, 50), "full": Settings(25, 400)}
+PROFILES = Profiles(quick=Settings(13, 50), full=Settings(25, 400))
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -41,7 +42,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         θ_avg + λ·Σ SVD_k(τ̄_t), which is another one than that of the plane's point;
         tuned (plane, task, axis), start (plane, axis): where θ_t and θ₀ lie; explained (plane, axis): shares of the variance; tuned_away (task).
     """
-    bell_settings, settings, suite = bell.settings_for(profile), PROFILES[profile], bell.permuted(profile, seed)
+    bell_settings, settings, suite = bell.PROFILES[profile], PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-plane", {"": suite}, {"bell": asdict(bell_settings), "plane": asdict(settings)}, lambda: measure(suite.load(device, settings.images), settings, bell_settings.ranks)
                      .assign_attrs(bell.attributes(profile, seed, suite) | {"images": f"{settings.images} test images a task"}), code=(algorithms, sys.modules[__name__]))
 

@@ -33,7 +33,7 @@ def sizes(kept: PerTask) -> tuple[int, float]:
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """The tasks with all pixels permuted; `measured`, kept."""
-    settings, suite = bell.settings_for(profile), bell.permuted(profile, seed)
+    settings, suite = bell.PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-storage", {"": suite}, asdict(settings), lambda: measured(suite.load(device, settings.test_images)).assign_attrs(bell.attributes(profile, seed, suite)),
                      code=(masks, storage, sys.modules[__name__]))
 

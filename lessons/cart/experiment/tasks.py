@@ -15,6 +15,7 @@ from lessons.cart.experiment import bell
 from lessons.merging.algorithms import arithmetic, masks, merge, sparse, states
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import PARTS, Loaded, Suite
+from lessons.profiles import Profiles
 from toy_models import training
 
 METHODS = {"average": [("average", {})],
@@ -36,7 +37,7 @@ class Settings:
     images: int
 
 
-PROFILES = {"quick": Settings(6, (2, 4, 6), 2, tuple(METHODS), 80), "full": Settings(8, (2, 3, 4, 5, 6, 7, 8), 5, tuple(METHODS), 250)}
+PROFILES = Profiles(quick=Settings(6, (2, 4, 6), 2, tuple(METHODS), 80), full=Settings(8, (2, 3, 4, 5, 6, 7, 8), 5, tuple(METHODS), 250))
 
 
 def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[int, ...]]:
@@ -63,7 +64,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         images, on test images, NaN where there are fewer subsets; picked (count, subset, merged_by): the number of the chosen parameters; needed (count): the source's
         sample size for ε = 1 %; possible (count): how many subsets there are.
     """
-    settings, of = PROFILES[profile], bell.settings_for(profile)
+    settings, of = PROFILES[profile], bell.PROFILES[profile]
     suite = suites.permuted(settings.num_tasks, 1.0, seed, of.size, bell.WIDTH)
     return kept(suite, settings, seed, device).assign_attrs(bell.attributes(profile, seed, suite) | {"images": f"{of.size:,} training and {settings.images} test images a task"})
 

@@ -10,10 +10,11 @@ from lessons.cart.algorithms.theorem import Bound, planted, theorem_2
 from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import FIRST, READINGS
 from lessons.merging.algorithms.states import task_vectors
+from lessons.profiles import Profiles
 from toy_models import training
 
 OVERLAPS = tuple(round(0.05 * i, 2) for i in range(21))
-TRIALS = {"quick": 40, "full": 1000}
+TRIALS = Profiles(quick=40, full=1000)
 COUNTEREXAMPLES = ("square V", "I(k)")
 
 
@@ -24,7 +25,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     literal (which: 2, side: 2): L and the bound for `theorem.counterexample`;
     real (side: 2), slack: the same for the first layer of the MLPs with all pixels permuted, and the bound over L.
     """
-    settings, suite = bell.settings_for(profile), bell.permuted(profile, seed)
+    settings, suite = bell.PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-theorem", {"": suite}, {"overlaps": OVERLAPS, "trials": TRIALS[profile], "seed": seed},
                      lambda: measure(suite.load(device, settings.test_images), TRIALS[profile], seed).assign_attrs(bell.attributes(profile, seed, suite)),
                      code=(theorem, interference, sys.modules[__name__]))

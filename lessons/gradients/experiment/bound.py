@@ -14,6 +14,7 @@ from lessons import sweep
 from lessons.gradients.algorithms import bound, expansion, networks
 from lessons.gradients.experiment import common
 from lessons.gradients.experiment.common import ANGLES, NETWORKS, Tasks
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import training
 
@@ -28,8 +29,8 @@ class Settings:
     alphas: tuple[float, ...]
 
 
-PROFILES = {"quick": Settings(samples=60, alphas=(0.05, 0.15, 0.25, 0.35, 0.5, 0.75, 1.0, 1.5)),
-            "full": Settings(samples=150, alphas=(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0))}
+PROFILES = Profiles(quick=Settings(samples=60, alphas=(0.05, 0.15, 0.25, 0.35, 0.5, 0.75, 1.0, 1.5)),
+                    full=Settings(samples=150, alphas=(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)))
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -46,8 +47,6 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     Raises:
         ValueError: there is no such profile.
     """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
     settings, source = PROFILES[profile], data.source("spirals", angle=ANGLES[0])
     ingredients = {"settings": asdict(settings), "seed": seed, "data": source.digest}
     return cached("gradients-bound", ingredients, lambda: measure(settings, seed).assign_attrs(

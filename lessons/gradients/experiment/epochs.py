@@ -14,6 +14,7 @@ import xarray
 import data
 from lessons import sweep
 from lessons.linearity.algorithms import evaluate
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
@@ -54,20 +55,9 @@ FAMILIES = {DIGITS: Family("rotated_mnist", (15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
             FAR: Family("rotated_mnist", (30.0, 60.0, 90.0, 120.0, 150.0, 180.0), (784, 64, 64, 10), 32, (0.1, 3, {"size": 5000})),
             SPIRALS: Family("spirals", (-50.0, -30.0, -10.0, 10.0, 30.0, 50.0), (2, 32, 32, 2), 125, (0.3, 100, {}))}
 LR = {GD: 0.03, SGD: 0.1, ADAM: 0.001}
-PROFILES = {"quick": Settings(images=480, test=120, optimisers=(GD, SGD), families=(DIGITS, FAR)), "full": Settings(images=960, test=1000, optimisers=(GD, SGD, ADAM), families=(DIGITS, FAR, SPIRALS))}
+PROFILES = Profiles(quick=Settings(images=480, test=120, optimisers=(GD, SGD), families=(DIGITS, FAR)), full=Settings(images=960, test=1000, optimisers=(GD, SGD, ADAM), families=(DIGITS, FAR, SPIRALS)))
 SECONDS = {"quick": 8, "full": 90}  # rough, on 2 cores, nothing cached
 AFTER = 5000  # the pretraining digits come before
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
 
 
 def start(name: str, seed: int = 0) -> Recipe:
@@ -80,7 +70,7 @@ def start(name: str, seed: int = 0) -> Recipe:
 def recipes(profile: str, seed: int = 0) -> dict[tuple[str, str, float], list[Recipe]]:
     """{(family, SGD or Adam, angle): the recipes of its checkpoints}. A recipe with fewer epochs sees the same batches in the same order, so these are points of
     one training."""
-    settings, found = settings_for(profile), {}
+    settings, found = PROFILES[profile], {}
     for name in settings.families:
         before, family = start(name, seed), FAMILIES[name]
         for angle in family.angles:  # one task after the other, so that every training set is turned once
@@ -108,7 +98,7 @@ def first_image(family: Family, angle: float, settings: Settings) -> int:
 
 def missing(profile: str, seed: int = 0) -> int:
     """How many of the chapter's models are not in the zoo."""
-    wanted = [recipe for one in recipes(profile, seed).values() for recipe in one] + [start(name, seed) for name in settings_for(profile).families]
+    wanted = [recipe for one in recipes(profile, seed).values() for recipe in one] + [start(name, seed) for name in PROFILES[profile].families]
     return sum(not zoo.path_of(recipe).exists() for recipe in wanted)
 
 
@@ -137,7 +127,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         before (data): accuracy of θ_base; angle (data, task).
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=FAMILIES[DIGITS].angles[0])
     ingredients = {"settings": asdict(settings), "recipes": [[recipe.key for recipe in one] for one in recipes(profile, seed).values()]}
     return cached("gradients-epochs", ingredients, lambda: measure(profile, seed, device).assign_attrs(
@@ -150,7 +140,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 @training.one_thread()
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    settings, wanted = settings_for(profile), recipes(profile, seed)
+    settings, wanted = PROFILES[profile], recipes(profile, seed)
     zoo.get_all([recipe for one in wanted.values() for recipe in one], device)
     parts = []
     for name in settings.families:

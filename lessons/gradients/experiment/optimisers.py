@@ -15,13 +15,14 @@ from lessons.gradients.algorithms.expansion import task_arithmetic, total
 from lessons.gradients.algorithms.networks import loss_of
 from lessons.gradients.experiment import common, steps
 from lessons.gradients.experiment.common import DIGITS, Tasks
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import training
 
 BATCHES, EPOCHS, ALPHA = 4, 2, 0.5
 FULL, SAME, OTHER, MOMENTUM, ADAM = "full batch", "SGD, the same batches", "SGD, other batches", "full batch, momentum", "full batch, Adam"
 RULES = {FULL: optimisers.plain, MOMENTUM: optimisers.momentum, SAME: optimisers.plain, OTHER: optimisers.plain, ADAM: optimisers.adam}
-ETAS = {"quick": tuple(10.0 ** (-4 + i / 2) for i in range(5)), "full": tuple(10.0 ** (-4 + i / 4) for i in range(11))}
+ETAS = Profiles(quick=tuple(10.0 ** (-4 + i / 2) for i in range(5)), full=tuple(10.0 ** (-4 + i / 4) for i in range(11)))
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -33,7 +34,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         away: 1 − cosine between τ_t and −∇L_t(θ_base), the gradient on all samples, mean over the tasks.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = steps.settings_for(profile)
+    settings = steps.PROFILES[profile]
     source = data.source("rotated_mnist", angle=common.ANGLES[0])
     ingredients = {"settings": asdict(settings), "etas": ETAS[profile], "seed": seed, "data": source.digest}
     return cached("gradients-optimisers", ingredients, lambda: measure(settings.samples, ETAS[profile], seed).assign_attrs(

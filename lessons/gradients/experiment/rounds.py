@@ -13,15 +13,16 @@ import xarray
 import data
 from lessons import sweep
 from lessons.gradients.experiment import epochs
-from lessons.gradients.experiment.epochs import DIGITS, FAMILIES, evaluate_all, samples, settings_for
+from lessons.gradients.experiment.epochs import DIGITS, FAMILIES, PROFILES, evaluate_all, samples
 from lessons.merging import merge
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import MLP, training, weights, zoo
 from toy_models.weights import State
 
 BUDGET = 10  # epochs of each task
 ROUNDS = (1, 2, 5, 10)
-SCALES = {"quick": (1.0,), "full": (1.0, 1.5, 2.0)}  # αT of every round; 1 is the average
+SCALES = Profiles(quick=(1.0,), full=(1.0, 1.5, 2.0))  # αT of every round; 1 is the average
 LR, BATCH = epochs.LR[epochs.SGD], FAMILIES[DIGITS].batch
 SPENT = (1, 2, 5, 10)  # epochs of each task before a single merge
 METHODS = {"average": ("average", {}), "TIES": ("ties", {"scale": 1.0, "density": 0.2}), "Breadcrumbs": ("breadcrumbs", {}), "DARE": ("dare", {})}
@@ -40,7 +41,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         other): ‖·‖ between them over all weights; explained (axis): their shares of the variance; map (vertical, horizontal): loss in the plane.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings, source = settings_for(profile), data.source("rotated_mnist", angle=FAMILIES[DIGITS].angles[0])
+    settings, source = PROFILES[profile], data.source("rotated_mnist", angle=FAMILIES[DIGITS].angles[0])
     ingredients = {"settings": asdict(settings), "scales": SCALES[profile], "start": epochs.start(DIGITS, seed).key, "seed": seed, "methods": METHODS}
     return cached("gradients-rounds", ingredients, lambda: measure(profile, seed, device).assign_attrs(
         source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", profile=profile, seed=seed, network="MLP 784–64–64–10",
@@ -50,7 +51,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 @training.one_thread()
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     base = zoo.get(epochs.start(DIGITS, seed), device).state_dict()
     sets = {part: [samples(DIGITS, angle, settings, part) for angle in FAMILIES[DIGITS].angles] for part in ("train", "held", "test")}
     paths = {(rounds, scale): alternate(base, sets["train"], rounds, scale, seed) for rounds in ROUNDS for scale in SCALES[profile]}

@@ -16,6 +16,7 @@ from lessons.gradients.algorithms.expansion import gradient, hessian_vector_prod
 from lessons.gradients.algorithms.networks import LOSSES
 from lessons.gradients.experiment import common
 from lessons.gradients.experiment.common import NETWORKS, SETTINGS, Tasks
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import training
 
@@ -39,19 +40,8 @@ class Settings:
     etas: tuple[float, ...]
 
 
-PROFILES = {"quick": Settings(samples=60, etas=tuple(10.0 ** (-4 + i / 2) for i in range(6))),
-            "full": Settings(samples=200, etas=tuple(10.0 ** (-4 + i / 4) for i in range(13)))}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(samples=60, etas=tuple(10.0 ** (-4 + i / 2) for i in range(6))),
+                    full=Settings(samples=200, etas=tuple(10.0 ** (-4 + i / 4) for i in range(13))))
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -68,7 +58,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         one_step, one_vector (data, network, loss): after one step, the largest relative difference of θ_TA and θ_MT, and of τ_t and −η∇L_t.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=common.ANGLES[0])
     ingredients = {"settings": asdict(settings), "seed": seed, "alpha": ALPHA, "data": source.digest}
     return cached("gradients-steps", ingredients, lambda: measure(settings, seed).assign_attrs(

@@ -14,12 +14,12 @@ import data
 from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
+from lessons.profiles import Profiles
 from lessons.sweep import at, cached, on_grid, summarise
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
 ANGLES = (22.5, 45.0, 67.5, 90.0)
-STEPS_OF_ONE_EPOCH = 938  # 60,000 images in batches of 64
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid
 SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing cached
 
@@ -36,18 +36,7 @@ class Settings:
     alphas: tuple[float, ...] = ALPHAS
 
 
-PROFILES = {"quick": Settings(test_images=2000), "full": Settings(test_images=10_000)}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(test_images=2000), full=Settings(test_images=10_000))
 
 
 def pair_name(angle_i: float, angle_j: float) -> str:
@@ -97,7 +86,7 @@ def example_images(sweep: xarray.Dataset, angle: float = 0.0) -> torch.Tensor:
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
-    settings_for(profile)
+    PROFILES[profile]  # an error where there is no such profile
     missing = sum(not zoo.path_of(recipe).exists() for recipe in all_recipes(seed))
     if not missing:
         return "All models of this chapter are in the zoo: this takes seconds."
@@ -119,7 +108,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         example (angle, image, row, column): some test images.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=0.0)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
     return cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(

@@ -20,6 +20,7 @@ from data import split_cifar100
 from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
+from lessons.profiles import Profiles
 from lessons.sweep import at, cached, on_grid, summarise
 from toy_models import Architecture, Recipe, ResNet18, batchnorm, training, weights, zoo
 
@@ -67,7 +68,7 @@ class Settings:
 
 _OTHERS = (0, 5, 6, 7, 8, 9, 10, 11, 12, 13)  # ten splits, none of which is a finetuning task
 _WHOLE = 2496  # images of a split: 39 batches of 64. The four that are left of its 2,500 would make a batch of their own; see `run_small_steps`
-PROFILES = {
+PROFILES = Profiles({
     "quick": Settings(width=16, size=1280, pretraining_epochs=4, finetuning_epochs=2, test_images=40, statistics_images=50,
                       alphas=(0.0, 0.25, 0.5, 0.75, 1.0), amounts=(Amount("nothing", (0,), 0, 1280), Amount("1 split, 4 passes", (0,), 4, 1280))),
     "width 16": Settings(width=16, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=200, statistics_images=250,
@@ -77,19 +78,8 @@ PROFILES = {
     "full": Settings(width=64, size=_WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125, amounts=(
         Amount("nothing", (0,), 0, _WHOLE), Amount("1 split, 10 passes", (0,), 10, _WHOLE), Amount("1 split, 20 passes", (0,), 20, _WHOLE), Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
         Amount("10 splits, 2 passes", _OTHERS, 2, 24_960), Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984))),
-}
+})
 AMOUNTS_WIDTH, AMOUNTS_TASKS = 16, (1, 2)
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
 
 
 def pair_name(task_i: int, task_j: int) -> str:
@@ -99,21 +89,21 @@ def pair_name(task_i: int, task_j: int) -> str:
 
 def pairs(profile: str = "quick") -> dict[str, tuple[int, int]]:
     """{name: (split of θ_i, split of θ_j)}, all pairs of the profile's tasks."""
-    return {pair_name(i, j): (i, j) for i, j in itertools.combinations(settings_for(profile).tasks, 2)}
+    return {pair_name(i, j): (i, j) for i, j in itertools.combinations(PROFILES[profile].tasks, 2)}
 
 
 # -- models --------------------------------------------------------------------------------------------------------------------
 
 def recipes(profile: str = "quick", seed: int = 0) -> dict[int, Recipe]:
     """{split: recipe}: the pretrained network under `PRETRAINING`, and one finetuned version of it for each of the profile's tasks."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     pretrained = _pretraining(settings.width, (PRETRAINING,), settings.size, settings.pretraining_epochs, seed)
     return {PRETRAINING: pretrained, **{task: _finetuning(pretrained, task, settings) for task in settings.tasks}}
 
 
 def amount_recipes(profile: str = "quick", seed: int = 0) -> dict[str, dict[int | None, Recipe]]:
     """{amount: {None: the pretrained network, split: finetuned on it}}, for the amounts of pretraining that the profile compares."""
-    settings, made = settings_for(profile), {}
+    settings, made = PROFILES[profile], {}
     for amount in settings.amounts:
         pretrained = _pretraining(AMOUNTS_WIDTH, amount.splits, amount.size, amount.epochs, seed)
         made[amount.name] = {None: pretrained, **{task: _finetuning(pretrained, task, settings) for task in AMOUNTS_TASKS}}
@@ -141,7 +131,7 @@ def models(profile: str = "quick", seed: int = 0, device: str = "auto") -> dict[
 
 def estimate(profile: str = "quick", seed: int = 0) -> str:
     """A sentence that says what `run` and `run_amounts` will have to do, and how long it takes at the speed of two training steps, measured now."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     wanted = dict.fromkeys([*recipes(profile, seed).values(), *(recipe for group in amount_recipes(profile, seed).values() for recipe in group.values())])
     missing = [recipe for recipe in wanted if not zoo.path_of(recipe).exists()]
     if not missing:
@@ -189,7 +179,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         answer, confidence (treatment, pair, alpha, end, image): what the network says of the images of task i and j, and with what probability.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     made = recipes(profile, seed)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in made.values()]}
     return cached("resnet", ingredients, lambda: _attributed(measure(profile, seed, device), profile, seed, settings.width, settings),
@@ -204,7 +194,7 @@ def _attributed(result, profile, seed, width, settings):
 
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache; the lines are kept one by one."""
-    settings, made, networks = settings_for(profile), recipes(profile, seed), models(profile, seed, device)
+    settings, made, networks = PROFILES[profile], recipes(profile, seed), models(profile, seed, device)
     tests, trains = ({task: _images_of(task, part, size) for task in networks} for part, size in (("test", settings.test_images), ("train", settings.statistics_images)))
     found = [line(made[i], made[j], settings, device) for i, j in tqdm(pairs(profile).values(), desc="measuring", unit="pair")]
     own = [[_own_accuracy(network, tests[task], trains[task], treatment, task, device) for task, network in networks.items()] for treatment in TREATMENTS]
@@ -224,7 +214,7 @@ def run_amounts(profile: str = "quick", seed: int = 0, device: str = "auto") -> 
         As `run`, with dimension amount in the place of pair, and steps (amount): training steps of the pretraining; pretrained_accuracy
         (treatment, amount): on the test images of split 0, which is in every pretraining.
     """
-    settings, made = settings_for(profile), amount_recipes(profile, seed)
+    settings, made = PROFILES[profile], amount_recipes(profile, seed)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for group in made.values() for recipe in group.values()]}
     return cached("amounts", ingredients, lambda: _attributed(measure_amounts(profile, seed, device), profile, seed, AMOUNTS_WIDTH, settings),
                   code=(algorithms, batchnorm, sweep, sys.modules[__name__]))
@@ -232,7 +222,7 @@ def run_amounts(profile: str = "quick", seed: int = 0, device: str = "auto") -> 
 
 def measure_amounts(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run_amounts` without the cache."""
-    settings, made = settings_for(profile), amount_recipes(profile, seed)
+    settings, made = PROFILES[profile], amount_recipes(profile, seed)
     zoo.get_all([recipe for group in made.values() for recipe in group.values()], device)
     test, train = (_images_of(PRETRAINING, part, size) for part, size in (("test", settings.test_images), ("train", settings.statistics_images)))
     rows = []
@@ -260,7 +250,7 @@ def run_small_steps(profile: str = "quick", seed: int = 0, device: str = "auto")
         A Dataset over images (6), draw (5) and treatment (2) with accuracy (treatment, images, draw) on the split's test images after the step, with the
         running statistics as they then are or with statistics estimated anew; accuracy_before (treatment); moved (images, draw): ‖Δθ‖ of the step.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     recipe = next(group for group in amount_recipes(profile, seed).values() if group[None].epochs)[AMOUNTS_TASKS[0]]
     ingredients = {"settings": asdict(settings), "recipe": recipe.key}
     return cached("small-steps", ingredients, lambda: _attributed(measure_small_steps(recipe, settings, seed, device), profile, seed, AMOUNTS_WIDTH, settings).assign_attrs(

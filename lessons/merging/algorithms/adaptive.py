@@ -30,6 +30,27 @@ def combined(origin: State, vectors: State, scales: dict[str, Tensor]) -> State:
     return {key: tensor + torch.einsum("t,t...->...", scales[key].to(tensor), vectors[key]) if key in vectors else tensor for key, tensor in origin.items()}
 
 
+def plain(base: State, finetuned: Sequence[State]) -> tuple[State, State]:
+    """What `adamerging` combines: θ₀ and {key: τ (tasks, …)}, floating-point keys only."""
+    vectors = {key: task_vectors(key, base, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
+    return {key: wide(tensor) if key in vectors else tensor.clone() for key, tensor in base.items()}, vectors
+
+
+def centred(base: State, finetuned: Sequence[State], rank_ratio: float, rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
+            decomposition: Decomposition = "auto") -> tuple[State, State]:
+    """What `adamerging_cart` combines: θ_avg and {key: SVD_k(θ_t − θ_avg) (tasks, …)}, floating-point keys only; arguments as for `cart`."""
+    origin, vectors = {key: tensor.clone() for key, tensor in base.items()}, {}
+    for key, tensor in base.items():
+        if tensor.is_floating_point():
+            origin[key] = mean(key, finetuned)
+            vectors[key] = torch.stack([wide(state[key]) - origin[key] for state in finetuned])
+            if is_matrix(tensor, convolutions):
+                for vector in vectors[key]:
+                    matrix = vector.flatten(1)
+                    vector.copy_(low_rank(matrix, rank_of(rank_ratio, min(matrix.shape), rounding), decomposition).view_as(vector))
+    return origin, vectors
+
+
 def adapted_scales(origin: State, vectors: State, forward: Forward, batches: Batches, per: str, start: float, steps: int, lr: float,
                    clamp: bool) -> tuple[dict[str, Tensor], list[float]]:
     """Find λ by Adam on the entropy of the merged model's predictions, summed over tasks.
@@ -84,8 +105,7 @@ def adamerging(base: State, finetuned: Sequence[State], *, forward: Forward, bat
         lr: of Adam (the paper's code; CART's algorithm 2 writes plain gradient descent).
         clamp: keep every λ in [0, 1] (the paper's code).
     """
-    vectors = {key: task_vectors(key, base, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
-    return _adapted(base, {key: wide(tensor) if key in vectors else tensor.clone() for key, tensor in base.items()}, vectors, forward, batches, per, start, steps, lr, clamp)
+    return _adapted(base, *plain(base, finetuned), forward, batches, per, start, steps, lr, clamp)
 
 
 @method("AdaMerging + CART", source="CART, Eq. 8 and algorithm 2", needs=[Needs.INPUTS])
@@ -109,15 +129,7 @@ def adamerging_cart(base: State, finetuned: Sequence[State], *, forward: Forward
         convolutions: see `cart`.
         decomposition: see `factors`.
     """
-    origin, vectors = {key: tensor.clone() for key, tensor in base.items()}, {}
-    for key, tensor in base.items():
-        if tensor.is_floating_point():
-            origin[key] = mean(key, finetuned)
-            vectors[key] = torch.stack([wide(state[key]) - origin[key] for state in finetuned])
-            if is_matrix(tensor, convolutions):
-                for vector in vectors[key]:
-                    matrix = vector.flatten(1)
-                    vector.copy_(low_rank(matrix, rank_of(rank_ratio, min(matrix.shape), rounding), decomposition).view_as(vector))
+    origin, vectors = centred(base, finetuned, rank_ratio, rounding, convolutions, decomposition)
     return _adapted(base, origin, vectors, forward, batches, per, start, steps, lr, clamp)
 
 

@@ -6,13 +6,13 @@ import torch
 import xarray
 from tqdm.auto import tqdm
 
-from lessons.merging.algorithms import adaptive, lowrank, merge, states
+from lessons.merging.algorithms import adaptive, lowrank, states
 from lessons.merging.algorithms.adaptive import adapted_scales, combined, entropy
 from lessons.merging.experiment.comparison import GRIDS, SEARCHES, attributes
 from lessons.merging.experiment.suites import Loaded, Suite
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import training
-from toy_models.weights import State
 
 ADAPTED = {"adamerging": "task_arithmetic", "adamerging_cart": "cart"}  # {method: what it is at step 0}
 
@@ -28,21 +28,7 @@ class Settings:
     test: int
 
 
-PROFILES = {"quick": Settings(steps=24, lr=0.05, batch_size=32, batches=4, every=4, test=128), "full": Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000)}
-
-
-def vectors_of(method: str, base: State, finetuned: list[State], rank_ratio: float) -> tuple[State, dict[str, torch.Tensor]]:
-    """Where λ = 0 leads and what is added with a λ of its own per key and task: (origin, {key: (tasks, …)}), as in `adamerging` and `adamerging_cart`."""
-    if method == "adamerging":
-        return base, {key: states.task_vectors(key, base, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
-    origin = merge("average", base, finetuned)
-    vectors = {key: states.task_vectors(key, origin, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
-    for stack in vectors.values():
-        if lowrank.is_matrix(stack[0], "flatten"):
-            for vector in stack:
-                matrix = vector.flatten(1)
-                vector.copy_(lowrank.low_rank(matrix, lowrank.rank_of(rank_ratio, min(matrix.shape), "ceil")).view_as(vector))
-    return origin, vectors
+PROFILES = Profiles(quick=Settings(steps=24, lr=0.05, batch_size=32, batches=4, every=4, test=128), full=Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000))
 
 
 def run(suite: Suite, chosen: xarray.Dataset, profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
@@ -63,7 +49,7 @@ def run(suite: Suite, chosen: xarray.Dataset, profile: str, seed: int, device: s
     rank_ratio = SEARCHES["cart"].values[place]
     ingredients = {"settings": asdict(settings), "starts": starts, "rank_ratio": rank_ratio, "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
     return cached("merging-adaptation", ingredients, lambda: measure(suite, settings, starts, rank_ratio, device).assign_attrs(attributes(suite, profile, seed)),
-                  code=(Loaded, states, lowrank, adaptive, vectors_of, measure, Trace))
+                  code=(Loaded, states, lowrank, adaptive, measure, Trace))
 
 
 def run_all(suites: dict[str, Suite], chosen: dict[str, xarray.Dataset], profile: str, seed: int, device: str = "auto") -> dict[str, xarray.Dataset]:
@@ -76,7 +62,7 @@ def measure(suite: Suite, settings: Settings, starts: list[float], rank_ratio: f
     """`run` without the cache."""
     loaded, found, lams = suite.load(device, settings.test), [], []
     for method, start in zip(ADAPTED, starts):
-        origin, vectors = vectors_of(method, loaded.base, loaded.finetuned, rank_ratio)
+        origin, vectors = adaptive.plain(loaded.base, loaded.finetuned) if method == "adamerging" else adaptive.centred(loaded.base, loaded.finetuned, rank_ratio)
         trace = Trace(loaded, settings, f"{suite.title}, {method}")
         scales, entropies = adapted_scales(origin, vectors, trace.forward, loaded.unlabelled(settings.batch_size, settings.batches), "layer", start, settings.steps, settings.lr,
                                            clamp=method == "adamerging")

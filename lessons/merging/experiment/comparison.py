@@ -14,6 +14,7 @@ import data
 from lessons.merging.algorithms import lowrank, masks, merge, sparse, states
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import Loaded, Suite
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import batchnorm, training, zoo
 from toy_models.weights import State
@@ -72,9 +73,9 @@ class Settings:
     places: tuple[int, ...] | None = None
 
 
-PROFILES = {"quick": {"MLP": Settings(128, 128, (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), (1, 2, 3))},
-            "full": {"MLP": Settings(500, 2000, SCALES, (0, 1, 2, 3, 4)), "ResNet18": Settings(40, 120)}}
-TRAINED = {"quick": {"rotated": {"size": 20_000}, "several": {"size": 5_000, "epochs": 2}}, "full": {"rotated": {}, "several": {}}}  # how, where not as the suite says
+PROFILES = Profiles(quick={"MLP": Settings(128, 128, (0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), (1, 2, 3))},
+                    full={"MLP": Settings(500, 2000, SCALES, (0, 1, 2, 3, 4)), "ResNet18": Settings(40, 120)})
+TRAINED = Profiles(quick={"rotated": {"size": 20_000}, "several": {"size": 5_000, "epochs": 2}}, full={"rotated": {}, "several": {}})  # how, where not as the suite says
 SPLITS = (8, 14, 20)
 
 
@@ -95,8 +96,6 @@ def suites_of(profile: str, seed: int = 0) -> dict[str, Suite]:
     Raises:
         ValueError: there is no such profile.
     """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
     found = {name: {"rotated": suites.rotated, "several": suites.several}[name](seed, **how) for name, how in TRAINED[profile].items()}
     found |= {f"split {count}": suites.split(count, seed) for count in SPLITS} if profile == "full" else {}
     return {name: Kept(**vars(suite)) for name, suite in found.items()}

@@ -17,13 +17,14 @@ from lessons.averaging.algorithms import regression
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
 from lessons.pretraining.experiment import line
-from lessons.pretraining.experiment.line import ANGLES, settings_for
+from lessons.pretraining.experiment.line import ANGLES, PROFILES
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import Recipe, training, weights, zoo
 
 ANGLE, FINETUNE_IMAGES = 45.0, 3000
 CHECKPOINTS = ((5000, 6, 0.1), (2000, 10, 0.1), (10_000, 2, 0.1), (10_000, 4, 0.05), (2000, 30, 0.1))  # images, passes, learning rate; chapter 1's comes before them
-HOW_MANY = {"quick": 3, "full": 6}  # checkpoints, the first of these
+HOW_MANY = Profiles(quick=3, full=6)  # checkpoints, the first of these
 FINETUNINGS = ((0.005, 2, 16), (0.01, 1, 16), (0.01, 4, 64), (0.02, 3, 32), (0.04, 2, 64))  # learning rate, passes, batch size: below 2/λmax, where SGD does not swing
 SCALES = tuple(2.0 ** -k for k in range(11))
 SHARPNESS = 20.0  # of the smooth stand-in for the ReLU
@@ -33,7 +34,6 @@ PAIRS = list(itertools.combinations(range(len(FINETUNINGS)), 2))  # of every che
 
 def recipes(profile: str = "quick", seed: int = 0) -> list[list[Recipe]]:
     """For every checkpoint, its recipe and those of its five finetunings on the first 3,000 digits turned by 45°. The first checkpoint is chapter 1's."""
-    settings_for(profile)
     first = line.common(seed)[0.0]
     starts = [first] + [Recipe.on("rotated_mnist", chapter_1.ARCHITECTURE, options={"angle": 0.0, "size": size}, lr=lr, epochs=epochs, batch_size=64, seed=seed + 70_000 + number)
                         for number, (size, epochs, lr) in enumerate(CHECKPOINTS[:HOW_MANY[profile] - 1])]
@@ -60,7 +60,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         function_largest (function): λmax; function_along (function): dᵀHd/‖d‖² between the two; length: ‖θ_i − θ_j‖.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLE)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(profile, seed)]}
     return cached("curvature", ingredients, lambda: measure(profile, seed, device).assign_attrs(
@@ -71,13 +71,13 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 @training.one_thread()
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     zoo.get_all(all_recipes(profile, seed), device)
     return _pairs(profile, seed, device).merge(_scaled(profile, seed, device)).assign_attrs(images=f"{2 * settings.train_images:,} training images")
 
 
 def _pairs(profile, seed, device):
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     x, y = line.train_images(ANGLE, 2 * settings.train_images)
     rows, starts = [], []
     for number, wanted in enumerate(recipes(profile, seed)):
@@ -118,7 +118,7 @@ def functions(network, x: torch.Tensor, y: torch.Tensor) -> dict[str, curvature.
 
 def _scaled(profile, seed, device):
     """Theorem 1 for two networks brought ever closer to their checkpoint; in float64, since δ falls with the square of the scale."""
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     start, *finetuned = (network.double() for network in zoo.get_all(list(line.common(seed).values()), device))
     x, y = line.of_both(line.train_images, settings.train_images)
     theta_0, theta_i, theta_j = (weights.flatten(network.state_dict()) for network in (start, *finetuned))

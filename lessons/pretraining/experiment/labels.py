@@ -13,7 +13,8 @@ from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
 from lessons.pretraining.experiment import line
-from lessons.pretraining.experiment.line import ANGLES, settings_for
+from lessons.pretraining.experiment.line import ANGLES, PROFILES
+from lessons.profiles import Profiles
 from lessons.sweep import cached
 from toy_models import MLP, Recipe, training, weights, zoo
 
@@ -30,7 +31,7 @@ def fraction_name(fraction: float) -> str:
 
 
 SHOWN = (*map(fraction_name, FRACTIONS[::2]), NORMAL, NOTHING)
-STARTS = {"quick": SHOWN, "full": (*map(fraction_name, FRACTIONS), NORMAL, NOTHING, UNLEARNT)}
+STARTS = Profiles(quick=SHOWN, full=(*map(fraction_name, FRACTIONS), NORMAL, NOTHING, UNLEARNT))
 
 
 def recipes(seed: int = 0) -> dict[str, dict[str, Recipe]]:
@@ -57,7 +58,6 @@ ROLES = ("start", "i", "other way", "other task")
 
 def all_recipes(profile: str = "quick", seed: int = 0) -> list[Recipe]:
     """The recipes of a profile's starts in the order in which they are trained: one training set after the other."""
-    settings_for(profile)
     made = recipes(seed)
     return [made[start][role] for role in ROLES for start in STARTS[profile]]
 
@@ -74,7 +74,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         curvature (start): λmax of the loss on training images of both tasks, at the start.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLES[0])
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(profile, seed)]}
     return cached("labels", ingredients, lambda: measure(profile, seed, device).assign_attrs(
@@ -85,7 +85,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 @training.one_thread()
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    made, settings, starts = recipes(seed), settings_for(profile), STARTS[profile]
+    made, settings, starts = recipes(seed), PROFILES[profile], STARTS[profile]
     zoo.get_all([made[start][role] for role in ROLES for start in starts], device)
     tests = {angle: line.test_images(angle, settings.test_images) for angle in (0.0, *ANGLES)}
     images = {PAIRS[0]: tests[45.0], PAIRS[1]: line.of_both(line.test_images, settings.test_images)}

@@ -7,6 +7,7 @@ import xarray
 import data
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
+from lessons.profiles import Profiles
 from lessons.sweep import on_grid, summarise
 from toy_models import MLP, Recipe, weights, zoo
 from toy_models.weights import State
@@ -28,19 +29,8 @@ class Settings:
     alphas: tuple[float, ...]
 
 
-PROFILES = {"quick": Settings(test_images=500, train_images=200, alphas=tuple(round(i / 10, 2) for i in range(11))),
-            "full": Settings(test_images=5000, train_images=500, alphas=tuple(round(i / 20, 2) for i in range(21)))}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(test_images=500, train_images=200, alphas=tuple(round(i / 10, 2) for i in range(11))),
+                    full=Settings(test_images=5000, train_images=500, alphas=tuple(round(i / 20, 2) for i in range(21))))
 
 
 def common(seed: int = 0) -> dict[float, Recipe]:

@@ -16,7 +16,6 @@ def source(seed: int = 0) -> str:
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what the chapter's experiments will have to do and about how long that takes on two cores."""
-    line.settings_for(profile)
     missing = line.missing([*starts.recipes(seed).values(), *labels.all_recipes(profile, seed), *curvature.all_recipes(profile, seed)])
     said = f"{missing} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
     if profile == "full":

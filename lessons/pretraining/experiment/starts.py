@@ -14,7 +14,7 @@ from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line
-from lessons.pretraining.experiment.line import ANGLES, settings_for
+from lessons.pretraining.experiment.line import ANGLES, PROFILES
 from lessons.sweep import cached
 from toy_models import Recipe, training, zoo
 
@@ -53,7 +53,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         recovered (trial: 5): whether weight matching finds a random permutation of the pretrained network's units again.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLES[0])
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
     return cached("starts", ingredients, lambda: measure(profile, seed, device).assign_attrs(
@@ -64,7 +64,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 @training.one_thread()
 def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """`run` without the cache."""
-    made, settings = recipes(seed), settings_for(profile)
+    made, settings = recipes(seed), PROFILES[profile]
     by_task = sorted(made, key=lambda name: dict(made[name].options)["angle"])  # so that every training set is turned once
     networks = dict(zip(by_task, zoo.get_all([made[name] for name in by_task], device)))
     tests = {"two tasks": line.of_both(line.test_images, settings.test_images), "one task": line.test_images(ANGLES[1], settings.test_images)}

@@ -19,6 +19,7 @@ from lessons import sweep
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
+from lessons.profiles import Profiles
 from lessons.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector, shares_of
@@ -44,18 +45,7 @@ class Settings:
     subsets: int
 
 
-PROFILES = {"quick": Settings(test_images=150, subsets=2), "full": Settings(test_images=2000, subsets=8)}
-
-
-def settings_for(profile: str) -> Settings:
-    """The settings of a profile.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    if profile not in PROFILES:
-        raise ValueError(f"unknown profile {profile!r}: choose one of {', '.join(PROFILES)}")
-    return PROFILES[profile]
+PROFILES = Profiles(quick=Settings(test_images=150, subsets=2), full=Settings(test_images=2000, subsets=8))
 
 
 def name_of(*angles: float) -> str:
@@ -95,7 +85,7 @@ def task_vectors(networks: dict[float, MLP]) -> dict[float, TaskVector]:
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
-    settings_for(profile)
+    PROFILES[profile]  # an error where there is no such profile
     wanted = list(recipes(seed).values())
     missing = sum(not zoo.path_of(recipe).exists() for recipe in wanted)
     return f"{missing} of {len(wanted)} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
@@ -122,7 +112,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         analogy (quadruple: 5, step): accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), for four angles in equal steps.
         Attributes: those of `lessons.sweep.caption`.
     """
-    settings = settings_for(profile)
+    settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=0.0)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
     return cached("task-arithmetic", ingredients, lambda: measure(settings, seed, device).assign_attrs(
