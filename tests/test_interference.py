@@ -199,6 +199,14 @@ def test_watching_an_adaptation_changes_nothing(method, loaded, adapted):
     assert adapted.step.values.tolist() == [0, 2, 4] and (adapted.collapse >= 0.1).all()
 
 
+@pytest.mark.parametrize("profile", adaptation.PROFILES)
+def test_what_a_profile_adapts_is_among_its_suites_and_has_enough_unlabelled_images(profile):
+    suites = comparison.suites_of(profile)
+    for name in adaptation.SUITES[profile]:
+        settings = adaptation.PROFILES[profile][suites[name].base.architecture.name]
+        assert settings.batch_size * settings.batches <= settings.test and settings.steps % settings.every == 0
+
+
 def test_each_choice_is_one_that_the_method_has_and_makes_two_merges(loaded, suite):
     for choice in choices.CHOICES:
         methods()[choice.method].check(choice.given | choice.one[1])

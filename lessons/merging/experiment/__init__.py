@@ -23,10 +23,11 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     whole = "full" if profile in OF_PROFILE else profile
     suites = {name: suite for name, suite in comparison.suites_of(whole, seed).items() if (name in OF_PROFILE[profile] if profile in OF_PROFILE else not suite.splits)}
     sweeps = Sweeps({name: comparison.run(suite, whole, seed, device) for name, suite in suites.items()})
+    adapted = adaptation.run_all(suites, sweeps, whole, seed, device)
     if profile in OF_PROFILE:
-        found = {claim: {f"{profile} {name}": value for name, value in values.items()} for claim, values in numbers(sweeps).items()}
+        found = {claim: {f"{profile} {name}": value for name, value in values.items()} for claim, values in numbers(sweeps, adapted=adapted).items()}
     else:
-        found = numbers(sweeps, plane.run_all(suites, profile, seed, device), adaptation.run_all(suites, sweeps, profile, seed, device))
+        found = numbers(sweeps, plane.run_all(suites, profile, seed, device), adapted)
     names = [(f"{claim} {name}", value) for claim, values in found.items() for name, value in values.items()]
     return xarray.Dataset({"number": ("name", [value for _, value in names])}, coords={"name": [name for name, _ in names]}, attrs=sweeps.attrs | {"profile": profile})
 
