@@ -12,6 +12,7 @@ from lessons.merging.algorithms import adaptive
 from lessons.merging.experiment import adaptation, choices, comparison, plane, results, suites, toy
 from lessons.merging.experiment.comparison import Line, Settings, Sweeps
 from lessons.panel import settings_of
+from toy_models import zoo
 
 SMALL = Settings(held_out=30, test=40, scales=(0.1, 0.2, 0.3, 1.0, 1.4), places=(1, 2, 3))
 
@@ -158,7 +159,8 @@ def test_an_unknown_profile_is_named():
 
 
 def test_every_suite_is_estimated_and_its_data_named(folder):
-    assert "networks have to be trained" in comparison.estimate("full") and "CIFAR-100" in comparison.sources(comparison.suites_of("full"))
+    shared = {recipe for suite in comparison.suites_of("full").values() for recipe in (suite.base, *suite.recipes.values()) if not zoo.path_of(recipe).exists()}
+    assert f"{len(shared)} networks have to be trained" in comparison.estimate("full") and "CIFAR-100" in comparison.sources(comparison.suites_of("full"))
     assert comparison.sources(comparison.suites_of("quick")).count("stand-in for MNIST") == 1
 
 

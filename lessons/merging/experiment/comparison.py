@@ -253,11 +253,11 @@ TRAINING_SECONDS = {"MLP": 1.5, "ResNet18": 35}  # a network
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what the chapter will have to train and measure, and about how long that takes."""
-    seconds, missing = 0.0, 0
+    seconds, missing = 0.0, {}
     for suite in suites_of(profile, seed).values():
         kind = suite.base.architecture.name
-        lacking = {recipe.key for recipe in (suite.base, *suite.recipes.values()) if not zoo.path_of(recipe).exists()}
-        missing += len(lacking)
-        seconds += SECONDS[profile][kind] + TRAINING_SECONDS[kind] * len(lacking) * (1.0 if profile == "full" else 0.3)
-    said = f"{missing} networks have to be trained" if missing else "All networks of this chapter are in the zoo"
+        seconds += SECONDS[profile][kind]
+        missing |= {recipe.key: TRAINING_SECONDS[kind] for recipe in (suite.base, *suite.recipes.values()) if not zoo.path_of(recipe).exists()}  # suites share networks
+    seconds += sum(missing.values()) * (1.0 if profile == "full" else 0.3)
+    said = f"{len(missing)} networks have to be trained" if missing else "All networks of this chapter are in the zoo"
     return f"{said}; with the measurements, where they are not on disk yet, about {f'{seconds / 60:.0f} minutes' if seconds > 90 else f'{seconds:.0f} s'}, once."
