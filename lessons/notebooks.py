@@ -33,7 +33,7 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
     Args:
         notebook: the chapter.
         output: where the executed notebook goes, also when a cell failed. It is written once, at the end: papermill would write it before and
-            after every cell, which takes 3 of a chapter's 40 seconds.
+            after every cell, which takes seconds.
         timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a machine without units for
             bfloat16 takes three times as long as the budgets say.
         parameters: values for the cell tagged "parameters".

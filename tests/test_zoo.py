@@ -128,7 +128,7 @@ def test_training_side_by_side_leaves_the_threads_and_the_random_state_as_they_w
     assert torch.equal(torch.get_rng_state(), before) and torch.get_num_threads() == threads
 
 
-def test_where_one_of_several_diverges_its_error_is_raised_and_the_sound_ones_are_kept():
+def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_is_kept():
     sound = recipe(seed=1)
     with pytest.raises(ValueError, match="learning rate"):
         zoo.get_all([recipe(lr=1e20), sound, recipe(seed=2).finetune(options={"angle": 30.0}, lr=1e20)])

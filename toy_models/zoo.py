@@ -63,6 +63,7 @@ def _train_side_by_side(recipes, bar):
         if len(ready) == 1:  # with every epoch on the bar
             _get(ready[0], "cpu", bar)
             continue
+        bar.set_description(f"{len(ready)} networks side by side")
         with training.one_thread(), ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
             futures = [pool.submit(_get, recipe, "cpu", silent) for recipe in ready]
             try:
