@@ -5,6 +5,7 @@
 import inspect
 
 from data import cifar100, fashion_mnist, mnist, permuted_mnist, rotated_mnist, spirals, split_cifar100
+from data.pinning import pinned
 from data.types import Dataset, Source
 
 _MODULES = {"cifar100": cifar100, "fashion_mnist": fashion_mnist, "mnist": mnist, "permuted_mnist": permuted_mnist, "rotated_mnist": rotated_mnist, "spirals": spirals,
@@ -34,7 +35,8 @@ def load(name: str, split: str, **options) -> Dataset:
     """
     if split not in SPLITS:
         raise ValueError(f"unknown split {split!r}: choose one of {', '.join(SPLITS)}")
-    return _module(name, options).load(split, **options)
+    with pinned():
+        return _module(name, options).load(split, **options)
 
 
 def source(name: str, **options) -> Source:

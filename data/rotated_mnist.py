@@ -1,12 +1,13 @@
 """Rotated MNIST: MNIST with every digit turned by the same angle (Mirzadeh et al. 2021; CTL, B.1.1)."""
+import math
 from functools import lru_cache
 
 import torch
 
-from data import mnist
+from data import mnist, resampling
 from data.types import Dataset, Source, checked_angle, checked_share, checked_whole, digest
 
-_CHUNK = 2000  # images rotated at once: the grid of 60,000 would need gigabytes
+_CHUNK = 250  # images rotated at once: what fits a processor's cache is fastest
 _SHUFFLE_SEED = 60_000  # of which labels change places; a constant, since the option alone must say what the labels are
 
 
@@ -78,7 +79,11 @@ def _turned(split, angle, first, size, plain_digest):
 
 def rotate(x: torch.Tensor, angle: float) -> torch.Tensor:
     """Turn images x (samples, height, width) by `angle` degrees counter-clockwise, bilinear, black outside."""
-    from data.vision import torchvision
-    from torchvision.transforms.v2 import functional
-    bilinear = torchvision.transforms.InterpolationMode.BILINEAR
-    return torch.cat([functional.rotate(chunk[:, None], checked_angle(angle), interpolation=bilinear)[:, 0] for chunk in x.split(_CHUNK)])
+    turn = math.radians(checked_angle(angle))
+    cos, sin = math.cos(turn), math.sin(turn)
+    height, width = x.shape[1:]
+    below = (torch.arange(height, dtype=torch.float64) - (height - 1) / 2)[:, None]
+    right = torch.arange(width, dtype=torch.float64) - (width - 1) / 2
+    rows = right * sin + below * cos + (height - 1) / 2
+    columns = right * cos - below * sin + (width - 1) / 2
+    return torch.cat([resampling.bilinear(chunk, rows, columns) for chunk in x.split(_CHUNK)])

@@ -14,7 +14,7 @@ def source(angle: float = 0.0, seed: int = 0) -> Source:
     angle = checked_angle(angle)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
-    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 1, SAMPLES, TURNS, NOISE, angle, seed))
+    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 2, SAMPLES, TURNS, NOISE, angle, seed))
 
 
 def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:
@@ -32,7 +32,8 @@ def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:
     generator = torch.Generator().manual_seed(2 * seed + (split == "test"))
     n = SAMPLES[split]
     y = torch.arange(n) % 2
-    radius = 0.1 + 0.9 * torch.rand(n, generator=generator).sqrt()
+    radius = 0.1 + 0.9 * torch.rand(n, generator=generator, dtype=torch.float64).sqrt()
     phase = 2 * math.pi * TURNS * radius + math.pi * y + math.radians(angle)
-    x = torch.stack([radius * phase.cos(), radius * phase.sin()], 1) + NOISE * torch.randn(n, 2, generator=generator)
-    return Dataset(x, y, found)
+    noise = torch.randn(n, 2, generator=generator, dtype=torch.float64)
+    x = torch.stack([radius * phase.cos(), radius * phase.sin()], 1) + NOISE * noise
+    return Dataset(x.to(torch.float32), y, found)  # float64 until here: float32 would differ between processors

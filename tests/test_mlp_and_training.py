@@ -41,7 +41,8 @@ def test_features_are_in_depth_order_and_the_output_is_last():
 
 
 def test_features_are_taken_after_the_relu_but_the_output_has_none():
-    network = MLP((6, 50, 50, 3))
+    network = MLP((6, 50, 50, 3)).requires_grad_(False)
+    network.layers[-1].bias.fill_(-10.0)
     *hidden, output = network.features(batch((6, 3))[0]).values()
     for values in hidden:
         assert values.min() == 0 and values.max() > 0
@@ -230,7 +231,7 @@ def test_a_recipe_for_other_data_is_refused_with_both_digests():
     assert "0" * 16 in str(raised.value) and recipe().data_digest in str(raised.value)
 
 
-@pytest.mark.parametrize("lr, shown", [(1e6, r"1e\+06"), (1e20, r"1e\+20")])
+@pytest.mark.parametrize("lr, shown", [(1e40, r"1e\+40"), (1e200, r"1e\+200")])
 def test_training_that_diverges_names_the_learning_rate(lr, shown):
     with pytest.raises(ValueError, match=f"learning rate.*{shown}"):
         train(Recipe.on("spirals", WIDE, lr=lr, epochs=3))
@@ -238,7 +239,7 @@ def test_training_that_diverges_names_the_learning_rate(lr, shown):
 
 def test_infinite_weights_are_divergence_too():
     with pytest.raises(ValueError, match="learning rate"):
-        train(Recipe.on("spirals", WIDE, lr=1e14, epochs=2, batch_size=None))
+        train(Recipe.on("spirals", WIDE, lr=1e45, epochs=1, batch_size=None))
 
 
 @pytest.mark.parametrize("device", ["nonsense", "cuda:99", ""])

@@ -12,6 +12,7 @@ class MLP(nn.Module):
     Args:
         widths: units per layer, input first and output last: (784, 100, 100, 100, 10) is the network of CTL, B.1.1.
 
+    The weights are float32, drawn in float64 and rounded: torch's float32 draws end in other bits on other processors.
     The state dict holds `layers.0.weight` (100, 784), `layers.0.bias` (100,), `layers.1.weight` and so on.
     """
 
@@ -19,7 +20,8 @@ class MLP(nn.Module):
         super().__init__()
         if len(widths) < 2 or any(not isinstance(width, int) or width < 1 for width in widths):
             raise ValueError(f"widths must be at least two positive whole numbers, not {tuple(widths)!r}")
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+        self.layers = nn.ModuleList(nn.Linear(a, b, dtype=torch.float64) for a, b in zip(widths, widths[1:]))
+        self.float()
 
     @classmethod
     def from_state(cls, state: dict[str, Tensor]) -> "MLP":
@@ -30,7 +32,8 @@ class MLP(nn.Module):
         """
         try:
             shapes = [state[f"layers.{i}.weight"].shape for i in range(len(state) // 2)]
-            network = cls([shapes[0][1], *(shape[0] for shape in shapes)])
+            with torch.device("meta"):  # no weights are drawn, only to be replaced
+                network = cls([shapes[0][1], *(shape[0] for shape in shapes)])
             network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
         except (KeyError, IndexError, RuntimeError) as error:
             raise ValueError(f"these are not the weights of an MLP: {error}. Keys: {', '.join(state)}") from None
@@ -60,10 +63,13 @@ class MLP(nn.Module):
     def sgd_step(self, x: Tensor, y: Tensor, lr: float) -> None:
         """One step of gradient descent on the mean cross-entropy of a batch x (samples, inputs), y (samples,), in place.
 
+        It is computed in the weights' dtype, whatever x is in.
+
         The backward pass is written out: for networks this small, building and walking autograd's graph costs more time than the
         arithmetic. A test compares it with autograd.
         """
         layers = [(layer.weight, layer.bias) for layer in self.layers]  # looked up once: a module's attributes and slices take time
+        x = x.to(layers[0][0].dtype)
         h = [x]
         for weight, bias in layers[:-1]:
             h.append(torch.addmm(bias, h[-1], weight.t()).relu_())

@@ -15,7 +15,7 @@ from toy_models.resnet import ResNet18
 
 NETWORKS = {"MLP": MLP, "ResNet18": ResNet18}
 OPTIMISERS = ("sgd", "adam")
-_FORMAT = 1  # raise when training itself changes, so that models of the old code are not taken for new ones
+_FORMAT = 2  # raise when training itself changes, so that models of the old code are not taken for new ones
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 """ResNet-18 for 32×32 images (He et al. 2016, with the stem of its CIFAR form: a 3×3 convolution, no pooling)."""
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -51,7 +52,8 @@ class ResNet18(nn.Module):
             ValueError: the keys or shapes are not a ResNet18's.
         """
         try:
-            network = cls(state["stem.0.weight"].shape[0], state["head.weight"].shape[0])
+            with torch.device("meta"):  # no weights are drawn, only to be replaced
+                network = cls(state["stem.0.weight"].shape[0], state["head.weight"].shape[0])
             network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
         except (KeyError, RuntimeError) as error:
             raise ValueError(f"these are not the weights of a ResNet18: {error}. Keys: {', '.join(list(state)[:8])} …") from None

@@ -1,6 +1,9 @@
 """Training a model by its recipe."""
 import contextlib
+import copy
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +11,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 import data
+from data.pinning import pinned
+from toy_models.mlp import MLP
 from toy_models.recipe import Recipe
 
 
@@ -28,64 +33,123 @@ _RANDOM_STATE = threading.Lock()  # torch has one for all threads
 
 
 def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto", on_epoch=lambda: None) -> nn.Module:
-    """Train the model that the recipe describes.
+    """Train the model that the recipe describes: `train_through` with one recipe."""
+    return train_through([recipe], start, device, on_epoch)[0]
+
+
+def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = None, device: str = "auto",
+                  on_epoch=lambda: None) -> list[nn.Module]:
+    """Train once and keep the network after each recipe's number of epochs: recipes that differ in nothing else are points of one training.
 
     The loss compares only the classes that occur in the training part: a network with 100 outputs that sees five classes learns to tell those
     five apart and its other outputs stay as they are (one head, masked per task: Mirzadeh et al. 2021).
 
-    The global random state is left as it was; initialisation and sample order come from the recipe's seed alone, so the same recipe gives
-    the same weights, bit for bit, on one machine.
+    The global random state is left as it was; initialisation and sample order come from the recipe's seed alone.
+
+    A network without convolutions is trained on the CPU, in float64, and its weights are rounded to float32 at the end. In float32 the
+    instruction sets of processors end 0.4 to 9 % apart in what is derived from the weights; in float64 they differ by less than the rounding,
+    so the same recipe gives the same weights on every processor (a weight in many millions may round the other way). Networks with
+    convolutions are trained in float32, or bfloat16, on `device`, and are the same bit for bit on one machine only.
 
     Args:
-        recipe: what to do.
-        start: the parent's weights, where the recipe has a parent; they are copied.
+        recipes: what to do; alike but for their epochs.
+        start: the parent's weights, where the recipes have a parent; they are copied.
         device: see `resolve`.
         on_epoch: called after every epoch.
 
     Returns:
-        The trained network, on the CPU, needing no gradients.
+        The trained networks, in the recipes' order, on the CPU, needing no gradients.
 
     Raises:
-        ValueError: the data are not those that the recipe was written for, or the weights did not stay finite.
+        ValueError: the recipes differ in more than epochs, the data are not those that they were written for, or the weights did not stay finite.
     """
+    recipe = max(recipes, key=lambda recipe: recipe.epochs)
+    if any(replace(other, epochs=recipe.epochs) != recipe for other in recipes):
+        raise ValueError("recipes of one training may differ in their epochs alone")
     device = resolve(device)
     dataset = data.load(recipe.dataset, "train", **dict(recipe.options))
     if dataset.source.digest != recipe.data_digest:
         raise ValueError(f"the recipe of {recipe} was written for other data (digest {recipe.data_digest}) than what is here now: "
                          f"{dataset.source} (digest {dataset.source.digest}). Make the recipe again with Recipe.on or finetune.")
-    with _RANDOM_STATE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(recipe.seed)
-        network = recipe.architecture.build()
-    if recipe.parent:
-        network.load_state_dict(start)
-    network.to(device)
-    x, y = dataset.x.to(device), dataset.y.to(device)
+    with pinned():
+        with _RANDOM_STATE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+            torch.manual_seed(recipe.seed)
+            network = recipe.architecture.build()
+        if recipe.parent:
+            network.load_state_dict(start)
+        if convolves(network):
+            network, x, y, threads = network.to(device), dataset.x.to(device), dataset.y.to(device), all_threads()
+        else:
+            network, x, y, threads = network.double(), dataset.x, dataset.y, one_thread()
+        stops = {other.epochs for other in recipes}
+        with threads:
+            found = {epoch: _finished(network, recipe)
+                     for epoch in _epochs(network, recipe, x, y, on_epoch) if epoch in stops}
+    return [found[other.epochs] for other in recipes]
+
+
+def _epochs(network, recipe, x, y, on_epoch):
+    """Train the network in place and yield the number of epochs it has seen: 0, 1, …
+
+    Inputs are converted to its dtype batch by batch, since all of them would take twice the memory.
+    """
     step = stepper(network, recipe, y.unique())
+    dtype = next(network.parameters()).dtype
     order = torch.Generator().manual_seed(recipe.seed)
-    with contextlib.nullcontext() if convolves(network) else one_thread():
-        for _ in range(recipe.epochs):
-            for batch in torch.randperm(len(x), generator=order).to(device).split(recipe.batch_size or len(x)):
-                step(x.index_select(0, batch), y.index_select(0, batch))
-            on_epoch()
-    if not all(parameter.isfinite().all() for parameter in network.parameters()):
-        raise ValueError(f"training of {recipe} diverged: its weights are no longer finite. Lower the learning rate (it is {recipe.lr:g}).")
-    return network.cpu().to(memory_format=torch.contiguous_format).eval().requires_grad_(False)
+    yield 0
+    for epoch in range(1, recipe.epochs + 1):
+        for batch in torch.randperm(len(x), generator=order).to(x.device).split(recipe.batch_size or len(x)):
+            step(x.index_select(0, batch).to(dtype), y.index_select(0, batch))
+        on_epoch()
+        yield epoch
+
+
+def _finished(network, recipe):
+    """A copy of the network as the zoo keeps it."""
+    finished = copy.deepcopy(network).cpu().float().to(memory_format=torch.contiguous_format)
+    if not all(parameter.isfinite().all() for parameter in finished.parameters()):
+        raise ValueError(f"training of {recipe} diverged: its weights are no longer finite. "
+                         f"Lower the learning rate (it is {recipe.lr:g}).")
+    return finished.eval().requires_grad_(False)
+
+
+def for_training(state: dict[str, Tensor]) -> MLP:
+    """An MLP with these weights, copied, in float64: for experiments that train by `MLP.sgd_step` what no recipe describes."""
+    return MLP.from_state({key: tensor.to(torch.float64, copy=True) for key, tensor in state.items()})
+
+
+def as_stored(network: nn.Module) -> dict[str, Tensor]:
+    """A trained network's weights as the zoo would keep them: float32 copies."""
+    return {key: tensor.to(torch.float32, copy=True) for key, tensor in network.state_dict().items()}
+
+
+_THREADS = torch.get_num_threads()  # as torch chose them, before a notebook's cell could change them
 
 
 @contextlib.contextmanager
+def threads(count: int):
+    """A context in which torch, numpy and scipy use so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        with threadpool_limits(count, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def one_thread():
     """A context, or as `@one_thread()` a decorator, in which torch, numpy and scipy use one thread: for networks without convolutions.
 
     Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is enough) the threads
     wait for each other, and training or measuring takes many times as long.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1, user_api="blas"):
-            yield
-    finally:
-        torch.set_num_threads(threads)
+    return threads(1)
+
+
+def all_threads():
+    """A context, or as `@all_threads()` a decorator, with as many threads as torch chose: for networks with convolutions."""
+    return threads(_THREADS)
 
 
 def convolves(network: nn.Module) -> bool:
@@ -115,7 +179,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
     loss = masked_loss(classes)
-    device = next(network.parameters()).device
+    device, parameters = next(network.parameters()).device, next(network.parameters()).dtype
     fast, images = convolves(network) and trains_in_bfloat16(device), fastest_format(network)
     network.to(memory_format=images)
 
@@ -123,7 +187,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         optimiser.zero_grad()
         with torch.autocast(device.type, torch.bfloat16, enabled=fast):
             logits = network(x.contiguous(memory_format=images))
-        loss(logits.float(), y).backward()
+        loss(logits.to(parameters), y).backward()  # autocast gives bfloat16
         optimiser.step()
 
     return step

@@ -3,6 +3,7 @@
 A file holds its recipe and a digest of everything in it; a damaged one is noticed and trained again. Writes are atomic, and two processes
 that ask for one model train it once (`data.store.once`).
 """
+import dataclasses
 import hashlib
 import os
 import pickle
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from data import store
+from data.pinning import pinned
 from toy_models import training
 from toy_models.recipe import Recipe
 from toy_models.training import train
@@ -45,12 +47,12 @@ def get(recipe: Recipe, device: str = "auto", progress: bool = True) -> nn.Modul
 def get_all(recipes: Sequence[Recipe], device: str = "auto", progress: bool = True) -> list[nn.Module]:
     """The models of several recipes, in their order, with one progress bar over all epochs that have to be trained.
 
-    On the CPU, networks that train on one core each are trained side by side.
+    Networks without convolutions train on one core each, side by side.
     """
     missing = _missing(recipes)
-    with tqdm(total=sum(recipe.epochs for recipe in missing), unit="epoch", disable=not (progress and missing)) as bar:
-        if missing and training.resolve(device).type == "cpu":
-            _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
+    with pinned(), tqdm(total=sum(group[-1].epochs for group in _grouped(missing)), unit="epoch", disable=not (progress and missing)) as bar:
+        training.resolve(device)  # an unknown one is an error also where nothing has to be trained on it
+        _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
         return [_get(recipe, device, bar) for recipe in recipes]
 
 
@@ -60,19 +62,48 @@ def _train_side_by_side(recipes, bar):
     while recipes:
         ready = [recipe for recipe in recipes if recipe.parent not in recipes]
         recipes = [recipe for recipe in recipes if recipe not in ready]
-        if len(ready) == 1:  # with every epoch on the bar
-            _get(ready[0], "cpu", bar)
+        groups = _grouped(ready)
+        if len(groups) == 1:  # with every epoch on the bar
+            _make(groups[0], bar)
             continue
-        bar.set_description(f"{len(ready)} networks side by side")
-        with training.one_thread(), ThreadPoolExecutor(min(_AT_ONCE, os.cpu_count() or 1), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            futures = [pool.submit(_get, recipe, "cpu", silent) for recipe in ready]
+        bar.set_description(f"{len(groups)} networks side by side")
+        workers = min(_AT_ONCE, os.cpu_count() or 1)
+        with training.one_thread(), ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            futures = [pool.submit(_make, group, silent) for group in groups]
             try:
                 for future in as_completed(futures):
                     future.result()
-                    bar.update(ready[futures.index(future)].epochs)
+                    bar.update(groups[futures.index(future)][-1].epochs)
             except BaseException:  # one diverged, or the learner pressed stop: the others are not begun
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+
+def _grouped(recipes):
+    """Lists of recipes that differ in their epochs alone, each with the longest last: one training goes through them all."""
+    groups = {}
+    for recipe in recipes:
+        groups.setdefault(dataclasses.replace(recipe, epochs=0), []).append(recipe)
+    return [sorted(group, key=lambda recipe: recipe.epochs) for group in groups.values()]
+
+
+def _make(group, bar):
+    """Train through a group of recipes on the CPU and keep every network; what another process made meanwhile is not made again."""
+    *others, longest = group
+    if not others:
+        _get(longest, "cpu", bar)
+        return
+    trained = {}
+
+    def make():
+        bar.set_description(str(longest))
+        trained.update(zip(group, training.train_through(group, _start(longest, "cpu", bar), "cpu", on_epoch=bar.update)))
+        return trained[longest].state_dict()
+
+    _stored(longest, make)
+    for recipe in others:
+        if recipe in trained:
+            _stored(recipe, trained[recipe].state_dict)
 
 
 def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
@@ -96,15 +127,24 @@ def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
 
 def _get(recipe, device, bar):
     def make():
-        start = _get(recipe.parent, device, bar).state_dict() if recipe.parent else None
+        start = _start(recipe, device, bar)
         bar.set_description(str(recipe))
-        network = train(recipe, start, device, on_epoch=bar.update)
-        return network.state_dict()
+        return train(recipe, start, device, on_epoch=bar.update).state_dict()
 
-    state = store.once(path_of(recipe), make, read=lambda path: _read(path, recipe), write=lambda state, path: _write(state, path, recipe))
     network = _blank(recipe)
-    network.load_state_dict(state, assign=True)
+    network.load_state_dict(_stored(recipe, make), assign=True)
     return network.eval().requires_grad_(False)
+
+
+def _start(recipe, device, bar):
+    """The parent's weights; None where there is no parent."""
+    return _get(recipe.parent, device, bar).state_dict() if recipe.parent else None
+
+
+def _stored(recipe, make):
+    """The recipe's weights: from disk, or made now and kept."""
+    return store.once(path_of(recipe), make, read=lambda path: _read(path, recipe),
+                      write=lambda state, path: _write(state, path, recipe))
 
 
 def _blank(recipe):

@@ -83,11 +83,11 @@ def recipes(profile: str, seed: int = 0) -> dict[tuple[str, str, float], list[Re
 
 def full_batch(base: weights.State, x: torch.Tensor, y: torch.Tensor) -> list[weights.State]:
     """The network after so many steps of gradient descent on all samples, for every number in `EPOCHS`; an epoch is one step."""
-    network, states = MLP.from_state({key: tensor.clone() for key, tensor in base.items()}), []
+    network, states = training.for_training(base), []
     for epoch in range(1, EPOCHS[-1] + 1):
         network.sgd_step(x, y, LR[GD])
         if epoch in EPOCHS:
-            states.append({key: tensor.clone() for key, tensor in network.state_dict().items()})
+            states.append(training.as_stored(network))
     return states
 
 
@@ -174,10 +174,11 @@ def samples(name: str, angle: float, settings: Settings, part: str) -> tuple[tor
 
 
 def gradient(state: weights.State, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """∇L on all samples, (parameters,): what one full-batch step of size 1 takes away."""
-    network = MLP.from_state({key: tensor.clone() for key, tensor in state.items()})
+    """∇L on all samples, (parameters,) in float64: what one full-batch step of size 1 takes away."""
+    network = training.for_training(state)
+    before = weights.flatten(network.state_dict())
     network.sgd_step(x, y, 1.0)
-    return weights.flatten(state) - weights.flatten(network.state_dict())
+    return before - weights.flatten(network.state_dict())
 
 
 def _gradients(base, states, sets):
@@ -186,7 +187,7 @@ def _gradients(base, states, sets):
     for finetuned, (x, y) in zip(states, sets):
         points = [base, *finetuned]  # after 0, 1, 2, … epochs
         flat = torch.stack([weights.flatten(state) for state in points])
-        whole = torch.stack([gradient(state, x, y) for state in points[:FIRST]]).double()
+        whole = torch.stack([gradient(state, x, y) for state in points[:FIRST]])
         moved = (flat[:FIRST] - flat[1:FIRST + 1]).double()
         vectors = (flat[1:] - flat[0]).double()
         rows.append([value for part in (whole, moved) for value in (part.norm(dim=1) / part.norm(dim=1).sum(), _cosines(part))]

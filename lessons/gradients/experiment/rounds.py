@@ -17,7 +17,7 @@ from lessons.gradients.experiment.epochs import DIGITS, FAMILIES, PROFILES, eval
 from lessons.merging import merge
 from lessons.profiles import Profiles
 from lessons.sweep import cached
-from toy_models import MLP, training, weights, zoo
+from toy_models import training, weights, zoo
 from toy_models.weights import State
 
 BUDGET = 10  # epochs of each task
@@ -68,12 +68,12 @@ def _options(method, options, tasks):
 
 def finetuned(state: State, x: torch.Tensor, y: torch.Tensor, passes: int, seed: int) -> State:
     """`passes` epochs of SGD from a state dict, which stays as it is; the order of samples belongs to the seed."""
-    network = MLP.from_state({key: tensor.clone() for key, tensor in state.items()})
+    network = training.for_training(state)
     order = torch.Generator().manual_seed(seed)
     for _ in range(passes):
         for batch in torch.randperm(len(x), generator=order).split(BATCH):
             network.sgd_step(x.index_select(0, batch), y.index_select(0, batch), LR)
-    return network.state_dict()
+    return training.as_stored(network)
 
 
 def alternate(base: State, sets, rounds: int, scale: float, seed: int = 0) -> list[State]:
@@ -87,13 +87,13 @@ def alternate(base: State, sets, rounds: int, scale: float, seed: int = 0) -> li
 
 def joint(base: State, sets, seed: int = 0) -> list[State]:
     """Joint training for the same number of steps, each on one batch of every task; the network after every epoch."""
-    network, order, states = MLP.from_state({key: tensor.clone() for key, tensor in base.items()}), torch.Generator().manual_seed(seed), []
+    network, order, states = training.for_training(base), torch.Generator().manual_seed(seed), []
     for _ in range(BUDGET):
         orders = [torch.randperm(len(y), generator=order).split(BATCH) for _, y in sets]
         for batches in zip(*orders):
             x, y = (torch.cat([one[i].index_select(0, batch) for one, batch in zip(sets, batches)]) for i in (0, 1))
             network.sgd_step(x, y, LR)
-        states.append({key: tensor.clone() for key, tensor in network.state_dict().items()})
+        states.append(training.as_stored(network))
     return states
 
 
