@@ -4,6 +4,7 @@
 """
 import inspect
 
+from data import imported  # noqa: I001  first, since it remembers what is imported after it
 from data import cifar100, fashion_mnist, mnist, permuted_mnist, rotated_mnist, spirals, split_cifar100
 from data.pinning import pinned
 from data.types import Dataset, Source

@@ -1,30 +1,110 @@
 """Sweeps: numbers measured on a grid, as an xarray Dataset, kept on disk under a digest of all that went into them; and figures drawn of them."""
+import ast
 import functools
 import hashlib
-import inspect
 import json
+import sys
 from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
+import torch
 import xarray
 
-from data import store
+from data import imported, store
+from data.pinning import pinned
 from lessons import plotting
+from toy_models import training
+
+DRAWING = {"panel", "panels", "plotting", "predict", "exercise", "exercises", "claims"}  # rooms that no number depends on
 
 
-def cached(name: str, ingredients: dict, measure, code=()) -> xarray.Dataset:
+def cached(name: str, ingredients: dict, measure) -> xarray.Dataset:
     """The sweep, from disk if it is there, else measured now and kept.
 
     Args:
         name: for the file's name, for example "linearity".
         ingredients: everything that the numbers depend on, as JSON can hold it: recipe keys, grids, sample sizes.
-        measure: () -> xarray.Dataset. The result also gets the attribute `digest`, of its numbers.
-        code: modules whose source text is an ingredient too: when the measurement is changed, old numbers are not shown.
+        measure: () -> xarray.Dataset, a function of the module that measures: the code `behind` this module is an ingredient too, so old
+            numbers are not shown under new code. The result also gets the attribute `digest`, of its numbers.
     """
-    ingredients = json.dumps([ingredients, [inspect.getsource(module) for module in code]], sort_keys=True)
+    ingredients = json.dumps([ingredients, behind(measure.__module__)], sort_keys=True)
     path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
-    return store.once(path, lambda: _signed(measure()), read=_read, write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
+    return store.once(path, lambda: _signed(_undisturbed(measure)), read=_read,
+                      write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
+
+
+def _undisturbed(measure):
+    """What is measured whatever a notebook's cell set globally in torch."""
+    with pinned(), training.all_threads(), torch.random.fork_rng():
+        torch.manual_seed(0)  # experiments have generators of their own: this is for what they would forget
+        return measure()
+
+
+def behind(module: str, drawing: bool = False) -> str:
+    """A digest of the code that runs when a function of this module does: the module and every module of the course that it imports,
+    directly or through others, as they were imported. Comments, docstrings and layout do not count.
+
+    Args:
+        module: its full name, for example "lessons.linearity.experiment.mlp".
+        drawing: whether the rooms that draw (`DRAWING`) count too.
+    """
+    hasher = hashlib.sha256()
+    for name in sorted(_reachable(module, drawing)):
+        hasher.update(f"{name} {_read_code(name)[1]}\n".encode())
+    return hasher.hexdigest()[:20]
+
+
+def _reachable(module, drawing):
+    """The names of the module and of all that it imports."""
+    found, todo = set(), [module]
+    while todo:
+        name = todo.pop()
+        if name in found or name not in sys.modules or not (drawing or DRAWING.isdisjoint(name.split("."))):
+            continue
+        found.add(name)
+        todo += _read_code(name)[0]
+    return found
+
+
+@functools.cache
+def _read_code(name):
+    """The modules of the course that a module names in its import statements, wherever they stand, and its syntax tree as text."""
+    tree = ast.parse(imported.text(name))
+    named, words, todo = set(), [], [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            words.append(str(len(node)))
+            todo += node
+        elif not isinstance(node, ast.AST):
+            words.append(repr(node))
+        else:
+            named |= _named(node)
+            words.append(type(node).__name__)
+            todo += _fields(node)
+    packages = {full.rsplit(".", count)[0] for full in named for count in range(1, full.count(".") + 1)}
+    return sorted(full for full in named | packages if full.partition(".")[0] in imported.ROOMS), " ".join(words)
+
+
+def _named(node):
+    """What an import statement names: modules, and what is imported from them, which may be modules too."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return set()
+
+
+def _fields(node):
+    """The parts of a syntax tree's node: no docstring, and nothing that is empty, since new versions of Python add such fields."""
+    fields = {field: value for field, value in node.__dict__.items() if field in node._fields and value is not None and value != []}
+    if "body" in fields and isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+        fields["body"] = node.body[1:]
+    return [part for pair in fields.items() for part in pair]
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def at(sweep: xarray.Dataset, **where) -> xarray.Dataset:
@@ -139,8 +219,8 @@ def drawn_once(function):
         from IPython.display import HTML
         if "digest" not in sweep.attrs:
             return function(sweep, *arguments, **options)
-        source = inspect.getsource(inspect.getmodule(function)) + inspect.getsource(plotting)
-        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, arguments, options, source]).encode()).hexdigest()[:20]
+        code = behind(function.__module__, drawing=True)
+        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, arguments, options, mpl.__version__, code]).encode()).hexdigest()[:20]
         page = store.once(store.root() / "figures" / f"{function.__name__}-{key}.html", lambda: function(sweep, *arguments, **options).data,
                           read=_read_page, write=_write_page)
         return HTML(page)
@@ -153,8 +233,8 @@ def background_once(function):
     def inside(sweep, *arguments, **options):
         if "digest" not in sweep.attrs:
             return function(sweep, *arguments, **options)
-        source = inspect.getsource(inspect.getmodule(function)) + inspect.getsource(plotting)
-        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, mpl.__version__, source]).encode()).hexdigest()[:20]
+        code = behind(function.__module__, drawing=True)
+        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, mpl.__version__, code]).encode()).hexdigest()[:20]
 
         def keeper(draw):
             return json.loads(store.once(store.root() / "figures" / f"{function.__name__}-{key}.json", lambda: json.dumps(draw()), read=_read_page, write=_write_page))

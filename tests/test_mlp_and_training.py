@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 import data
-from toy_models import MLP, Architecture, Recipe
-from toy_models.training import resolve, train
+from toy_models import MLP, Architecture, Recipe, training
+from toy_models.training import resolve, train, train_through
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 WIDTHS = [(3, 2), (6, 5, 4), (7, 8, 6, 5, 3)]
@@ -182,6 +182,50 @@ def test_training_leaves_the_random_state_of_the_gpu_alone():
     before = torch.cuda.get_rng_state()
     train(recipe())
     assert torch.equal(torch.cuda.get_rng_state(), before)
+
+
+GLOBALS = [  # what a cell may set, and how it is set back
+    (lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32)),
+    (lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)),
+    (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True)),
+    (lambda: torch.set_num_threads(3), lambda: torch.set_num_threads(1)),
+    (lambda: torch.manual_seed(7), lambda: None)]
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("change, back", GLOBALS)
+def test_what_a_cell_set_globally_does_not_reach_the_weights(change, back, optimiser):
+    turned = Recipe.on("rotated_mnist", Architecture.of("MLP", widths=(784, 4, 10)), lr=0.01, epochs=1, batch_size=None,
+                       options={"angle": 33.0, "size": 64}, optimiser=optimiser)
+    spirals = recipe(optimiser=optimiser)
+    data.rotated_mnist._turned.cache_clear()
+    plain = [train(recipe) for recipe in (turned, spirals)]
+    data.rotated_mnist._turned.cache_clear()  # the images too are made with what a cell has set
+    change()
+    try:
+        networks = [train(recipe) for recipe in (turned, spirals)]
+    finally:
+        back()
+    assert all(same_weights(*pair) for pair in zip(networks, plain))
+
+
+def test_recipes_that_differ_in_epochs_alone_are_points_of_one_training():
+    recipes = [recipe(epochs=epochs, optimiser="adam") for epochs in (3, 0, 1)]
+    together = train_through(recipes)
+    assert all(same_weights(network, train(alone)) for network, alone in zip(together, recipes, strict=True))
+    with pytest.raises(ValueError, match="epochs alone"):
+        train_through([recipe(), recipe(seed=1)])
+
+
+def test_what_is_trained_without_a_recipe_is_copied_and_trained_in_float64():
+    state = train(recipe()).state_dict()
+    network = training.for_training(state)
+    x, y = batch((2, 8, 2), dtype=torch.float32)
+    network.sgd_step(x, y, 0.1)
+    assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float64}
+    assert same_weights(MLP.from_state(state), train(recipe()))
+    stored = training.as_stored(network)
+    assert {tensor.dtype for tensor in stored.values()} == {torch.float32}
 
 
 def test_another_seed_gives_another_start_and_another_order():

@@ -1,4 +1,10 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +15,7 @@ from data import store
 from lessons.sweep import COEF_BINS, cached, on_grid, summarise
 
 NAN = float("nan")
+REPOSITORY = Path(store.__file__).parents[1]
 
 
 def test_a_summary_leaves_out_samples_without_a_direction():
@@ -58,3 +65,120 @@ def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):
         assert again.equals(first), position
         if any(issubclass(warning.category, store.DataWarning) for warning in said):
             assert path.read_bytes() == whole or cached("small", {"n": 1}, lambda: None).equals(first)
+
+
+# -- the code behind a sweep ---------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def copied_tree(tmp_path):
+    """The course's code in a folder of its own."""
+    for room in ("data", "toy_models", "lessons"):
+        shutil.copytree(REPOSITORY / room, tmp_path / room, ignore=shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc"))
+    return tmp_path
+
+
+def run_in(folder, code, *lines):
+    """What the code prints, as JSON, in a process that imports the copied course; it is sent lines to read."""
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=folder, input="\n".join(lines), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+KEYS = """
+import importlib, json, pathlib, sys
+names = sys.stdin.read().split()
+for name in names:
+    importlib.import_module(name)
+from lessons import sweep
+changes = json.loads(pathlib.Path("changes.json").read_text())
+from data import imported
+found = {"as it is": {name: sweep.behind(name) for name in names}}
+for file, (old, new) in changes.items():
+    module = file.removesuffix(".py").replace("/", ".")
+    text = imported.text(module)
+    assert text.count(old) >= 1, (file, old)
+    imported._texts[module] = text.replace(old, new, 1)
+    sweep._read_code.cache_clear()
+    found[file] = {name: sweep.behind(name) for name in names}
+    imported._texts[module] = text
+print(json.dumps(found))
+"""
+ROUNDS, EPOCHS, TASKS = "lessons.gradients.experiment.rounds", "lessons.gradients.experiment.epochs", "lessons.task_arithmetic.experiment.mlp"
+STORAGE, LINE = "lessons.cart.experiment.resnet", "lessons.linearity.experiment.mlp"
+
+
+def test_one_character_of_any_module_behind_a_sweep_changes_its_key(copied_tree):
+    """The modules on which hand-written lists had been wrong, and one of every other room; comments, docstrings and drawing do not count."""
+    changes = {
+        "lessons/merging/algorithms/sparse.py": ("stack", "stacK"),
+        "lessons/merging/algorithms/masks.py": ("return", "raise "),
+        "lessons/linearity/algorithms.py": ("return ", "return -"),
+        "lessons/averaging/algorithms.py": ("return ", "return -"),
+        "toy_models/batchnorm.py": ("0.1", "0.2"),
+        "toy_models/weights.py": ("return ", "return -"),
+        "data/rotated_mnist.py": ("return ", "return -"),
+        "lessons/linearity/panels/mlp.py": ("return ", "return -"),
+        "lessons/plotting.py": ("return ", "return -"),
+        "lessons/linearity/experiment/mlp.py": ('"""', '"""Another word. '),
+    }
+    (copied_tree / "changes.json").write_text(json.dumps(changes))
+    names = (ROUNDS, EPOCHS, TASKS, STORAGE, LINE)
+    found = run_in(copied_tree, KEYS, *names, "lessons.linearity.panels.mlp")
+    was = found["as it is"]
+    changed = {file: {name for name in names if keys[name] != was[name]} for file, keys in found.items()}
+    assert changed["lessons/merging/algorithms/sparse.py"] >= {ROUNDS, STORAGE}
+    assert changed["lessons/merging/algorithms/masks.py"] >= {STORAGE}
+    assert changed["lessons/linearity/algorithms.py"] >= {EPOCHS, ROUNDS, TASKS, LINE}
+    assert changed["lessons/averaging/algorithms.py"] >= {TASKS} and LINE not in changed["lessons/averaging/algorithms.py"]
+    for everywhere in ("toy_models/batchnorm.py", "toy_models/weights.py", "data/rotated_mnist.py"):
+        assert changed[everywhere] == set(names)
+    for nowhere in ("lessons/linearity/panels/mlp.py", "lessons/plotting.py", "lessons/linearity/experiment/mlp.py"):
+        assert changed[nowhere] == set()
+
+
+def test_one_character_changed_on_disk_changes_the_key_of_the_next_process(copied_tree):
+    code = "import json; from lessons import sweep; import lessons.linearity.experiment.mlp as m; print(json.dumps(sweep.behind(m.__name__)))"
+    first = run_in(copied_tree, code)
+    path = copied_tree / "toy_models" / "mlp.py"
+    path.write_text(path.read_text().replace("relu_()", "relu()", 1))
+    assert run_in(copied_tree, code) != first
+
+
+def test_code_that_changes_on_disk_under_a_running_kernel_keeps_the_key_of_what_runs(copied_tree):
+    (copied_tree / "lessons" / "thing.py").write_text("def measure():\n    return 1\n")
+    code = """
+import json, pathlib
+from lessons import sweep, thing
+pathlib.Path("lessons/thing.py").write_text("def measure():\\n    return 2\\n")
+print(json.dumps([sweep.behind("lessons.thing"), thing.measure()]))
+"""
+    (key, measured), (later, then) = run_in(copied_tree, code), run_in(copied_tree, code)
+    assert (measured, then) == (1, 2) and key != later
+
+
+@pytest.mark.parametrize("change, back", [
+    (lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32)),
+    (lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)),
+    (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True)),
+    (lambda: torch.set_num_threads(torch.get_num_threads() + 1), lambda: torch.set_num_threads(torch.get_num_threads() - 1)),
+    (lambda: torch.manual_seed(5), lambda: None)])
+def test_what_a_cell_set_globally_reaches_no_measurement_and_stays_as_it_was(tmp_path, monkeypatch, change, back):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
+
+    def state():
+        return (torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads(), torch.initial_seed())
+
+    def measured(n):
+        seen = []
+        cached("small", {"n": n}, lambda: seen.append((*state(), torch.rand(1, device="cpu").item())) or xarray.Dataset({"a": ("x", [1.0])}))
+        return seen[0]
+
+    plain = measured(1)
+    change()
+    try:
+        before = state()
+        assert measured(2) == plain and state() == before != plain[:-1] or before[-1] == 5
+        assert state() == before
+    finally:
+        back()

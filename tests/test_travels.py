@@ -1,4 +1,5 @@
 """The same recipe gives the same bits on processors of other kinds. Here the processor is made to look different by environment variables."""
+import hashlib
 import json
 import os
 import subprocess
@@ -8,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import data
-import toy_models
-from data import pinning
+from toy_models import Architecture, Recipe, recipe, training
 
 INSTRUCTIONS = {
     "this machine's": {},
@@ -52,6 +52,20 @@ def test_recipes_and_turned_digits_have_the_same_bits_under_three_instruction_se
     assert found["AVX2"] == found["this machine's"]
     assert found["compatible"] == found["this machine's"]
     assert len(set(found["AVX2"].values())) == 6
+
+
+WEIGHTS = {2: "614233f50996"}  # format of recipes: digest of the weights below
+
+
+def test_when_training_changes_the_format_of_recipes_is_raised():
+    """Else models of the old code would be taken for new ones. These weights are the same on every processor, so their digest can be written down."""
+    architecture = Architecture.of("MLP", widths=(2, 16, 2))
+    hasher = hashlib.sha256()
+    for optimiser, lr in (("sgd", 0.1), ("adam", 0.01)):
+        network = training.train(Recipe.on("spirals", architecture, lr=lr, epochs=2, optimiser=optimiser))
+        for tensor in network.state_dict().values():
+            hasher.update(tensor.numpy().tobytes())
+    assert WEIGHTS == {recipe._FORMAT: hasher.hexdigest()[:12]}, "training or the spirals changed: raise recipe._FORMAT, and write the new digest here"
 
 
 def _run(script, variables):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from data import store
-from toy_models import Architecture, Recipe, zoo
+from toy_models import Architecture, Recipe, training, zoo
 from toy_models.training import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -89,6 +89,16 @@ def test_get_all_gives_models_in_the_order_of_the_recipes(trained):
     expected = [zoo.get(recipe) for recipe in (FINETUNED, RECIPE, other, FINETUNED)]
     assert all(same_weights(network, right) for network, right in zip(networks, expected, strict=True))
     assert not any(same_weights(networks[0], network) for network in networks[1:3])
+
+
+def test_recipes_that_differ_in_epochs_alone_are_trained_once_and_all_kept(monkeypatch, capsys):
+    wanted = [recipe(epochs=epochs) for epochs in (1, 4, 2)]
+    groups = []
+    through = training.train_through
+    monkeypatch.setattr(training, "train_through", lambda group, *rest, **options: groups.append(group) or through(group, *rest, **options))
+    networks = zoo.get_all(wanted)
+    assert groups == [[wanted[0], wanted[2], wanted[1]]] and "4/4" in capsys.readouterr().err and len(kept()) == 3
+    assert all(same_weights(network, train(one)) for network, one in zip(networks, wanted, strict=True))
 
 
 def test_training_shows_a_progress_bar_over_all_epochs_and_reading_none(capsys):
@@ -233,7 +243,7 @@ def test_a_file_under_another_recipe_s_name_is_not_believed(trained):
 WRAPPED = """
     import time
     from data import store
-    from toy_models import Architecture, Recipe, zoo
+    from toy_models import Architecture, Recipe, training, zoo
     original = zoo.train
     recipe = Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=2)
 """

@@ -4,7 +4,6 @@
 question asked of five ResNet-18s, in "full" alone.
 """
 import itertools
-import sys
 import time
 from dataclasses import asdict, dataclass, replace
 
@@ -14,7 +13,6 @@ import xarray
 from tqdm.auto import tqdm
 
 import data
-from lessons import sweep
 from lessons.averaging import algorithms
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
@@ -133,8 +131,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("rotated_mnist", angle=ANGLE)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
     return cached("averaging", ingredients, lambda: measure(settings, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
-        code=(algorithms, linearity, sweep, sys.modules[__name__]))
+        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
 
 
 @training.one_thread()
@@ -341,8 +338,7 @@ def run_resnet(profile: str = "quick", seed: int = 0, device: str = "auto") -> x
         return None
     source, wanted = data.source("split_cifar100", splits=(RESNET_TASK,)), resnet_recipes(seed)
     return cached("averaging_resnet", {"recipes": [recipe.key for recipe in wanted]}, lambda: measure_resnet(wanted, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed),
-        code=(algorithms, linearity, sweep, batchnorm, sys.modules[__name__]))
+        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed))
 
 
 def measure_resnet(wanted: list[Recipe], device: str = "auto") -> xarray.Dataset:

@@ -2,15 +2,12 @@
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset; the second time all of it comes from disk.
 """
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import xarray
 
-from lessons.cart.algorithms import interference, spectra
 from lessons.cart.experiment import grid
-from lessons.merging.algorithms import lowrank
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import Suite
 from lessons.profiles import Profiles
@@ -106,10 +103,10 @@ def _over(name, dimension, made, profile, seed, device):
     return kept(name, made, asdict(settings), measure)
 
 
-def kept(name: str, made: dict, settings: dict, measure: Callable[[], xarray.Dataset], code=()) -> xarray.Dataset:
+def kept(name: str, made: dict, settings: dict, measure: Callable[[], xarray.Dataset]) -> xarray.Dataset:
     """`lessons.sweep.cached` under the suites' recipes, the settings, and the code that all of the chapter's sweeps run through."""
     ingredients = {"settings": settings, "recipes": [recipe.key for suite in made.values() for recipe in (suite.base, *suite.recipes.values())]}
-    return cached(name, ingredients, measure, code=(spectra, interference, grid, lowrank, suites, sys.modules[__name__], *code))
+    return cached(name, ingredients, measure)
 
 
 def attributes(profile: str, seed: int, suite: Suite) -> dict:

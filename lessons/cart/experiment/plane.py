@@ -1,5 +1,4 @@
 """The loss on the plane of two principal components, and the way that the merged weights take from rank 0 to full rank (CART, Fig. 5, 11 and 12)."""
-import sys
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -7,7 +6,6 @@ import torch
 import torch.nn.functional as F
 import xarray
 
-from lessons.cart.algorithms import plane as algorithms
 from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra, shifted
 from lessons.cart.experiment import bell
@@ -44,7 +42,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     """
     bell_settings, settings, suite = bell.PROFILES[profile], PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-plane", {"": suite}, {"bell": asdict(bell_settings), "plane": asdict(settings)}, lambda: measure(suite.load(device, settings.images), settings, bell_settings.ranks)
-                     .assign_attrs(bell.attributes(profile, seed, suite) | {"images": f"{settings.images} test images a task"}), code=(algorithms, sys.modules[__name__]))
+                     .assign_attrs(bell.attributes(profile, seed, suite) | {"images": f"{settings.images} test images a task"}))
 
 
 @training.one_thread()

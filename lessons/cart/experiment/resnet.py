@@ -1,5 +1,4 @@
 """The chapter's questions asked of ResNet-18s of width 16, finetuned on splits of CIFAR-100: the bell, interference, storage, the number of tasks."""
-import sys
 
 import xarray
 
@@ -30,7 +29,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     if profile == "quick":
         return None
     made = {SETTING: suites.split(NUM_TASKS, seed)}
-    return kept("cart-resnet", made, {"ranks": RANKS, "lams": LAMS}, lambda: _measure(made[SETTING], device), code=(sys.modules[__name__],)).assign_attrs(attributes(made[SETTING], seed))
+    return kept("cart-resnet", made, {"ranks": RANKS, "lams": LAMS}, lambda: _measure(made[SETTING], device)).assign_attrs(attributes(made[SETTING], seed))
 
 
 def _measure(suite, device):
@@ -41,7 +40,7 @@ def _measure(suite, device):
 def run_storage(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
     """`storage.run` of the eight splits; nothing in "quick"."""
     suite = suites.split(NUM_TASKS, seed)
-    return None if profile == "quick" else kept("cart-storage", {SETTING: suite}, {}, lambda: storage.measured(suite.load(device)), code=(storage,)).assign_attrs(attributes(suite, seed))
+    return None if profile == "quick" else kept("cart-storage", {SETTING: suite}, {}, lambda: storage.measured(suite.load(device))).assign_attrs(attributes(suite, seed))
 
 
 def run_tasks(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:

@@ -1,5 +1,4 @@
 """CART-Indexing: a model a task, from the average and factors of low rank, beside EMR and TALL masks; accuracy, and bytes in real files (CART, app. C.2)."""
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +8,7 @@ import safetensors.torch
 import xarray
 
 from lessons.cart.experiment import bell
-from lessons.merging.algorithms import cart_indexing, emr, masks, storage, tall_masks
+from lessons.merging.algorithms import cart_indexing, emr, tall_masks
 from lessons.merging.algorithms.storage import PerTask
 from toy_models import training
 from toy_models.weights import State
@@ -34,8 +33,7 @@ def sizes(kept: PerTask) -> tuple[int, float]:
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """The tasks with all pixels permuted; `measured`, kept."""
     settings, suite = bell.PROFILES[profile], bell.permuted(profile, seed)
-    return bell.kept("cart-storage", {"": suite}, asdict(settings), lambda: measured(suite.load(device, settings.test_images)).assign_attrs(bell.attributes(profile, seed, suite)),
-                     code=(masks, storage, sys.modules[__name__]))
+    return bell.kept("cart-storage", {"": suite}, asdict(settings), lambda: measured(suite.load(device, settings.test_images)).assign_attrs(bell.attributes(profile, seed, suite)))
 
 
 @training.one_thread()

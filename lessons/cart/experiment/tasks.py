@@ -2,7 +2,6 @@
 import itertools
 import math
 import random
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -12,7 +11,7 @@ import xarray
 from lessons.cart.algorithms import costs
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.cart.experiment import bell
-from lessons.merging.algorithms import arithmetic, masks, merge, sparse, states
+from lessons.merging.algorithms import merge
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import PARTS, Loaded, Suite
 from lessons.profiles import Profiles
@@ -71,7 +70,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 
 def kept(suite: Suite, settings: Settings, seed: int, device: str = "auto") -> xarray.Dataset:
     """`measure`, from disk if it is there; attributes for a caption are the caller's."""
-    return bell.kept("cart-tasks", {"": suite}, asdict(settings) | {"seed": seed}, lambda: measure(suite, settings, seed, device), code=(arithmetic, masks, sparse, states, costs, sys.modules[__name__]))
+    return bell.kept("cart-tasks", {"": suite}, asdict(settings) | {"seed": seed}, lambda: measure(suite, settings, seed, device))
 
 
 def measure(suite: Suite, settings: Settings, seed: int, device: str = "auto") -> xarray.Dataset:

@@ -1,11 +1,10 @@
 """Both sides of Theorem 2 on planted subspaces, a search for counterexamples, and the bound on a real weight matrix (CART, app. A)."""
-import sys
 
 import numpy as np
 import torch
 import xarray
 
-from lessons.cart.algorithms import interference, theorem
+from lessons.cart.algorithms import theorem
 from lessons.cart.algorithms.theorem import Bound, planted, theorem_2
 from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import FIRST, READINGS
@@ -27,8 +26,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     """
     settings, suite = bell.PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-theorem", {"": suite}, {"overlaps": OVERLAPS, "trials": TRIALS[profile], "seed": seed},
-                     lambda: measure(suite.load(device, settings.test_images), TRIALS[profile], seed).assign_attrs(bell.attributes(profile, seed, suite)),
-                     code=(theorem, interference, sys.modules[__name__]))
+                     lambda: measure(suite.load(device, settings.test_images), TRIALS[profile], seed).assign_attrs(bell.attributes(profile, seed, suite)))
 
 
 @training.one_thread()

@@ -2,7 +2,6 @@
 
 `run` measures on Spirals, in float64, and returns one xarray Dataset.
 """
-import sys
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -10,8 +9,7 @@ import torch
 import xarray
 
 import data
-from lessons import sweep
-from lessons.gradients.algorithms import bound, expansion, networks
+from lessons.gradients.algorithms import bound, networks
 from lessons.gradients.experiment import common
 from lessons.gradients.experiment.common import ANGLES, NETWORKS, Tasks
 from lessons.profiles import Profiles
@@ -51,8 +49,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"settings": asdict(settings), "seed": seed, "data": source.digest}
     return cached("gradients-bound", ingredients, lambda: measure(settings, seed).assign_attrs(
         source="Spirals (generated), four angles", source_kind=source.kind, dataset="Spirals", profile=profile, seed=seed,
-        network="networks 2–8–8–2, cross-entropy", images=f"{settings.samples} training samples of each of four tasks"),
-        code=(bound, expansion, networks, sweep, common, sys.modules[__name__]))
+        network="networks 2–8–8–2, cross-entropy", images=f"{settings.samples} training samples of each of four tasks"))
 
 
 @training.one_thread()

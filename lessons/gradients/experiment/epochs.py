@@ -3,7 +3,6 @@
 `run` trains (through the zoo), measures, and returns one xarray Dataset.
 """
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
@@ -12,7 +11,6 @@ import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.linearity.algorithms import evaluate
 from lessons.profiles import Profiles
 from lessons.sweep import cached
@@ -133,8 +131,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     return cached("gradients-epochs", ingredients, lambda: measure(profile, seed, device).assign_attrs(
         source=source.text.split(",")[0] + (" and Spirals (generated)" if SPIRALS in settings.families else ""), source_kind=source.kind, dataset="MNIST", profile=profile, seed=seed,
         network="MLP 784–64–64–10" + (", on Spirals 2–32–32–2" if SPIRALS in settings.families else ""),
-        images=f"{settings.images} training and {settings.test} test images of each of six tasks"),
-        code=(sweep, sys.modules[__name__]))
+        images=f"{settings.images} training and {settings.test} test images of each of six tasks"))
 
 
 @training.one_thread()

@@ -2,14 +2,12 @@
 
 `run` measures in float64 and returns one xarray Dataset.
 """
-import sys
 from dataclasses import asdict
 
 import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.gradients.algorithms import expansion, networks, optimisers
 from lessons.gradients.algorithms.expansion import task_arithmetic, total
 from lessons.gradients.algorithms.networks import loss_of
@@ -39,8 +37,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"settings": asdict(settings), "etas": ETAS[profile], "seed": seed, "data": source.digest}
     return cached("gradients-optimisers", ingredients, lambda: measure(settings.samples, ETAS[profile], seed).assign_attrs(
         source=f"{source.text.split(',')[0]} shrunk to 14×14", source_kind=source.kind, dataset="MNIST", profile=profile, seed=seed,
-        network="tanh network 196–8–8–10, cross-entropy", images=f"{settings.samples} training images of each of four tasks, {BATCHES} batches"),
-        code=(optimisers, expansion, networks, sweep, common, sys.modules[__name__]))
+        network="tanh network 196–8–8–10, cross-entropy", images=f"{settings.samples} training images of each of four tasks, {BATCHES} batches"))
 
 
 @training.one_thread()

@@ -2,15 +2,13 @@
 
 `run` measures on Spirals, in float64, and returns one xarray Dataset.
 """
-import sys
 
 import numpy as np
 import torch
 import xarray
 
 import data
-from lessons import sweep
-from lessons.gradients.algorithms import expansion, networks
+from lessons.gradients.algorithms import expansion
 from lessons.gradients.experiment import common
 from lessons.sweep import cached
 from toy_models import training
@@ -38,8 +36,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"seed": seed, "data": source.digest, "etas": ETAS, "alphas": ALPHAS}
     return cached("gradients-plane", ingredients, lambda: measure(seed).assign_attrs(
         source="Spirals (generated), turned by 45° and −45°", source_kind=source.kind, dataset="Spirals", seed=seed,
-        network="tanh network 2–8–8–2, cross-entropy", images=f"{SAMPLES} training samples of each task"),
-        code=(expansion, networks, sweep, common, sys.modules[__name__])).assign_attrs(profile=profile)
+        network="tanh network 2–8–8–2, cross-entropy", images=f"{SAMPLES} training samples of each task")).assign_attrs(profile=profile)
 
 
 @training.one_thread()

@@ -2,7 +2,6 @@
 
 `run` finetunes from merged networks, which no recipe describes, so what it trains is kept in the sweep alone; it returns one xarray Dataset.
 """
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -11,7 +10,6 @@ import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAMILIES, PROFILES, evaluate_all, samples
 from lessons.merging import merge
@@ -45,7 +43,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"settings": asdict(settings), "scales": SCALES[profile], "start": epochs.start(DIGITS, seed).key, "seed": seed, "methods": METHODS}
     return cached("gradients-rounds", ingredients, lambda: measure(profile, seed, device).assign_attrs(
         source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", profile=profile, seed=seed, network="MLP 784–64–64–10",
-        images=f"{settings.images} training and {settings.test} test images of each of six tasks"), code=(sweep, epochs, sys.modules[__name__]))
+        images=f"{settings.images} training and {settings.test} test images of each of six tasks"))
 
 
 @training.one_thread()

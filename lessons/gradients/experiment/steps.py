@@ -2,7 +2,6 @@
 
 `run` measures and returns one xarray Dataset. Nothing is trained for longer than ten steps, so there is nothing for the zoo to keep.
 """
-import sys
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -10,7 +9,6 @@ import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.gradients.algorithms import expansion, networks
 from lessons.gradients.algorithms.expansion import gradient, hessian_vector_product, order, task_arithmetic
 from lessons.gradients.algorithms.networks import LOSSES
@@ -63,8 +61,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"settings": asdict(settings), "seed": seed, "alpha": ALPHA, "data": source.digest}
     return cached("gradients-steps", ingredients, lambda: measure(settings, seed).assign_attrs(
         source=f"{source.text.split(',')[0]} shrunk to 14×14, and Spirals (generated)", source_kind=source.kind, dataset="MNIST", profile=profile, seed=seed,
-        network="networks with two hidden layers of 8 units, float64", images=f"{settings.samples} training samples of each of four tasks"),
-        code=(expansion, networks, sweep, common, sys.modules[__name__]))
+        network="networks with two hidden layers of 8 units, float64", images=f"{settings.samples} training samples of each of four tasks"))
 
 
 @training.one_thread()

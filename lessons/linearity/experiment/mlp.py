@@ -3,7 +3,6 @@
 `run` trains (through the zoo), measures along every line, and returns one xarray Dataset; the second time all of it comes from disk.
 """
 import itertools
-import sys
 from dataclasses import asdict, dataclass
 
 import torch
@@ -11,7 +10,6 @@ import xarray
 from tqdm.auto import tqdm
 
 import data
-from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
 from lessons.profiles import Profiles
@@ -113,7 +111,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
     return cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(
         source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10",
-        profile=profile, seed=seed, opens_on=FAR), code=(algorithms, sweep, sys.modules[__name__]))
+        profile=profile, seed=seed, opens_on=FAR))
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:

@@ -5,7 +5,6 @@
 """
 import copy
 import itertools
-import sys
 import time
 from dataclasses import asdict, dataclass
 
@@ -17,7 +16,6 @@ from tqdm.auto import tqdm
 
 import data
 from data import split_cifar100
-from lessons import sweep
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
 from lessons.profiles import Profiles
@@ -182,8 +180,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     settings = PROFILES[profile]
     made = recipes(profile, seed)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in made.values()]}
-    return cached("resnet", ingredients, lambda: _attributed(measure(profile, seed, device), profile, seed, settings.width, settings),
-                  code=(algorithms, batchnorm, sweep, sys.modules[__name__]))
+    return cached("resnet", ingredients, lambda: _attributed(measure(profile, seed, device), profile, seed, settings.width, settings))
 
 
 def _attributed(result, profile, seed, width, settings):
@@ -216,8 +213,7 @@ def run_amounts(profile: str = "quick", seed: int = 0, device: str = "auto") -> 
     """
     settings, made = PROFILES[profile], amount_recipes(profile, seed)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for group in made.values() for recipe in group.values()]}
-    return cached("amounts", ingredients, lambda: _attributed(measure_amounts(profile, seed, device), profile, seed, AMOUNTS_WIDTH, settings),
-                  code=(algorithms, batchnorm, sweep, sys.modules[__name__]))
+    return cached("amounts", ingredients, lambda: _attributed(measure_amounts(profile, seed, device), profile, seed, AMOUNTS_WIDTH, settings))
 
 
 def measure_amounts(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -254,7 +250,7 @@ def run_small_steps(profile: str = "quick", seed: int = 0, device: str = "auto")
     recipe = next(group for group in amount_recipes(profile, seed).values() if group[None].epochs)[AMOUNTS_TASKS[0]]
     ingredients = {"settings": asdict(settings), "recipe": recipe.key}
     return cached("small-steps", ingredients, lambda: _attributed(measure_small_steps(recipe, settings, seed, device), profile, seed, AMOUNTS_WIDTH, settings).assign_attrs(
-        images=f"{settings.test_images:,} test images"), code=(algorithms, batchnorm, sys.modules[__name__]))
+        images=f"{settings.test_images:,} test images"))
 
 
 def measure_small_steps(recipe: Recipe, settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -296,7 +292,7 @@ def line(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str = "
         distance = weights.norm(weights.subtract(*map(_weights_alone, networks)))
         return xarray.concat(found, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment")).assign(distance=distance)
 
-    return cached("line", {"line": ingredients}, measure_line, code=(algorithms, batchnorm, sweep, sys.modules[__name__])).drop_attrs()
+    return cached("line", {"line": ingredients}, measure_line).drop_attrs()
 
 
 def _along(ends, tasks, tests, statistics, treatment, alphas, device):

@@ -6,7 +6,7 @@ import torch
 import xarray
 from tqdm.auto import tqdm
 
-from lessons.merging.algorithms import adaptive, lowrank, states
+from lessons.merging.algorithms import adaptive
 from lessons.merging.algorithms.adaptive import adapted_scales, combined, entropy
 from lessons.merging.experiment.comparison import GRIDS, SEARCHES, attributes
 from lessons.merging.experiment.suites import Loaded, Suite
@@ -51,8 +51,7 @@ def run(suite: Suite, chosen: xarray.Dataset, profile: str, seed: int, device: s
     place, starts = int(chosen.place_chosen.sel(grid=GRIDS[0], searched="cart")), [float(chosen.scale_chosen.sel(grid=GRIDS[0], searched=name)) for name in ADAPTED.values()]
     rank_ratio = SEARCHES["cart"].values[place]
     ingredients = {"settings": asdict(settings), "starts": starts, "rank_ratio": rank_ratio, "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
-    return cached("merging-adaptation", ingredients, lambda: measure(suite, settings, starts, rank_ratio, device).assign_attrs(attributes(suite, profile, seed)),
-                  code=(Loaded, states, lowrank, adaptive, _measure, Trace))
+    return cached("merging-adaptation", ingredients, lambda: measure(suite, settings, starts, rank_ratio, device).assign_attrs(attributes(suite, profile, seed)))
 
 
 def run_all(suites: dict[str, Suite], chosen: dict[str, xarray.Dataset], profile: str, seed: int, device: str = "auto") -> dict[str, xarray.Dataset]:

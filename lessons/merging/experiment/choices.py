@@ -5,9 +5,9 @@ import numpy as np
 import torch
 import xarray
 
-from lessons.merging.algorithms import PerTask, lowrank, masks, merge, sparse, states
+from lessons.merging.algorithms import PerTask, merge
 from lessons.merging.experiment.comparison import attributes
-from lessons.merging.experiment.suites import Loaded, Suite
+from lessons.merging.experiment.suites import Suite
 from lessons.sweep import cached
 from toy_models import training
 
@@ -54,8 +54,7 @@ def run(suite: Suite, images: int, profile: str, seed: int, device: str = "auto"
     """
     ingredients = {"choices": [[choice.method, choice.one[1], choice.other[1], choice.given] for choice in CHOICES], "images": images,
                    "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
-    return cached("merging-choices", ingredients, lambda: measure(suite, images, device).assign_attrs(attributes(suite, profile, seed)),
-                  code=(Loaded, states, sparse, masks, lowrank, measure, _flat))
+    return cached("merging-choices", ingredients, lambda: measure(suite, images, device).assign_attrs(attributes(suite, profile, seed)))
 
 
 @training.one_thread()

@@ -11,12 +11,12 @@ import xarray
 from tqdm.auto import tqdm
 
 import data
-from lessons.merging.algorithms import lowrank, masks, merge, sparse, states
+from lessons.merging.algorithms import merge
 from lessons.merging.experiment import suites
 from lessons.merging.experiment.suites import Loaded, Suite
 from lessons.profiles import Profiles
 from lessons.sweep import cached
-from toy_models import batchnorm, training, zoo
+from toy_models import training, zoo
 from toy_models.weights import State
 
 
@@ -139,8 +139,7 @@ def run(suite: Suite, profile: str, seed: int, device: str = "auto") -> xarray.D
     settings = settings_of(suite, profile)
     ingredients = {"settings": asdict(settings), "searches": {name: asdict(search) for name, search in SEARCHES.items()}, "stored": STORING,
                    "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
-    return cached("merging", ingredients, lambda: measure(suite, settings, device).assign_attrs(attributes(suite, profile, seed)),
-                  code=(Loaded, states, sparse, masks, lowrank, batchnorm, Line, _measure, _tried, best_of))
+    return cached("merging", ingredients, lambda: measure(suite, settings, device).assign_attrs(attributes(suite, profile, seed)))
 
 
 def attributes(suite: Suite, profile: str, seed: int) -> dict:

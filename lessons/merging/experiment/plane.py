@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray
 
-from lessons.merging.algorithms import lowrank, merge, states
+from lessons.merging.algorithms import merge
 from lessons.merging.experiment.comparison import Line, attributes, settings_of
-from lessons.merging.experiment.suites import Loaded, Suite
+from lessons.merging.experiment.suites import Suite
 from lessons.sweep import cached
 from toy_models import training
 from toy_models.weights import State
@@ -52,8 +52,7 @@ def run(suite: Suite, profile: str, seed: int, device: str = "auto") -> xarray.D
     settings, grid = settings_of(suite, profile), GRIDS[profile]
     ingredients = {"grid": [grid.rank_ratios, grid.common, grid.own], "images": [settings.held_out, settings.test],
                    "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
-    return cached("merging-plane", ingredients, lambda: measure(suite, grid, settings.held_out, settings.test, device).assign_attrs(attributes(suite, profile, seed)),
-                  code=(Loaded, states, lowrank, Line, point, measure, line_of))
+    return cached("merging-plane", ingredients, lambda: measure(suite, grid, settings.held_out, settings.test, device).assign_attrs(attributes(suite, profile, seed)))
 
 
 def run_all(suites: dict[str, Suite], profile: str, seed: int, device: str = "auto") -> dict[str, xarray.Dataset]:

@@ -3,7 +3,6 @@
 `run` trains (through the zoo), measures, and returns one xarray Dataset.
 """
 import itertools
-import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch.nn.functional as F
 import xarray
 
 import data
-from lessons import sweep
 from lessons.averaging.algorithms import regression
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
@@ -64,8 +62,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("rotated_mnist", angle=ANGLE)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(profile, seed)]}
     return cached("curvature", ingredients, lambda: measure(profile, seed, device).assign_attrs(
-        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
-        code=(curvature, sweep, line, sys.modules[__name__]))
+        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
 
 
 @training.one_thread()

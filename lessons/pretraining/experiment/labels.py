@@ -2,13 +2,11 @@
 
 `run` trains (through the zoo), measures half-way between finetuned networks, and returns one xarray Dataset.
 """
-import sys
 from dataclasses import asdict
 
 import xarray
 
 import data
-from lessons import sweep
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
@@ -78,8 +76,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("rotated_mnist", angle=ANGLES[0])
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(profile, seed)]}
     return cached("labels", ingredients, lambda: measure(profile, seed, device).assign_attrs(
-        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
-        code=(curvature, linearity, sweep, line, sys.modules[__name__]))
+        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
 
 
 @training.one_thread()

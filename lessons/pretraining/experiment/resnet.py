@@ -1,11 +1,9 @@
 """The four settings on ResNet-18 of width 16 and Split CIFAR-100, in profile "full" alone: it trains for some minutes."""
-import sys
 
 import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import resnet as chapter_2
 from lessons.pretraining.algorithms import matching
@@ -43,8 +41,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         return None
     source, wanted = data.source("split_cifar100", splits=TASKS), recipes(seed)
     return cached("pretraining_resnet", {"recipes": [recipe.key for recipe in wanted.values()]}, lambda: measure(wanted, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed),
-        code=(matching, linearity, sweep, batchnorm, sys.modules[__name__]))
+        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed))
 
 
 def steps(seed: int = 0) -> int:

@@ -2,14 +2,12 @@
 
 `run` trains (through the zoo), matches, measures along every line, and returns one xarray Dataset.
 """
-import sys
 from dataclasses import asdict
 
 import torch
 import xarray
 
 import data
-from lessons import sweep
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import matching
@@ -57,8 +55,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("rotated_mnist", angle=ANGLES[0])
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
     return cached("starts", ingredients, lambda: measure(profile, seed, device).assign_attrs(
-        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
-        code=(matching, linearity, sweep, line, sys.modules[__name__]))
+        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
 
 
 @training.one_thread()

@@ -3,7 +3,6 @@
 `run` trains (through the zoo), measures, and returns one xarray Dataset; the second time all of it comes from disk.
 """
 import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,9 +14,7 @@ from tqdm.auto import tqdm
 
 import data
 from data.rotated_mnist import rotate
-from lessons import sweep
 from lessons.averaging.algorithms import Family
-from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.profiles import Profiles
 from lessons.sweep import cached, on_grid, summarise
@@ -116,8 +113,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("rotated_mnist", angle=0.0)
     ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
     return cached("task-arithmetic", ingredients, lambda: measure(settings, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed),
-        code=(algorithms, linearity, sweep, sys.modules[__name__]))
+        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
 
 
 @training.one_thread()

@@ -3,7 +3,6 @@
 It takes minutes of training where chapter 2 was not run in its profile "width 16", so the chapter measures it in "full" alone.
 """
 import itertools
-import sys
 
 import numpy as np
 import torch
@@ -13,13 +12,11 @@ from tqdm.auto import tqdm
 
 import data
 from data import split_cifar100
-from lessons import sweep
-from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import resnet as chapter_2
 from lessons.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector
-from toy_models import Recipe, ResNet18, batchnorm, zoo
+from toy_models import Recipe, ResNet18, zoo
 
 SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
 MEASURING_SECONDS = 150
@@ -66,8 +63,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     source = data.source("split_cifar100", splits=tuple(wanted))
     settings = [TEST_IMAGES, STATISTICS_IMAGES, LAMS, STEPS]
     return cached("task-arithmetic-resnet", {"recipes": [recipe.key for recipe in wanted.values()], "settings": settings}, lambda: measure(wanted, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed),
-        code=(algorithms, linearity, sweep, batchnorm, sys.modules[__name__]))
+        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed))
 
 
 def measure(wanted: dict[int, Recipe], device: str = "auto") -> xarray.Dataset:
