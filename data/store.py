@@ -11,6 +11,7 @@ import itertools
 import logging
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import threading
@@ -95,14 +96,21 @@ def lock(path: Path) -> filelock.FileLock:
 
 @contextlib.contextmanager
 def atomic(path: Path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held."""
+    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held.
+
+    The file gets the mode of an ordinary new file, whoever wrote it: safetensors and pooch make theirs for the owner alone.
+    """
     for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
+        with open(part, "xb") as ordinary:  # its mode tells the umask, which can be asked only by changing it, in all threads
+            mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
+        part.unlink()  # a block that writes nothing fails below
         yield part
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
+        part.chmod(mode)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -192,12 +200,12 @@ def _getter(remote):
 def wrong_with(path: Path, remote: RemoteFile) -> str:
     """What is wrong with the file, as the end of a sentence, or "" where nothing is."""
     try:
-        stat = path.stat()
+        found = path.stat()
     except OSError:
         return "is missing"
-    if stat.st_size < remote.size:
-        return f"is truncated ({stat.st_size:,} of {remote.size:,} bytes)"
-    if _md5(path, stat.st_mtime_ns, stat.st_size) != remote.md5:
+    if found.st_size < remote.size:
+        return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
+    if _md5(path, found.st_mtime_ns, found.st_size) != remote.md5:
         return "has been altered (its MD5 is not the published one)"
     return ""
 

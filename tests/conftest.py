@@ -73,6 +73,14 @@ def quiet_store(tmp_path, monkeypatch):
     return tmp_path / "data"
 
 
+@pytest.fixture(params=[0o022, 0o027, 0o077], ids="umask {:03o}".format)
+def is_ordinary(request):
+    """is_ordinary(path): whether a file has the mode that an ordinary new file has. The test runs under several umasks."""
+    before = os.umask(request.param)
+    yield lambda path: path.stat().st_mode & 0o777 == 0o666 & ~request.param
+    os.umask(before)
+
+
 @pytest.fixture(scope="session")
 def standin_folder_session(tmp_path_factory):
     """One folder for the whole session, at first empty, for models trained on the stand-in. Set WEIGHTSPACE_DATA to it yourself."""

@@ -173,6 +173,25 @@ def test_atomic_writes_the_file_under_its_name_when_it_is_complete(tmp_path):
     assert path.read_text() == "new" and names(tmp_path) == ["value"]
 
 
+def test_atomic_gives_every_file_the_mode_of_an_ordinary_new_one(tmp_path, is_ordinary):
+    with store.atomic(tmp_path / "value") as part:
+        part.touch(0o600)
+    assert is_ordinary(tmp_path / "value")
+
+
+@pytest.mark.parametrize("archive", [gzip.compress(CONTENT, mtime=0), None], ids=["gzipped", "as it is"])
+def test_a_download_has_the_mode_of_an_ordinary_new_file(server, is_ordinary, archive):
+    path = store.fetch(remote(f"{server.url}/{'right.gz' if archive else 'plain'}", archive=archive))
+    assert is_ordinary(path)
+
+
+def test_a_block_that_writes_nothing_leaves_what_was_there(tmp_path):
+    (tmp_path / "value").write_text("old")
+    with pytest.raises(FileNotFoundError), store.atomic(tmp_path / "value"):
+        pass
+    assert names(tmp_path) == ["value"] and (tmp_path / "value").read_text() == "old"
+
+
 @pytest.mark.parametrize("before", [[], ["value"]])
 def test_an_error_while_writing_leaves_everything_as_it_was(tmp_path, before):
     path = tmp_path / "value"

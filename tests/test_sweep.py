@@ -44,6 +44,12 @@ def test_a_grid_of_another_size_is_an_error():
         on_grid([summarise({"gap": torch.ones(2, dtype=torch.float64)})] * 3, layer=["a", "b"])
 
 
+def test_a_sweep_s_file_has_the_mode_of_an_ordinary_new_one(quiet_store, is_ordinary):
+    cached("small", {}, lambda: xarray.Dataset({"a": 1.0}))
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    assert is_ordinary(path)
+
+
 def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
     small = xarray.Dataset({"a": ("x", np.arange(50.0))}, coords={"x": list(range(50))}, attrs={"source": "none"})

@@ -99,6 +99,11 @@ def test_training_shows_a_progress_bar_over_all_epochs_and_reading_none(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_model_s_file_has_the_mode_of_an_ordinary_new_one(is_ordinary):
+    zoo.get(RECIPE)
+    assert is_ordinary(zoo.path_of(RECIPE))
+
+
 def test_a_model_that_diverges_is_not_kept():
     with pytest.raises(ValueError, match="learning rate"):
         zoo.get(recipe(lr=1e20))
