@@ -31,7 +31,7 @@ NETWORK_SECONDS = 5
 
 
 class StoreError(OSError):
-    """The data folder cannot be used."""
+    """The data folder, or a file in it, cannot be used."""
 
 
 class Damaged(Exception):
@@ -89,9 +89,34 @@ def writable(folder: Path) -> Path:
                          "WEIGHTSPACE_DATA to a folder that you can write to, then restart the kernel.") from error
 
 
-def lock(path: Path) -> filelock.FileLock:
-    """A lock between processes for one file of the store; it dies with its process."""
-    return filelock.FileLock(writable(path.parent) / f".{path.name}.lock")
+@contextlib.contextmanager
+def _readable(path):
+    """What is there but may not be read is neither missing nor damaged: a StoreError says what to do."""
+    try:
+        yield
+    except PermissionError as error:
+        raise StoreError(f"{path} may not be read: {error.strerror}. Let its owner run `chmod -R a+rX {root()}`, or set the environment variable "
+                         "WEIGHTSPACE_DATA to a folder of your own, then restart the kernel.") from error
+
+
+@contextlib.contextmanager
+def lock(path: Path):
+    """Hold a lock between processes for one file of the store; it dies with its process.
+
+    Raises:
+        StoreError: the folder cannot be written, or its file system or another user's lock file does not let us lock.
+    """
+    folder = writable(path.parent)
+    file = folder / f".{path.name}.lock"
+    mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever the umask of who came first
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(filelock.FileLock(file, mode=mode))
+        except OSError as error:
+            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. If another user left this lock file, its owner can delete it "
+                             "while nobody works with the folder. Or set the environment variable WEIGHTSPACE_DATA to a folder of your own, "
+                             "then restart the kernel.") from error
+        yield
 
 
 @contextlib.contextmanager
@@ -110,7 +135,8 @@ def atomic(path: Path):
         yield part
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
-        part.chmod(mode)
+        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files, and cannot change it
+            part.chmod(mode)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -124,11 +150,16 @@ def once(path: Path, make, *, read, write):
         make: () -> value. Takes as long as it takes.
         read: path -> value; raises FileNotFoundError or Damaged.
         write: (value, path) -> None.
+
+    Raises:
+        StoreError: the file is there but may not be read, or the folder cannot be written.
     """
     def stored(warn):
         try:
+            with _readable(path), open(path, "rb"):  # safetensors calls a file that it may not open missing, others damaged
+                pass
             return read(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except Damaged as error:
             if warn:
@@ -153,7 +184,7 @@ def fetch(remote: RemoteFile) -> Path:
 
     Raises:
         Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
-        StoreError: the data folder cannot be written.
+        StoreError: the data folder cannot be written, or the file is there but may not be read.
     """
     path = root() / remote.path
     if not (problem := wrong_with(path, remote)):
@@ -198,15 +229,22 @@ def _getter(remote):
 
 
 def wrong_with(path: Path, remote: RemoteFile) -> str:
-    """What is wrong with the file, as the end of a sentence, or "" where nothing is."""
-    try:
-        found = path.stat()
-    except OSError:
-        return "is missing"
-    if found.st_size < remote.size:
-        return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
-    if _md5(path, found.st_mtime_ns, found.st_size) != remote.md5:
-        return "has been altered (its MD5 is not the published one)"
+    """What is wrong with the file, as the end of a sentence, or "" where nothing is.
+
+    Raises:
+        StoreError: it may not be read.
+    """
+    with _readable(path):
+        try:
+            found = path.stat()
+        except PermissionError:
+            raise
+        except OSError:
+            return "is missing"
+        if found.st_size < remote.size:
+            return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
+        if _md5(path, found.st_mtime_ns, found.st_size) != remote.md5:
+            return "has been altered (its MD5 is not the published one)"
     return ""
 
 

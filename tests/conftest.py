@@ -1,4 +1,6 @@
 """Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`."""
+import builtins
+import errno
 import http.server
 import os
 import re
@@ -79,6 +81,19 @@ def is_ordinary(request):
     before = os.umask(request.param)
     yield lambda path: path.stat().st_mode & 0o777 == 0o666 & ~request.param
     os.umask(before)
+
+
+@pytest.fixture
+def forbid(monkeypatch):
+    """forbid(path): the file may not be opened from now on, as another user's of mode 600. (Modes themselves say nothing to root, who runs tests in containers.)"""
+    def forbid(path):
+        def refusing(file, *rest, opened=builtins.open, **options):
+            if os.fspath(path) == file or path == file:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return opened(file, *rest, **options)
+
+        monkeypatch.setattr(builtins, "open", refusing)
+    return forbid
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,4 @@
+import errno
 import gzip
 import hashlib
 import os
@@ -5,6 +6,7 @@ import signal
 import time
 import warnings
 
+import filelock
 import pytest
 
 import data
@@ -222,7 +224,7 @@ def test_the_next_write_removes_the_folder_of_a_killed_download(tmp_path):
 
 @pytest.mark.parametrize("call", [
     lambda folder: store.writable(folder),
-    lambda folder: store.lock(folder / "value"),
+    lambda folder: store.lock(folder / "value").__enter__(),
     lambda folder: store.once(folder / "value", lambda: "x", read=read, write=write)])
 def test_a_folder_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path, call):
     (tmp_path / "a file").write_text("")  # root may write to any folder, but not below a file
@@ -236,6 +238,44 @@ def test_fetching_into_a_folder_that_cannot_be_written_is_a_store_error(server, 
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "a file" / "folder"))
     with pytest.raises(store.StoreError, match="WEIGHTSPACE_DATA"):
         store.fetch(remote(f"{server.url}/right.gz"))
+
+
+def test_a_data_file_that_may_not_be_read_is_neither_fetched_again_nor_replaced_by_a_stand_in(server, quiet_store, monkeypatch, forbid):
+    file = remote(f"{server.url}/right.gz")
+    path = store.fetch(file)
+    os.utime(path, (0, 0))  # its digest is not remembered
+    server.asked.clear()
+    forbid(path)
+    for call in (lambda: store.fetch(file), lambda: store.official("digits", {"train": [file]}, pytest.fail)):
+        with pytest.raises(store.StoreError, match="chmod -R a.rX .* or set .*WEIGHTSPACE_DATA") as raised:
+            call()
+        assert str(raised.value).startswith(f"{path} may not be read")
+    assert not server.asked and names(path.parent) == ["file"]
+
+
+def test_a_data_file_in_a_folder_that_may_not_be_looked_into_is_not_missing(quiet_store, monkeypatch):
+    def refused(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(quiet_store), "stat", refused)
+    with pytest.raises(store.StoreError, match=f"^{quiet_store / 'some/file'} may not be read"):
+        store.fetch(remote())
+
+
+def test_a_lock_that_another_user_left_is_named(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", "the lock")
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", refused)
+    with pytest.raises(store.StoreError, match=r"cannot lock .*/value: .*/\.value\.lock: Permission denied.* its owner can delete it .*WEIGHTSPACE_DATA"):
+        store.once(tmp_path / "value", lambda: pytest.fail("made without a lock"), read=read, write=write)
+
+
+@pytest.mark.parametrize("folder, file", [(0o755, 0o644), (0o775, 0o664), (0o777, 0o666)])
+def test_who_may_write_to_a_folder_may_lock_in_it(tmp_path, is_ordinary, folder, file):
+    tmp_path.chmod(folder)
+    with store.lock(tmp_path / "value"):
+        assert (tmp_path / ".value.lock").stat().st_mode & 0o777 == file
 
 
 # -- once ----------------------------------------------------------------------------------------------------------------------
@@ -280,6 +320,15 @@ def test_once_says_only_once_that_a_value_is_damaged(tmp_path):
         warnings.simplefilter("always")
         store.once(tmp_path / "value", lambda: "made.", read=read, write=write)
     assert len(caught) == 1
+
+
+def test_once_does_not_make_again_what_is_there_but_may_not_be_read(tmp_path, forbid):
+    path = tmp_path / "value"
+    path.write_text("made.")
+    forbid(path)
+    with pytest.raises(store.StoreError, match=f"^{path} may not be read: Permission denied.*chmod -R a.rX .*WEIGHTSPACE_DATA"):
+        store.once(path, lambda: pytest.fail("made again"), read=lambda path: pytest.fail("read"), write=write)
+    assert names(tmp_path) == ["value"]
 
 
 def test_once_stores_nothing_when_making_fails(tmp_path):

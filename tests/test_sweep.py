@@ -50,6 +50,14 @@ def test_a_sweep_s_file_has_the_mode_of_an_ordinary_new_one(quiet_store, is_ordi
     assert is_ordinary(path)
 
 
+def test_a_sweep_that_may_not_be_read_is_not_called_damaged(quiet_store, forbid):
+    cached("small", {}, lambda: xarray.Dataset({"a": 1.0}))
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    forbid(path)
+    with pytest.raises(store.StoreError, match=f"^{path} may not be read"):
+        cached("small", {}, lambda: pytest.fail("measured again"))
+
+
 def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
     small = xarray.Dataset({"a": ("x", np.arange(50.0))}, coords={"x": list(range(50))}, attrs={"source": "none"})

@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 import signal
@@ -213,6 +214,27 @@ def test_a_truncated_file_is_noticed_and_trained_again(right, trained, share):
 def test_a_file_of_something_else_is_noticed_and_trained_again(right, trained, content):
     found, noticed = get_from(content)
     assert noticed and trained == [RECIPE] and same_weights(found, right[0])
+
+
+def test_a_model_that_may_not_be_read_is_not_called_damaged(right, trained, forbid):
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(right[1])
+    forbid(path)
+    with pytest.raises(store.StoreError, match=f"^{path} may not be read"):
+        zoo.get(RECIPE)
+    assert not trained
+
+
+def test_models_in_a_folder_that_may_not_be_looked_into_are_not_trained(right, trained, forbid, monkeypatch):
+    def refused(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "stat", refused)
+    forbid(zoo.path_of(RECIPE))
+    with pytest.raises(store.StoreError, match="may not be read"):
+        zoo.get(RECIPE)
+    assert not trained
 
 
 def test_a_damaged_parent_is_trained_again_for_its_child(trained):

@@ -37,7 +37,7 @@ def get(recipe: Recipe, device: str = "auto", progress: bool = True) -> nn.Modul
 
     Raises:
         ValueError: the data are not those of the recipe, or training diverged.
-        StoreError: the data folder cannot be written.
+        StoreError: the data folder cannot be written, or a model in it not read.
     """
     return get_all([recipe], device, progress)[0]
 
@@ -83,7 +83,7 @@ def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
     Returns:
         The process; None where nothing is missing, there is no second core, or the machine has been busy for the last minute.
     """
-    missing = [recipe for recipe in recipes if not path_of(recipe).exists()]
+    missing = [recipe for recipe in recipes if not os.path.exists(path_of(recipe))]
     cores, busy = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
     if not missing or cores < 2 or busy > cores - 0.5:
         return None
@@ -117,7 +117,7 @@ def _missing(recipes):
     """What has to be trained: those that are not on disk and the parents that these need, once each, parents before children."""
     chain = {}
     for recipe in recipes:
-        if not path_of(recipe).exists():
+        if not os.path.exists(path_of(recipe)):  # False, too, where the folder may not be looked into: reading the model says so
             chain.update(dict.fromkeys(_missing([recipe.parent] if recipe.parent else [])))
             chain[recipe] = None
     return list(chain)
