@@ -117,7 +117,7 @@ def _missing(recipes):
     """What has to be trained: those that are not on disk and the parents that these need, once each, parents before children."""
     chain = {}
     for recipe in recipes:
-        if not os.path.exists(path_of(recipe)):  # False, too, where the folder may not be looked into: reading the model says so
+        if not os.path.exists(path_of(recipe)):  # in a folder that may not be looked into too: reading will say so
             chain.update(dict.fromkeys(_missing([recipe.parent] if recipe.parent else [])))
             chain[recipe] = None
     return list(chain)
@@ -131,7 +131,25 @@ def _digest(state: dict[str, Tensor], recipe_text: str) -> str:
     return hasher.hexdigest()
 
 
+def _check(state, recipe):
+    """ValueError, naming the key, unless these are the recipe's network's tensors, floating ones in finite float32."""
+    expected = _blank(recipe).state_dict()
+    if wrong := sorted(state.keys() ^ expected.keys()):
+        raise ValueError(f"{wrong[0]!r} is {'not in the network' if wrong[0] in state else 'missing'}")
+    for name, tensor in state.items():
+        dtype = torch.float32 if expected[name].is_floating_point() else expected[name].dtype
+        if tensor.dtype != dtype or tensor.shape != expected[name].shape:
+            shape = tuple(expected[name].shape)
+            raise ValueError(f"{name!r} is {tensor.dtype} {tuple(tensor.shape)}, not {dtype} {shape}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name!r} has values that are not finite")
+
+
 def _write(state, path, recipe):
+    try:
+        _check(state, recipe)
+    except ValueError as error:
+        raise ValueError(f"the model of {recipe} is not stored: {error}") from None
     text = recipe.to_json()
     safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in state.items()}, path,
                                 metadata={"recipe": text, "digest": _digest(state, text)})
@@ -146,7 +164,13 @@ def _read(path, recipe):
             state = {name: file.get_tensor(name) for name in file.keys()}
     except Exception as error:  # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
         raise store.Damaged(f"not readable: {error}") from None
-    if metadata.get("recipe") != recipe.to_json() or metadata.get("digest") != _digest(state, recipe.to_json()):
+    if metadata.get("recipe") != recipe.to_json():
+        raise store.Damaged("it holds another recipe's model")
+    try:
+        _check(state, recipe)  # before the digest: numpy has no bfloat16
+    except ValueError as error:
+        raise store.Damaged(str(error)) from None
+    if metadata.get("digest") != _digest(state, recipe.to_json()):
         raise store.Damaged("its digest does not match its contents")
     return state
 
