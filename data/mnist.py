@@ -35,7 +35,7 @@ def load(split: str) -> Dataset:
 def read(images: store.RemoteFile, labels: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) from two files of the data folder in MNIST's format.
 
-    These are the very files that were checked; torchvision's dataset would prefer an old `processed/*.pt` that lies beside them.
+    These are the very files that were checked; torchvision's dataset would prefer an old `processed/*.pt` beside them.
     """
     from data.vision import torchvision
     idx = torchvision.datasets.mnist

@@ -28,6 +28,7 @@ import filelock
 from data.types import Source, digest
 
 NETWORK_SECONDS = 5
+_OWN_FOLDER = "set the environment variable WEIGHTSPACE_DATA to a folder of your own, then restart the kernel"
 
 
 class StoreError(OSError):
@@ -95,8 +96,8 @@ def _readable(path):
     try:
         yield
     except PermissionError as error:
-        raise StoreError(f"{path} may not be read: {error.strerror}. Let its owner run `chmod -R a+rX {root()}`, or set the environment variable "
-                         "WEIGHTSPACE_DATA to a folder of your own, then restart the kernel.") from error
+        raise StoreError(f"{path} may not be read: {error.strerror}. Let its owner run `chmod -R a+rX {root()}`, "
+                         f"or {_OWN_FOLDER}.") from error
 
 
 @contextlib.contextmanager
@@ -108,34 +109,33 @@ def lock(path: Path):
     """
     folder = writable(path.parent)
     file = folder / f".{path.name}.lock"
-    mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever the umask of who came first
+    mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever umask the first one had
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(filelock.FileLock(file, mode=mode))
         except OSError as error:
-            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. If another user left this lock file, its owner can delete it "
-                             "while nobody works with the folder. Or set the environment variable WEIGHTSPACE_DATA to a folder of your own, "
-                             "then restart the kernel.") from error
+            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. If another user left this lock, "
+                             f"let its owner delete it while nobody uses the folder, or {_OWN_FOLDER}.") from error
         yield
 
 
 @contextlib.contextmanager
 def atomic(path: Path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held.
+    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not.
 
-    The file gets the mode of an ordinary new file, whoever wrote it: safetensors and pooch make theirs for the owner alone.
+    Call with the lock held. The file gets an ordinary new file's mode; safetensors and pooch make theirs private.
     """
     for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
-        with open(part, "xb") as ordinary:  # its mode tells the umask, which can be asked only by changing it, in all threads
+        with open(part, "xb") as ordinary:  # its mode tells the umask without changing it, in all threads
             mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
         part.unlink()  # a block that writes nothing fails below
         yield part
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
-        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files, and cannot change it
+        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
             part.chmod(mode)
         os.replace(part, path)
     finally:
@@ -156,7 +156,7 @@ def once(path: Path, make, *, read, write):
     """
     def stored(warn):
         try:
-            with _readable(path), open(path, "rb"):  # safetensors calls a file that it may not open missing, others damaged
+            with _readable(path), open(path, "rb"):  # safetensors would call a file that it may not open missing
                 pass
             return read(path)
         except (FileNotFoundError, NotADirectoryError):

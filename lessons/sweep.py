@@ -123,7 +123,7 @@ def _read(path):
         with xarray.open_dataset(path, engine="scipy") as file:
             dataset = file.load()
         sound = str(dataset.attrs.get("digest")) == _digest(dataset)  # str: a flipped byte can make numbers of it
-    except Exception as error:  # a flipped byte can surface as nearly anything in the parser, or give values that JSON cannot hold
+    except Exception as error:  # a flipped byte can surface as nearly anything, in the parser or after it
         raise store.Damaged(f"not readable: {error}") from None
     if not sound:
         raise store.Damaged("its digest does not match its contents")
@@ -166,7 +166,8 @@ def background_once(function):
 
 
 def _write_page(page, path):
-    path.write_bytes(f"{hashlib.sha256(page.encode()).hexdigest()}\n{page}".encode())  # bytes: Windows would write other line ends than were digested
+    signed = f"{hashlib.sha256(page.encode()).hexdigest()}\n{page}"
+    path.write_bytes(signed.encode())  # as text, Windows would write other line ends than were digested
 
 
 def _read_page(path):

@@ -77,7 +77,7 @@ def quiet_store(tmp_path, monkeypatch):
 
 @pytest.fixture(params=[0o022, 0o027, 0o077], ids="umask {:03o}".format)
 def is_ordinary(request):
-    """is_ordinary(path): whether a file has the mode that an ordinary new file has. The test runs under several umasks."""
+    """is_ordinary(path): whether a file has the mode of an ordinary new file. The test runs under several umasks."""
     before = os.umask(request.param)
     yield lambda path: path.stat().st_mode & 0o777 == 0o666 & ~request.param
     os.umask(before)
@@ -85,7 +85,7 @@ def is_ordinary(request):
 
 @pytest.fixture
 def forbid(monkeypatch):
-    """forbid(path): the file may not be opened from now on, as another user's of mode 600. (Modes themselves say nothing to root, who runs tests in containers.)"""
+    """forbid(path): the file may not be opened from now on, as another user's of mode 600. (Root may open any file.)"""
     def forbid(path):
         def refusing(file, *rest, opened=builtins.open, **options):
             if os.fspath(path) == file or path == file:

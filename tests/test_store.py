@@ -240,7 +240,7 @@ def test_fetching_into_a_folder_that_cannot_be_written_is_a_store_error(server, 
         store.fetch(remote(f"{server.url}/right.gz"))
 
 
-def test_a_data_file_that_may_not_be_read_is_neither_fetched_again_nor_replaced_by_a_stand_in(server, quiet_store, monkeypatch, forbid):
+def test_a_data_file_that_may_not_be_read_is_neither_fetched_again_nor_replaced_by_a_stand_in(server, forbid):
     file = remote(f"{server.url}/right.gz")
     path = store.fetch(file)
     os.utime(path, (0, 0))  # its digest is not remembered
@@ -267,7 +267,8 @@ def test_a_lock_that_another_user_left_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied", "the lock")
 
     monkeypatch.setattr(filelock.FileLock, "acquire", refused)
-    with pytest.raises(store.StoreError, match=r"cannot lock .*/value: .*/\.value\.lock: Permission denied.* its owner can delete it .*WEIGHTSPACE_DATA"):
+    told = r"cannot lock .*/value: .*/\.value\.lock: Permission denied.* let its owner delete it .*WEIGHTSPACE_DATA"
+    with pytest.raises(store.StoreError, match=told):
         store.once(tmp_path / "value", lambda: pytest.fail("made without a lock"), read=read, write=write)
 
 
@@ -326,7 +327,8 @@ def test_once_does_not_make_again_what_is_there_but_may_not_be_read(tmp_path, fo
     path = tmp_path / "value"
     path.write_text("made.")
     forbid(path)
-    with pytest.raises(store.StoreError, match=f"^{path} may not be read: Permission denied.*chmod -R a.rX .*WEIGHTSPACE_DATA"):
+    told = f"^{path} may not be read: Permission denied.*chmod -R a.rX .*WEIGHTSPACE_DATA"
+    with pytest.raises(store.StoreError, match=told):
         store.once(path, lambda: pytest.fail("made again"), read=lambda path: pytest.fail("read"), write=write)
     assert names(tmp_path) == ["value"]
 
