@@ -129,7 +129,7 @@ def atomic(path: Path):
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
-        with open(part, "xb") as ordinary:  # its mode tells the umask without changing it, in all threads
+        with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
             mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
         part.unlink()  # a block that writes nothing fails below
         yield part
