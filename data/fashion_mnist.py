@@ -4,7 +4,7 @@ from functools import lru_cache
 import torch
 import torch.nn.functional as F
 
-from data import drawn, store
+from data import drawn, mnist, store
 from data.types import Dataset, Source, digest
 
 _HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
@@ -39,9 +39,7 @@ def load(split: str) -> Dataset:
     if found.is_stand_in:
         x, y = _grey(split)
         return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
-    from data.vision import torchvision
-    files = torchvision.datasets.FashionMNIST(store.root(), train=split == "train")
-    return Dataset(files.data.to(torch.float32).div_(255), files.targets, found)
+    return Dataset(*mnist.read(*FILES[split]), found)
 
 
 @lru_cache(maxsize=2)

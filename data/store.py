@@ -11,6 +11,7 @@ import itertools
 import logging
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import threading
@@ -27,10 +28,11 @@ import filelock
 from data.types import Source, digest
 
 NETWORK_SECONDS = 5
+_OWN_FOLDER = "set the environment variable WEIGHTSPACE_DATA to a folder of your own, then restart the kernel"
 
 
 class StoreError(OSError):
-    """The data folder cannot be used."""
+    """The data folder, or a file in it, cannot be used."""
 
 
 class Damaged(Exception):
@@ -88,21 +90,53 @@ def writable(folder: Path) -> Path:
                          "WEIGHTSPACE_DATA to a folder that you can write to, then restart the kernel.") from error
 
 
-def lock(path: Path) -> filelock.FileLock:
-    """A lock between processes for one file of the store; it dies with its process."""
-    return filelock.FileLock(writable(path.parent) / f".{path.name}.lock")
+@contextlib.contextmanager
+def _readable(path):
+    """What is there but may not be read is neither missing nor damaged: a StoreError says what to do."""
+    try:
+        yield
+    except PermissionError as error:
+        raise StoreError(f"{path} may not be read: {error.strerror}. Let its owner run `chmod -R a+rX {root()}`, "
+                         f"or {_OWN_FOLDER}.") from error
+
+
+@contextlib.contextmanager
+def lock(path: Path):
+    """Hold a lock between processes for one file of the store; it dies with its process.
+
+    Raises:
+        StoreError: the folder cannot be written, or its file system or another user's lock file does not let us lock.
+    """
+    folder = writable(path.parent)
+    file = folder / f".{path.name}.lock"
+    mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever umask the first one had
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(filelock.FileLock(file, mode=mode))
+        except OSError as error:
+            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. If another user left this lock, "
+                             f"let its owner delete it while nobody uses the folder, or {_OWN_FOLDER}.") from error
+        yield
 
 
 @contextlib.contextmanager
 def atomic(path: Path):
-    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not. Call with the lock held."""
+    """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not.
+
+    Call with the lock held. The file gets an ordinary new file's mode; safetensors and pooch make theirs private.
+    """
     for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
+        with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
+            mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
+        part.unlink()  # a block that writes nothing fails below
         yield part
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
+        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
+            part.chmod(mode)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -116,11 +150,16 @@ def once(path: Path, make, *, read, write):
         make: () -> value. Takes as long as it takes.
         read: path -> value; raises FileNotFoundError or Damaged.
         write: (value, path) -> None.
+
+    Raises:
+        StoreError: the file is there but may not be read, or the folder cannot be written.
     """
     def stored(warn):
         try:
+            with _readable(path), open(path, "rb"):  # safetensors would call a file that it may not open missing
+                pass
             return read(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except Damaged as error:
             if warn:
@@ -145,7 +184,7 @@ def fetch(remote: RemoteFile) -> Path:
 
     Raises:
         Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
-        StoreError: the data folder cannot be written.
+        StoreError: the data folder cannot be written, or the file is there but may not be read.
     """
     path = root() / remote.path
     if not (problem := wrong_with(path, remote)):
@@ -190,15 +229,22 @@ def _getter(remote):
 
 
 def wrong_with(path: Path, remote: RemoteFile) -> str:
-    """What is wrong with the file, as the end of a sentence, or "" where nothing is."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return "is missing"
-    if stat.st_size < remote.size:
-        return f"is truncated ({stat.st_size:,} of {remote.size:,} bytes)"
-    if _md5(path, stat.st_mtime_ns, stat.st_size) != remote.md5:
-        return "has been altered (its MD5 is not the published one)"
+    """What is wrong with the file, as the end of a sentence, or "" where nothing is.
+
+    Raises:
+        StoreError: it may not be read.
+    """
+    with _readable(path):
+        try:
+            found = path.stat()
+        except PermissionError:
+            raise
+        except OSError:
+            return "is missing"
+        if found.st_size < remote.size:
+            return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
+        if _md5(path, found.st_mtime_ns, found.st_size) != remote.md5:
+            return "has been altered (its MD5 is not the published one)"
     return ""
 
 

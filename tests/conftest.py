@@ -1,4 +1,6 @@
 """Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`."""
+import builtins
+import errno
 import http.server
 import os
 import re
@@ -71,6 +73,27 @@ def quiet_store(tmp_path, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_OFFLINE", "1")
     monkeypatch.setattr(store, "_no_network", "")
     return tmp_path / "data"
+
+
+@pytest.fixture(params=[0o022, 0o027, 0o077], ids="umask {:03o}".format)
+def is_ordinary(request):
+    """is_ordinary(path): whether a file has the mode of an ordinary new file. The test runs under several umasks."""
+    before = os.umask(request.param)
+    yield lambda path: path.stat().st_mode & 0o777 == 0o666 & ~request.param
+    os.umask(before)
+
+
+@pytest.fixture
+def forbid(monkeypatch):
+    """forbid(path): the file may not be opened from now on, as another user's of mode 600. (Root may open any file.)"""
+    def forbid(path):
+        def refusing(file, *rest, opened=builtins.open, **options):
+            if os.fspath(path) == file or path == file:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return opened(file, *rest, **options)
+
+        monkeypatch.setattr(builtins, "open", refusing)
+    return forbid
 
 
 @pytest.fixture(scope="session")

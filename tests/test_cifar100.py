@@ -263,6 +263,11 @@ PUBLISHED = """
 """
 
 
+def test_archive_and_files_have_the_mode_of_ordinary_new_files(online, quiet_store, tiny, is_ordinary):
+    cifar100.found()
+    assert all(is_ordinary(quiet_store / path) for path in (*tiny, "cifar-100-binary.tar.gz"))
+
+
 def test_a_process_that_is_killed_while_it_downloads_leaves_nothing_that_is_taken_for_the_archive(online, start_python, quiet_store, tiny):
     online.halves.add("/cifar-100-binary.tar.gz")
     process = start_python(PUBLISHED.format(files=cifar100.FILES) + "    cifar100.found()")

@@ -1,3 +1,4 @@
+import hashlib
 import math
 import shutil
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 import data
-from data import digits, mnist, permuted_mnist, rotated_mnist, store, types
+from data import digits, fashion_mnist, mnist, permuted_mnist, rotated_mnist, store, types
 
 FILES = [file for files in mnist.FILES.values() for file in files]
 DAMAGE = {  # what `reason` says: how to bring it about
@@ -353,6 +354,26 @@ def test_without_network_a_file_under_an_official_name_stays_as_it_is(quiet_stor
     path.write_bytes(b"mine")
     assert f"{path} is truncated (4 of 47,040,016 bytes)" in data.load("mnist", "train").source.reason
     assert path.read_bytes() == b"mine" and list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("module, folder", [(mnist, "MNIST"), (fashion_mnist, "FashionMNIST")])
+def test_what_was_checked_is_read_also_beside_files_of_an_old_torchvision(quiet_store, monkeypatch, module, folder):
+    pixels, labels = torch.arange(3 * 784).reshape(3, 28, 28).to(torch.uint8), torch.tensor([7, 0, 9])
+    contents = {"images": bytes([0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 28, 0, 0, 0, 28]) + pixels.numpy().tobytes(),
+                "labels": bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 0, 9])}
+    for path in (f"{folder}/raw", f"{folder}/processed"):
+        (quiet_store / path).mkdir(parents=True)
+    for kind, content in contents.items():
+        (quiet_store / f"{folder}/raw/{kind}").write_bytes(content)
+    for split in ("training", "test"):
+        torch.save((torch.zeros_like(pixels), torch.zeros_like(labels)), quiet_store / f"{folder}/processed/{split}.pt")
+    files = tuple(store.RemoteFile(f"{folder}/raw/{kind}", len(content), hashlib.md5(content).hexdigest(), "", ())
+                  for kind, content in contents.items())
+    monkeypatch.setattr(module, "FILES", {"train": files, "test": files})
+    for split in data.SPLITS:
+        loaded = module.load(split)
+        assert loaded.source.kind == "official" and torch.equal(loaded.y, labels)
+        torch.testing.assert_close(loaded.x, pixels / 255)
 
 
 def test_whatever_makes_the_files_unavailable_is_the_reason(monkeypatch):

@@ -1,3 +1,4 @@
+import errno
 import gzip
 import hashlib
 import os
@@ -5,6 +6,7 @@ import signal
 import time
 import warnings
 
+import filelock
 import pytest
 
 import data
@@ -173,6 +175,25 @@ def test_atomic_writes_the_file_under_its_name_when_it_is_complete(tmp_path):
     assert path.read_text() == "new" and names(tmp_path) == ["value"]
 
 
+def test_atomic_gives_every_file_the_mode_of_an_ordinary_new_one(tmp_path, is_ordinary):
+    with store.atomic(tmp_path / "value") as part:
+        part.touch(0o600)
+    assert is_ordinary(tmp_path / "value")
+
+
+@pytest.mark.parametrize("archive", [gzip.compress(CONTENT, mtime=0), None], ids=["gzipped", "as it is"])
+def test_a_download_has_the_mode_of_an_ordinary_new_file(server, is_ordinary, archive):
+    path = store.fetch(remote(f"{server.url}/{'right.gz' if archive else 'plain'}", archive=archive))
+    assert is_ordinary(path)
+
+
+def test_a_block_that_writes_nothing_leaves_what_was_there(tmp_path):
+    (tmp_path / "value").write_text("old")
+    with pytest.raises(FileNotFoundError), store.atomic(tmp_path / "value"):
+        pass
+    assert names(tmp_path) == ["value"] and (tmp_path / "value").read_text() == "old"
+
+
 @pytest.mark.parametrize("before", [[], ["value"]])
 def test_an_error_while_writing_leaves_everything_as_it_was(tmp_path, before):
     path = tmp_path / "value"
@@ -203,7 +224,7 @@ def test_the_next_write_removes_the_folder_of_a_killed_download(tmp_path):
 
 @pytest.mark.parametrize("call", [
     lambda folder: store.writable(folder),
-    lambda folder: store.lock(folder / "value"),
+    lambda folder: store.lock(folder / "value").__enter__(),
     lambda folder: store.once(folder / "value", lambda: "x", read=read, write=write)])
 def test_a_folder_that_cannot_be_written_is_named_with_the_variable_that_moves_it(tmp_path, call):
     (tmp_path / "a file").write_text("")  # root may write to any folder, but not below a file
@@ -217,6 +238,45 @@ def test_fetching_into_a_folder_that_cannot_be_written_is_a_store_error(server, 
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "a file" / "folder"))
     with pytest.raises(store.StoreError, match="WEIGHTSPACE_DATA"):
         store.fetch(remote(f"{server.url}/right.gz"))
+
+
+def test_a_data_file_that_may_not_be_read_is_neither_fetched_again_nor_replaced_by_a_stand_in(server, forbid):
+    file = remote(f"{server.url}/right.gz")
+    path = store.fetch(file)
+    os.utime(path, (0, 0))  # its digest is not remembered
+    server.asked.clear()
+    forbid(path)
+    for call in (lambda: store.fetch(file), lambda: store.official("digits", {"train": [file]}, pytest.fail)):
+        with pytest.raises(store.StoreError, match="chmod -R a.rX .* or set .*WEIGHTSPACE_DATA") as raised:
+            call()
+        assert str(raised.value).startswith(f"{path} may not be read")
+    assert not server.asked and names(path.parent) == ["file"]
+
+
+def test_a_data_file_in_a_folder_that_may_not_be_looked_into_is_not_missing(quiet_store, monkeypatch):
+    def refused(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(type(quiet_store), "stat", refused)
+    with pytest.raises(store.StoreError, match=f"^{quiet_store / 'some/file'} may not be read"):
+        store.fetch(remote())
+
+
+def test_a_lock_that_another_user_left_is_named(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", "the lock")
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", refused)
+    told = r"cannot lock .*/value: .*/\.value\.lock: Permission denied.* let its owner delete it .*WEIGHTSPACE_DATA"
+    with pytest.raises(store.StoreError, match=told):
+        store.once(tmp_path / "value", lambda: pytest.fail("made without a lock"), read=read, write=write)
+
+
+@pytest.mark.parametrize("folder, file", [(0o755, 0o644), (0o775, 0o664), (0o777, 0o666)])
+def test_who_may_write_to_a_folder_may_lock_in_it(tmp_path, is_ordinary, folder, file):
+    tmp_path.chmod(folder)
+    with store.lock(tmp_path / "value"):
+        assert (tmp_path / ".value.lock").stat().st_mode & 0o777 == file
 
 
 # -- once ----------------------------------------------------------------------------------------------------------------------
@@ -261,6 +321,16 @@ def test_once_says_only_once_that_a_value_is_damaged(tmp_path):
         warnings.simplefilter("always")
         store.once(tmp_path / "value", lambda: "made.", read=read, write=write)
     assert len(caught) == 1
+
+
+def test_once_does_not_make_again_what_is_there_but_may_not_be_read(tmp_path, forbid):
+    path = tmp_path / "value"
+    path.write_text("made.")
+    forbid(path)
+    told = f"^{path} may not be read: Permission denied.*chmod -R a.rX .*WEIGHTSPACE_DATA"
+    with pytest.raises(store.StoreError, match=told):
+        store.once(path, lambda: pytest.fail("made again"), read=lambda path: pytest.fail("read"), write=write)
+    assert names(tmp_path) == ["value"]
 
 
 def test_once_stores_nothing_when_making_fails(tmp_path):

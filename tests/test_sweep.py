@@ -12,6 +12,7 @@ import torch
 import xarray
 
 from data import store
+from lessons import sweep
 from lessons.sweep import COEF_BINS, cached, on_grid, summarise
 
 NAN = float("nan")
@@ -49,6 +50,47 @@ def test_without_coef_there_are_no_bins():
 def test_a_grid_of_another_size_is_an_error():
     with pytest.raises(ValueError, match="reshape"):
         on_grid([summarise({"gap": torch.ones(2, dtype=torch.float64)})] * 3, layer=["a", "b"])
+
+
+def test_a_sweep_s_file_has_the_mode_of_an_ordinary_new_one(quiet_store, is_ordinary):
+    cached("small", {}, lambda: xarray.Dataset({"a": 1.0}))
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    assert is_ordinary(path)
+
+
+def test_a_sweep_that_may_not_be_read_is_not_called_damaged(quiet_store, forbid):
+    cached("small", {}, lambda: xarray.Dataset({"a": 1.0}))
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    forbid(path)
+    with pytest.raises(store.StoreError, match=f"^{path} may not be read"):
+        cached("small", {}, lambda: pytest.fail("measured again"))
+
+
+def test_a_flipped_bit_anywhere_in_a_sweep_is_damage_or_changes_no_value(quiet_store):
+    first = cached("small", {}, lambda: xarray.Dataset({"a": ("x", [0.5, 2.0])}))
+    path, = (quiet_store / "sweeps").glob("*.nc")
+    whole = path.read_bytes()
+    damaged = 0
+    for position in range(len(whole)):
+        flipped = bytes([whole[position] ^ 4])  # makes text of numbers too
+        path.write_bytes(whole[:position] + flipped + whole[position + 1:])
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                found = sweep._read(path)
+        except store.Damaged:
+            damaged += 1
+        else:
+            assert found.equals(first) and found.attrs == first.attrs, position
+    assert damaged > len(whole) / 2
+
+
+def test_a_page_is_sound_also_where_text_gets_other_line_ends(tmp_path, monkeypatch):
+    def as_on_windows(path, text, **_):
+        path.write_bytes(text.replace("\n", "\r\n").encode())
+
+    monkeypatch.setattr(Path, "write_text", as_on_windows)
+    sweep._write_page("<p>é\n</p>\n", tmp_path / "page")
+    assert sweep._read_page(tmp_path / "page") == "<p>é\n</p>\n"
 
 
 def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):

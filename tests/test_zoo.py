@@ -1,4 +1,7 @@
+import errno
+import math
 import os
+import re
 import shutil
 import signal
 import threading
@@ -107,6 +110,11 @@ def test_training_shows_a_progress_bar_over_all_epochs_and_reading_none(capsys):
     zoo.get_all([FINETUNED, recipe(seed=1)])
     zoo.get(recipe(seed=2), progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_a_model_s_file_has_the_mode_of_an_ordinary_new_one(is_ordinary):
+    zoo.get(RECIPE)
+    assert is_ordinary(zoo.path_of(RECIPE))
 
 
 def test_a_model_that_diverges_is_not_kept():
@@ -218,6 +226,74 @@ def test_a_truncated_file_is_noticed_and_trained_again(right, trained, share):
 def test_a_file_of_something_else_is_noticed_and_trained_again(right, trained, content):
     found, noticed = get_from(content)
     assert noticed and trained == [RECIPE] and same_weights(found, right[0])
+
+
+def of_another_kind(state):
+    """{what is wrong: a state dict in which it is}."""
+    first = "layers.0.weight"
+    weight = state[first]
+    return {f"'{first}' is torch.bfloat16 (8, 2), not torch.float32 (8, 2)": state | {first: weight.bfloat16()},
+            f"'{first}' is torch.float64 (8, 2), not torch.float32 (8, 2)": state | {first: weight.double()},
+            f"'{first}' is torch.float32 (2, 8), not torch.float32 (8, 2)": state | {first: weight.T.contiguous()},
+            f"'{first}' has values that are not finite": state | {first: weight * math.inf},
+            f"'{first}' is missing": {name: tensor for name, tensor in state.items() if name != first},
+            "'further' is not in the network": state | {"further": torch.zeros(1)}}
+
+
+@pytest.mark.parametrize("i", range(6))
+def test_a_file_with_other_tensors_than_the_recipe_s_network_has_is_damaged(right, trained, monkeypatch, i):
+    problem, state = list(of_another_kind(right[0].state_dict()).items())[i]
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    with monkeypatch.context() as patch:  # with its recipe, and with its digest where numpy has the type
+        patch.setattr(zoo, "_check", lambda *_: None, raising=False)
+        if "bfloat16" in problem:
+            patch.setattr(zoo, "_digest", lambda *_: "")
+        zoo._write(state, path, RECIPE)
+    with pytest.warns(store.DataWarning, match=re.escape(f"{path} is damaged ({problem})")):
+        network = zoo.get(RECIPE)
+    assert trained == [RECIPE] and same_weights(network, right[0]) and same_weights(zoo.get(RECIPE), right[0])
+
+
+@pytest.mark.parametrize("i", range(6))
+def test_other_tensors_than_the_recipe_s_network_has_are_not_stored(right, monkeypatch, i):
+    problem, state = list(of_another_kind(right[0].state_dict()).items())[i]
+    made = torch.nn.Module()
+    monkeypatch.setattr(made, "state_dict", lambda: state)
+    monkeypatch.setattr(zoo, "train", lambda *_, **__: made)
+    with pytest.raises(ValueError, match=re.escape(f"the model of {RECIPE} is not stored: {problem}")):
+        zoo.get(RECIPE)
+    assert kept() == []
+
+
+def test_a_sound_model_is_read_whatever_torch_s_default_type_is(right, trained):
+    torch.set_default_dtype(torch.float64)
+    try:
+        network, noticed = get_from(right[1])
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert not noticed and not trained and same_weights(network, right[0])
+
+
+def test_a_model_that_may_not_be_read_is_not_called_damaged(right, trained, forbid):
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(right[1])
+    forbid(path)
+    with pytest.raises(store.StoreError, match=f"^{path} may not be read"):
+        zoo.get(RECIPE)
+    assert not trained
+
+
+def test_models_in_a_folder_that_may_not_be_looked_into_are_not_trained(right, trained, forbid, monkeypatch):
+    def refused(path, **_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "stat", refused)
+    forbid(zoo.path_of(RECIPE))
+    with pytest.raises(store.StoreError, match="may not be read"):
+        zoo.get(RECIPE)
+    assert not trained
 
 
 def test_a_damaged_parent_is_trained_again_for_its_child(trained):

@@ -39,7 +39,7 @@ def get(recipe: Recipe, device: str = "auto", progress: bool = True) -> nn.Modul
 
     Raises:
         ValueError: the data are not those of the recipe, or training diverged.
-        StoreError: the data folder cannot be written.
+        StoreError: the data folder cannot be written, or a model in it not read.
     """
     return get_all([recipe], device, progress)[0]
 
@@ -114,7 +114,7 @@ def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
     Returns:
         The process; None where nothing is missing, there is no second core, or the machine has been busy for the last minute.
     """
-    missing = [recipe for recipe in recipes if not path_of(recipe).exists()]
+    missing = [recipe for recipe in recipes if not os.path.exists(path_of(recipe))]
     cores, busy = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
     if not missing or cores < 2 or busy > cores - 0.5:
         return None
@@ -157,7 +157,7 @@ def _missing(recipes):
     """What has to be trained: those that are not on disk and the parents that these need, once each, parents before children."""
     chain = {}
     for recipe in recipes:
-        if not path_of(recipe).exists():
+        if not os.path.exists(path_of(recipe)):  # in a folder that may not be looked into too: reading will say so
             chain.update(dict.fromkeys(_missing([recipe.parent] if recipe.parent else [])))
             chain[recipe] = None
     return list(chain)
@@ -171,7 +171,25 @@ def _digest(state: dict[str, Tensor], recipe_text: str) -> str:
     return hasher.hexdigest()
 
 
+def _check(state, recipe):
+    """ValueError, naming the key, unless these are the recipe's network's tensors, floating ones in finite float32."""
+    expected = _blank(recipe).state_dict()
+    if wrong := sorted(state.keys() ^ expected.keys()):
+        raise ValueError(f"{wrong[0]!r} is {'not in the network' if wrong[0] in state else 'missing'}")
+    for name, tensor in state.items():
+        dtype = torch.float32 if expected[name].is_floating_point() else expected[name].dtype
+        if tensor.dtype != dtype or tensor.shape != expected[name].shape:
+            shape = tuple(expected[name].shape)
+            raise ValueError(f"{name!r} is {tensor.dtype} {tuple(tensor.shape)}, not {dtype} {shape}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name!r} has values that are not finite")
+
+
 def _write(state, path, recipe):
+    try:
+        _check(state, recipe)
+    except ValueError as error:
+        raise ValueError(f"the model of {recipe} is not stored: {error}") from None
     text = recipe.to_json()
     safetensors.torch.save_file({name: tensor.contiguous() for name, tensor in state.items()}, path,
                                 metadata={"recipe": text, "digest": _digest(state, text)})
@@ -186,7 +204,13 @@ def _read(path, recipe):
             state = {name: file.get_tensor(name) for name in file.keys()}
     except Exception as error:  # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
         raise store.Damaged(f"not readable: {error}") from None
-    if metadata.get("recipe") != recipe.to_json() or metadata.get("digest") != _digest(state, recipe.to_json()):
+    if metadata.get("recipe") != recipe.to_json():
+        raise store.Damaged("it holds another recipe's model")
+    try:
+        _check(state, recipe)  # before the digest: numpy has no bfloat16
+    except ValueError as error:
+        raise store.Damaged(str(error)) from None
+    if metadata.get("digest") != _digest(state, recipe.to_json()):
         raise store.Damaged("its digest does not match its contents")
     return state
 
