@@ -30,7 +30,7 @@ def source() -> Source:
 
 
 def _stand_in(reason):
-    return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", _DRAWN), reason)
+    return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", 2, _DRAWN), reason)
 
 
 def load(split: str) -> Dataset:
@@ -45,5 +45,6 @@ def load(split: str) -> Dataset:
 @lru_cache(maxsize=2)
 def _grey(split):
     pixels, labels = drawn.pixels(split, _DRAWN)
-    x = F.interpolate(pixels.to(torch.float32).div_(255).mean(1, keepdim=True), size=(28, 28), mode="bilinear", antialias=True)[:, 0]
+    grey = pixels.to(torch.float64).div_(255).mean(1, keepdim=True)  # float32 would end in other bits on other processors
+    x = F.interpolate(grey, size=(28, 28), mode="bilinear", antialias=True)[:, 0].to(torch.float32)
     return x, (labels // 10).to(torch.int64)

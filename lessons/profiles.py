@@ -1,5 +1,7 @@
 """How much a chapter measures: the profile that a notebook's first cell names."""
 
+SEEDS = tuple(range(10))  # with which the ledger measures what is not a ResNet
+
 
 class Profiles(dict):
     """{profile: settings}, such as `Profiles(quick=…, full=…)`.

@@ -1,10 +1,13 @@
 import importlib
 
+import numpy as np
 import pydantic
 import pytest
+import yaml
 
 from lessons import claims
 from lessons.claims import Claim, Condition
+from lessons.profiles import SEEDS
 
 LEDGER = claims.ledger()
 MEASURED = [claim for claim in LEDGER.values() if claim.measured_by]
@@ -25,26 +28,100 @@ def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
     profiles = claims.ledger_profiles(importlib.import_module(claim.measured_by))
     for condition in claim.conditions:
         assert condition.at_least is not None or condition.at_most is not None
-        seeds = next((seeds for profile, seeds in profiles.items() if condition.number.startswith(f"{profile} ")), claims.SEEDS)
-        assert len(numbers[condition.number]) == len(seeds)
+        asked = next((seeds for profile, seeds in profiles.items() if condition.number.startswith(f"{profile} ")), SEEDS)
+        assert min(3, len(asked)) <= len(numbers[condition.number]) <= len(asked)
         assert all(condition.holds(value) for value in numbers[condition.number]), condition
 
 
-@pytest.mark.slow
+def test_the_ledger_keeps_what_a_condition_or_a_sentence_uses_and_no_more():
+    for id, numbers in claims.measured().items():
+        assert all(LEDGER[id].keeps(name) for name in numbers), id
+        assert {condition.number for condition in LEDGER[id].conditions} <= numbers.keys(), id
+
+
+def test_every_number_was_measured_somewhere_and_on_some_day():
+    kept, runs = yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8")), {}
+    for run in kept["runs"]:
+        assert run.keys() == {"module", "profile", "seeds", *claims.here()}
+        runs.setdefault(run["module"], set()).update(run["seeds"])
+    for claim in MEASURED:
+        assert all(values.keys() <= runs[claim.measured_by] for values in kept["numbers"][claim.id].values()), claim.id
+
+
+MADE_UP = """
+- {id: X-1, place: p, says: s, measure: m, chapter: 1, measured_by: m, verdict: reproduced, why: w, shown: ["a * b"],
+   conditions: [{number: bounded, means: m, at_least: 1, at_most: 2}]}
+"""
+NUMBERS = {"X-1": {"bounded": {0: 1.1, 1: 1.9, 2: 1.5}, "a over b": {0: 0.10, 1: 0.12, 2: 0.11}}}
+
+
+@pytest.fixture
+def made_up(tmp_path, monkeypatch):
+    """A ledger of one claim, with numbers of three seeds."""
+    for name, text in (("LEDGER", MADE_UP), ("MEASURED", yaml.safe_dump({"runs": [], "numbers": NUMBERS}))):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        monkeypatch.setattr(claims, name, path)
+    claims.ledger.cache_clear()
+    yield
+    claims.ledger.cache_clear()
+
+
+@pytest.mark.parametrize("numbers, doubts", [
+    ({"bounded": 1.0, "a over b": 0.11}, []),
+    ({"bounded": 2.0, "unknown": 1e9}, []),
+    ({"bounded": 0.99}, ["X-1: bounded is 0.99; the verdict 'reproduced' needs at least 1 and at most 2"]),
+    ({"bounded": float("nan")}, ["X-1: bounded is nan"]),
+    ({"a over b": 0.5}, ["X-1: a over b is 0.5; the ledger's 3 seeds put it between"]),
+    ({"a over b": float("nan")}, ["X-1: a over b is nan"]),
+    ({"a over b": 0.14}, [])])
+def test_a_rerun_is_judged_by_bounds_and_where_there_are_none_by_the_spread_of_seeds(made_up, numbers, doubts):
+    found = claims.confirmed({"X-1": numbers})
+    assert len(found) == len(doubts) and all(doubt.startswith(start) for doubt, start in zip(found, doubts))
+
+
+def test_one_more_seed_of_a_normal_distribution_lies_where_it_is_expected():
+    generator = np.random.default_rng(0)
+    outside = 0
+    for values in generator.normal(5.0, 2.0, (5_000, 5)):
+        low, high = claims.expected(list(values[:4]))
+        outside += not low <= values[4] <= high
+    assert 0 <= outside <= 16  # 1 in 1,000, so 5; five standard errors beyond
+    assert claims.expected([0.0, 0.0, 0.0])[1] < 1e-6
+
+
+def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_own(made_up):
+    circumstances = {"processor": "p", "torch": "t", "commit": "c", "date": "2026-01-01"}
+    for seed in (3, 1):
+        claims.keep("m", "full", seed, {"X-1": {"bounded": 1.25, "useless": 5.0}}, circumstances)
+    claims.keep("m", "full", 3, {"X-1": {"bounded": 1.75}}, circumstances | {"commit": "d"})
+    assert claims.measured()["X-1"] == {"a over b": [0.1, 0.12, 0.11], "bounded": [1.1, 1.25, 1.5, 1.75]}
+    kept = yaml.safe_load(claims.MEASURED.read_text())
+    assert [(run["seeds"], run["commit"]) for run in kept["runs"]] == [([1], "c"), ([3], "d")]
+    assert claims.of_seed(3) == {"X-1": {"bounded": 1.75}}
+
+
+ALSO_RUN = {  # measured again elsewhere, or not: why
+    "lessons.linearity.experiment.resnet": "ResNets take hours; the chapter in quick is run in tests/notebooks, and there the verdicts must stand",
+    "lessons.merging.experiment": "all suites take many minutes: one in tests/test_interference.py",
+    "lessons.cart.experiment": "many minutes: in quick, in tests/notebooks",
+    "lessons.gradients.experiment.epochs": "many trainings: in quick, in tests/notebooks"}
+NEAR = {"rel": 0.02, "abs": 0.002}  # what the same networks may differ by, measured in float32 with other instructions
+
+
+@pytest.mark.slow  # full measurements of MLPs, half a minute to minutes each
 @pytest.mark.real
 @pytest.mark.parametrize("module", [pytest.param(claim.measured_by, id=f"{claim.chapter:02}_{claim.measured_by}")
-                                    for claim in {claim.measured_by: claim for claim in MEASURED}.values() if not hasattr(importlib.import_module(claim.measured_by), "LEDGER")])
-def test_measuring_again_gives_the_ledgers_numbers(module, real_data, real_folder_session, monkeypatch):
-    """Seed 0 in full on the real data. Other processors round differently, so training ends a little elsewhere: a tenth, or a hundredth near 0.
-
-    The ledger of the ResNets takes hours, and they may be trained in another precision elsewhere. Their chapter in `quick` is run on the real data in
-    tests/notebooks, and there the verdict must stand.
-    """
+                                    for claim in {claim.measured_by: claim for claim in MEASURED}.values() if claim.measured_by not in ALSO_RUN])
+def test_measuring_again_confirms_the_ledger_and_repeats_its_numbers(module, real_data, real_folder_session, monkeypatch):
+    """Seed 0 in full on the real data: the verdicts stand, and as MLPs have the same bits on every processor, so do the numbers, nearly."""
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     experiment = importlib.import_module(module)
-    for id, numbers in experiment.claims(experiment.run("full", 0)).items():
-        for name, value in numbers.items():
-            assert value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=0.01), (id, name)
+    numbers = experiment.claims(experiment.run("full", 0))
+    assert claims.confirmed(numbers) == []
+    known = claims.of_seed(0)
+    for id in numbers:
+        assert {name: value for name, value in numbers[id].items() if name in known[id]} == pytest.approx(known[id], **NEAR), id
 
 
 def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
@@ -53,7 +130,7 @@ def test_measuring_the_ledger_on_a_stand_in_is_refused(monkeypatch):
     monkeypatch.setitem(experiment.PROFILES, "full", experiment.Settings(test_images=20, alphas=(0.0, 0.5, 1.0)))
     monkeypatch.setattr(experiment, "measure", lambda *_: __import__("xarray").Dataset())
     with pytest.raises(store.Unavailable, match="stand-in"):
-        claims.remeasure([experiment.__name__])
+        claims.remeasure(experiment.__name__, "full", 0)
 
 
 def test_a_claim_without_a_measurement_has_no_verdict():

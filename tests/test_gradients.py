@@ -5,9 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lessons import claims
 from lessons.gradients.algorithms import bound, expansion, networks, optimisers
-from lessons.gradients.experiment import bound as bound_experiment, common, optimisers as optimiser_experiment, plane, rounds, steps
+from lessons.gradients.experiment import bound as bound_experiment, common, optimisers as optimiser_experiment, plane, steps
 from lessons.pretraining.algorithms import curvature
 
 ETAS = (1e-4, 3e-4, 1e-3)
@@ -229,15 +228,3 @@ def test_in_the_plane_one_step_of_task_arithmetic_is_one_of_joint_training(monke
     assert float(one.apart.max()) < 1e-14 and float(abs(one.joint - one.arithmetic).max()) < 1e-14
     straight = found.gradient.values / math.hypot(*found.gradient.values)
     assert (one.joint.sel(alpha=1.0).values / found.eta.values[:, None] == pytest.approx(found.gradient.values[None].repeat(5, 0))) and straight[1] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.real
-def test_training_and_measuring_again_gives_the_ledgers_numbers(real_data, real_folder_session, monkeypatch):
-    """As tests/test_claims.py does it for the float64 half, whose numbers are the same everywhere; here for rounds of merging. Other processors end a training
-    a little elsewhere, and these numbers are differences of accuracies. The hundreds of trainings of `epochs` would take minutes: its verdicts are checked on fewer
-    digits wherever the notebook runs on the real data."""
-    monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
-    for id, numbers in rounds.claims(rounds.run("full", 0)).items():
-        for name, value in numbers.items():
-            assert value == pytest.approx(claims.measured()[id][name][0], rel=0.15, abs=0.04), (id, name)

@@ -278,11 +278,10 @@ def test_the_claims_numbers_come_back_by_name(monkeypatch, sweep, plane_sweep, a
     assert set(experiment.claims(experiment.run("quick", 0))["CART-8"]) == set(found["CART-8"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # trains and searches one suite in full
 @pytest.mark.real
-def test_measuring_a_suite_again_gives_the_ledgers_numbers(real_data, real_folder_session, monkeypatch):
-    """Rotated MNIST alone, in full, seed 0: all suites take minutes. Training ends a little elsewhere on other processors, and then other parameters may be chosen."""
+def test_measuring_a_suite_again_confirms_the_ledger(real_data, real_folder_session, monkeypatch):
+    """Rotated MNIST alone, in full, seed 0: all suites take minutes."""
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     sweeps = Sweeps({"rotated": comparison.run(comparison.suites_of("full")["rotated"], "full", 0)})
-    for name, value in experiment.numbers(sweeps)["CART-8"].items():
-        assert value == pytest.approx(claims.measured()["CART-8"][name][0], abs=0.04), name
+    assert claims.confirmed(experiment.numbers(sweeps)) == []

@@ -7,7 +7,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons import claims
 from lessons.averaging.algorithms import Family
 from lessons.panel import settings_of
 from lessons.task_arithmetic import algorithms, experiment, panels
@@ -418,14 +417,3 @@ def test_the_resnets_page_and_numbers_on_made_up_measurements(tiny):
     assert "Not CIFAR-100!" in panels.resnets(full).data and f"{resnet.numbers(full)['two_at_half']:.3f}" in panels.reading_of_the_resnets(full).text
     found = experiment.claims(full.assign_attrs(profile=experiment.RESNET))
     assert found["CTL-10"]["ResNet head_elsewhere"] == 0 and all(name.startswith("ResNet ") for numbers in found.values() for name in numbers)
-
-
-@pytest.mark.slow
-@pytest.mark.real
-def test_measuring_the_mlp_again_gives_the_ledgers_numbers(real_data, real_folder_session, monkeypatch):
-    """As tests/test_claims.py does it for the other chapters; here the ledger's ResNets are left out."""
-    monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
-    for id, numbers in experiment.claims(experiment.run("full", 0)).items():
-        for name, value in numbers.items():
-            step = 0.051 if name == "eight_best_lam" else 0.03  # that one lives on a grid
-            assert value == pytest.approx(claims.measured()[id][name][0], rel=0.1, abs=step), (id, name)

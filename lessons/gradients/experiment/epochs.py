@@ -233,9 +233,6 @@ def _accuracy(network, sets):
     return evaluate_all([weights.flatten(state)], state, sets)[0][1]
 
 
-LEDGER = {"full": (0, 1, 2)}  # not measured again by tests/test_claims.py: hundreds of trainings, which end a little elsewhere on other processors
-
-
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:

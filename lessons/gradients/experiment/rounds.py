@@ -151,9 +151,6 @@ def endpoints(sweep: xarray.Dataset, chosen_by: str = "held") -> Sequence[xarray
     return end.accuracy.sel(scale=1.0), end.accuracy.sel(scale=best).drop_vars("scale")
 
 
-LEDGER = {"full": (0, 1, 2)}  # measured again in tests/test_gradients.py, with more room: training ends a little elsewhere on other processors
-
-
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:

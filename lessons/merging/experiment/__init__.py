@@ -8,9 +8,10 @@ import xarray
 
 from lessons.merging.experiment import adaptation, comparison, plane, results
 from lessons.merging.experiment.comparison import CLAIMED, GRIDS, REPORTED, Sweeps
+from lessons.profiles import SEEDS
 
 OF_PROFILE = {"ResNet": ("split 8",), "ResNet, more tasks": ("split 14", "split 20")}  # suites that are measured for the ledger by themselves
-LEDGER = {"full": (0, 1, 2), "ResNet": (0, 1, 2), "ResNet, more tasks": (0, 1, 2)}  # profile: seeds that `make claims` measures
+LEDGER = {"full": SEEDS, "ResNet": (0, 1, 2), "ResNet, more tasks": (0, 1, 2)}  # profile: seeds that `make claims` measures
 PAIRS = (*zip(CLAIMED, CLAIMED[1:]), ("cart", "task_arithmetic"), ("cart", "ties"), ("cart", "average"), ("tsv", "cart"))
 
 

@@ -183,7 +183,7 @@ def _points(mean, half):
 
 
 def order_in_the_ledger() -> Page:
-    """A table: the same leads over three seeds on the real data, with confidence intervals over seeds."""
+    """A table: the same leads over the ledger's seeds on the real data, with confidence intervals over seeds."""
     numbers, rows = {name.rpartition(", more tasks ")[2].removeprefix("ResNet "): values for name, values in claims.measured().get("CART-8", {}).items()}, []
     suites = list(dict.fromkeys(name.split(":")[0] for name in numbers))
     for one, other in PAIRS:

@@ -7,9 +7,10 @@ import xarray
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic.experiment import mlp, resnet
 from lessons.task_arithmetic.experiment.mlp import ANGLES, FEATURES, HOW, PAIRS, negation_of
+from lessons.profiles import SEEDS
 
 RESNET = "ResNet"
-LEDGER = {"full": (0, 1, 2), RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures
+LEDGER = {"full": SEEDS, RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures
 RESNET_NUMBERS = {"CTL-10": ("eq_2_block_1_at_0.2", "eq_2_block_8_at_0.2", "eq_2_block_1_at_0.4", "eq_2_block_8_at_0.4", "own", "two_at_0", "two_at_half", "two_at_one", "four_at_quarter", "four_at_half",
                              "four_at_one", "four_at_one_carried_statistics", "variances_below_zero_four_at_one", "head_elsewhere"),
                   "CTL-11": ("eq_3_block_1_at_0.2", "eq_3_block_8_at_0.2", "eq_3_block_1_at_0.4", "eq_3_block_8_at_0.4"),
