@@ -1,7 +1,12 @@
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from lessons import exercise
-from lessons.exercise import Exercise, Wrong, check, exercises, hint, solution
+from lessons.exercise import CHAPTERS, Exercise, Wrong, check, exercises, hint, solution
+from lessons.notebooks import CHAPTERS as NOTEBOOKS
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]
@@ -24,6 +29,19 @@ def test_an_exercise_has_three_wrong_answers_hints_and_minutes(one):
     assert len(one.wrong) >= 3 and len({wrong.says for wrong in one.wrong}) == len(one.wrong)
     assert one.hints and one.minutes > 0
     assert one.title in repr(solution(one.id).page) and len(hint(one.id).text.splitlines()) == len(one.hints)
+
+
+def headings(notebook: Path) -> list[str]:
+    """Every line of a notebook's prose that is the heading of an exercise."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return re.findall(r"^#+ *exercise.*$", prose, flags=re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_headings_of_a_notebook_are_those_of_its_exercises(chapter):
+    notebook = next(path for path in NOTEBOOKS if int(path.name[:2]) == int(chapter))
+    assert headings(notebook) == [f"### Exercise {one.id} · {one.title} ({one.minutes} minutes)" for one in ALL if one.id.split(".")[0] == chapter]
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if callable(one.solution)], ids=lambda one: one.id)
