@@ -15,7 +15,10 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
+
+from lessons import surroundings
 
 CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises",
             "4": "lessons.task_arithmetic.exercises",
@@ -137,13 +140,14 @@ def check(id: str, answer, solved: bool = False) -> Result:
 
     Args:
         id: the exercise, "1.2".
-        answer: the learner's function or value. It is given copies, so it can spoil nothing.
+        answer: the learner's function or value. It is given copies, and what it sets for the whole process is set back, so it can spoil nothing.
         solved: check the library's own answer instead; notebooks that run unattended use this.
     """
     exercise = find(id)
     if solved:
         answer = exercise.solution
-    passed, message = _judge(exercise, answer)
+    with surroundings.restored():
+        passed, message = _judge(exercise, answer)
     return Result(exercise, passed, message)
 
 
@@ -174,16 +178,14 @@ def _judge(exercise, answer):
     cases = exercise.cases()
     outcomes = [_outcome(answer, case) for case in cases]
     expected = [exercise.solution(*copy.deepcopy(case)) for case in cases]
-    if all(_same(outcome.value, right, exercise.tolerance) and not outcome.problem for outcome, right in zip(outcomes, expected)):
+    problems = [outcome.problem or _difference(outcome.value, right, exercise.tolerance) for outcome, right in zip(outcomes, expected)]
+    if not any(problems):
         return True, exercise.praise
     for wrong in exercise.wrong:
         theirs = [_outcome(wrong.answer, case) for case in cases]
         if all(a.kind == b.kind and (a.kind != "value" or _same(a.value, b.value, exercise.tolerance)) for a, b in zip(outcomes, theirs)):
             return False, wrong.says
-    for outcome, right in zip(outcomes, expected):
-        if problem := outcome.problem or _difference(outcome.value, right, exercise.tolerance):
-            return False, problem
-    raise AssertionError("a wrong outcome without a difference")
+    return False, next(filter(None, problems))
 
 
 def _judge_value(exercise, answer):
@@ -192,7 +194,10 @@ def _judge_value(exercise, answer):
     for wrong in exercise.wrong:
         if _same(answer, wrong.answer, exercise.tolerance):
             return False, wrong.says
-    return False, f"{answer!r} is not one of the answers: choose one of {', '.join(sorted([repr(exercise.solution), *(repr(w.answer) for w in exercise.wrong)]))}."
+    if isinstance(exercise.solution, dict):  # too long to choose from, and among the options would stand the solution
+        return False, _difference(answer, exercise.solution, exercise.tolerance)
+    options = sorted(map(repr, [exercise.solution, *(wrong.answer for wrong in exercise.wrong)]))
+    return False, f"{_shown(answer)} is not one of the answers: choose one of {', '.join(options)}."
 
 
 @dataclass(frozen=True)
@@ -205,9 +210,10 @@ class _Outcome:
 def _outcome(function, case):
     arguments = copy.deepcopy(case)
     try:
-        value = function(*arguments)
+        with surroundings.restored():  # the solution, run next, must find them too
+            value = function(*arguments)
     except Exception as error:
-        return _Outcome(type(error).__name__, None, f"Your function stopped with {type(error).__name__}: {error}")
+        return _Outcome(type(error).__name__, None, f"Your function stopped with {type(error).__name__}: {_shown(error, str)}")
     if not _same(arguments, case, 0.0):
         return _Outcome("changed", value, "Your function changed one of its arguments in place. The caller's tensors must stay as they are: make new ones.")
     if value is None or value is Ellipsis:
@@ -219,8 +225,36 @@ def _same(a, b, tolerance):
     return not _difference(a, b, tolerance)
 
 
+_LONGEST = 300  # characters that a message shows of an answer
+
+
+def _shown(value, write=repr):
+    """A value as text of limited length, also where it cannot be written."""
+    try:
+        text = write(value)
+    except Exception:  # a whole number of thousands of digits, a __repr__ that fails
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
 def _difference(got, right, tolerance):
-    """"" where the two are equal, else what differs, type before shape before value."""
+    """"" where the two are equal, else what differs, type before shape before value. Never raises."""
+    try:
+        return _compared(got, right, tolerance)
+    except Exception as error:  # an answer can be any object, and fail at whatever is asked of it
+        return f"Your answer, a {type(got).__name__}, cannot be compared with the right one: that stopped with {type(error).__name__}."
+
+
+def _unusual(tensor):
+    """What kind of tensor it is, if it holds no numbers that can be compared; else ""."""
+    kinds = {"complex": tensor.is_complex(), "meta": tensor.is_meta, "quantised": tensor.is_quantized, "nested": tensor.is_nested,
+             "sparse": tensor.layout != torch.strided}
+    return next((kind for kind, is_it in kinds.items() if is_it), "")
+
+
+def _compared(got, right, tolerance):
+    if isinstance(got, torch.Tensor) and (kind := _unusual(got)):
+        return f"This should hold ordinary real numbers, but it is a {kind} tensor."
     if isinstance(right, torch.Tensor):
         if not isinstance(got, torch.Tensor):
             return f"This should be a tensor of shape {tuple(right.shape)}, but it is a {type(got).__name__}."
@@ -233,18 +267,22 @@ def _difference(got, right, tolerance):
         if not isinstance(got, dict):
             return f"This should be a dict, but it is a {type(got).__name__}."
         if got.keys() != right.keys():
-            return f"The keys should be {', '.join(map(str, right))}, but they are {', '.join(map(str, got))}."
+            return f"The keys should be {', '.join(map(str, right))}, but they are {_shown(got, lambda keys: ', '.join(map(str, keys)))}."
         return next((f"At key {key!r}: {problem}" for key in right if (problem := _difference(got[key], right[key], tolerance))), "")
     if isinstance(right, (tuple, list)):
         if not isinstance(got, (tuple, list)) or len(got) != len(right):
-            return f"This should hold {len(right)} things, but it is {got!r}."
+            return f"This should hold {len(right)} things, but it is {_shown(got)}."
         return next((problem for a, b in zip(got, right) if (problem := _difference(a, b, tolerance))), "")
     if isinstance(right, float):
+        if np.iscomplexobj(got):  # float() would take the real part of numpy's
+            return "This should be a real number, but it is a complex one."
         try:
             number = float(got)
         except (TypeError, ValueError):
             return f"This should be a number, but it is a {type(got).__name__}."
+        except OverflowError:
+            return f"The number should be {right:.6g} on one of the cases, but it is too large for a float."
         return "" if math.isclose(number, right, rel_tol=tolerance, abs_tol=tolerance) else f"The number should be {right:.6g} on one of the cases, but it is {number:.6g}."
     if callable(getattr(right, "identical", None)):  # an xarray object
         return "" if right.identical(got) else "The data set is another one."
-    return "" if type(got) is type(right) and got == right or isinstance(got, str) and got == right else f"This should be {right!r} on one of the cases, but it is {got!r}."
+    return "" if type(got) is type(right) and got == right or isinstance(got, str) and got == right else f"This should be {right!r} on one of the cases, but it is {_shown(got)}."

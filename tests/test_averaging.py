@@ -299,6 +299,10 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     assert f"R² = {experiment.claim_7(sweep)['r2']:.3f}" in panels.reading_of_figure_4(sweep).text
     assert f"{sweep.uniform.sel(guest='nobody', size=20).item():.3f}" in panels.reading_of_the_soups(sweep).text
     assert "+0.333" in panels.counterexample().text
+    lost = 100 * (sweep.outlier_average.sel(outlier=experiment.STRANGER).mean() - sweep.average_accuracy.mean()).item()
+    farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()
+    said = panels.reading_of_the_outliers(sweep).text
+    assert f"{lost:+.1f} points where weights are averaged" in said and f"lies {farther:.1f} times as far" in said
 
 
 def test_resnets_are_for_full_alone():

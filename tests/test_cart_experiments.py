@@ -208,6 +208,7 @@ def test_the_other_figures_and_readings():
     for shown in (interference_panels.theorem(both), interference_panels.reading_of_the_theorem(both), costs.number_of_tasks(added), costs.reading_of_figure_7(added), costs.reading_of_storage(kept),
                   costs.bits_by_width(), panels.reading_of_the_widths(bell.run_widths("quick", 0)), plane_panels.reading(plane.run("quick", 0))):
         assert shown._repr_html_()
+    assert f"σ is {added.normalised.std('subset').max().item():.3f} at most" in costs.reading_of_figure_7(added).text
     assert both.ratio.max() < 1 and both.literal.sel(side="bound").max() == 0
 
 

@@ -1,7 +1,17 @@
-import pytest
+import json
+import os
+import random
+import re
+import warnings
+from pathlib import Path
 
-from lessons import exercise
-from lessons.exercise import Exercise, Wrong, check, exercises, hint, solution
+import numpy as np
+import pytest
+import torch
+
+from lessons import exercise, surroundings
+from lessons.exercise import CHAPTERS, Exercise, Wrong, check, exercises, hint, solution
+from lessons.notebooks import CHAPTERS as NOTEBOOKS
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]
@@ -24,6 +34,19 @@ def test_an_exercise_has_three_wrong_answers_hints_and_minutes(one):
     assert len(one.wrong) >= 3 and len({wrong.says for wrong in one.wrong}) == len(one.wrong)
     assert one.hints and one.minutes > 0
     assert one.title in repr(solution(one.id).page) and len(hint(one.id).text.splitlines()) == len(one.hints)
+
+
+def headings(notebook: Path) -> list[str]:
+    """Every line of a notebook's prose that is the heading of an exercise."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return re.findall(r"^#+ *exercise.*$", prose, flags=re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_headings_of_a_notebook_are_those_of_its_exercises(chapter):
+    notebook = next(path for path in NOTEBOOKS if int(path.name[:2]) == int(chapter))
+    assert headings(notebook) == [f"### Exercise {one.id} · {one.title} ({one.minutes} minutes)" for one in ALL if one.id.split(".")[0] == chapter]
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if callable(one.solution)], ids=lambda one: one.id)
@@ -67,7 +90,128 @@ def test_a_wrong_value_that_is_no_option_lists_the_options():
     assert "choose one of 'a', 'b', 'c', 'd'" in check("1.6", "e").message
 
 
+def test_a_dict_that_no_known_mistake_gives_is_not_answered_with_the_solution():
+    plan = exercise.find("5.2").solution
+    assert "The keys should be layers.0.weight" in check("5.2", {}).message
+    assert "At key 'layers.2.bias'" in (message := check("5.2", plan | {"layers.2.bias": 7}).message) and repr(plan) not in message
+
+
 def test_a_wrong_answer_that_is_right_on_every_case_would_be_noticed():
     """What test_each_wrong_answer… rests on: with cases that cannot tell, the check passes the mutant and that test fails."""
     blind = Exercise("x", "blind", 1, lambda a: a, wrong=[Wrong(lambda a: 0 * a, "no")], hints=[], praise="", cases=lambda: [(0.0,)])
     assert exercise._judge(blind, blind.wrong[0].answer)[0]
+
+
+# -- what an answer must not leave behind, and answers that cannot be compared ----------------------------------------------------
+
+STATE = {
+    "default dtype": (torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float64)),
+    "default device": (torch.get_default_device, lambda: torch.set_default_device("meta")),
+    "torch's random state": (lambda: torch.get_rng_state().tolist(), lambda: torch.manual_seed(5)),
+    "numpy's random state": (lambda: np.random.get_state()[1].tolist(), lambda: np.random.seed(5)),
+    "Python's random state": (random.getstate, lambda: random.seed(5)),
+    "grad mode": (torch.is_grad_enabled, lambda: torch.set_grad_enabled(False)),
+    "number of threads": (torch.get_num_threads, lambda: torch.set_num_threads(torch.get_num_threads() + 1)),
+    "working directory": (os.getcwd, lambda: os.chdir("/")),
+}
+
+
+@pytest.fixture
+def safe():
+    """What a failing test leaves behind is taken away."""
+    with surroundings.restored():
+        yield
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["that answers", "that raises"])
+@pytest.mark.parametrize("look, change", STATE.values(), ids=STATE)
+def test_a_function_that_changes_a_state_of_the_process_leaves_it_as_it_was(look, change, fails, safe):
+    seen = []
+
+    def answer(a, b, alpha):
+        change()
+        seen.append(look())
+        if fails:
+            raise KeyError("after the change")
+        return alpha * a + (1 - alpha) * b
+    before = look()
+    result = check("0.1", answer)
+    assert result.passed is not fails
+    assert seen[0] != before and look() == before
+
+
+def test_the_solution_is_not_run_in_the_state_that_an_answer_set(safe):
+    """Were it, a default dtype would make both float64, and an answer that depends on it would pass."""
+    def answer(a, b, alpha):
+        torch.set_default_dtype(torch.float64)
+        return None
+    found = []
+    one = Exercise("x", "dtype", 1, lambda: found.append(torch.get_default_dtype()) or 0.0, wrong=[], hints=[], praise="")
+    exercise._judge(one, lambda: answer(0, 0, 0))
+    assert found == [torch.float32]
+
+
+def test_an_interrupt_sets_everything_back_too(safe):
+    def answer(a, b, alpha):
+        torch.set_default_dtype(torch.float64)
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        check("0.1", answer)
+    assert torch.get_default_dtype() == torch.float32
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
+class Loud:
+    def __repr__(self):
+        return 5_000_000 * "!"
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Prickly:
+    """Fails whatever it is asked."""
+    def __eq__(self, other):
+        raise RuntimeError("do not compare me")
+
+    __float__ = __array__ = __len__ = __hash__ = __eq__
+
+
+ODD = {"complex": torch.tensor(0.5 + 0.5j), "complex without an imaginary part": torch.tensor([0.5 + 0j]), "numpy complex": np.complex128(0.5), "sparse": torch.eye(3).to_sparse(),
+       "meta": torch.ones(3, device="meta"), "nested": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), "huge": 10 ** 5000, "mute": Mute(), "loud": Loud(),
+       "loud keys": {Loud(): 1}, "mute in a list": [Mute()], "prickly": Prickly(), "text": 10_000 * "z"}
+
+
+@pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
+def test_an_answer_that_cannot_be_compared_is_turned_down_with_a_sentence_of_limited_length(answer):
+    for one in ALL:
+        for given in (answer, lambda *_: answer):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="Casting complex")  # numpy's and torch's: the imaginary part is lost
+                result = check(one.id, given)
+            assert not result.passed and 10 < len(result.message) < 800, one.id
+
+
+def test_an_error_without_words_and_one_with_too_many_are_told_in_a_short_sentence():
+    def fail(error):
+        raise error
+    assert "stopped with Silent: a Silent that cannot be shown" in check("0.1", lambda *_: fail(Silent())).message
+    assert len(check("0.1", lambda *_: fail(ValueError(5_000_000 * "!"))).message) < 800
+
+
+@pytest.mark.parametrize("number", [torch.tensor(0.25 + 0j), np.complex64(0.25), 0.25 + 0j], ids=["torch", "numpy", "Python"])
+def test_a_complex_number_with_the_right_real_part_is_not_the_number(number):
+    one = Exercise("x", "a number", 1, lambda: 0.25, wrong=[], hints=[], praise="")
+    passed, message = exercise._judge(one, lambda: number)
+    assert not passed and "complex" in message
+
+
+def test_a_complex_tensor_with_the_right_real_part_is_not_the_tensor():
+    result = check("0.1", lambda a, b, alpha: (alpha * a + (1 - alpha) * b) + 1j)
+    assert not result.passed and result.message == "This should hold ordinary real numbers, but it is a complex tensor."

@@ -257,6 +257,8 @@ def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
     both = Sweeps({"several": sweep})
     table, order = panels.chosen(both), panels.order(both)
     assert f"λ {results.chosen(sweep, 'cart')['scale']:g}" in table.text and "CART" in order.text
+    scales = [results.chosen(sweep, method)["scale"] for method in comparison.SEARCHED]
+    assert f"from {min(scales):g} to {max(scales):g}, a factor of {max(scales) / min(scales):.0f}" in table.text
     assert " > ".join(results.title_of(method) for method in results.order(sweep)) in order.text
     assert all(name in panels.registry().text for name in methods())
 
@@ -265,6 +267,24 @@ def test_the_ledgers_intervals_are_over_seeds(monkeypatch):
     monkeypatch.setattr(claims, "measured", lambda: {"CART-8": {"several: cart over consensus": [0.01, 0.02, 0.03], "ResNet split 8: cart over consensus": [-0.02, -0.02, -0.02]}})
     first = panels.order_in_the_ledger().text.splitlines()[0]
     assert re.search(r"several \+2\.0 ± 2\.5", first) and "split 8 -2.0 ± 0.0" in first
+
+
+def test_the_ledgers_adaptation_is_told_by_suite_and_method(monkeypatch):
+    numbers = {"split 8: with CART over without": [0.005, 0.011], "split 8: with CART over without, in intervals": [0.2, -1.2]}
+    for method in adaptation.ADAPTED:
+        ledger = {", at first": [0.9, 0.95], ", in the end": [0.91, 0.93], ", entropy at first": [0.8, 0.8],
+                  ", entropy in the end": [0.71, 0.68], ", collapse in the end": [0.2, 0.2]}
+        numbers |= {f"split 8: {method}{name}": values for name, values in ledger.items()}
+    monkeypatch.setattr(claims, "measured", lambda: {"CART-9": numbers})
+    first, *_, note = panels.adaptation_in_the_ledger().text.splitlines()
+    assert first.startswith("split 8, AdaMerging: ") and "0.900 … 0.950" in first and "in nats -0.12 … -0.09" in first
+    assert "in points -2.0 … +1.0" in first and first.endswith(" 20%")
+    assert "on split 8 +0.5 … +1.1 points, which 1 of 2 seeds tell from 0" in note
+
+
+def test_an_empty_ledger_is_said(monkeypatch):
+    monkeypatch.setattr(claims, "measured", dict)
+    assert "no numbers yet" in panels.adaptation_in_the_ledger().text
 
 
 def test_the_claims_numbers_come_back_by_name(monkeypatch, sweep, plane_sweep, adapted):

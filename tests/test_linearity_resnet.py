@@ -230,6 +230,13 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     assert "After 5 steps each, nothing: " in (said := panels.reading_of_amounts(amounts.assign(steps=("amount", [5, 5]))).text) and f"{accuracy:.2f}" in said
 
 
+def test_the_question_before_the_gaps_has_chapter_1s_number_from_the_ledger(monkeypatch):
+    monkeypatch.setattr(panels.claims, "measured", lambda: {"CTL-2": {"gap_over_own_most": [0.062, 0.134]}})
+    assert "never more than 13% of the two ends' own distance. Half-way" in panels.question()
+    monkeypatch.setattr(panels.claims, "measured", dict)
+    assert panels.question().startswith("Half-way between")
+
+
 # -- claims --------------------------------------------------------------------------------------------------------------------
 
 def test_claims_are_named_after_their_profile_and_follow_from_the_sweep(sweep):

@@ -244,6 +244,8 @@ def test_readings_hold_the_sweeps_numbers(of_starts, of_labels, of_curvature):
     assert f"{starts.claim_14(of_starts)['one_random_start_gap']:.3f}" in panels.reading_of_figure_11(of_starts).text
     assert f"{of_starts.own_accuracy.values[0]:.3f}" in panels.accuracies(of_starts).text
     assert f"{labels.over_normal(of_labels, 'two tasks', 'shuffled 0'):.1f} times" in label_panels.reading_of_figure_12(of_labels).text
+    curved = [of_labels.curvature.sel(start=start).item() for start in ("shuffled 0", "shuffled 1", labels.NORMAL)]
+    assert f" {max(curved[:2]) / curved[2]:.1f} times as sharply curved" in label_panels.reading_of_figure_12(of_labels).text
     assert f"moved {of_labels.moved.sel(start='shuffled 1').item():.1f}" in label_panels.what_was_learned(of_labels).text
     assert f"{curvature.theorem(of_curvature, 'loss')['slack']:.0f} times" in curvature_panels.reading_of_the_theorem(of_curvature).text
     assert f"here {curvature.r2(of_curvature)['product']:.3f}" in curvature_panels.reading_of_the_regressions(of_curvature).text

@@ -345,7 +345,10 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     found = experiment.claims(sweep)
     assert f"{found['CTL-10']['coef_at_1']:.2f}" in panels.reading_of_figure_7(sweep).text
     assert f"{found['CTL-12']['worse_with_one_at_1']:.3f}" in panels.reading_of_figure_9(sweep).text
-    assert f"{found['CTL-13']['weights_pretraining_at_1']:.3f}" in panels.reading_of_figure_10(sweep).text
+    negated = found["CTL-13"]
+    assert f"{negated['weights_pretraining_at_1']:.3f}" in panels.reading_of_figure_10(sweep).text
+    left = negated["features_task_at_0.5"] / negated["before_task"]
+    assert f"task i's accuracy {left:.0%} is left" in panels.reading_of_figure_10(sweep).text
     assert f"layer 1 {found['CTL-11']['exponent_layer_1']:.2f}" in panels.reading_of_the_slopes(sweep).text
     own = np.mean([[sweep.own.sel(model=i, task=j).item() for j in (22.5, 90.0)] for i in (22.5, 90.0)])
     assert f"{own:.3f}" in panels.misconception(sweep).text

@@ -116,7 +116,7 @@ EXERCISES = [
     ], hints=["For one model: torch.nn.functional.cosine_similarity(average, features[i], dim=1).", "Do it for every model, torch.stack the results.", "Average over the models, dimension 0."],
         praise="If even a single model's features were as close, Eq. 1 would say nothing.", tolerance=1e-5),
 
-    Exercise("3.5", "where the proof breaks", 4, "c", wrong=[
+    Exercise("3.5", "where does the proof break?", 4, "c", wrong=[
         Wrong("a", "Two models are the definition of CTL, so the start of the induction is fine."),
         Wrong("b", "The shares α_i/(1 − α_k') do sum to 1 and are not negative; the arithmetic is in order."),
         Wrong("d", "“≈” hides how errors grow, which is a second weakness. But the counterexample has no errors at all: its pairs are exact."),

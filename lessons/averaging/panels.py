@@ -451,6 +451,23 @@ def reading_of_figure_5(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>Figures 5, 6, 17 and 18 of CTL, and ours.</b> {text}</p>")
 
 
+def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:
+    """What the bold one and the stranger are alone and what they do to a triple, with this sweep's numbers."""
+    alone, usual = sweep.accuracy[:20], sweep.distance[:20].mean()
+    average, ensemble = sweep.average_accuracy.mean(), sweep.ensemble_accuracy.mean()
+    parts = []
+    for place, who in enumerate((BOLD, STRANGER), start=20):
+        times = (sweep.distance[place] / usual).item()
+        averaged = 100 * (sweep.outlier_average.sel(outlier=who).mean() - average).item()
+        asked = 100 * (sweep.outlier_ensemble.sel(outlier=who).mean() - ensemble).item()
+        parts.append(f"{who} reads {sweep.accuracy[place].item():.3f} alone and lies {times:.1f} times as far from the "
+                     f"pretrained network as the twenty do on average; a triple with it differs by {averaged:+.1f} "
+                     f"points where weights are averaged and by {asked:+.1f} where outputs are")
+    text = (f"The twenty read {alone.min().item():.3f} to {alone.max().item():.3f}, their triples {average.item():.3f} "
+            f"with averaged weights and {ensemble.item():.3f} as ensembles. Compared with them, {'; '.join(parts)}.")
+    return Page(text, f"<p><b>Two troublemakers.</b> {text}</p>")
+
+
 def reading_of_the_soups(sweep: xarray.Dataset) -> Page:
     """When the greedy soup is better than the uniform one, with this sweep's numbers."""
     alone = sweep.sel(guest=NOBODY)

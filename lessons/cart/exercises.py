@@ -126,5 +126,6 @@ EXERCISES = [
         Wrong(lambda low, high, margin: int((1.96 * (high - low) / 2 / margin) ** 2), "Round up: with fewer the margin is not reached."),
         Wrong(lambda low, high, margin: math.ceil(1.96 * ((high - low) / 2 / margin) ** 2), "1.96 belongs into the square too: the margin is 1.96 standard errors, and a standard error is σ/√m."),
     ], hints=["The margin is ε = 1.96·σ/√m. Solve for m.", "σ is at most (high − low)/2.", "math.ceil."],
-        praise="Thousands of subsets for one per cent. And by Popoviciu σ is badly overestimated: measured spreads are a tenth of it."),
+        praise="Thousands of subsets for one per cent. And Popoviciu's σ is the worst case: the reading of Figure 7 "
+               "says how large the measured ones are."),
 ]

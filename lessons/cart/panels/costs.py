@@ -107,6 +107,9 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     best, least = max(left, key=left.get), min(lost, key=lost.get)
     text = (f"From {few} to {many} tasks the share of the own networks' accuracy falls by " + ", ".join(f"{value:.2f} ({name})" for name, value in lost.items())
             + f". {least} loses least, and at {many} tasks {best} keeps most, {left[best]:.2f}. With the grids of the source's appendix D (λ = 1 for CART, at most 0.3 for task arithmetic) CART keeps {left['CART']:.2f}.")
+    if sweep.sizes["subset"] > 1:
+        spread, assumed = sweep.normalised.std("subset").max().item(), 0.01 * sweep.needed.max().item() ** 0.5 / 1.96
+        text += f" Over subsets the standard deviation σ is {spread:.3f} at most; the source's rule has {assumed:.2f}."
     return Page(text, f"<p><b>Figure 7 of CART, and ours.</b> {text}</p>")
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
-from lessons import plotting
+from lessons import claims, plotting
 from lessons.exercise import Page, table
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
@@ -252,6 +252,16 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
 def _under(sweep, treatment):
     """The part under one treatment, with a digest of its own, so that its figures are not taken for another's."""
     return sweep.sel(treatment=treatment).assign_attrs(digest=f"{sweep.attrs.get('digest')} {treatment}")
+
+
+def question() -> str:
+    """What is asked before the gaps; the ledger says how large they were in chapter 1."""
+    shares = claims.measured().get("CTL-2", {}).get("gap_over_own_most")
+    before = ""
+    if shares:
+        before = f"In chapter 1 the gap was never more than {max(shares):.0%} of the two ends' own distance. "
+    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in the <b>output</b> layer of "
+            "ResNet-18?")
 
 
 def reading(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:

@@ -158,7 +158,17 @@ def chosen(sweeps: Sweeps) -> Page:
     edges = [f"{results.title_of(method)} on {sweep.attrs['suite']} ({', '.join(WORDS[name] for name in found)})" for sweep in sweeps.values() for method in SEARCHED
              if (found := results.at_edge(sweep, method))]
     note = f"At the edge (*) of what was tried: {'; '.join(edges)}." if edges else "No method's best lies at the edge of what was tried."
-    return _table(head, rows, note)
+    return _table(head, rows, f"{_widths(sweeps)} {note}")
+
+
+def _widths(sweeps):
+    """How much the chosen λ differ between the methods."""
+    parts = []
+    for sweep in sweeps.values():
+        scales = sweep.scale_chosen.sel(grid=GRIDS[0])
+        low, high = scales.min().item(), scales.max().item()
+        parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}, a factor of {high / low:.0f}")
+    return f"The methods' λ, in all that was tried, run {'; '.join(parts)}."
 
 
 def _values(sweep, method, grid):

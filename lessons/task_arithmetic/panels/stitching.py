@@ -106,7 +106,10 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     of = experiment_claims.claim_13(sweep)
     text = (f"Mean over the eight tasks, worst layer. Before: pretraining task {of['before_pretraining']:.3f}, task i {of['before_task']:.3f}. With Δ taken out of the features at λ = 1: "
             f"{of['features_pretraining_at_1']:.3f} and {of['features_task_at_1']:.3f}. {agrees(of['before_pretraining'] - of['features_pretraining_at_1'] < 0.12)}: the task goes, the pretraining task loses "
-            f"{100 * (of['before_pretraining'] - of['features_pretraining_at_1']):.0f} points. With the features of θ₀ − λτ it is much the same up to λ = 0.5 ({of['weights_pretraining_at_0.5']:.3f} and {of['weights_task_at_0.5']:.3f}, against {of['features_pretraining_at_0.5']:.3f} and "
+            f"{100 * (of['before_pretraining'] - of['features_pretraining_at_1']):.0f} points. "
+            f"At λ = 0.5 it loses {100 * (of['before_pretraining'] - of['features_pretraining_at_0.5']):.0f}, and of "
+            f"task i's accuracy {of['features_task_at_0.5'] / of['before_task']:.0%} is left. "
+            f"With the features of θ₀ − λτ it is much the same up to λ = 0.5 ({of['weights_pretraining_at_0.5']:.3f} and {of['weights_task_at_0.5']:.3f}, against {of['features_pretraining_at_0.5']:.3f} and "
             f"{of['features_task_at_0.5']:.3f}). Differs: at λ = 1 the two are no longer similar; the pretraining task falls to {of['weights_pretraining_at_1']:.3f}. Mind also how little there was to forget. "
             f"Of 22.5°, where the pretrained network is good, {of['near_task_at_1']:.3f} of {of['near_task_before']:.3f} is left (layer 2).")
     return Page(text, f"<p><b>Figure 10 of CTL, and ours.</b> {text}</p>")
