@@ -1,6 +1,8 @@
 """The house itself: which room imports which, and files that must say the same."""
 import ast
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -66,6 +68,17 @@ def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere()
     assert f"sys.version_info >= ({LEAST_PYTHON.replace('.', ', ')})" in makefile
     assert f"needs Python {LEAST_PYTHON} or newer" in makefile
     assert f"You need Python {LEAST_PYTHON} or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("user, flags", [(0, ["--ip=127.0.0.1", "--allow-root"]), (1000, ["--ip=127.0.0.1"])], ids=["root", "somebody"])
+def test_make_lab_serves_this_machine_alone_also_as_root(user, flags, tmp_path, monkeypatch):
+    id = tmp_path / "id"
+    id.write_text(f"#!/bin/sh\necho {user}\n")
+    id.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    lines = subprocess.run(["make", "-n", "--no-print-directory", "lab"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert lines[-1].split()[1:] == ["-m", "jupyterlab", *flags, "notebooks/00_start_here.ipynb"]
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
