@@ -81,6 +81,17 @@ def test_make_lab_serves_this_machine_alone_also_as_root(user, flags, tmp_path, 
     assert lines[-1].split()[1:] == ["-m", "jupyterlab", *flags, "notebooks/00_start_here.ipynb"]
 
 
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    (tmp_path / "data").mkdir()
+    for name in (".venv", "data/cache"):
+        (tmp_path / name).symlink_to(tmp_path)
+    seen = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert seen.split() == ["??", ".gitignore"]
+
+
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_room_imports_only_rooms_below_it(path):
     here = ROOMS.index(path.relative_to(ROOT).parts[0])
