@@ -80,8 +80,8 @@ def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
 
 _MATHML = LatexToMathML(fancy_error=False)
 _VIEW = "application/vnd.jupyter.widget-view+json"
-# nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid. Of the fonts the first that is there
-# is taken: macOS, Windows and most Linuxes have one that can draw formulas.
+# nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid.
+# Of the fonts the first that is there is taken; macOS, Windows and most Linuxes have one that can draw formulas.
 _PAGE = """
 {%- extends "lab/index.html.j2" -%}
 {%- block html_head_js -%}{%- endblock -%}

@@ -19,7 +19,8 @@ ROOMS = ["data", "toy_models", "lessons"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
-PINS = {canonicalize_name(name): version for name, version in (line.split("==") for line in (ROOT / "constraints.txt").read_text().split())}
+PINNED = [line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()]
+PINS = {canonicalize_name(name): version for name, version in PINNED}
 LEAST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
 CONDA_NAMES = {"pytorch": "torch", "playwright-python": "playwright"}
 PYTHON_FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
@@ -36,22 +37,28 @@ def test_conda_and_pip_install_the_same():
 
 
 def imported(folders):
-    """{top-level name: a file that imports it} of everything but the standard library and the project itself; also imports inside functions."""
+    """{top-level name: a file that imports it, maybe inside a function}, without the standard library and the project itself."""
     found = {}
     for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {name.split(".")[0]: path for name in names}
+            found |= {name.split(".")[0]: path.relative_to(ROOT) for name in names}
     own = {*ROOMS, "benchmarks", *(path.stem for path in (ROOT / "tests").rglob("*.py"))}
     return {name: path for name, path in found.items() if name not in own | sys.stdlib_module_names}
 
 
-@pytest.mark.parametrize("folders, declared", [(ROOMS, RUNTIME), (["tests", "benchmarks"], NEEDED)], ids=["course", "tests and benchmarks"])
+FOLDERS = {"course": (ROOMS, RUNTIME), "tests and benchmarks": (["tests", "benchmarks"], NEEDED)}
+
+
+@pytest.mark.parametrize("folders, declared", FOLDERS.values(), ids=FOLDERS.keys())
 def test_what_is_imported_is_declared(folders, declared):
     distributions = metadata.packages_distributions()
-    undeclared = {name: f"{path.relative_to(ROOT)}, of {distributions.get(name, 'a distribution that is not installed')}"
-                  for name, path in imported(folders).items() if declared.isdisjoint(map(canonicalize_name, distributions.get(name, [])))}
+    undeclared = {}
+    for name, path in imported(folders).items():
+        candidates = distributions.get(name, ["a distribution that is not installed"])
+        if declared.isdisjoint(map(canonicalize_name, candidates)):
+            undeclared[name] = f"{path}, of {', '.join(candidates)}"
     assert not undeclared, "declare these in pyproject.toml, environment.yml and constraints.txt"
 
 
@@ -61,9 +68,10 @@ def test_every_dependency_is_pinned_exactly():
 
 
 def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere():
-    installed = {canonicalize_name(distribution.name): distribution.metadata["Requires-Python"] or "" for distribution in metadata.distributions()}
+    installed = {canonicalize_name(distribution.name): distribution for distribution in metadata.distributions()}
     for name in PINS.keys() & installed.keys():  # some are for one operating system alone
-        assert LEAST_PYTHON in SpecifierSet(installed[name]), f"{name} needs Python {installed[name]}"
+        accepted = installed[name].metadata["Requires-Python"] or ""
+        assert LEAST_PYTHON in SpecifierSet(accepted), f"{name} needs Python {accepted}"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f"sys.version_info >= ({LEAST_PYTHON.replace('.', ', ')})" in makefile
     assert f"needs Python {LEAST_PYTHON} or newer" in makefile
@@ -71,13 +79,14 @@ def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere()
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
-@pytest.mark.parametrize("user, flags", [(0, ["--ip=127.0.0.1", "--allow-root"]), (1000, ["--ip=127.0.0.1"])], ids=["root", "somebody"])
+@pytest.mark.parametrize("user, flags", [(0, ["--ip=127.0.0.1", "--allow-root"]), (1000, ["--ip=127.0.0.1"])])
 def test_make_lab_serves_this_machine_alone_also_as_root(user, flags, tmp_path, monkeypatch):
     id = tmp_path / "id"
     id.write_text(f"#!/bin/sh\necho {user}\n")
     id.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    lines = subprocess.run(["make", "-n", "--no-print-directory", "lab"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    command = ["make", "-n", "--no-print-directory", "lab"]
+    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     assert lines[-1].split()[1:] == ["-m", "jupyterlab", *flags, "notebooks/00_start_here.ipynb"]
 
 
@@ -88,7 +97,8 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
     (tmp_path / "data").mkdir()
     for name in (".venv", "data/cache"):
         (tmp_path / name).symlink_to(tmp_path)
-    seen = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    command = ["git", "status", "--porcelain"]
+    seen = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert seen.split() == ["??", ".gitignore"]
 
 
