@@ -8,6 +8,8 @@ ifeq ($(OS),Windows_NT)
   BIN := $(VENV)/Scripts
 else
   BIN := $(VENV)/bin
+  # Jupyter refuses to serve as root, as it is in most containers, unless told. Only this machine can reach it, and only with its token.
+  AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 endif
 RUN := $(BIN)/python
 READY := $(VENV)/.ready
@@ -18,7 +20,7 @@ READY := $(VENV)/.ready
 environment: $(READY)
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Weightspace needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12' % sys.version_info[:2])"
+	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11, 5) else 'Weightspace needs Python 3.11.5 or newer, this is %d.%d.%d. Try: make PYTHON=python3.12' % sys.version_info[:3])"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(TORCH_INDEX),$(RUN) -m pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
 	$(RUN) -m pip install -q -c constraints.txt torch
@@ -27,7 +29,7 @@ $(READY): pyproject.toml constraints.txt
 	$(RUN) -c "open('$(READY)', 'w').close()"
 
 lab: environment
-	$(RUN) -m jupyterlab notebooks/00_start_here.ipynb
+	$(RUN) -m jupyterlab --ip=127.0.0.1 $(AS_ROOT) notebooks/00_start_here.ipynb
 
 test: environment
 	$(RUN) -m pytest -n 2 --dist loadscope --no-loadscope-reorder

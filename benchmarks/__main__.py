@@ -1,4 +1,5 @@
 """`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute; ratios travel better."""
+import argparse
 import os
 import random
 import statistics
@@ -169,12 +170,23 @@ def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-def main() -> int:
-    """Run all benchmarks."""
+PARTS = {part.__name__: part for part in (training, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)}
+
+
+def main(arguments=None) -> int:
+    """Run the parts that are named, in their order here; all where none is."""
+    described = "\n".join(f"  {name:16} {(part.__doc__ or '').splitlines()[0]}" for name, part in PARTS.items())
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, epilog=f"parts:\n{described}",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help="what to measure; everything where none is named")
+    wanted = parser.parse_args(arguments).parts
+    if unknown := [name for name in wanted if name not in PARTS]:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     root = str(data.store.root())
-    for benchmark in (training, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders):
-        benchmark()
-        os.environ["WEIGHTSPACE_DATA"] = root
+    for name, part in PARTS.items():
+        if name in wanted or not wanted:
+            part()
+            os.environ["WEIGHTSPACE_DATA"] = root
     return 0
 
 

@@ -3,13 +3,21 @@
 `python -m lessons.notebooks` executes all chapters and writes an HTML page beside each (`make notebooks`).
 """
 import argparse
+import copy
+import html
+import re
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import papermill
+from math_core import LatexError, LatexToMathML
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from tqdm import tqdm
+from traitlets.config import Config
 
 CHAPTERS = sorted((Path(__file__).parent.parent / "notebooks").glob("[0-9]*.ipynb"))
 _BUDGETS = {"02_linearity_resnet": {"quick": 90, "full": 1500}, "03_averaging": {"quick": 30, "full": 300},
@@ -70,13 +78,108 @@ def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
+_MATHML = LatexToMathML(fancy_error=False)
+_VIEW = "application/vnd.jupyter.widget-view+json"
+# nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid.
+# Of the fonts the first that is there is taken; macOS, Windows and most Linuxes have one that can draw formulas.
+_PAGE = """
+{%- extends "lab/index.html.j2" -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block jupyter_widgets -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block html_head_css -%}
+<style>
+math { font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math; }
+math mtext { font-family: serif; }
+math .boxed { border: 1px solid; padding: 0.5em; }
+</style>
+{%- endblock -%}
+"""
+
+
+def mathml(formula: str, display: bool = False) -> str:
+    """A formula in LaTeX as MathML, which browsers show without help.
+
+    Args:
+        formula: without its dollar signs.
+        display: stands on a line of its own.
+
+    Raises:
+        NotebookError: LaTeX that has no MathML here.
+    """
+    if r"\tag" in formula:  # numbers belong to numbered equations
+        formula = rf"\begin{{equation}}{formula}\end{{equation}}"
+    try:
+        page = _MATHML.convert_with_local_state(formula, displaystyle=display)
+    except LatexError as error:
+        raise NotebookError(f"the formula {formula!r} cannot be shown: {error}") from error
+    return _for_every_browser(page)
+
+
+def _for_every_browser(page):
+    """MathML without what not every browser or font shows as it is meant."""
+    page = re.sub("&(?!lt;|gt;|amp;)[^;]*;", lambda entity: html.unescape(entity[0]), page)  # XML knows few by name
+    root = ElementTree.fromstring(page)
+    for parent in list(root.iter()):
+        for place, child in enumerate(list(parent)):
+            first = child[0] if len(child) else None
+            if child.tag == "menclose":  # Firefox alone draws it
+                child.tag, child.attrib = "mrow", {"class": "boxed"}
+            elif child.tag == "msup" and first.tag == "mi" and child[1].text == "′":
+                # many fonts' prime is raised already; raised once more it is a dot
+                prime = ElementTree.Element("mtext")
+                prime.text = "′"
+                parent[place] = _row(first, prime)
+            elif child.tag in ("msub", "msup", "msubsup") and "minsize" in first.attrib:
+                # Chromium does not enlarge a bracket that has an index, so the index goes to an empty box of its size
+                half = float(first.get("minsize").removesuffix("em")) / 2
+                child[0] = ElementTree.Element("mspace", height=f"{half + 0.25}em", depth=f"{half - 0.25}em")
+                parent[place] = _row(first, child)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _row(*elements):
+    row = ElementTree.Element("mrow")
+    row.extend(elements)
+    return row
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown with its formulas as MathML."""
+
+    def inline_math(self, body):
+        return mathml(body)
+
+    def block_math(self, body):
+        return mathml(body, display=True)
+
+    def latex_environment(self, name, body):
+        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
+
+
 def to_html(notebook: nbformat.NotebookNode) -> str:
-    """The executed notebook as a page that needs no network: widgets are shown as the still pictures they carry."""
-    from nbconvert import HTMLExporter
-    from traitlets.config import Config
-    order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "text/latex", "text/plain"]
-    exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}))
-    return exporter.from_notebook_node(notebook)[0]
+    """The notebook as a page without network or script: formulas are MathML, widgets the still pictures they carry.
+
+    Raises:
+        NotebookError: a formula cannot be shown.
+    """
+    order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "text/plain"]
+    exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
+    markdown = MarkdownWithMath(renderer=_Renderer(escape=False))
+    exporter.register_filter("markdown2html", markdown.render)
+    return exporter.from_notebook_node(_without_widgets(notebook))[0]
+
+
+def _without_widgets(notebook):
+    """A copy without what only a widget's script can show: its state, and progress bars, whose text stays at 0 %."""
+    still = copy.deepcopy(notebook)
+    still.metadata.pop("widgets", None)
+    for cell in still.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs
+                            if _VIEW not in output.get("data", {}) or "text/html" in output.data]
+    return still
 
 
 def main(arguments=None) -> int:

@@ -1,0 +1,43 @@
+"""`python -m benchmarks`: what is named is measured, everything where nothing is."""
+import pytest
+
+from benchmarks import __main__ as benchmarks
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """The names of the parts that were run, in order; none of them measures anything."""
+    names = []
+
+    def part(name):
+        def measure():
+            """What it measures."""
+            names.append(name)
+        return measure
+    monkeypatch.setattr(benchmarks, "PARTS", {name: part(name) for name in benchmarks.PARTS})
+    return names
+
+
+def test_everything_is_measured_where_nothing_is_named(measured):
+    assert benchmarks.main([]) == 0
+    assert measured == list(benchmarks.PARTS) and len(measured) > 1
+
+
+def test_only_the_parts_named_are_measured(measured):
+    assert benchmarks.main(["matching", "training"]) == 0
+    assert measured == ["training", "matching"]
+
+
+def test_help_says_what_each_part_measures_and_measures_nothing(measured, capsys):
+    with pytest.raises(SystemExit) as end:
+        benchmarks.main(["--help"])
+    text = capsys.readouterr().out
+    assert end.value.code == 0 and not measured
+    assert all(f"{name} " in text for name in benchmarks.PARTS) and "What it measures." in text
+
+
+def test_an_unknown_part_is_named_with_those_there_are(measured, capsys):
+    with pytest.raises(SystemExit) as end:
+        benchmarks.main(["matching", "speed"])
+    assert end.value.code == 2 and not measured
+    assert "no part speed" in capsys.readouterr().err
