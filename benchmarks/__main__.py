@@ -17,7 +17,6 @@ from lessons.averaging.experiment import speed_of_sharing
 from lessons.notebooks import CHAPTERS, budget_seconds, execute
 from lessons.panel import settings_of
 from lessons.pretraining.algorithms import matching as permutations
-from lessons.start.experiment import matrix_product_rate
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
 from toy_models import MLP, ResNet18, training as training_rules
@@ -25,9 +24,12 @@ from toy_models import MLP, ResNet18, training as training_rules
 WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
 
 
-def own_product_rate(repeats: int = 300) -> float:
+KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 32, 32, 2)}
+
+
+def own_product_rate(dtype, repeats: int = 300) -> float:
     """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
-    x, weight = torch.rand(BATCH, WIDTHS[0]), torch.rand(WIDTHS[1], WIDTHS[0])
+    x, weight = torch.rand(BATCH, WIDTHS[0], dtype=dtype), torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -36,9 +38,9 @@ def own_product_rate(repeats: int = 300) -> float:
     return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
 
 
-def epoch_seconds(step) -> float:
+def epoch_seconds(step, inputs: int = WIDTHS[0], outputs: int = WIDTHS[-1], samples: int = 60_000) -> float:
     """One epoch of 60,000 samples at batch 64, sample order and copying included; the best of three."""
-    x, y = torch.rand(60_000, WIDTHS[0]), torch.randint(10, (60_000,))
+    x, y = torch.rand(samples, inputs), torch.randint(outputs, (samples,))
     best = float("inf")
     for _ in range(3):
         start = time.perf_counter()
@@ -48,24 +50,57 @@ def epoch_seconds(step) -> float:
     return best
 
 
+def mlp_epoch_seconds() -> float:
+    """One epoch of chapter 1's MLP as training does it, in float64 and in one thread: the unit of the chapters' budgets."""
+    network = MLP(WIDTHS).double()
+    with training_rules.one_thread():
+        return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1))
+
+
+@training_rules.one_thread()
 def training() -> None:
-    """An epoch against its arithmetic, and against autograd."""
-    network, other = MLP(WIDTHS), MLP(WIDTHS)
-    operations = 6 * sum(parameter.numel() for parameter in network.parameters()) * 60_000
-    own, peak = own_product_rate(), matrix_product_rate()
-    by_hand = epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1))
+    """An epoch against its arithmetic, against autograd, and against float32."""
+    other = MLP(WIDTHS).double()
+    operations = 6 * sum(parameter.numel() for parameter in other.parameters()) * 60_000
+    own, by_hand = own_product_rate(torch.float64), mlp_epoch_seconds()
     optimiser = torch.optim.SGD(other.parameters(), lr=0.1)
 
     def autograd(x, y):
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(other(x), y).backward()
+        torch.nn.functional.cross_entropy(other(x.double()), y).backward()
         optimiser.step()
 
     by_autograd = epoch_seconds(autograd)
-    print(f"MLP epoch, batch 64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): {operations / own:.2f} s at the rate of its own batch product "
-          f"({own / 1e9:.0f} GFLOP/s), ratio {by_hand * own / operations:.2f}; {operations / peak:.2f} s at the rate of a 1024² product ({peak / 1e9:.0f} GFLOP/s), "
-          f"ratio {by_hand * peak / operations:.2f}")
+    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): {operations / own:.2f} s "
+          f"at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), ratio {by_hand * own / operations:.2f}")
     print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
+    for name, widths in KINDS.items():
+        single, double = (_steps_of(MLP(widths).to(dtype)) for dtype in (torch.float32, torch.float64))
+        print(f"{name}: float64, whose weights travel, takes {double / single:.2f} times as long as float32")
+
+
+def _steps_of(network):
+    widths = [network.layers[0].in_features, network.layers[-1].out_features]
+    return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1), *widths, samples=10_000)
+
+
+@training_rules.one_thread()
+def turning() -> None:
+    """Turning digits with the same bits everywhere, beside torchvision's way."""
+    from data.vision import torchvision
+    from torchvision.transforms.v2 import functional
+    x, seconds = torch.rand(10_000, 28, 28), {}
+    bilinear = torchvision.transforms.InterpolationMode.BILINEAR
+    ways = {"ours": lambda: data.rotated_mnist.rotate(x, 33.0),
+            "torchvision": lambda: [functional.rotate(part[:, None], 33.0, interpolation=bilinear) for part in x.split(2000)]}
+    for name, way in ways.items():
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            way()
+            times.append(time.perf_counter() - start)
+        seconds[name] = min(times)
+    print(f"10,000 digits turned: {seconds['ours']:.2f} s, {seconds['ours'] / seconds['torchvision']:.1f} times torchvision's")
 
 
 def resnets() -> None:
@@ -128,7 +163,6 @@ def chapters() -> None:
     Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine to machine.
     """
     links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
-    network = MLP(WIDTHS)
     for profile in ("quick", "full"):
         for chapter in CHAPTERS:
             if budget_seconds(chapter.stem, profile) > 600:
@@ -138,8 +172,7 @@ def chapters() -> None:
                     if link.exists():
                         (Path(folder) / link.name).symlink_to(link.resolve())
                 os.environ["WEIGHTSPACE_DATA"] = folder
-                with training_rules.one_thread():
-                    epoch = epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1))
+                epoch = mlp_epoch_seconds()
                 for turn in ("nothing cached", "second opening"):
                     start = time.perf_counter()
                     notebook = execute(chapter, Path(folder) / chapter.name, profile=profile)
@@ -170,7 +203,7 @@ def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-PARTS = {part.__name__: part for part in (training, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)}
+PARTS = {part.__name__: part for part in (training, turning, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)}
 
 
 def main(arguments=None) -> int:
