@@ -12,18 +12,18 @@ import torch
 
 import data
 from benchmarks import lab
+from benchmarks.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
 from benchmarks.merging import merging
 from lessons.averaging.experiment import speed_of_sharing
-from lessons.notebooks import CHAPTERS, budget_seconds, execute
+from lessons.notebooks import CHAPTERS, budget, execute
 from lessons.panel import settings_of
 from lessons.pretraining.algorithms import matching as permutations
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
 from toy_models import MLP, ResNet18, training as training_rules
 
-WIDTHS, BATCH = (784, 100, 100, 100, 10), 64
 
-
+LONG = 900  # MLP epochs: ten minutes on two AVX2 cores
 KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 32, 32, 2)}
 
 
@@ -36,25 +36,6 @@ def own_product_rate(dtype, repeats: int = 300) -> float:
         x @ weight.t()
         times.append(time.perf_counter() - start)
     return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
-
-
-def epoch_seconds(step, inputs: int = WIDTHS[0], outputs: int = WIDTHS[-1], samples: int = 60_000) -> float:
-    """One epoch of 60,000 samples at batch 64, sample order and copying included; the best of three."""
-    x, y = torch.rand(samples, inputs), torch.randint(outputs, (samples,))
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        for batch in torch.randperm(len(x)).split(BATCH):
-            step(x.index_select(0, batch), y.index_select(0, batch))
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def mlp_epoch_seconds() -> float:
-    """One epoch of chapter 1's MLP as training does it, in float64 and in one thread: the unit of the chapters' budgets."""
-    network = MLP(WIDTHS).double()
-    with training_rules.one_thread():
-        return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1))
 
 
 @training_rules.one_thread()
@@ -165,7 +146,7 @@ def chapters() -> None:
     links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):
         for chapter in CHAPTERS:
-            if budget_seconds(chapter.stem, profile) > 600:
+            if budget(chapter.stem, profile) > LONG:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 for link in links:
