@@ -93,17 +93,15 @@ def _make(group, bar):
     if not others:
         _get(longest, "cpu", bar)
         return
-    trained = {}
 
     def make():
         bar.set_description(str(longest))
-        trained.update(zip(group, training.train_through(group, _start(longest, "cpu", bar), "cpu", on_epoch=bar.update)))
-        return trained[longest].state_dict()
+        networks = training.train_through(group, _start(longest, "cpu", bar), "cpu", on_epoch=bar.update)
+        for recipe, network in zip(others, networks):  # before the longest's lock opens: who waits for it finds them all
+            _stored(recipe, network.state_dict)
+        return networks[-1].state_dict()
 
     _stored(longest, make)
-    for recipe in others:
-        if recipe in trained:
-            _stored(recipe, trained[recipe].state_dict)
 
 
 def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
@@ -216,5 +214,5 @@ def _read(path, recipe):
 
 
 if __name__ == "__main__":  # what `train_meanwhile` starts
-    for wanted in pickle.load(sys.stdin.buffer):  # one by one, for there is one core
-        get(wanted, "cpu", progress=False)
+    for together in _grouped(pickle.load(sys.stdin.buffer)):  # one after the other, for there is one core
+        _make(together, tqdm(disable=True))
