@@ -109,7 +109,7 @@ def mathml(formula: str, display: bool = False) -> str:
     Raises:
         NotebookError: LaTeX that has no MathML here.
     """
-    if r"\tag" in formula:  # numbers belong to numbered equations
+    if r"\tag" in formula and not formula.lstrip().startswith(r"\begin"):  # numbers belong to numbered equations
         formula = rf"\begin{{equation}}{formula}\end{{equation}}"
     try:
         page = _MATHML.convert_with_local_state(formula, displaystyle=display)

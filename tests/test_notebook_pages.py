@@ -79,7 +79,8 @@ def test_a_large_bracket_with_an_index_stays_large():
 
 def test_a_box_is_drawn_by_the_page_and_an_equation_keeps_its_number():
     assert mathml(r"\boxed{x}", display=True) == '<math display="block"><mrow class="boxed"><mi>x</mi></mrow></math>'
-    assert "<mtext>(Eq. 2)</mtext>" in mathml(r"x . \tag{Eq. 2}", display=True)
+    for equation in (r"x . \tag{Eq. 2}", r"\begin{align}x &= y \tag{Eq. 2}\end{align}"):
+        assert "<mtext>(Eq. 2)</mtext>" in mathml(equation, display=True)
 
 
 @pytest.mark.parametrize("formula", [r"\nosuch x", r"\frac12}", "a & b"])
