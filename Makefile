@@ -20,7 +20,7 @@ READY := $(VENV)/.ready
 environment: $(READY)
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11, 5) else 'Weightspace needs Python 3.11.5 or newer, this is %d.%d.%d. Try: make PYTHON=python3.12' % sys.version_info[:3])"
+	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Weightspace needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12' % sys.version_info[:2])"
 	$(PYTHON) -m venv $(VENV)
 	$(if $(TORCH_INDEX),$(RUN) -m pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
 	$(RUN) -m pip install -q -c constraints.txt torch
