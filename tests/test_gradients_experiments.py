@@ -56,15 +56,15 @@ def test_full_batches_are_steps_against_the_gradient():
     first, second, *_ = states = epochs.full_batch(base, x, y)
     assert len(states) == len(epochs.EPOCHS)
     for before, after in ((base, first), (first, second)):
-        assert torch.allclose(weights.flatten(before) - epochs.LR[epochs.GD] * epochs.gradient(before, x, y), weights.flatten(after), atol=1e-6)
+        assert torch.allclose(weights.flatten(before) - epochs.LR[epochs.GD] * epochs.gradient(before, x, y), weights.flatten(after).double(), atol=1e-7)
 
 
 def test_the_gradient_is_autograds():
-    network = MLP((4, 5, 3))
-    x, y = torch.randn(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])
+    network = MLP((4, 5, 3)).double()
+    x, y = torch.randn(6, 4, dtype=torch.float64), torch.tensor([0, 1, 2, 0, 1, 2])
     F.cross_entropy(network(x), y).backward()
     wanted = torch.cat([parameter.grad.flatten() for parameter in network.parameters()])
-    assert torch.allclose(epochs.gradient({key: tensor.detach() for key, tensor in network.state_dict().items()}, x, y), wanted, atol=1e-6)
+    assert torch.allclose(epochs.gradient({key: tensor.detach() for key, tensor in network.state_dict().items()}, x, y), wanted, atol=1e-12)
 
 
 def test_no_two_tasks_share_a_digit_and_none_was_pretrained_or_held_out():

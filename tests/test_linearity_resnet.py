@@ -253,4 +253,4 @@ def test_the_ledgers_conditions_name_numbers_that_are_measured():
     for id in ("CTL-3", "CTL-5"):
         numbers = claims.measured()[id]
         assert {condition.number for condition in claims.ledger()[id].conditions} <= numbers.keys()
-        assert {name.rsplit(" ", 1)[0].removesuffix(" re-estimated") for name in numbers} == set(experiment.LEDGER)
+        assert {name.rsplit(" ", 1)[0].removesuffix(" re-estimated") for name in numbers} <= set(experiment.LEDGER)
