@@ -578,6 +578,26 @@ def test_no_result_holds_an_infinity_however_large_the_weights_are(states, name,
         assert all(tensor.isfinite().all() for result in results for tensor in result.values())
 
 
+@pytest.mark.parametrize("name, parameters", [("emr", {}), ("emr", {"on_tie": "majority"}), ("ties", {"density": 1.0}),
+                                              ("ties", {"density": 1.0, "on_tie": "majority"}),
+                                              ("dare", {"drop_rate": 0.0, "agree": "elected sum"})])
+def test_a_sum_that_does_not_fit_elects_no_sign(name, parameters):
+    """The sum is -1e38, but its first two terms are infinite: it would elect + and the largest entry, which does fit."""
+    with pytest.raises(ValueError, match="'weight' overflows"):
+        merge(name, *of_vectors([3e38], [3e38], [-3e38], [-3e38], [-1e38]), **parameters)
+
+
+@pytest.mark.parametrize("name", ["tall_masks", "consensus"])
+def test_a_distance_that_does_not_fit_is_compared_all_the_same(name):
+    """|τ_1| = 2e38 is more than 0.3 · |τ_MTL − τ_1| = 1.5e38, though the distance, 5e38, is beyond float32."""
+    parameters = {"mask_strength": 0.3} | ({"scale": 1.0, "min_votes": 3} if name == "consensus" else {})
+    base, finetuned = of_vectors([2e38, 1.0], [-2.5e38, 1.0], [-2.5e38, 0.0])
+    wide = [{key: tensor.double() for key, tensor in state.items()} for state in (base, *finetuned)]
+    expected = models(merge(name, wide[0], wide[1:], **parameters))
+    for state, precise in zip(models(merge(name, base, finetuned, **parameters)), expected):
+        assert_close(state, precise)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", [name for name in METHODS if with_scale(name, 1.0)])
 def test_a_scale_that_is_too_large_is_refused_with_the_key(name, dtype):

@@ -22,7 +22,8 @@ def tall_mask(stack: Tensor, merged: Tensor, mask_strength: float) -> Tensor:
     Returns:
         boolean (tasks, …).
     """
-    return stack.abs() > mask_strength * (merged - stack).abs()
+    half = torch.sub(0.5 * merged, stack, alpha=0.5)  # the difference itself may not fit
+    return stack.abs() > 2 * mask_strength * half.abs()
 
 
 def _multi_task(base, finetuned, density, agree, on_tie) -> Callable[[str], Tensor]:
@@ -95,7 +96,7 @@ def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "
     majority = majority_sign(base, lambda key: task_vectors(key, base, finetuned)) if on_tie == "majority" else 0.0
     for key, tensor in _floats(base):
         pieces = flat(task_vectors(key, base, finetuned)).split(PIECE, 1)
-        unified, masks, parts = zip(*(_unified(piece, on_tie, majority) for piece in pieces))
+        unified, masks, parts = zip(*(_unified(key, piece, on_tie, majority) for piece in pieces))
         vector[key] = must_fit(key, torch.cat(unified).view(tensor.shape).to(tensor.dtype))
         for extra, mask in zip(extras, torch.cat(masks, 1)):
             extra[key] = pack(mask)
@@ -106,9 +107,9 @@ def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
 
 
-def _unified(stack, on_tie, majority):
+def _unified(key, stack, on_tie, majority):
     """τ_uni, the masks M_t, and per task Σ |τ_t| and Σ |M_t ∘ τ_uni|, of task vectors (tasks, entries)."""
-    sign = elected_sign(stack.sum(0), on_tie, majority)
+    sign = elected_sign(key, stack.sum(0), on_tie, majority)
     aligned = stack * sign
     masks, magnitude = aligned > 0, aligned.amax(0).clamp_(min=0)
     return sign * magnitude, masks, torch.stack([stack.abs().sum(1, dtype=torch.float64), (magnitude * masks).sum(1, dtype=torch.float64)])
