@@ -134,9 +134,9 @@ def test_the_counterexample_satisfies_ctl_for_all_pairs_and_not_for_three():
 
 
 def test_average_with_shares_is_a_convex_combination_and_says_what_is_wrong_with_others():
-    a, b = {"w": torch.tensor([1.0, 3.0]), "n": torch.tensor(4)}, {"w": torch.tensor([5.0, 3.0]), "n": torch.tensor(9)}
+    a, b = ({"w": torch.tensor(w), "num_batches_tracked": torch.tensor(n)} for w, n in (([1.0, 3.0], 4), ([5.0, 3.0], 9)))
     assert weights.average([a, b], [0.25, 0.75])["w"].tolist() == [4.0, 3.0]
-    assert weights.average([a, b], torch.tensor([1.0, 0.0]))["w"].tolist() == [1.0, 3.0] and weights.average([a, b], [0.5, 0.5])["n"] == 4
+    assert weights.average([a, b], torch.tensor([1.0, 0.0]))["w"].tolist() == [1.0, 3.0] and weights.average([a, b], [0.5, 0.5])["num_batches_tracked"] == 4
     for shares in ([0.5, 0.6], [1.5, -0.5], [1.0], [float("nan"), 1.0]):
         with pytest.raises(ValueError, match="shares must be 2 numbers, none negative, that sum to 1, not"):
             weights.average([a, b], shares)

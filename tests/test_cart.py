@@ -19,7 +19,8 @@ def states(count, seed=0, dtype=torch.float64):
 
     def draw(scale=1.0):
         shapes = {"wide": (6, 11), "tall": (9, 4), "conv": (5, 2, 3, 3), "bias": (6,)}
-        return {key: scale * torch.randn(shape, generator=generator, dtype=dtype) for key, shape in shapes.items()} | {"steps": torch.tensor(3)}
+        drawn = {key: scale * torch.randn(shape, generator=generator, dtype=dtype) for key, shape in shapes.items()}
+        return drawn | {"norm.num_batches_tracked": torch.tensor(3)}
     base = draw()
     return base, [weights.add(base, draw(0.3)) for _ in range(count)]
 
@@ -36,7 +37,7 @@ def test_centred_sums_are_cart(rank_ratio, dtype):
     base, finetuned = states(4, dtype=dtype)
     merged = Spectra(base, finetuned).merged(1.7, rank_ratio)
     assert far(merged, cart(base, finetuned, scale=1.7, rank_ratio=rank_ratio)) < (1e-5 if dtype == torch.float32 else 1e-12)
-    assert merged["wide"].dtype == dtype and merged["steps"] == 3
+    assert merged["wide"].dtype == dtype and merged["norm.num_batches_tracked"] == 3
 
 
 def test_from_theta_0_full_rank_is_task_arithmetic_and_rank_0_is_theta_0():

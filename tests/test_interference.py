@@ -81,7 +81,7 @@ def test_the_toy_shows_what_the_chapter_says():
 
 
 def test_centred_models_sum_to_zero_and_have_no_counters():
-    states = [{"w": torch.randn(3, 2), "steps": torch.tensor(i)} for i in range(4)]
+    states = [{"w": torch.randn(3, 2), "norm.num_batches_tracked": torch.tensor(i)} for i in range(4)]
     centred = toy.centred(states)
     assert all(state.keys() == {"w"} for state in centred) and sum(state["w"] for state in centred).abs().max() < 1e-6
 

@@ -2,6 +2,7 @@
 import inspect
 import itertools
 import math
+import re
 
 import pytest
 import torch
@@ -36,8 +37,8 @@ def random_states(seed, tasks, shapes=SHAPES, dtype=torch.float32, grain=0.0):
     return base, [weights.add(base, state(0.5)) for _ in range(tasks)]
 
 
-def with_buffers(state, count):
-    return {**state, "norm.num_batches_tracked": torch.tensor(count), "mask": torch.tensor([count > 5, True])}
+def with_counter(state, count):
+    return {**state, "norm.num_batches_tracked": torch.tensor(count)}
 
 
 def needed(name, states):
@@ -336,7 +337,7 @@ def test_the_registry_cannot_be_changed_from_outside():
 @pytest.mark.parametrize("name", METHODS)
 def test_inputs_are_not_changed_and_share_no_memory_with_results(name, tasks):
     base, finetuned = random_states(0, tasks)
-    states = [with_buffers(base, 3), *(with_buffers(state, 7) for state in finetuned)]
+    states = [with_counter(base, 3), *(with_counter(state, 7) for state in finetuned)]
     before = copied(states)
     results = merged(name, states[0], states[1:])
     for state in models(results):
@@ -352,20 +353,13 @@ def test_inputs_are_not_changed_and_share_no_memory_with_results(name, tasks):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_tensors_that_are_not_floating_point_are_carried_from_the_base(name):
+def test_the_counter_of_batchnorm_is_carried_from_the_base(name):
     base, finetuned = random_states(0, 3)
     plain = models(merged(name, base, finetuned))
-    counted = models(merged(name, with_buffers(base, 3), [with_buffers(state, 7) for state in finetuned]))
+    counted = models(merged(name, with_counter(base, 3), [with_counter(state, 7) for state in finetuned]))
     for state, expected in zip(counted, plain):
         assert state["norm.num_batches_tracked"].dtype == torch.int64 and state["norm.num_batches_tracked"] == 3
-        assert state["mask"].tolist() == [False, True]
         assert_equal({key: state[key] for key in expected}, expected)  # no vote of theirs counts
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_state_dicts_without_floating_point_tensors_give_the_base(name):
-    for state in models(merged(name, with_buffers({}, 3), [with_buffers({}, 7)] * 2)):
-        assert_equal(state, with_buffers({}, 3))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -471,6 +465,163 @@ def test_state_dicts_that_do_not_belong_together_are_refused_with_the_key(name, 
         merged(name, base, finetuned)
 
 
+UNMERGEABLE = {  # key's tensor -> what has no mean, and what the message says of it
+    "complex": (lambda t: t.to(torch.complex64), "torch.complex64.*view_as_real"),
+    "quantised": (lambda t: torch.quantize_per_tensor(t, 0.1, 0, torch.qint8), r"torch.qint8.*\.dequantize\(\)"),
+    "float8": (lambda t: t.to(torch.float8_e4m3fn), r"torch.float8_e4m3fn.*\.to\(torch.float32\)"),
+    "sparse COO": (lambda t: t.to_sparse(), r"torch.sparse_coo.*\.to_dense\(\)"),
+    "sparse CSR": (lambda t: t[None].to_sparse_csr(), r"torch.sparse_csr.*\.to_dense\(\)"),
+    "meta": (lambda t: t.to("meta"), "meta.*no values"),
+    "int8 weights": (lambda t: t.to(torch.int8), "torch.int8.*num_batches_tracked"),
+    "a mask": (lambda t: t > 0, "torch.bool.*num_batches_tracked"),
+    "a number": (lambda t: 0.5, "is a float, not a tensor"),
+    "numpy": (lambda t: t.numpy(), "is a ndarray, not a tensor.*torch.from_numpy"),
+    "nothing": (lambda t: None, "is a NoneType, not a tensor"),
+}
+IN_FILES = ["complex", "float8", "int8 weights", "a mask"]  # safetensors holds no others
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:Sparse CSR", "ignore:Sparse invariant")
+@pytest.mark.parametrize("kind", UNMERGEABLE)
+@pytest.mark.parametrize("name", METHODS)
+def test_what_cannot_be_merged_is_refused_with_the_key_and_what_to_do(name, kind):
+    """Once the result was the base's tensor, or an error from deep inside torch."""
+    changed, says = UNMERGEABLE[kind]
+    base, finetuned = random_states(0, 2)
+    states = [{**state, KEY: changed(state[KEY])} for state in (base, *finetuned)]
+    with pytest.raises(ValueError, match=f"'{KEY}' of state dict 1 .*{says}"):
+        merged(name, states[0], states[1:])
+    with pytest.raises(ValueError, match=f"'{KEY}' of state dict 3 .*{says}"):
+        merged(name, base, [finetuned[0], states[2]])
+
+
+@pytest.mark.parametrize("kind", IN_FILES)
+@pytest.mark.parametrize("name", METHODS)
+def test_what_cannot_be_merged_is_refused_from_files_too(name, kind, tmp_path):
+    changed, says = UNMERGEABLE[kind]
+    base, finetuned = random_states(0, 2)
+    for number, state in enumerate((base, *finetuned)):
+        save_file({**state, KEY: changed(state[KEY])}, tmp_path / f"{number}.safetensors")
+    files = [StateFile(tmp_path / f"{number}.safetensors") for number in range(3)]
+    with pytest.raises(ValueError, match=f"'{KEY}' of state dict 1 .*{says}"):
+        merge(name, files[0], files[1:], **needed(name, finetuned))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_checkpoint_around_the_state_dict_is_refused_with_its_inner_key(name):
+    base, finetuned = random_states(0, 2)
+    around = [{"epoch": 3, "state_dict": state} for state in (base, *finetuned)]
+    for states in (around, [base, around[1], around[2]]):
+        with pytest.raises(ValueError, match=r"its inner dict, checkpoint\['state_dict'\]"):
+            merged(name, states[0], states[1:])
+
+
+@pytest.mark.parametrize("kind", ["empty", "only a counter"])
+@pytest.mark.parametrize("name", METHODS)
+def test_state_dicts_without_weights_are_refused(name, kind):
+    state = {} if kind == "empty" else with_counter({}, 3)
+    with pytest.raises(ValueError, match="state dict 1 holds no weights"):
+        merged(name, state, [state, state])
+
+
+def with_scale(name, value):
+    """The λ of a method, under the name that it has there."""
+    known = {parameter.name for parameter in METHODS[name].parameters}
+    if "start" in known:
+        return {"start": value, "steps": 0, "clamp": False}
+    return {"scale": value} if "scale" in known else {}
+
+
+def of_value(value, dtype):
+    """A state dict with one tensor that is of that size and one that is not."""
+    return {"fine": torch.eye(3, dtype=dtype), "weight": value * torch.ones(3, 4, dtype=dtype).tril()}
+
+
+@pytest.mark.parametrize("dtype", FLOATS[1:])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtype):
+    """Task vectors of twice the largest number, and a sum of models that is."""
+    large = 0.9 * torch.finfo(dtype).max
+    base, finetuned = of_value(-large, dtype), [of_value(large, dtype)] * 2
+    advice = "smaller scale" if dtype == torch.float64 else r"\.to\(torch.float64\)"
+    with pytest.raises(ValueError, match=f"'weight' overflows.* does not fit torch.b?float.*{advice}"):
+        merged(name, base, finetuned)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("average", "adamerging", "adamerging_cart")])
+def test_half_precision_weights_are_refused_only_where_the_result_does_not_fit(name):
+    """It is computed in float32, but what is stored is half precision too."""
+    base, finetuned = random_states(0, 3)
+    states = [{key: (60_000 * tensor.sign()).half() for key, tensor in state.items()} for state in (base, *finetuned)]
+    options = with_scale(name, 3.0)
+    with pytest.raises(ValueError, match=r"'[a-z]+' overflows.* does not fit torch.float16.*\.to\(torch.float32\)"):
+        models(merged(name, states[0], states[1:], **options))
+    single = [{key: tensor.float() for key, tensor in state.items()} for state in states]
+    for state in models(merged(name, single[0], single[1:], **options)):
+        assert all(tensor.isfinite().all() for tensor in state.values())
+
+
+SIZES = st.lists(st.sampled_from([-1.0, -0.5, 0.0, 1.0]), min_size=4, max_size=4)  # in units of the largest number
+
+
+@given(to_merge(max_tasks=3), st.sampled_from(list(METHODS)), st.sampled_from(FLOATS), SIZES)
+def test_no_result_holds_an_infinity_however_large_the_weights_are(states, name, dtype, sizes):
+    base, finetuned = states
+    largest = torch.finfo(dtype).max
+    base, *finetuned = ({key: (tensor.clamp(-1, 1) * size * largest).to(dtype) for key, tensor in state.items()}
+                        for state, size in zip((base, *finetuned), sizes))
+    try:
+        results = models(merged(name, base, finetuned))
+    except ValueError as error:
+        assert re.search("'key [0-2]' overflows|entropy is nan after 0 steps", str(error))
+    else:
+        assert all(tensor.isfinite().all() for result in results for tensor in result.values())
+
+
+@pytest.mark.parametrize("name, parameters", [("emr", {}), ("emr", {"on_tie": "majority"}), ("ties", {"density": 1.0}),
+                                              ("ties", {"density": 1.0, "on_tie": "majority"}),
+                                              ("dare", {"drop_rate": 0.0, "agree": "elected sum"})])
+def test_a_sum_that_does_not_fit_elects_no_sign(name, parameters):
+    """The sum is -1e38, but its first two terms are infinite: it would elect + and the largest entry, which does fit."""
+    with pytest.raises(ValueError, match="'weight' overflows"):
+        merge(name, *of_vectors([3e38], [3e38], [-3e38], [-3e38], [-1e38]), **parameters)
+
+
+@pytest.mark.parametrize("name", ["tall_masks", "consensus"])
+def test_a_distance_that_does_not_fit_is_compared_all_the_same(name):
+    """|τ_1| = 2e38 is more than 0.3 · |τ_MTL − τ_1| = 1.5e38, though the distance, 5e38, is beyond float32."""
+    parameters = {"mask_strength": 0.3} | ({"scale": 1.0, "min_votes": 3} if name == "consensus" else {})
+    base, finetuned = of_vectors([2e38, 1.0], [-2.5e38, 1.0], [-2.5e38, 0.0])
+    wide = [{key: tensor.double() for key, tensor in state.items()} for state in (base, *finetuned)]
+    expected = models(merge(name, wide[0], wide[1:], **parameters))
+    for state, precise in zip(models(merge(name, base, finetuned, **parameters)), expected):
+        assert_close(state, precise)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [name for name in METHODS if with_scale(name, 1.0)])
+def test_a_scale_that_is_too_large_is_refused_with_the_key(name, dtype):
+    base, finetuned = random_states(0, 3, dtype=dtype)
+    finetuned = [weights.scale(state, 100) for state in finetuned]
+    with pytest.raises(ValueError, match="'[a-z]+' overflows.*smaller scale"):
+        models(merge(name, base, finetuned, **{**needed(name, finetuned), **with_scale(name, 1e308)}))
+
+
+@pytest.mark.parametrize("decomposition", ["auto", "gram", "svd"])
+@pytest.mark.parametrize("name", ["cart", "cart_indexing", "tsv"])
+def test_weights_without_squares_are_decomposed_or_refused(name, decomposition):
+    base, finetuned = random_states(0, 2, dtype=torch.float64)
+    huge = [{key: 1e200 * tensor for key, tensor in state.items()} for state in (base, *finetuned)]
+    if name == "tsv":
+        with pytest.raises(ValueError, match="'conv' overflows"):
+            merge(name, huge[0], huge[1:], decomposition=decomposition)
+    else:
+        results = models(merge(name, huge[0], huge[1:], decomposition=decomposition))
+        plain = models(merge(name, base, finetuned, decomposition=decomposition))
+        for state, expected in zip(results, plain):
+            assert_close({key: tensor / 1e200 for key, tensor in state.items()}, expected)
+
+
 def test_large_finite_weights_are_no_infinity():
     state = {"weight": torch.full((3, 3), 3e38)}  # their sum overflows
     assert_equal(merge("task_arithmetic", state, [state]), state)
@@ -523,7 +674,7 @@ def test_what_is_unknown_is_named_with_what_there_is():
 @pytest.mark.parametrize("name", FROM_WEIGHTS)
 def test_state_dicts_may_stay_in_files(name, tmp_path):
     base, finetuned = random_states(0, 2)
-    states = [with_buffers(state, 3) for state in (base, *finetuned)]
+    states = [with_counter(state, 3) for state in (base, *finetuned)]
     for number, state in enumerate(states):
         save_file(state, tmp_path / f"{number}.safetensors")
     files = [StateFile(tmp_path / f"{number}.safetensors") for number in range(3)]
@@ -927,7 +1078,7 @@ def test_batchnorm_networks_can_be_averaged():
 def test_a_counter_has_no_say_in_what_is_trimmed():
     """Elsewhere integer buffers are flattened into the votes of TIES, where a counter of 10,000 takes the place of a weight."""
     base, finetuned = of_vectors([1.0, 2.0, 3.0, 4.0])
-    counted = ({**base, "count": torch.tensor([0, 0])}, [{**finetuned[0], "count": torch.tensor([10_000, 10_000])}])
+    counted = (with_counter(base, [0, 0]), [with_counter(finetuned[0], [10_000, 10_000])])
     assert torch.equal(merge("ties", *counted, density=0.5)["weight"], merge("ties", base, finetuned, density=0.5)["weight"])
 
 

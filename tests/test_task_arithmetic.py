@@ -121,6 +121,22 @@ def test_networks_that_do_not_belong_together_are_named_by_key():
         TaskVector(base, one | {"layers.1.weight": one["layers.1.weight"] * float("nan")})
 
 
+def test_what_is_no_weight_or_does_not_fit_is_named_by_key():
+    base, one = mlp_states(2)
+    key = "layers.1.bias"
+    for changed in (torch.Tensor.char, torch.Tensor.cfloat, torch.Tensor.to_sparse, torch.Tensor.numpy):
+        with pytest.raises(ValueError, match=f"'{key}' of state dict 1 "):
+            TaskVector(base | {key: changed(base[key])}, one | {key: changed(one[key])})
+    large, small = (base | {key: torch.full_like(base[key], value)} for value in (2e38, -2e38))
+    with pytest.raises(ValueError, match="'layers.1.bias' overflows.*float64"):
+        TaskVector(large, small)
+    tau = TaskVector(base, large)
+    for overflowing in (lambda: tau.apply_to(large), lambda: tau.apply_to(base, 2.0), lambda: large + tau,
+                        lambda: 2 * tau, lambda: tau + tau, lambda: -tau - tau):
+        with pytest.raises(ValueError, match="'layers.1.bias' overflows.*smaller scale"):
+            overflowing()
+
+
 def test_parts_of_a_vector_add_up_to_the_whole_and_stop_at_the_dot():
     base, one = mlp_states(2, widths=(3,) * 12)
     tau = TaskVector(base, one)

@@ -173,6 +173,91 @@ def test_a_nan_in_the_only_state_dict_is_refused_with_the_key(name):
         FUNCTIONS[name](a, None)
 
 
+NO_WEIGHTS = {  # what a tensor may become, and what the message says of it
+    "complex": (lambda t: t.to(torch.complex64), "view_as_real"),
+    "quantised": (lambda t: torch.quantize_per_tensor(t, 0.1, 0, torch.qint8), r"\.dequantize\(\)"),
+    "float8": (lambda t: t.to(torch.float8_e5m2), r"\.to\(torch.float32\)"),
+    "sparse COO": (lambda t: t.to_sparse(), r"\.to_dense\(\)"),
+    "sparse CSR": (lambda t: t[None].to_sparse_csr(), r"\.to_dense\(\)"),
+    "meta": (lambda t: t.to("meta"), "has no values"),
+    "int8": (lambda t: t.to(torch.int8), "only BatchNorm's num_batches_tracked"),
+    "a mask": (lambda t: t > 0, "only BatchNorm's num_batches_tracked"),
+    "numpy": (lambda t: t.numpy(), "not a tensor.*from_numpy"),
+    "a number": (lambda t: 0.5, "not a tensor"),
+    "nothing": (lambda t: None, "not a tensor"),
+    "a dict": (lambda t: {"weight": t}, r"its inner dict, checkpoint\['layers.0.bias'\]"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor", "ignore:Sparse CSR", "ignore:Sparse invariant")
+@pytest.mark.parametrize("kind", NO_WEIGHTS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_no_weight_is_refused_with_the_key_and_what_to_do(name, kind):
+    changed, says = NO_WEIGHTS[kind]
+    a, b = ({**state, KEY: changed(state[KEY])} for state in (random_state(0), random_state(1)))
+    with pytest.raises(ValueError, match=f"'{KEY}' of state dict 1 .*{says}"):
+        FUNCTIONS[name](a, b)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_state_dicts_without_weights_are_refused(name):
+    for state in ({}, with_counter({}, 5)):
+        with pytest.raises(ValueError, match="state dict 1 holds no weights"):
+            FUNCTIONS[name](state, state)
+
+
+@pytest.mark.parametrize("nothing", [None, torch.zeros(3), [torch.zeros(3)], torch.nn.Linear(2, 2), {0: torch.zeros(2)}],
+                         ids=lambda nothing: type(nothing).__name__)
+def test_what_is_no_state_dict_is_refused(nothing):
+    with pytest.raises(ValueError, match="state dict 2 must be a dict of tensors"):
+        weights.add(random_state(0), nothing)
+
+
+# -- what does not fit ---------------------------------------------------------------------------------------------------------
+
+OVERFLOWING = {
+    "interpolate": lambda a, b: weights.interpolate(a, b, 0.25),
+    "add": lambda a, b: weights.add(a, a),
+    "subtract": weights.subtract,
+    "scale": lambda a, b: weights.scale(a, 2.0),
+    "unflatten": lambda a, b: weights.unflatten(weights.flatten(a).double() * 2, a),
+}
+ADVICE = {torch.float16: r"\.to\(torch.float32\)", torch.bfloat16: r"\.to\(torch.float64\)",
+          torch.float32: r"\.to\(torch.float64\)", torch.float64: "smaller weights"}
+NEVER = [("interpolate", torch.float16), ("unflatten", torch.float64)]  # one steps in float32, the other does not step
+CASES = [(name, dtype) for name in OVERFLOWING for dtype in FLOATS if (name, dtype) not in NEVER]
+
+
+@pytest.mark.parametrize("name, dtype", CASES)
+def test_a_result_that_does_not_fit_is_refused_with_the_key(name, dtype):
+    large = 0.9 * torch.finfo(dtype).max
+    a, b = ({"fine": torch.zeros(3, dtype=dtype), "weight": torch.tensor([value, 1.0], dtype=dtype)}
+            for value in (large, -large))
+    with pytest.raises(ValueError, match=f"'weight' overflows.* does not fit {dtype}.*{ADVICE[dtype]}"):
+        OVERFLOWING[name](a, b)
+
+
+@pytest.mark.parametrize("name", ["dot", "norm", "cosine"])
+def test_a_product_that_does_not_fit_is_refused_with_the_key(name):
+    huge = {"weight": torch.full((3,), 1e200, dtype=torch.float64)}
+    with pytest.raises(ValueError, match="'weight' overflows.* does not fit torch.float64"):
+        FUNCTIONS[name](huge, huge)
+
+
+def test_an_infinite_weight_stays_one_but_has_no_direction():
+    a = {"weight": torch.tensor([math.inf, 1.0])}
+    assert weights.add(a, a)["weight"].tolist() == [math.inf, 2.0] and weights.norm(a) == math.inf
+    with pytest.raises(ValueError, match="cosine with an infinite vector"):
+        weights.cosine(a, a)
+
+
+def test_large_weights_whose_result_fits_are_no_overflow():
+    a, b = ({"weight": torch.full((3, 3), value)} for value in (3e38, -3e38))  # their sum overflows, no entry does
+    assert_equal(weights.average([a, b]), weights.scale(a, 0))
+    assert_equal(weights.add(a, b), weights.scale(a, 0))
+    assert_equal(weights.scale(a, 1), a)
+
+
 # -- vectors -------------------------------------------------------------------------------------------------------------------
 
 @given(states(2, FLOATS))

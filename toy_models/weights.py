@@ -1,18 +1,22 @@
 """A state dict as a vector: the algebra that every chapter is written in.
 
-State dicts are plain dict[str, Tensor]. Nothing changes its arguments, and no result shares memory with them. Integer tensors (BatchNorm's
-counter) are not part of the vector: they are carried over from the first argument. Two state dicts that do not belong together (keys,
-shapes or dtypes differ, or a NaN is in one) are a ValueError that names the key.
+State dicts are plain dict[str, Tensor]. Nothing changes its arguments, and no result shares memory with them.
+BatchNorm's counter, a whole number, is not part of the vector: it is carried over from the first argument.
+A ValueError that names the key is raised for two state dicts that do not belong together (keys, shapes or dtypes
+differ, or a NaN is in one), for a tensor that is no weight (any other whole number, complex, quantised, sparse, …),
+and for a result that does not fit its dtype.
 """
 import math
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 State = dict[str, Tensor]
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+COUNTER = "num_batches_tracked"  # torch's name for the one whole number in a network: the batches that BatchNorm saw
 
 
 class ExtrapolationWarning(UserWarning):
@@ -32,10 +36,9 @@ def interpolate(a: State, b: State, alpha: float) -> State:
     alpha = _finite("alpha", alpha)
     if not 0 <= alpha <= 1:
         warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models", ExtrapolationWarning, stacklevel=2)
-    check(a, b)
     if alpha in (0, 1):  # exact at the ends also where a − b would overflow
-        return {key: tensor.clone() for key, tensor in (a if alpha else a | {key: b[key] for key in _float_keys(b)}).items()}
-    return {key: mix(a[key], b[key], alpha) if a[key].is_floating_point() else a[key].clone() for key in a}
+        return _combine(lambda p, q: (p if alpha else q).clone(), a, b)
+    return _combine(lambda p, q: mix(p, q, alpha), a, b)
 
 
 def add(a: State, b: State) -> State:
@@ -71,7 +74,11 @@ def average(states: Sequence[State], shares: Sequence[float] | Tensor | None = N
 def dot(a: State, b: State) -> float:
     """⟨a, b⟩ over all floating-point tensors, in float64."""
     check(a, b)
-    return sum(torch.dot(a[key].flatten().double(), b[key].flatten().double()).item() for key in _float_keys(a))
+    total = 0.0
+    for key in _float_keys(a):
+        product = torch.dot(a[key].flatten().double(), b[key].flatten().double())
+        total += must_fit(key, product, a[key], b[key]).item()
+    return total
 
 
 def norm(a: State) -> float:
@@ -83,9 +90,11 @@ def cosine(a: State, b: State) -> float:
     """⟨a, b⟩ / (‖a‖·‖b‖).
 
     Raises:
-        ValueError: one of them is the zero vector, which has no direction.
+        ValueError: one of them is the zero vector or infinite, which has no direction.
     """
     length = norm(a) * norm(b)
+    if not math.isfinite(length):
+        raise ValueError("the cosine with an infinite vector is not defined: a state dict holds an infinite weight")
     if length == 0:
         raise ValueError("the cosine with a zero vector is not defined: one of the state dicts is zero everywhere")
     return max(-1.0, min(1.0, dot(a, b) / length))  # rounding alone could lead just outside
@@ -98,26 +107,31 @@ def flatten(a: State) -> Tensor:
 
 
 def unflatten(vector: Tensor, like: State) -> State:
-    """The state dict with `like`'s keys, shapes and integer tensors whose `flatten` is `vector`.
+    """The state dict with `like`'s keys, shapes and dtypes, and its counters, whose `flatten` is `vector`.
 
     Raises:
-        ValueError: the vector's length is not that of `flatten(like)`.
+        ValueError: the vector's length is not that of `flatten(like)`, or a number does not fit its key's dtype.
     """
+    _check_kinds(1, like)
     keys = _float_keys(like)
     sizes = [like[key].numel() for key in keys]
     if vector.shape != (sum(sizes),):
         raise ValueError(f"the vector must have shape ({sum(sizes)},) to fill these keys, not {tuple(vector.shape)}")
-    parts = dict(zip(keys, vector.split(sizes)))
-    return {key: parts[key].reshape(tensor.shape).to(tensor.dtype, copy=True) if key in parts else tensor.clone() for key, tensor in like.items()}
+    filled = {key: tensor.clone() for key, tensor in like.items()}
+    for key, part in zip(keys, vector.split(sizes)):
+        filled[key] = must_fit(key, part.reshape(like[key].shape).to(like[key].dtype, copy=True), part)
+    return filled
 
 
 def check(*states: State) -> None:
-    """Whether state dicts belong together: keys, shapes and dtypes are the same, and nothing is NaN.
+    """Whether state dicts hold weights and belong together: keys, shapes and dtypes are the same, nothing is NaN.
 
     Raises:
         ValueError: they do not; the message names the key.
     """
     first = states[0]
+    for number, state in enumerate(states, 1):
+        _check_kinds(number, state)
     for number, state in enumerate(states, 1):
         if different := first.keys() ^ state.keys():
             raise ValueError(f"state dict {number} has other keys than the first: {', '.join(sorted(different)[:5])}. Both must come from one architecture.")
@@ -131,11 +145,82 @@ def check(*states: State) -> None:
                 raise ValueError(f"{key!r} of state dict {number} holds NaN: that model's training diverged. Train it again with a lower learning rate.")
 
 
+def must_fit(key: str, result: Tensor, *given: Tensor) -> Tensor:
+    """The result, which is finite unless a tensor that it was made of is not.
+
+    Raises:
+        ValueError: it overflowed; the message names the key and the dtype.
+    """
+    if not _finite_tensor(result) and all(map(_finite_tensor, given)):
+        wider = {torch.float16: "float32", torch.bfloat16: "float64", torch.float32: "float64"}.get(result.dtype)
+        advice = "Take a smaller scale, or smaller weights."
+        if wider:
+            advice = f"Convert all models with .to(torch.{wider}) first, or take a smaller scale."
+        raise ValueError(f"{key!r} overflows: the result, or a step on the way to it, does not fit {result.dtype}. "
+                         f"{advice}")
+    return result
+
+
+def _finite_tensor(tensor):
+    """Neither infinite nor NaN anywhere, found without a copy."""
+    # a finite sum has finite terms; any other may come of large terms alone
+    return math.isfinite(tensor.sum().item()) or all(math.isfinite(extreme.item()) for extreme in tensor.aminmax())
+
+
+def _check_kinds(number, state):
+    if not isinstance(state, Mapping) or not all(isinstance(key, str) for key in state):
+        raise ValueError(f"state dict {number} must be a dict of tensors, not {type(state).__name__}. "
+                         "For a network, give network.state_dict().")
+    others = [key for key, value in state.items() if not _is_weight(value)]
+    for key in others:
+        _check_counter(f"{key!r} of state dict {number}", key, state[key], state)
+    if len(others) == len(state):
+        raise ValueError(f"state dict {number} holds no weights: none of its {len(state)} tensors is floating-point. "
+                         "Was the right file loaded?")
+
+
+def _is_weight(value):
+    return isinstance(value, Tensor) and value.dtype in FLOATS and value.layout is torch.strided and not value.is_meta
+
+
+def _check_counter(name, key, value, state):
+    """Refuse a value, no weight, that is not BatchNorm's counter either; say what it is and what to do."""
+    if not isinstance(value, Tensor):
+        instead = "Take it out of all state dicts."
+        if inner := [key for key, value in state.items() if isinstance(value, Mapping)]:
+            instead = f"If this is a checkpoint, give its inner dict, checkpoint[{inner[0]!r}]."
+        elif type(value).__module__ == "numpy":
+            instead = "Convert it with torch.from_numpy(…)."
+        raise ValueError(f"{name} is a {type(value).__name__}, not a tensor. {instead}")
+    if value.is_meta:
+        raise ValueError(f"{name} is on the meta device and has no values. Load the weights into it first.")
+    if value.layout is not torch.strided:
+        raise ValueError(f"{name} has the layout {value.layout}. Convert it with .to_dense().")
+    if value.is_quantized:
+        raise ValueError(f"{name} is quantised, {value.dtype}. Convert it with .dequantize().")
+    if value.is_complex():
+        raise ValueError(f"{name} is {value.dtype}, and complex weights cannot be merged. "
+                         "Split them into real numbers with torch.view_as_real(…).")
+    if value.is_floating_point():
+        raise ValueError(f"{name} is {value.dtype}, which torch cannot calculate with. "
+                         "Convert it with .to(torch.float32), and multiply by its scale if it has one.")
+    if value.dtype == torch.bool or not key.endswith(COUNTER):
+        raise ValueError(f"{name} is {value.dtype}. Whole numbers are no weights: only BatchNorm's {COUNTER} is "
+                         "carried over. If these are quantised weights, convert with .to(torch.float32) and multiply by "
+                         "their scale; else take it out of all state dicts, and put it back into the result.")
+
+
 def _combine(function, *states):
     """Apply a function to the floating-point tensors of all state dicts, key by key; carry the others from the first."""
     check(*states)
-    floats = set(_float_keys(states[0]))
-    return {key: function(*(state[key] for state in states)) if key in floats else tensor.clone() for key, tensor in states[0].items()}
+    first, combined = states[0], {}
+    for key, tensor in first.items():
+        if tensor.is_floating_point():
+            given = [state[key] for state in states]
+            combined[key] = must_fit(key, function(*given), *given)
+        else:
+            combined[key] = tensor.clone()
+    return combined
 
 
 def _float_keys(state):

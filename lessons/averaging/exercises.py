@@ -10,7 +10,7 @@ from toy_models import weights
 
 def _states():
     generator = torch.Generator().manual_seed(0)
-    states = [{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "steps": torch.tensor(count)} for count in (7, 4, 9)]
+    states = [{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "norm.num_batches_tracked": torch.tensor(count)} for count in (7, 4, 9)]
     return [(states, [0.5, 0.3, 0.2]), (states[:2], [0.25, 0.75]), (states, [0.0, 1.0, 0.0])]
 
 
@@ -79,9 +79,9 @@ EXERCISES = [
         Wrong(_floats(lambda tensors, shares: torch.stack(tensors).mean(0)), "This is the plain mean whatever the shares are: multiply each model's tensor by its share and add up."),
         Wrong(_floats(lambda tensors, shares: _weighted(tensors, shares) / len(tensors)), "You divided by the number of models once more. The shares already sum to 1."),
         Wrong(lambda states, shares: {key: _weighted([state[key] for state in states], shares) for key in states[0]},
-              "The weights are right, but you also mixed “steps”, a whole number that counts. Carry it over from the first state dict, as in chapter 1."),
+              "The weights are right, but you also mixed “num_batches_tracked”, a whole number that counts. Carry it over from the first state dict, as in chapter 1."),
         Wrong(lambda states, shares: {key: _weighted([state[key] for state in states], shares) for key in states[0] if states[0][key].is_floating_point()},
-              "The weights are right, but “steps” got lost: a network could not load this. Carry it over from the first state dict."),
+              "The weights are right, but “num_batches_tracked” got lost: a network could not load this. Carry it over from the first state dict."),
         Wrong(_floats(lambda tensors, shares: _weighted(tensors, shares[::-1])), "The shares are in the wrong order: shares[0] belongs to states[0]."),
     ], hints=["Go through the keys of states[0]; all the others have the same ones.", "For each key: sum(share * state[key] for share, state in zip(shares, states)).",
               "Whole-number tensors (not tensor.is_floating_point()) come from states[0]."],

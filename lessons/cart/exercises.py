@@ -35,7 +35,7 @@ def _rank(function):
 
 def _states():
     generator = torch.Generator().manual_seed(1)
-    return [([{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "steps": torch.tensor(7)} for _ in range(count)],) for count in (4, 2)]
+    return [([{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "norm.num_batches_tracked": torch.tensor(7)} for _ in range(count)],) for count in (4, 2)]
 
 
 def _mean(states, key):

@@ -47,7 +47,7 @@ def _merge_of(function):
 
 def _models():
     generator = torch.Generator().manual_seed(2)
-    return [([{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "steps": torch.tensor(count)} for count in (5, 9, 40)],)]
+    return [([{"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "norm.num_batches_tracked": torch.tensor(count)} for count in (5, 9, 40)],)]
 
 
 def _of_models(function):
@@ -121,7 +121,7 @@ EXERCISES = [
         Wrong(_of_models(lambda stack: stack - (stack.sum(0) - stack) / (len(stack) - 1)), "You subtracted the average of the other models. All belong into it, this one too."),
         Wrong(_of_models(lambda stack: stack - stack.mean()), "You subtracted one number, the mean of all entries. The average of the models is itself a state dict, entry by entry."),
         Wrong(_of_models(lambda stack: stack.mean(0).expand_as(stack)), "That is the average itself. What CART truncates is the way from there to each model."),
-    ], hints=["For every floating-point key: the mean over the models.", "Then, model by model, state[key] − average[key]. Leave “steps” out: it is no weight."],
+    ], hints=["For every floating-point key: the mean over the models.", "Then, model by model, state[key] − average[key]. Leave “num_batches_tracked” out: it is no weight."],
         praise="They sum to zero. So added back in full they do nothing at all: the result is the average whatever λ is. Only what is cut off makes CART differ from it.", tolerance=1e-5),
 
     Exercise("7.7", "how sure is a network?", 6, adaptive.entropy, cases=_logits, wrong=[

@@ -11,7 +11,7 @@ from lessons.task_arithmetic import algorithms
 
 def _states():
     generator = torch.Generator().manual_seed(0)
-    base, finetuned = ({"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "steps": torch.tensor(count)} for count in (7, 40))
+    base, finetuned = ({"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "norm.num_batches_tracked": torch.tensor(count)} for count in (7, 40))
     return [(base, finetuned, 0.4), (base, finetuned, -1.0), (base, finetuned, 0.0)]
 
 
@@ -50,9 +50,9 @@ EXERCISES = [
         Wrong(_floats(lambda base, finetuned, lam: base - lam * (finetuned - base)), "This goes the other way: λ = 1 must give the finetuned network. A negative λ is for forgetting."),
         Wrong(_floats(lambda base, finetuned, lam: lam * (finetuned - base)), "That is the scaled task vector alone. Put it back on top of the base."),
         Wrong(lambda base, finetuned, lam: {key: base[key] + lam * (finetuned[key] - base[key]) for key in base},
-              "The weights are right, but you also edited “steps”, a whole number that counts. It is no weight: the result has the base's."),
+              "The weights are right, but you also edited “num_batches_tracked”, a whole number that counts. It is no weight: the result has the base's."),
         Wrong(lambda base, finetuned, lam: {key: base[key] + lam * (finetuned[key] - base[key]) if base[key].is_floating_point() else finetuned[key] for key in base},
-              "The weights are right, but “steps” came from the finetuned network. An edited base keeps the base's counter, also when ten task vectors are added."),
+              "The weights are right, but “num_batches_tracked” came from the finetuned network. An edited base keeps the base's counter, also when ten task vectors are added."),
     ], hints=["Go through the keys of base.", "For each tensor: base[key] + lam * (finetuned[key] - base[key]).", "Whole-number tensors (not tensor.is_floating_point()) are taken from base as they are."],
         praise="λ = 0 is the base, λ = 1 the finetuned network. What lies beyond 1 and below 0, nobody has trained.", tolerance=1e-5),
 

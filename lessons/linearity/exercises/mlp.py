@@ -11,7 +11,7 @@ from toy_models.weights import mix
 
 def _states():
     generator = torch.Generator().manual_seed(0)
-    a, b = ({"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "steps": torch.tensor(count)}
+    a, b = ({"layers.0.weight": torch.randn(3, 2, generator=generator), "layers.0.bias": torch.randn(3, generator=generator), "norm.num_batches_tracked": torch.tensor(count)}
             for count in (7, 4))
     return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0)]
 
@@ -66,10 +66,10 @@ EXERCISES = [
         Wrong(_floats(lambda a, b, alpha: mix(b, a, alpha)), "Every tensor is there, but the ends are swapped: α is the weight of the first network, so α = 1 must give a."),
         Wrong(_floats(lambda a, b, alpha: a + alpha * b), "The shares must sum to 1: b gets 1 − α, and a only α."),
         Wrong(_floats(lambda a, b, alpha: (a + b) / 2), "This is the average whatever α is: use alpha."),
-        Wrong(_each(lambda a, b, alpha: alpha * a + (1 - alpha) * b), "The weights are right, but you also mixed “steps”, a whole number that counts (BatchNorm has one). Half a step "
+        Wrong(_each(lambda a, b, alpha: alpha * a + (1 - alpha) * b), "The weights are right, but you also mixed “num_batches_tracked”, a whole number that counts (BatchNorm has one). Half a step "
               "means nothing: carry it over from the first state dict. tensor.is_floating_point() tells the two kinds apart."),
         Wrong(lambda a, b, alpha: {key: alpha * a[key] + (1 - alpha) * b[key] for key in a if a[key].is_floating_point()},
-              "The weights are right, but “steps” got lost: a network could not load this. Carry whole numbers over from the first state dict."),
+              "The weights are right, but “num_batches_tracked” got lost: a network could not load this. Carry whole numbers over from the first state dict."),
     ], hints=["Go through the keys of a; b has the same ones.", "For each key it is the line of chapter 0.", "Whole-number tensors (not tensor.is_floating_point()) are not weights: take them from a."],
         praise="Two networks in, one network out, and nothing was trained."),
 

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from lessons.merging.algorithms.lowrank import Convolutions, Decomposition, Rounding, is_matrix, low_rank, rank_of
 from lessons.merging.algorithms.registry import Count, Needs, Positive, Scale, Share, method
-from lessons.merging.algorithms.states import by_tensor, mean, task_vectors, wide
-from toy_models.weights import State
+from lessons.merging.algorithms.states import by_tensor, difference, mean, task_vectors, wide
+from toy_models.weights import State, must_fit
 
 Forward = Callable[[State, Tensor, int], Tensor]
 Batches = Sequence[Sequence[Tensor]]
@@ -32,7 +32,8 @@ def combined(origin: State, vectors: State, scales: dict[str, Tensor]) -> State:
 
 def plain(base: State, finetuned: Sequence[State]) -> tuple[State, State]:
     """What `adamerging` combines: θ₀ and {key: τ (tasks, …)}, floating-point keys only."""
-    vectors = {key: task_vectors(key, base, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
+    vectors = {key: must_fit(key, task_vectors(key, base, finetuned))
+               for key, tensor in base.items() if tensor.is_floating_point()}
     return {key: wide(tensor) if key in vectors else tensor.clone() for key, tensor in base.items()}, vectors
 
 
@@ -43,7 +44,7 @@ def centred(base: State, finetuned: Sequence[State], rank_ratio: float, rounding
     for key, tensor in base.items():
         if tensor.is_floating_point():
             origin[key] = mean(key, finetuned)
-            vectors[key] = torch.stack([wide(state[key]) - origin[key] for state in finetuned])
+            vectors[key] = torch.stack([difference(key, state, origin[key]) for state in finetuned])
             if is_matrix(tensor, convolutions):
                 for vector in vectors[key]:
                     matrix = vector.flatten(1)
@@ -134,8 +135,6 @@ def adamerging_cart(base: State, finetuned: Sequence[State], *, forward: Forward
 
 
 def _adapted(base, origin, vectors, forward, batches, per, start, steps, lr, clamp):
-    if not vectors:  # there is nothing to merge
-        return by_tensor(base, base.__getitem__)
     scales, _ = adapted_scales(origin, vectors, forward, batches, per, start, steps, lr, clamp)
     merged = combined(origin, vectors, scales)
     return by_tensor(base, lambda key: merged[key])

@@ -8,7 +8,7 @@ from toy_models.weights import State
 
 @method("Average", source="Wortsman et al. 2022; CART, Eq. 1", needs=[Needs.WEIGHTS])
 def average(base: State, finetuned: Sequence[State]) -> State:
-    """θ_avg = 1/T · Σ θ_t. Of `base` only the tensors that are not floating-point are used."""
+    """θ_avg = 1/T · Σ θ_t. Of `base` only BatchNorm's counters are used."""
     return by_entry(base, finetuned, lambda origin, tuned: tuned.mean(0))
 
 

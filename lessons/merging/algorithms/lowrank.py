@@ -12,9 +12,9 @@ from torch import Tensor
 
 from lessons.merging.algorithms.registry import Needs, Scale, Share, method
 from lessons.merging.algorithms.sparse import floor_of
-from lessons.merging.algorithms.states import by_tensor, mean, task_vectors, wide
+from lessons.merging.algorithms.states import by_tensor, difference, mean, task_vectors, wide
 from lessons.merging.algorithms.storage import PerTask
-from toy_models.weights import State
+from toy_models.weights import State, must_fit
 
 Rounding = Literal["ceil", "floor"]
 Convolutions = Literal["flatten", "average"]
@@ -57,7 +57,11 @@ def factors(matrix: Tensor, rank: int, decomposition: str = "auto") -> tuple[Ten
         return matrix.new_zeros(matrix.shape[0], 0, dtype=torch.float64), matrix.new_zeros(0, matrix.shape[1], dtype=torch.float64)
     gram = decomposition == "gram" or (decomposition == "auto" and matrix.dtype != torch.float64)
     matrix = matrix.double()
-    left = leading_eigenvectors(matrix @ matrix.T, rank) if gram else torch.linalg.svd(matrix, full_matrices=False).U[:, :rank]
+    squares = matrix @ matrix.T if gram else None
+    if gram and squares.trace().isfinite():  # weights of 1e154 or more have no squares in float64
+        left = leading_eigenvectors(squares, rank)
+    else:
+        left = torch.linalg.svd(matrix, full_matrices=False).U[:, :rank]
     return left, left.T @ matrix
 
 
@@ -119,7 +123,8 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
         right = torch.empty(len(finetuned) * rank, columns, dtype=torch.float64, device=origin.device)
         for number, state in enumerate(finetuned):
             own = slice(number * rank, (number + 1) * rank)
-            left[:, own], right[own] = factors((wide(state[key]) - origin).flatten(1), rank, decomposition)
+            left[:, own], right[own] = factors(difference(key, state, origin).flatten(1), rank, decomposition)
+        must_fit(key, left.norm() * right.norm())  # what is squared below
         return whitened_sum(left, right, len(finetuned)).mul_(scale).view(origin.shape).add_(origin)
     return by_tensor(base, merged)
 
@@ -168,7 +173,7 @@ def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ra
         rank = rank_of(rank_ratio, min(average.flatten(1).shape), rounding)
         total = torch.zeros(average.flatten(1).shape, dtype=torch.float64, device=average.device)
         for state in finetuned:
-            vector = (wide(state[key]) - average).flatten(1)
+            vector = difference(key, state, average).flatten(1)
             if rank < min(vector.shape):
                 total.addmm_(*factors(vector, rank, decomposition))
             else:
@@ -199,19 +204,21 @@ def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0
             shared[key] = tensor.clone()
             continue
         average = mean(key, finetuned)
-        shared[key] = average.to(tensor.dtype)
+        shared[key] = must_fit(key, average.to(tensor.dtype))
         for extra, state in zip(extras, finetuned):
-            vector = wide(state[key]) - average
+            vector = difference(key, state, average)
             if is_matrix(tensor, convolutions):
                 matrix = vector.flatten(1)
                 rank = rank_of(rank_ratio, min(matrix.shape), rounding)
                 if rank * sum(matrix.shape) < matrix.numel():
                     left, right = factors(matrix, rank, decomposition)
-                    extra[f"{key} left"], extra[f"{key} right"] = left.to(tensor.dtype), right.to(tensor.dtype)
+                    extra[f"{key} left"] = must_fit(key, left.to(tensor.dtype))
+                    extra[f"{key} right"] = must_fit(key, right.to(tensor.dtype))
                 else:
-                    extra[key] = low_rank(matrix, rank, decomposition).reshape(tensor.shape).to(tensor.dtype)
+                    truncated = low_rank(matrix, rank, decomposition).reshape(tensor.shape)
+                    extra[key] = must_fit(key, truncated.to(tensor.dtype))
             elif vectors == "own":
-                extra[key] = vector.to(tensor.dtype)
+                extra[key] = must_fit(key, vector.to(tensor.dtype))
     return PerTask({"average": shared}, extras, lambda shared, extra: _with_factors(shared["average"], extra, scale))
 
 

@@ -9,7 +9,7 @@ from lessons.merging.algorithms.registry import Count, Needs, Positive, Scale, S
 from lessons.merging.algorithms.sparse import Agree, OnTie, elected_sign, largest, majority_sign, merged_vectors
 from lessons.merging.algorithms.states import PIECE, by_tensor, flat, in_pieces, task_vectors, wide
 from lessons.merging.algorithms.storage import PerTask, pack, unpack
-from toy_models.weights import State
+from toy_models.weights import State, must_fit
 
 
 def tall_mask(stack: Tensor, merged: Tensor, mask_strength: float) -> Tensor:
@@ -22,7 +22,8 @@ def tall_mask(stack: Tensor, merged: Tensor, mask_strength: float) -> Tensor:
     Returns:
         boolean (tasks, …).
     """
-    return stack.abs() > mask_strength * (merged - stack).abs()
+    half = torch.sub(0.5 * merged, stack, alpha=0.5)  # the difference itself may not fit
+    return stack.abs() > 2 * mask_strength * half.abs()
 
 
 def _multi_task(base, finetuned, density, agree, on_tie) -> Callable[[str], Tensor]:
@@ -72,7 +73,7 @@ def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positi
     vector, extras = {}, tuple({} for _ in finetuned)
     for key, tensor in _floats(base):
         merged = multi(key)
-        vector[key] = merged.to(tensor.dtype)
+        vector[key] = must_fit(key, merged.to(tensor.dtype))
         masks = in_pieces(lambda stack, merged: tall_mask(stack, merged, mask_strength), flat(task_vectors(key, base, finetuned)), merged.flatten())
         for extra, mask in zip(extras, masks):
             extra[key] = pack(mask)
@@ -95,20 +96,20 @@ def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "
     majority = majority_sign(base, lambda key: task_vectors(key, base, finetuned)) if on_tie == "majority" else 0.0
     for key, tensor in _floats(base):
         pieces = flat(task_vectors(key, base, finetuned)).split(PIECE, 1)
-        unified, masks, parts = zip(*(_unified(piece, on_tie, majority) for piece in pieces))
-        vector[key] = torch.cat(unified).view(tensor.shape).to(tensor.dtype)
+        unified, masks, parts = zip(*(_unified(key, piece, on_tie, majority) for piece in pieces))
+        vector[key] = must_fit(key, torch.cat(unified).view(tensor.shape).to(tensor.dtype))
         for extra, mask in zip(extras, torch.cat(masks, 1)):
             extra[key] = pack(mask)
-        sums += sum(parts).cpu() / (max(1, tensor.numel()) if rescale == "tensor" else 1)
+        sums += must_fit(key, sum(parts)).cpu() / (max(1, tensor.numel()) if rescale == "tensor" else 1)
     own, kept = sums
     for extra, factor in zip(extras, torch.where(kept > 0, own / kept, 0.0)):  # nothing is kept of a task vector that is zero
         extra["λ"] = factor.float()
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
 
 
-def _unified(stack, on_tie, majority):
+def _unified(key, stack, on_tie, majority):
     """τ_uni, the masks M_t, and per task Σ |τ_t| and Σ |M_t ∘ τ_uni|, of task vectors (tasks, entries)."""
-    sign = elected_sign(stack.sum(0), on_tie, majority)
+    sign = elected_sign(key, stack.sum(0), on_tie, majority)
     aligned = stack * sign
     masks, magnitude = aligned > 0, aligned.amax(0).clamp_(min=0)
     return sign * magnitude, masks, torch.stack([stack.abs().sum(1, dtype=torch.float64), (magnitude * masks).sum(1, dtype=torch.float64)])

@@ -153,7 +153,7 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
     """Merge finetuned models with the method of that name.
 
     Every floating-point tensor is merged like a weight, BatchNorm's running statistics too: re-estimate these afterwards
-    (`toy_models.batchnorm`), for nothing keeps an extrapolated variance positive. Tensors of other dtypes are carried over from `base`.
+    (`toy_models.batchnorm`), for nothing keeps an extrapolated variance positive. Its counter is carried over from `base`.
     Half-precision weights are computed with in float32, and nothing that is given is changed.
 
     Args:
@@ -166,7 +166,9 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
         A state dict with the keys, shapes and dtypes of `base`; a `PerTask` where the method stores something for every task.
 
     Raises:
-        ValueError: there is no such method or parameter, a value is out of its range, or the state dicts do not belong together.
+        ValueError: there is no such method or parameter, a value is out of its range, the state dicts do not belong
+            together, a tensor is no weight (another whole number, complex, quantised, float8, sparse, …), or the
+            result does not fit its dtype.
     """
     if method not in _METHODS:
         raise ValueError(f"there is no merging method {method!r}; there are {', '.join(_METHODS)}")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lessons.merging.algorithms.registry import Needs, Scale, Seed, Share, method
 from lessons.merging.algorithms.states import PIECE, by_tensor, flat, in_pieces, task_vectors, wide
-from toy_models.weights import State
+from toy_models.weights import State, must_fit
 
 Agree = Literal["sum", "elected mean", "elected sum"]
 OnTie = Literal["zero", "majority", "positive", "negative"]
@@ -117,22 +117,23 @@ def _keep(stack, groups, limits):
 
 # -- how to agree --------------------------------------------------------------------------------------------------------------
 
-def elected_sign(total: Tensor, on_tie: str, majority: float = 0.0) -> Tensor:
+def elected_sign(key: str, total: Tensor, on_tie: str, majority: float = 0.0) -> Tensor:
     """The sign that the tasks elect for every entry: that of their sum, as −1, 0 or 1.
 
     Args:
+        key: what the sum belongs to, for the error where it does not fit its dtype: such a sum has no sign.
         total: Σ τ_t.
         on_tie: the sign of entries whose sum is exactly 0. See `ties`.
         majority: the sign that most entries of the whole vector have, where `on_tie` asks for it.
     """
-    sign = total.sign()
+    sign = must_fit(key, total).sign()
     if on_tie != "zero":
         fallback = {"positive": 1.0, "negative": -1.0, "majority": math.copysign(1.0, majority) if majority else -1.0}[on_tie]
         sign[sign == 0] = fallback
     return sign
 
 
-def agreed(stack: Tensor, agree: str, on_tie: str, majority: float = 0.0) -> Tensor:
+def agreed(key: str, stack: Tensor, agree: str, on_tie: str, majority: float = 0.0) -> Tensor:
     """One vector from those of all tasks, (tasks, …) -> (…).
 
     "sum" adds them. "elected mean" elects a sign for every entry and averages the tasks that have it; "elected sum" adds those.
@@ -141,7 +142,7 @@ def agreed(stack: Tensor, agree: str, on_tie: str, majority: float = 0.0) -> Ten
         total = stack.sum(0)
         if agree == "sum":
             return total
-        chosen = stack * elected_sign(total, on_tie, majority) > 0
+        chosen = stack * elected_sign(key, total, on_tie, majority) > 0
         total = (stack * chosen).sum(0)
         return total / chosen.sum(0).clamp_(min=1) if agree == "elected mean" else total
     return in_pieces(of_piece, flat(stack)).view(stack.shape[1:])
@@ -153,12 +154,13 @@ def merged_vectors(base: State, finetuned: Sequence[State], drop: Drop, agree: s
         return drop(key, task_vectors(key, base, finetuned))
 
     majority = majority_sign(base, dropped) if on_tie == "majority" and agree != "sum" else 0.0
-    return lambda key: agreed(dropped(key), agree, on_tie, majority)
+    return lambda key: agreed(key, dropped(key), agree, on_tie, majority)
 
 
 def majority_sign(base: State, vectors: Callable[[str], Tensor]) -> float:
     """Σ sgn(Σ τ_t) over all entries: positive where most entries of the summed vector are. `vectors` gives (tasks, …) for a key."""
-    return sum(vectors(key).sum(0).sign().double().sum().item() for key, tensor in base.items() if tensor.is_floating_point())
+    return sum(must_fit(key, vectors(key).sum(0)).sign().double().sum().item()
+               for key, tensor in base.items() if tensor.is_floating_point())
 
 
 def _merged(base, finetuned, scale, drop, agree, on_tie):

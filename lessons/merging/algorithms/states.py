@@ -41,16 +41,14 @@ def check_states(base: State, finetuned: Sequence[State]) -> None:
     """Refuse what cannot be merged.
 
     Raises:
-        ValueError: `finetuned` is no sequence of state dicts or is empty, keys, shapes or dtypes differ from those of `base`, or a weight is
-            NaN or infinite. The message counts `base` as state dict 1 and names the key.
+        ValueError: `finetuned` is no sequence of state dicts or is empty, a state dict holds what is no weight or no
+            weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or infinite. The
+            message counts `base` as state dict 1 and names the key.
     """
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise ValueError(f"finetuned must be a list of state dicts, one a task, not {type(finetuned).__name__}")
     if not finetuned:
         raise ValueError("there is nothing to merge: finetuned holds no state dict, give at least one")
-    for number, state in enumerate((base, *finetuned), 1):
-        if not isinstance(state, Mapping) or not all(isinstance(key, str) for key in state):
-            raise ValueError(f"state dict {number} must be a dict of tensors, not {type(state).__name__}. For a network, give network.state_dict().")
     weights.check(base, *finetuned)
     for number, state in enumerate((base, *finetuned), 1):
         for key, tensor in state.items():
@@ -67,10 +65,16 @@ def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
     """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from `base`.
 
     The largest comes first: the memory that it needed in passing serves all others. The other way round each would need a larger piece.
+
+    Raises:
+        ValueError: a result does not fit the dtype.
     """
     made = {}
     for key in sorted(base, key=lambda key: base[key].numel(), reverse=True):
-        made[key] = function(key).to(base[key].dtype) if base[key].is_floating_point() else base[key].clone()
+        if base[key].is_floating_point():
+            made[key] = weights.must_fit(key, function(key).to(base[key].dtype))
+        else:
+            made[key] = base[key].clone()
     return {key: made[key] for key in base}
 
 
@@ -111,6 +115,15 @@ def task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
     for row, state in zip(stack, finetuned):
         torch.sub(wide(state[key]), origin, out=row)
     return stack
+
+
+def difference(key: str, state: State, origin: Tensor) -> Tensor:
+    """θ_t − origin of one key, in float32 or more.
+
+    Raises:
+        ValueError: it does not fit that dtype, so that it cannot be decomposed.
+    """
+    return weights.must_fit(key, wide(state[key]) - origin)
 
 
 def mean(key: str, finetuned: Sequence[State]) -> Tensor:
