@@ -115,6 +115,11 @@ def ledger() -> dict[str, Claim]:
     return {entry["id"]: Claim(**entry) for entry in _read(LEDGER)}
 
 
+def condition(id: str, number: str) -> Condition:
+    """The condition of a claim on one of its numbers: a sentence that judges this number asks it, so that both say the same."""
+    return next(condition for condition in ledger()[id].conditions if condition.number == number)
+
+
 def measured() -> dict[str, dict[str, list[float]]]:
     """The ledger's numbers: {claim: {number: [one value a seed]}}; empty before the first `make claims`."""
     return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in _kept()["numbers"].items()}

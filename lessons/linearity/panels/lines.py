@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
-from lessons import plotting
+from lessons import claims, plotting
 from lessons.exercise import Page
 from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
 from lessons.panel import Panel, choice, slider
@@ -226,7 +226,8 @@ def worst_places(sweep: xarray.Dataset):
 def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figures 2 and 13 of CTL and ours, with this sweep's numbers."""
     of = gaps(sweep)
-    text = (f"{'Agrees' if of['gap_over_own_most'] < 0.1 else 'Does not agree here'}: at all pairs, layers and α shown, the gap is at most {of['gap_most']:.3f}, and nowhere more than "
+    agrees = claims.condition("CTL-2", "gap_over_own_most").holds(of["gap_over_own_most"])
+    text = (f"{'Agrees' if agrees else 'Does not agree here'}: at all pairs, layers and α shown, the gap is at most {of['gap_most']:.3f}, and nowhere more than "
             f"{of['gap_over_own_most']:.0%} of the two ends' own distance, which runs from {of['own_least']:.2f} to {of['own_most']:.2f}. Differs: the source says that the gap "
             f"approaches 0, with small error bars. Ours is small, but it has a pattern, highest half-way and for the tasks furthest apart; and from quartile to quartile it spreads over "
             f"{of['gap_spread']:.0%} of its mean, in the median over all places.")
