@@ -36,7 +36,7 @@ def cached(name: str, ingredients: dict, measure) -> xarray.Dataset:
 
 def _undisturbed(measure):
     """What is measured whatever a notebook's cell set globally in torch."""
-    with pinned(), training.all_threads(), torch.random.fork_rng():
+    with pinned(), training.all_threads(), torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(0)  # experiments have generators of their own: this is for what they would forget
         return measure()
 
