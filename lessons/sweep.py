@@ -98,10 +98,15 @@ def _named(node):
 
 def _fields(node):
     """The parts of a syntax tree's node: no docstring, and nothing that is empty, since new versions of Python add such fields."""
-    fields = {field: value for field, value in node.__dict__.items() if field in node._fields and value is not None and value != []}
-    if "body" in fields and isinstance(node, _DOCUMENTED) and ast.get_docstring(node) is not None:
+    fields = {field: value for field, value in ast.iter_fields(node) if value is not None and value != []}
+    if isinstance(node, _DOCUMENTED) and _is_text(node.body[:1]):
         fields["body"] = node.body[1:]
     return [part for pair in fields.items() for part in pair]
+
+
+def _is_text(statements):
+    """Whether these are one string that nothing is done with."""
+    return [type(one.value.value) for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)] == [str]
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
