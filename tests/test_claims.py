@@ -101,6 +101,16 @@ def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_o
     assert claims.of_seed(3) == {"X-1": {"bounded": 1.75}}
 
 
+def test_seeds_that_nobody_has_looked_at_are_counted_and_nothing_is_written(made_up, monkeypatch, capsys):
+    monkeypatch.setattr(claims, "ledger_profiles", lambda experiment: {"full": SEEDS})
+    monkeypatch.setattr(claims.importlib, "import_module", lambda name: None)
+    monkeypatch.setattr(claims, "remeasure", lambda module, profile, seed: {"X-1": {"bounded": {20: 1.5, 21: 2.5}[seed], "a over b": 9.0}})
+    before = claims.MEASURED.read_text()
+    assert claims.main(["--unseen", "20", "21"]) == 0 and claims.MEASURED.read_text() == before
+    said = capsys.readouterr().out
+    assert "seed 21: X-1 bounded is 2.5, the verdict needs at least 1 and at most 2" in said and "1 of 2 conditions hold" in said
+
+
 ALSO_RUN = {  # measured again elsewhere, or not: why
     "lessons.linearity.experiment.resnet": "ResNets take hours; the chapter in quick is run in tests/notebooks, and there the verdicts must stand",
     "lessons.merging.experiment": "all suites take many minutes: one in tests/test_interference.py",
