@@ -35,16 +35,16 @@ test: environment
 	$(RUN) -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 
 notebooks: environment
-	$(RUN) -m lessons.notebooks
+	$(RUN) -m lessons.kit.notebooks
 
 claims: environment
-	$(RUN) -m lessons.claims
+	$(RUN) -m lessons.kit.claims
 
 bench: environment
-	$(RUN) -m benchmarks
+	$(RUN) -m tools.bench
 
 screenshots: environment
-	$(RUN) -m benchmarks.screenshots
+	$(RUN) -m tools.screenshots
 
 clean:
 	rm -rf build .pytest_cache .hypothesis

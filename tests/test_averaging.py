@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lessons.averaging import algorithms, experiment, panels
 from lessons.averaging.algorithms import Family
 from lessons.linearity.algorithms import coef
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 

@@ -1,7 +1,7 @@
-"""`python -m benchmarks`: what is named is measured, everything where nothing is."""
+"""`python -m tools.bench`: what is named is measured, everything where nothing is."""
 import pytest
 
-from benchmarks import __main__ as benchmarks
+from tools.bench import __main__ as benchmarks
 
 
 @pytest.fixture

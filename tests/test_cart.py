@@ -7,7 +7,7 @@ import torch
 from lessons.cart.algorithms import costs, interference, planted, spectra, theorem
 from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra
-from lessons.merging.algorithms import cart, task_arithmetic
+from lessons.merging import cart, task_arithmetic
 from toy_models import weights
 
 RANKS = (0.0, 0.1, 0.34, 0.5, 1.0)

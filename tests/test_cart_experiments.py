@@ -6,13 +6,13 @@ import pytest
 import safetensors.torch
 import torch
 
-from lessons import claims
+from lessons.kit import claims
 from lessons.cart import experiment
 from lessons.cart.experiment import bell, grid, plane, readings, resnet, storage, tasks, theorem
 from lessons.cart.panels import bell as panels, costs, interference as interference_panels, plane as plane_panels, resnet as resnet_panels
-from lessons.merging.algorithms import cart, cart_indexing, merge, task_arithmetic
-from lessons.merging.experiment import suites
-from lessons.panel import MOST_FRAMES, settings_of
+from lessons.merging import cart, cart_indexing, merge, task_arithmetic
+from lessons import suites
+from lessons.kit.panel import MOST_FRAMES, settings_of
 from toy_models import MLP, weights
 
 SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_tasks=3, widths=(20, 40), several=False, rotated_size=400, ranks=(0.0, 0.01, 0.03, 0.08, 0.32, 1.0))

@@ -5,9 +5,9 @@ import pydantic
 import pytest
 import yaml
 
-from lessons import claims
-from lessons.claims import Claim, Condition
-from lessons.profiles import SEEDS
+from lessons.kit import claims
+from lessons.kit.claims import Claim, Condition
+from lessons.kit.profiles import SEEDS
 
 LEDGER = claims.ledger()
 MEASURED = [claim for claim in LEDGER.values() if claim.measured_by]
@@ -113,7 +113,7 @@ def test_seeds_that_nobody_has_looked_at_are_counted_and_nothing_is_written(made
 
 ALSO_RUN = {  # measured again elsewhere, or not: why
     "lessons.linearity.experiment.resnet": "ResNets take hours; the chapter in quick is run in tests/notebooks, and there the verdicts must stand",
-    "lessons.merging.experiment": "all suites take many minutes: one in tests/test_interference.py",
+    "lessons.interference.experiment": "all suites take many minutes: one in tests/test_interference.py",
     "lessons.cart.experiment": "many minutes: in quick, in tests/notebooks",
     "lessons.gradients.experiment.epochs": "many trainings: in quick, in tests/notebooks"}
 NEAR = {"rel": 1e-3, "abs": 5e-4}  # the same networks, evaluated in float32 with other instructions, differed by less than 1e-5

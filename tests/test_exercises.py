@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from lessons import exercise, surroundings
-from lessons.exercise import CHAPTERS, Exercise, Wrong, check, exercises, hint, solution
-from lessons.notebooks import CHAPTERS as NOTEBOOKS
+from lessons.kit import exercise, surroundings
+from lessons.kit.exercise import CHAPTERS, Exercise, Wrong, check, exercises, hint, solution
+from lessons.kit.notebooks import CHAPTERS as NOTEBOOKS
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]

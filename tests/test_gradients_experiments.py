@@ -4,11 +4,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lessons import claims
+from lessons.kit import claims
 from lessons.gradients.experiment import bound, epochs, optimisers, plane, rounds, steps
 from lessons.gradients.panels import epochs as epoch_panels, expansion as panels
 from lessons.merging import merge
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from toy_models import MLP, weights, zoo
 
 

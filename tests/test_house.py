@@ -44,11 +44,11 @@ def imported(folders):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             found |= {name.split(".")[0]: path.relative_to(ROOT) for name in names}
-    own = {*ROOMS, "benchmarks", *(path.stem for path in (ROOT / "tests").rglob("*.py"))}
+    own = {*ROOMS, "tools", *(path.stem for path in (ROOT / "tests").rglob("*.py"))}
     return {name: path for name, path in found.items() if name not in own | sys.stdlib_module_names}
 
 
-FOLDERS = {"course": (ROOMS, RUNTIME), "tests and benchmarks": (["tests", "benchmarks"], NEEDED)}
+FOLDERS = {"course": (ROOMS, RUNTIME), "tests and tools": (["tests", "tools"], NEEDED)}
 
 
 @pytest.mark.parametrize("folders, declared", FOLDERS.values(), ids=FOLDERS.keys())

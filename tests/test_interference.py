@@ -6,12 +6,13 @@ import pytest
 import torch
 import xarray
 
-from lessons import claims
+from lessons.kit import claims
 from lessons.merging import experiment, merge, methods, panels
-from lessons.merging.algorithms import adaptive
-from lessons.merging.experiment import adaptation, choices, comparison, plane, results, suites, toy
-from lessons.merging.experiment.comparison import Line, Settings, Sweeps
-from lessons.panel import settings_of
+from lessons.merging import adaptive
+from lessons.interference.experiment import adaptation, choices, comparison, plane, results, toy
+from lessons import suites
+from lessons.interference.experiment.comparison import Line, Settings, Sweeps
+from lessons.kit.panel import settings_of
 from toy_models import zoo
 
 SMALL = Settings(held_out=30, test=40, scales=(0.1, 0.2, 0.3, 1.0, 1.4), places=(1, 2, 3))

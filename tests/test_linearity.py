@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import mlp as experiment
 from lessons.linearity.panels import mlp as panels
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from toy_models import MLP, weights
 
 SHAPES = [(1, 1), (7, 3), (50, 100)]

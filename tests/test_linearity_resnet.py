@@ -6,11 +6,11 @@ import pytest
 import torch
 
 import data
-from lessons import claims, plotting
+from lessons.kit import claims, plotting
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import resnet as experiment
 from lessons.linearity.panels import resnet as panels
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from toy_models import ResNet18, batchnorm, weights, zoo
 
 TINY = experiment.Settings(width=2, size=64, pretraining_epochs=1, finetuning_epochs=1, test_images=12, statistics_images=16, alphas=(0.0, 0.25, 0.5, 0.75, 1.0), amounts=(

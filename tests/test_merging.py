@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import array_shapes
 from safetensors.torch import save_file
 
 from lessons.merging import merge, methods
-from lessons.merging.algorithms import Needs, PerTask, StateFile, adaptive, lowrank, sparse, storage, ties
+from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, sparse, storage, ties
 from toy_models import MLP, ResNet18, weights
 
 METHODS = methods()
@@ -437,7 +437,7 @@ def test_the_pieces_that_large_tensors_are_cut_into_do_not_show(name, monkeypatc
     base, finetuned = random_states(0, 3)
     expected = models(merged(name, base, finetuned))
     for room in ("states", "sparse", "masks"):
-        monkeypatch.setattr(f"lessons.merging.algorithms.{room}.PIECE", 7)
+        monkeypatch.setattr(f"lessons.merging.{room}.PIECE", 7)
     for state, whole in zip(models(merged(name, base, finetuned)), expected):
         assert_close(state, whole)
 

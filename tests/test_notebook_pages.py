@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from lessons.notebooks import CHAPTERS, NotebookError, mathml, to_html
+from lessons.kit.notebooks import CHAPTERS, NotebookError, mathml, to_html
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from lessons.notebooks import CHAPTERS
+from lessons.kit.notebooks import CHAPTERS
 
 NUMBER = re.compile(r"\d+\.\d+|\d+(?= ?(?:%|per ?cent\b))")
 WORDS = re.compile(r"""\bhalf\ an?\ point\b | \bpoints?\ (?:ahead|behind|below|above)\b

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from lessons import plotting
-from lessons.panel import Panel, choice, settings_of, slider
-from lessons.predict import predict
+from lessons.kit import plotting
+from lessons.kit.panel import Panel, choice, settings_of, slider
+from lessons.kit.predict import predict
 
 
 def a_panel(prediction=None, calls=None):

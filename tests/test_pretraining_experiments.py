@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lessons.linearity import algorithms as linearity
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from lessons.pretraining.algorithms import curvature as algorithms, matching
 from lessons.pretraining.experiment import curvature, labels, line, overview, resnet, starts
 from lessons.pretraining.panels import curvature as curvature_panels, labels as label_panels, resnet as resnet_panels, starts as panels

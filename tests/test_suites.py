@@ -4,8 +4,8 @@ import torch
 
 import data
 from lessons.merging import merge
-from lessons.merging.experiment import suites
-from lessons.merging.experiment.suites import Suite
+from lessons import suites
+from lessons.suites import Suite
 from toy_models import Architecture, Recipe
 
 

@@ -12,8 +12,8 @@ import torch
 import xarray
 
 from data import store
-from lessons import sweep
-from lessons.sweep import COEF_BINS, cached, on_grid, summarise
+from lessons.kit import sweep
+from lessons.kit.sweep import COEF_BINS, cached, on_grid, summarise
 
 NAN = float("nan")
 REPOSITORY = Path(store.__file__).parents[1]
@@ -132,7 +132,7 @@ import importlib, json, pathlib, sys
 names = sys.stdin.read().split()
 for name in names:
     importlib.import_module(name)
-from lessons import sweep
+from lessons.kit import sweep
 changes = json.loads(pathlib.Path("changes.json").read_text())
 from data import imported
 found = {"as it is": {name: sweep.behind(name) for name in names}}
@@ -153,15 +153,15 @@ STORAGE, LINE = "lessons.cart.experiment.resnet", "lessons.linearity.experiment.
 def test_one_character_of_any_module_behind_a_sweep_changes_its_key(copied_tree):
     """The modules on which hand-written lists had been wrong, and one of every other room; comments, docstrings and drawing do not count."""
     changes = {
-        "lessons/merging/algorithms/sparse.py": ("stack", "stacK"),
-        "lessons/merging/algorithms/masks.py": ("return", "raise "),
+        "lessons/merging/sparse.py": ("stack", "stacK"),
+        "lessons/merging/masks.py": ("return", "raise "),
         "lessons/linearity/algorithms.py": ("return ", "return -"),
         "lessons/averaging/algorithms.py": ("return ", "return -"),
         "toy_models/batchnorm.py": ("0.1", "0.2"),
         "toy_models/weights.py": ("return ", "return -"),
         "data/rotated_mnist.py": ("return ", "return -"),
         "lessons/linearity/panels/mlp.py": ("return ", "return -"),
-        "lessons/plotting.py": ("return ", "return -"),
+        "lessons/kit/plotting.py": ("return ", "return -"),
         "lessons/linearity/experiment/mlp.py": ('"""', '"""Another word. '),
     }
     (copied_tree / "changes.json").write_text(json.dumps(changes))
@@ -169,18 +169,18 @@ def test_one_character_of_any_module_behind_a_sweep_changes_its_key(copied_tree)
     found = run_in(copied_tree, KEYS, *names, "lessons.linearity.panels.mlp")
     was = found["as it is"]
     changed = {file: {name for name in names if keys[name] != was[name]} for file, keys in found.items()}
-    assert changed["lessons/merging/algorithms/sparse.py"] >= {ROUNDS, STORAGE}
-    assert changed["lessons/merging/algorithms/masks.py"] >= {STORAGE}
+    assert changed["lessons/merging/sparse.py"] >= {ROUNDS, STORAGE}
+    assert changed["lessons/merging/masks.py"] >= {STORAGE}
     assert changed["lessons/linearity/algorithms.py"] >= {EPOCHS, ROUNDS, TASKS, LINE}
     assert changed["lessons/averaging/algorithms.py"] >= {TASKS} and LINE not in changed["lessons/averaging/algorithms.py"]
     for everywhere in ("toy_models/batchnorm.py", "toy_models/weights.py", "data/rotated_mnist.py"):
         assert changed[everywhere] == set(names)
-    for nowhere in ("lessons/linearity/panels/mlp.py", "lessons/plotting.py", "lessons/linearity/experiment/mlp.py"):
+    for nowhere in ("lessons/linearity/panels/mlp.py", "lessons/kit/plotting.py", "lessons/linearity/experiment/mlp.py"):
         assert changed[nowhere] == set()
 
 
 def test_one_character_changed_on_disk_changes_the_key_of_the_next_process(copied_tree):
-    code = "import json; from lessons import sweep; import lessons.linearity.experiment.mlp as m; print(json.dumps(sweep.behind(m.__name__)))"
+    code = "import json; from lessons.kit import sweep; import lessons.linearity.experiment.mlp as m; print(json.dumps(sweep.behind(m.__name__)))"
     first = run_in(copied_tree, code)
     path = copied_tree / "toy_models" / "mlp.py"
     path.write_text(path.read_text().replace("relu_()", "relu()", 1))
@@ -191,7 +191,8 @@ def test_code_that_changes_on_disk_under_a_running_kernel_keeps_the_key_of_what_
     (copied_tree / "lessons" / "thing.py").write_text("def measure():\n    return 1\n")
     code = """
 import json, pathlib
-from lessons import sweep, thing
+from lessons import thing
+from lessons.kit import sweep
 pathlib.Path("lessons/thing.py").write_text("def measure():\\n    return 2\\n")
 print(json.dumps([sweep.behind("lessons.thing"), thing.measure()]))
 """

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
-from lessons.panel import settings_of
+from lessons.kit.panel import settings_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
 from lessons.task_arithmetic.experiment import mlp, resnet

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 
 from lessons.averaging import algorithms
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity.algorithms import cosine
 from toy_models import weights
 

@@ -17,8 +17,8 @@ from lessons.averaging import algorithms
 from lessons.averaging.algorithms import Family
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1, resnet as chapter_2
-from lessons.profiles import Profiles
-from lessons.sweep import cached, on_grid, summarise
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached, on_grid, summarise
 from toy_models import MLP, Recipe, ResNet18, batchnorm, training, weights, zoo
 
 ANGLE, TRAIN_IMAGES, HELD_OUT_IMAGES = 45.0, 10_000, 5_000
@@ -117,7 +117,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         member (triple: 1140, place: 3), average_accuracy, ensemble_accuracy, spread (triple): of averaged weights and logits ensemble; spread
         is the root mean square of the three distances between the members;
         outlier_average, outlier_ensemble (outlier: 2, pair: 190): the same for triples of an outlier and the two of the twenty in pair_member (pair, two);
-        gap_*, base_*, coef_* (models: 2 … 20, layer: 4): Eq. 1, as `lessons.sweep.summarise` gives them, over images and orders;
+        gap_*, base_*, coef_* (models: 2 … 20, layer: 4): Eq. 1, as `lessons.kit.sweep.summarise` gives them, over images and orders;
         deviation, predicted, agreement (kind: 2, models, layer): Lemma 2, root mean square length of the deviation and of its prediction from
         pairs, in units of the mixed features' length, and the cosine between the two, for equal and for random shares, mean over draws;
         pair_deviation (layer): the deviation half-way between two, mean over all 190 pairs;
@@ -125,7 +125,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         the first model's share, `second` the second's share of the rest;
         uniform, greedy, soup_ensemble, best_single (guest: 3, size: 1 … 20): test accuracies of soups of the `size` best, where a guest takes the
         last place; greedy_size: how many models the greedy soup took.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLE)
@@ -331,7 +331,7 @@ def run_resnet(profile: str = "quick", seed: int = 0, device: str = "auto") -> x
     Returns:
         A Dataset with name, accuracy (model: 5); member (triple: 10, place), average_accuracy, ensemble_accuracy, inherited_accuracy (triple): the last
         with the members' BatchNorm statistics averaged like weights, the first with statistics estimated again; gap_*, base_*, coef_* (triple, layer).
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     PROFILES[profile]  # an error where there is no such profile
     if profile != "full":

@@ -7,14 +7,14 @@ import torch.nn.functional as F
 import traitlets
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.averaging import algorithms, experiment
 from lessons.averaging.experiment import BOLD, GUESTS, KINDS, NOBODY, STRANGER, members_mean
-from lessons.exercise import Page, in_full_alone, table
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
-from lessons.predict import Star
-from lessons.sweep import at, background_once, caption, drawn_once
+from lessons.kit.exercise import Page, in_full_alone, table
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
+from lessons.kit.predict import Star
+from lessons.kit.sweep import at, background_once, caption, drawn_once
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"
 

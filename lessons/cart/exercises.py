@@ -4,7 +4,7 @@ import math
 import torch
 
 from lessons.cart.algorithms import costs, interference, planted, spectra
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 
 
 def _matrices():

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.gradients.algorithms import bound, expansion
 from lessons.gradients.algorithms.expansion import gradient, hessian_vector_product
 

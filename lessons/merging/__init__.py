@@ -1,4 +1,16 @@
-"""Chapter 7: many ways to merge finetuned models into one, in one registry (CART, §2 and §5; TVG)."""
-from lessons.merging.algorithms import merge, methods
+"""The merging methods, one file per family, and the registry that lists them all.
 
-__all__ = ["merge", "methods"]
+`methods()` gives every method with its parameters, `merge(name, base, finetuned, **parameters)` applies one. Importing a family registers
+its methods, in the order of the imports below.
+"""
+from lessons.merging.registry import Method, Needs, Parameter, merge, methods
+from lessons.merging.arithmetic import average, task_arithmetic
+from lessons.merging.sparse import breadcrumbs, dare, ties
+from lessons.merging.masks import consensus, emr, tall_masks
+from lessons.merging.lowrank import cart, cart_indexing, tsv
+from lessons.merging.adaptive import adamerging, adamerging_cart
+from lessons.merging.states import StateFile
+from lessons.merging.storage import PerTask
+
+__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "adamerging", "adamerging_cart", "average", "breadcrumbs", "cart", "cart_indexing",
+           "consensus", "dare", "emr", "merge", "methods", "tall_masks", "task_arithmetic", "ties", "tsv"]

@@ -1,7 +1,7 @@
 """The exercises of chapter 5."""
 import torch
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.pretraining.algorithms import curvature, matching
 
 

@@ -1,7 +1,7 @@
 """The exercise of chapter 0."""
 import torch
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from toy_models import weights
 
 

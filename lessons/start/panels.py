@@ -5,9 +5,9 @@ import matplotlib as mpl
 import numpy as np
 
 import data
-from lessons import plotting
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, themed
+from lessons.kit import plotting
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, themed
 from lessons.start import algorithms, experiment
 
 _TASKS = {"i": ("task i: spirals turned by +45°", BLUE, "o"), "between": ("upright spirals", GREEN, "^"), "j": ("task j: spirals turned by −45°", ORANGE, "s")}

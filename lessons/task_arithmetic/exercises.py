@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity.algorithms import cosine
 from lessons.task_arithmetic import algorithms
 

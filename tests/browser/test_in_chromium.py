@@ -3,14 +3,14 @@ import re
 
 import pytest
 
-from benchmarks import lab
+from tools import lab
 from lessons.averaging import experiment as averaging
 from lessons.cart.experiment import bell
 from lessons.gradients.experiment import epochs
 from lessons.linearity.experiment import mlp as experiment, resnet
 from lessons.linearity.panels import mlp as panels
-from lessons.merging.experiment import comparison
-from lessons.notebooks import CHAPTERS
+from lessons.interference.experiment import comparison
+from lessons.kit.notebooks import CHAPTERS
 from lessons.pretraining.experiment import curvature, labels, starts
 from lessons.task_arithmetic.experiment import mlp as arithmetic
 

@@ -6,9 +6,9 @@ import time
 import nbformat
 import pytest
 
-from benchmarks.epoch import mlp_epoch_seconds
-from lessons import notebooks
-from lessons.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
+from tools.bench.epoch import mlp_epoch_seconds
+from lessons.kit import notebooks
+from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
 PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5, "07_interference": 5, "08_cart": 6}
@@ -19,7 +19,7 @@ SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures 
 
 DRIVE = '''
 import random
-from lessons.panel import Panel, settings_of
+from lessons.kit.panel import Panel, settings_of
 random.seed(0)
 for panel in [thing for name, thing in list(globals().items()) if isinstance(thing, Panel) and not name.startswith("_")]:
     for name, control in panel.controls.items():
@@ -144,8 +144,8 @@ def test_a_notebook_without_a_parameters_cell_is_an_error(tmp_path):
 
 HIDDEN_IN_A_PANEL = """
 import contextlib
-from lessons import plotting
-from lessons.panel import Panel, slider
+from lessons.kit import plotting
+from lessons.kit.panel import Panel, slider
 fig, ax = plotting.figure()
 line, = ax.plot([0, 1], [0, 1], animated=True)
 def draw(alpha):

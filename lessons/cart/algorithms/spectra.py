@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from lessons.merging.algorithms.lowrank import factors, rank_of
-from lessons.merging.algorithms.states import by_tensor, mean, task_vectors, wide
+from lessons.merging.lowrank import factors, rank_of
+from lessons.merging.states import by_tensor, mean, task_vectors, wide
 from toy_models.weights import State, average
 
 

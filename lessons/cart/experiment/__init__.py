@@ -9,7 +9,7 @@ from lessons.cart.experiment import bell, plane, resnet, storage, tasks, theorem
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import along_the_ranks, chosen, envelope, height, one, row_space
 from lessons.cart.experiment.readings import normalised
-from lessons.profiles import SEEDS
+from lessons.kit.profiles import SEEDS
 
 RESNET = "ResNet"
 LEDGER = {"full": SEEDS, RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 import xarray
 
 from lessons.cart.experiment import grid
-from lessons.merging.experiment import suites
-from lessons.merging.experiment.suites import Suite
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons import suites
+from lessons.suites import Suite
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import training, zoo
 
 WIDTH = 400  # of the one hidden layer
@@ -82,7 +82,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         What `grid.measured` gives, with a dimension `setting`; settings with fewer tasks or layers than others hold NaN behind their own. Attributes: those of
-        `lessons.sweep.caption`.
+        `lessons.kit.sweep.caption`.
     """
     return _over("cart-bell", "setting", suites_of(profile, seed), profile, seed, device)
 
@@ -104,13 +104,13 @@ def _over(name, dimension, made, profile, seed, device):
 
 
 def kept(name: str, made: dict, settings: dict, measure: Callable[[], xarray.Dataset]) -> xarray.Dataset:
-    """`lessons.sweep.cached` under the suites' recipes, the settings, and the code that all of the chapter's sweeps run through."""
+    """`lessons.kit.sweep.cached` under the suites' recipes, the settings, and the code that all of the chapter's sweeps run through."""
     ingredients = {"settings": settings, "recipes": [recipe.key for suite in made.values() for recipe in (suite.base, *suite.recipes.values())]}
     return cached(name, ingredients, measure)
 
 
 def attributes(profile: str, seed: int, suite: Suite) -> dict:
-    """What `lessons.sweep.caption` needs, for the chapter's MLPs."""
+    """What `lessons.kit.sweep.caption` needs, for the chapter's MLPs."""
     settings, source = PROFILES[profile], suite.source
     name = source.text.split(",")[0]
     return dict(source=name, source_kind=source.kind, dataset="MNIST", network=f"MLP 784–{WIDTH}–10", profile=profile, seed=seed,

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lessons.cart.algorithms.interference import interference, reconstruction_error
 from lessons.cart.algorithms.spectra import Spectra, kept_rank, shifted
-from lessons.merging.experiment.suites import PARTS, Loaded
+from lessons.suites import PARTS, Loaded
 
 RANKS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.8, 1.0)
 LAMS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)

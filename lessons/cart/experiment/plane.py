@@ -10,7 +10,7 @@ from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra, shifted
 from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import first_layer
-from lessons.profiles import Profiles
+from lessons.kit.profiles import Profiles
 from toy_models import training, weights
 
 LAMS = (0.5, 1.0, 2.0, 3.0, 4.0)

@@ -4,7 +4,7 @@ import scipy.stats
 import xarray
 
 from lessons.cart.experiment.grid import HOWS
-from lessons.sweep import at
+from lessons.kit.sweep import at
 
 LOW_RANK = 0.08  # the source's
 

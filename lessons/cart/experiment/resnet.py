@@ -4,7 +4,7 @@ import xarray
 
 from lessons.cart.experiment import bell, grid, storage, tasks
 from lessons.cart.experiment.bell import kept
-from lessons.merging.experiment import suites
+from lessons import suites
 from toy_models import training, zoo
 
 NUM_TASKS = 8
@@ -50,7 +50,7 @@ def run_tasks(profile: str = "quick", seed: int = 0, device: str = "auto") -> xa
 
 
 def attributes(suite: suites.Suite, seed: int) -> dict:
-    """What `lessons.sweep.caption` needs."""
+    """What `lessons.kit.sweep.caption` needs."""
     source = suite.source
     return dict(source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile="full", seed=seed,
                 images=f"{suites.IMAGES['ResNet18']} test images a task, BatchNorm's statistics estimated anew")

@@ -8,8 +8,8 @@ import safetensors.torch
 import xarray
 
 from lessons.cart.experiment import bell
-from lessons.merging.algorithms import cart_indexing, emr, tall_masks
-from lessons.merging.algorithms.storage import PerTask
+from lessons.merging import cart_indexing, emr, tall_masks
+from lessons.merging.storage import PerTask
 from toy_models import training
 from toy_models.weights import State
 

@@ -11,10 +11,10 @@ import xarray
 from lessons.cart.algorithms import costs
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.cart.experiment import bell
-from lessons.merging.algorithms import merge
-from lessons.merging.experiment import suites
-from lessons.merging.experiment.suites import PARTS, Loaded, Suite
-from lessons.profiles import Profiles
+from lessons.merging import merge
+from lessons import suites
+from lessons.suites import PARTS, Loaded, Suite
+from lessons.kit.profiles import Profiles
 from toy_models import training
 
 METHODS = {"average": [("average", {})],

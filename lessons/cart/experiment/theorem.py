@@ -8,8 +8,8 @@ from lessons.cart.algorithms import theorem
 from lessons.cart.algorithms.theorem import Bound, planted, theorem_2
 from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import FIRST, READINGS
-from lessons.merging.algorithms.states import task_vectors
-from lessons.profiles import Profiles
+from lessons.merging.states import task_vectors
+from lessons.kit.profiles import Profiles
 from toy_models import training
 
 OVERLAPS = tuple(round(0.05 * i, 2) for i in range(21))

@@ -2,16 +2,16 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.cart.experiment import bell as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import MEASURES, chosen, envelope, height, normalised, one, rank_correlation
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, TASK_ARITHMETIC, level, percent, rank_axis, tasks_slider, titles
-from lessons.exercise import Page, table
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.exercise import Page, table
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 MOST_TASKS = 8
 SHOWN = (experiment.name_of(1.0), experiment.name_of(0.875), experiment.name_of(0.5), experiment.name_of(0.0), experiment.ROTATED, experiment.SEVERAL)  # in the panel of the chapter, if measured

@@ -1,14 +1,14 @@
 """CART-Indexing against masks; methods against the number of tasks."""
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
 from lessons.cart.experiment import tasks as experiment
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, percent, titles
-from lessons.exercise import Page, table
-from lessons.panel import Panel, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, themed
-from lessons.sweep import background_once, caption, drawn_once
+from lessons.kit.exercise import Page, table
+from lessons.kit.panel import Panel, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, themed
+from lessons.kit.sweep import background_once, caption, drawn_once
 
 KILO = 1000
 NUM_TASKS = (2, 4, 8, 14, 20, 40)

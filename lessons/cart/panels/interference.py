@@ -2,15 +2,15 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
 from lessons.cart.panels.parts import rank_axis, tasks_slider, titles
-from lessons.exercise import Page, table
-from lessons.panel import Panel, choice
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED, themed
-from lessons.sweep import background_once, caption, drawn_once
+from lessons.kit.exercise import Page, table
+from lessons.kit.panel import Panel, choice
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED, themed
+from lessons.kit.sweep import background_once, caption, drawn_once
 
 
 @background_once

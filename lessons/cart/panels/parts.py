@@ -2,8 +2,8 @@
 import numpy as np
 from ipywidgets import SelectionSlider
 
-from lessons.panel import slider
-from lessons.plotting import GREY, moving_titles
+from lessons.kit.panel import slider
+from lessons.kit.plotting import GREY, moving_titles
 
 ACCURACY = "accuracy: share correct"
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"

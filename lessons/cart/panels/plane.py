@@ -2,13 +2,13 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.cart.experiment.plane import LAMS, PLANES
 from lessons.cart.panels.parts import percent, titles
-from lessons.exercise import Page
-from lessons.panel import Panel, slider
-from lessons.plotting import BLACK, ORANGE, RED, SKY, themed
-from lessons.sweep import background_once, caption
+from lessons.kit.exercise import Page
+from lessons.kit.panel import Panel, slider
+from lessons.kit.plotting import BLACK, ORANGE, RED, SKY, themed
+from lessons.kit.sweep import background_once, caption
 
 
 @background_once

@@ -8,8 +8,8 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs
 from lessons.cart.panels.parts import percent
-from lessons.exercise import Page, in_full_alone
-from lessons.panel import Panel
+from lessons.kit.exercise import Page, in_full_alone
+from lessons.kit.panel import Panel
 
 
 def _measured_only(function):

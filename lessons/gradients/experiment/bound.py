@@ -12,8 +12,8 @@ import data
 from lessons.gradients.algorithms import bound, networks
 from lessons.gradients.experiment import common
 from lessons.gradients.experiment.common import ANGLES, NETWORKS, Tasks
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import training
 
 STEPS, ETA = 3, 0.01
@@ -40,7 +40,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         hessian, gradient: H and G, the largest ‖∇²L_t‖ and ‖∇L_t‖ along the joint path; norm_product: Π of the three ‖W_l‖ at θ_base;
         printed, corrected (…, known: 3): both versions of the bound of ‖C‖, with H and G measured, from the printed bounds of H and G by the
         network's norms, and from the corrected ones.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
 
     Raises:
         ValueError: there is no such profile.

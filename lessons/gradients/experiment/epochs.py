@@ -12,8 +12,8 @@ import xarray
 
 import data
 from lessons.linearity.algorithms import evaluate
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
 DIGITS, FAR, SPIRALS = "digits to 90°", "digits to 180°", "Spirals"
@@ -123,7 +123,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         accuracy, loss (data, optimiser, epochs, scale): of θ_base + scale/T·Σ_t τ_t, mean over the six tasks' test samples; held (…): accuracy on held-out
         training samples, to choose the scale by;
         before (data): accuracy of θ_base; angle (data, task).
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=FAMILIES[DIGITS].angles[0])

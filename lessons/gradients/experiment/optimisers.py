@@ -13,8 +13,8 @@ from lessons.gradients.algorithms.expansion import task_arithmetic, total
 from lessons.gradients.algorithms.networks import loss_of
 from lessons.gradients.experiment import common, steps
 from lessons.gradients.experiment.common import DIGITS, Tasks
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import training
 
 BATCHES, EPOCHS, ALPHA = 4, 2, 0.5
@@ -30,7 +30,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         A Dataset over optimiser: 5, step: 9 and eta, with
         gap, far: ‖θ_TA − θ_MT‖ and ‖θ_MT − θ_base‖; turn: 1 − cosine between θ_TA − θ_base and θ_MT − θ_base, which no α changes for θ_TA;
         away: 1 − cosine between τ_t and −∇L_t(θ_base), the gradient on all samples, mean over the tasks.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = steps.PROFILES[profile]
     source = data.source("rotated_mnist", angle=common.ANGLES[0])

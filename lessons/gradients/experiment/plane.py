@@ -10,7 +10,7 @@ import xarray
 import data
 from lessons.gradients.algorithms import expansion
 from lessons.gradients.experiment import common
-from lessons.sweep import cached
+from lessons.kit.sweep import cached
 from toy_models import training
 
 ANGLES = (45.0, -45.0)
@@ -30,7 +30,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         plane, the origin being θ_base and the first axis along −∇L_1;
         gradient (axis): −(∇L_1 + ∇L_2) there; apart (eta, alpha, step): ‖θ_TA − θ_MT‖ over all weights; far (eta, alpha, step): ‖θ_MT − θ_base‖;
         joint_loss, arithmetic_loss (eta, alpha, step): L_1 + L_2 (nats); map (vertical, horizontal): L_1 + L_2 in the plane.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     source = data.source("spirals", angle=ANGLES[0])
     ingredients = {"seed": seed, "data": source.digest, "etas": ETAS, "alphas": ALPHAS}

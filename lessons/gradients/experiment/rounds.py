@@ -13,8 +13,8 @@ import data
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAMILIES, PROFILES, evaluate_all, samples
 from lessons.merging import merge
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import training, weights, zoo
 from toy_models.weights import State
 
@@ -37,7 +37,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         how_accuracy, how_loss (how: 4, budget: 4): of one merge after so many epochs;
         place (point, axis): merged networks in the plane of their two principal components, with name, group and spent (point), and distance (point,
         other): ‖·‖ between them over all weights; explained (axis): their shares of the variance; map (vertical, horizontal): loss in the plane.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings, source = PROFILES[profile], data.source("rotated_mnist", angle=FAMILIES[DIGITS].angles[0])
     ingredients = {"settings": asdict(settings), "scales": SCALES[profile], "start": epochs.start(DIGITS, seed).key, "seed": seed, "methods": METHODS}

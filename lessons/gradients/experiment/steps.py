@@ -14,8 +14,8 @@ from lessons.gradients.algorithms.expansion import gradient, hessian_vector_prod
 from lessons.gradients.algorithms.networks import LOSSES
 from lessons.gradients.experiment import common
 from lessons.gradients.experiment.common import NETWORKS, SETTINGS, Tasks
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import training
 
 STEPS = 10
@@ -54,7 +54,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         crossing, kinked, smooth (…, no `loss` missing; ReLU alone, k ≤ 5, else NaN): the share of (task, step, sample) that lie on two sides of a
         kink, and what these and all other samples add to `missed`, the Hessian applied to the true drift;
         one_step, one_vector (data, network, loss): after one step, the largest relative difference of θ_TA and θ_MT, and of τ_t and −η∇L_t.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=common.ANGLES[0])

@@ -2,14 +2,14 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
 from lessons.gradients.experiment import epochs as experiment, rounds as rounds_experiment
 from lessons.gradients.experiment.epochs import SHOWN
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, SKY, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, drawn_once
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, SKY, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, drawn_once
 
 
 # -- the first epoch -----------------------------------------------------------------------------------------------------------

@@ -2,14 +2,14 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
 from lessons.gradients.experiment import bound as bound_experiment, optimisers as optimiser_experiment, plane as plane_experiment, steps as experiment
 from lessons.gradients.experiment.bound import KNOWN
 from lessons.gradients.experiment.common import ANGLES
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 
 # -- panel (a): the plane ------------------------------------------------------------------------------------------------------

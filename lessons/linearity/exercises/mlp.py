@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import xarray
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity import algorithms
 from toy_models import weights
 from toy_models.weights import mix

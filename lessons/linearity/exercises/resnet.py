@@ -1,7 +1,7 @@
 """The exercises of chapter 2."""
 import torch
 
-from lessons.exercise import Exercise, Wrong
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity import algorithms
 
 

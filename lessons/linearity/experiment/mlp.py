@@ -12,8 +12,8 @@ from tqdm.auto import tqdm
 import data
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from lessons.profiles import Profiles
-from lessons.sweep import at, cached, on_grid, summarise
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import at, cached, on_grid, summarise
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
@@ -104,7 +104,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one pretrained start or
         as strangers; of the interpolated network, and of the mixed outputs;
         example (angle, image, row, column): some test images.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=0.0)

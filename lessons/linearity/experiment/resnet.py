@@ -18,8 +18,8 @@ import data
 from data import split_cifar100
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from lessons.profiles import Profiles
-from lessons.sweep import at, cached, on_grid, summarise
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import at, cached, on_grid, summarise
 from toy_models import Architecture, Recipe, ResNet18, batchnorm, training, weights, zoo
 
 DATASET = "split_cifar100"
@@ -175,7 +175,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         own_accuracy (treatment, model): of each network on the test images of the task it was trained on last, model 0 is the pretrained one;
         example (task_number, image, row, column, channel): some test images in [0, 1], with example_label, and
         answer, confidence (treatment, pair, alpha, end, image): what the network says of the images of task i and j, and with what probability.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     made = recipes(profile, seed)

@@ -3,13 +3,13 @@ import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
-from lessons import claims, plotting
-from lessons.exercise import Page
+from lessons.kit import claims, plotting
+from lessons.kit.exercise import Page
 from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
-from lessons.predict import Star
-from lessons.sweep import at, background_once, caption, drawn_once, edges, position
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
+from lessons.kit.predict import Star
+from lessons.kit.sweep import at, background_once, caption, drawn_once, edges, position
 
 ALPHA = "α (weight of θᵢ)"
 

@@ -2,13 +2,13 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
+from lessons.kit import plotting
 from lessons.linearity.panels.lines import (  # noqa: F401: what the notebook shows, under one name
     ALPHA, by_choice, coef_per_layer, controls, figure_2, figure_3, figure_13, figure_14, gap_per_layer, reading_of_coef, reading_of_the_gap, worst_places)
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 
 # -- panel (a): loss and accuracy ----------------------------------------------------------------------------------------------

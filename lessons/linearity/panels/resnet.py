@@ -3,15 +3,15 @@ import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
-from lessons import claims, plotting
-from lessons.exercise import Page, table
+from lessons.kit import claims, plotting
+from lessons.kit.exercise import Page, table
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_layer, layer_ticks, said_of, treatments  # noqa: F401: the notebook shows them
-from lessons.panel import Panel, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.panel import Panel, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 _LOOKS = {"interpolated": (BLUE, "o"), "re-estimated": (ORANGE, "s"), "batch": (GREEN, "^")}
 

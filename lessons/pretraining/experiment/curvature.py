@@ -16,8 +16,8 @@ from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
 from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.line import ANGLES, PROFILES
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import Recipe, training, weights, zoo
 
 ANGLE, FINETUNE_IMAGES = 45.0, 3000
@@ -56,7 +56,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         scaled_deviation, scaled_second, scaled_bound (function: 4, scale: 11): the three for the two networks that learned 45° and 90°, brought closer
         to their checkpoint, θ_0 + s·(θ − θ_0); for the loss and for the mean logit of the right class, as they are and with a smooth ReLU;
         function_largest (function): λmax; function_along (function): dᵀHd/‖d‖² between the two; length: ‖θ_i − θ_j‖.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLE)

@@ -12,8 +12,8 @@ from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import curvature
 from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.line import ANGLES, PROFILES
-from lessons.profiles import Profiles
-from lessons.sweep import cached
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached
 from toy_models import MLP, Recipe, training, weights, zoo
 
 FRACTIONS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -70,7 +70,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         learnt (start): accuracy on the images and labels of the pretraining; knows (start): accuracy of the start on upright test digits;
         moved (start): ‖θ_0 − random start‖; own_accuracy (start, pair, end): of the two networks on their own task;
         curvature (start): λmax of the loss on training images of both tasks, at the start.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLES[0])

@@ -7,8 +7,8 @@ import xarray
 import data
 from lessons.linearity import algorithms as linearity
 from lessons.linearity.experiment import mlp as chapter_1
-from lessons.profiles import Profiles
-from lessons.sweep import on_grid, summarise
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import on_grid, summarise
 from toy_models import MLP, Recipe, weights, zoo
 from toy_models.weights import State
 
@@ -67,7 +67,7 @@ def along(state_i: State, state_j: State, x: torch.Tensor, y: torch.Tensor, alph
         adjust: (state, alpha) -> state, done to the interpolated weights before they are measured, for example REPAIR; None for nothing.
 
     Returns:
-        A Dataset with gap_*, coef_* (alpha, layer), own_* (layer) as `lessons.sweep.summarise` gives them; loss, accuracy, mixed_accuracy (alpha): of the
+        A Dataset with gap_*, coef_* (alpha, layer), own_* (layer) as `lessons.kit.sweep.summarise` gives them; loss, accuracy, mixed_accuracy (alpha): of the
         interpolated network and of the mixed outputs; distance: ‖θ_i − θ_j‖.
     """
     ends = [{layer: feature.double() for layer, feature in MLP.from_state(state).features(x).items()} for state in (state_i, state_j)]

@@ -9,7 +9,7 @@ from lessons.linearity.experiment import resnet as chapter_2
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
-from lessons.sweep import cached, on_grid, summarise
+from lessons.kit.sweep import cached, on_grid, summarise
 from toy_models import Recipe, ResNet18, batchnorm, weights, zoo
 
 PLAN = matching.resnet18_plan()
@@ -34,7 +34,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     Returns:
         A Dataset over setting (4), statistics (2) and layer (9) with gap_*, coef_* (setting, statistics, layer), own_* (setting, layer), accuracy (setting, statistics),
         own_accuracy (model), and same_answers (setting): the largest difference between the logits of the second network and of what was made of it.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     line.PROFILES[profile]  # an error where there is no such profile
     if profile != "full":

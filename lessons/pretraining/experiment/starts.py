@@ -13,7 +13,7 @@ from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.line import ANGLES, PROFILES
-from lessons.sweep import cached
+from lessons.kit.sweep import cached
 from toy_models import Recipe, training, zoo
 
 PLAN = matching.mlp_plan(len(chapter_1.ARCHITECTURE.arguments[0][1]) - 1)
@@ -49,7 +49,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         own_accuracy (model): of every network on its own task, with name (model);
         same_answers (how): largest difference between the logits of B and of π(B);
         recovered (trial: 5): whether weight matching finds a random permutation of the pretrained network's units again.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=ANGLES[0])

@@ -2,13 +2,13 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, themed
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, themed
 from lessons.pretraining.experiment import curvature as experiment
 from lessons.pretraining.experiment.curvature import FUNCTIONS
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 NAMES = {"loss": "the loss", "loss, smooth": "the loss, smooth ReLU", "logit": "the right class's logit", "logit, smooth": "the right class's logit, smooth ReLU"}
 

@@ -2,15 +2,15 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, themed, violin
-from lessons.predict import Star
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, themed, violin
+from lessons.kit.predict import Star
 from lessons.pretraining.experiment import labels as experiment
 from lessons.pretraining.experiment.labels import NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, fraction_name, fractions
-from lessons.sweep import background_once, caption, drawn_once
+from lessons.kit.sweep import background_once, caption, drawn_once
 
 _LINES = {NORMAL: (BLUE, "--", "o", "normal pretraining"), NOTHING: (GREEN, ":", "D", "no pretraining, one random start")}
 

@@ -2,14 +2,14 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, in_full_alone
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, in_full_alone
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.plotting import GREY, themed
+from lessons.kit.plotting import GREY, themed
 from lessons.pretraining.experiment.resnet import STATISTICS
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
 from lessons.pretraining.panels.starts import LOOKS
-from lessons.sweep import caption, drawn_once
+from lessons.kit.sweep import caption, drawn_once
 
 
 @in_full_alone

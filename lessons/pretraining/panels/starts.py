@@ -2,15 +2,15 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
-from lessons.predict import Star
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
+from lessons.kit.predict import Star
 from lessons.pretraining.experiment import starts as experiment
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, HOWS, ONE_START, PAIRS, PRETRAINED, SETTINGS, SOURCE, STRANGERS, TREATMENTS
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 
 LOOKS = {STRANGERS: (GREY, "s"), BY_WEIGHTS: (ORANGE, "^"), BY_FEATURES: (RED, "v"), ONE_START: (GREEN, "D"), PRETRAINED: (BLUE, "o")}
 

@@ -7,7 +7,7 @@ import xarray
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic.experiment import mlp, resnet
 from lessons.task_arithmetic.experiment.mlp import ANGLES, FEATURES, HOW, PAIRS, negation_of
-from lessons.profiles import SEEDS
+from lessons.kit.profiles import SEEDS
 
 RESNET = "ResNet"
 LEDGER = {"full": SEEDS, RESNET: (0, 1, 2)}  # profile: seeds that `make claims` measures

@@ -16,8 +16,8 @@ import data
 from data.rotated_mnist import rotate
 from lessons.averaging.algorithms import Family
 from lessons.linearity.experiment import mlp as chapter_1
-from lessons.profiles import Profiles
-from lessons.sweep import cached, on_grid, summarise
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector, shares_of
 from toy_models import MLP, Recipe, training, zoo
@@ -98,7 +98,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         accuracy (edit: 37, lam: 21, task: 9): of θ₀ + λ·(sum of the edit's task vectors), on the pretraining task (0°) and the eight;
         own (model: 9, task): of the pretrained and the finetuned networks alone; norm (angle: 8): ‖τ‖; cosine (part: 5, angle, other): between
         task vectors, over all weights and layer by layer;
-        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.sweep.summarise` gives them, and deviation: Eq. 2 for 28 pairs on the images
+        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.kit.sweep.summarise` gives them, and deviation: Eq. 2 for 28 pairs on the images
         of both tasks, Eq. 3 for eight negations on those of their own; `step` is λ;
         stitched (pair: 28, step, layer, features: 3, two): accuracy on tasks i and j of the pretrained network that is given the average of the
         features of θ₀ + λτ_i and θ₀ + λτ_j, or those of one of them; "output" is the ensemble;
@@ -107,7 +107,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         many (num_tasks: 8, many_lam: 15): accuracy of sums of k task vectors on those k tasks, mean over choices of k;
         desk_image (task, image: 100, row, column), desk_label (image): test images in 256 shades, for what is computed live;
         analogy (quadruple: 5, step): accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), for four angles in equal steps.
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     settings = PROFILES[profile]
     source = data.source("rotated_mnist", angle=0.0)

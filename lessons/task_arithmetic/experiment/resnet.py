@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 import data
 from data import split_cifar100
 from lessons.linearity.experiment import resnet as chapter_2
-from lessons.sweep import cached, on_grid, summarise
+from lessons.kit.sweep import cached, on_grid, summarise
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector
 from toy_models import Recipe, ResNet18, zoo
@@ -55,7 +55,7 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
         arithmetic, is below 0; own (task): of the network trained on the task, with its own statistics; head_elsewhere: the most that
         finetuning moved a head's weight of another task;
         gap_*, base_*, coef_* (ends: 10, step: 3, layer: 8): Eq. 2 for six pairs and Eq. 3 for four tasks, statistics re-estimated; cosine (task_i, task_j).
-        Attributes: those of `lessons.sweep.caption`.
+        Attributes: those of `lessons.kit.sweep.caption`.
     """
     if profile == "quick":
         return None

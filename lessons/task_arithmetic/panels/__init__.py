@@ -1,5 +1,5 @@
 """The pictures of chapter 4: five panels, and the source's Figures 7 to 10 redrawn from our measurement."""
-from lessons.sweep import caption
+from lessons.kit.sweep import caption
 from lessons.task_arithmetic.panels.desk import mixing_desk
 from lessons.task_arithmetic.panels.equations import equations, figure_7, reading_of_figure_7, reading_of_the_slopes, where_it_ends
 from lessons.task_arithmetic.panels.resnet import reading_of_the_resnets, resnets

@@ -2,10 +2,10 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
-from lessons.sweep import background_once, caption
+from lessons.kit import plotting
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
+from lessons.kit.sweep import background_once, caption
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EVALUATED
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES

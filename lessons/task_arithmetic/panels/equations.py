@@ -2,11 +2,11 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, table
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, themed, violin
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, table
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, themed, violin
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic.experiment import mlp as experiment

@@ -2,10 +2,10 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page, in_full_alone
-from lessons.plotting import BLUE, GREEN, GREY, ORANGE, RED, themed
-from lessons.sweep import caption, drawn_once
+from lessons.kit import plotting
+from lessons.kit.exercise import Page, in_full_alone
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, themed
+from lessons.kit.sweep import caption, drawn_once
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment import resnet
 from lessons.task_arithmetic.panels.common import ACCURACY

@@ -1,12 +1,12 @@
 """Stitching: panel (c), features averaged, and panel (d), features with Δ taken away; the source's Figures 9 and 10."""
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, position
+from lessons.kit import plotting
+from lessons.kit.exercise import Page
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, position
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_least

@@ -2,12 +2,12 @@
 import numpy as np
 import xarray
 
-from lessons import plotting
-from lessons.exercise import Page
-from lessons.panel import Panel, choice, slider
-from lessons.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
-from lessons.predict import Star
-from lessons.sweep import background_once, caption, drawn_once, position
+from lessons.kit import plotting
+from lessons.kit.exercise import Page
+from lessons.kit.panel import Panel, choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
+from lessons.kit.predict import Star
+from lessons.kit.sweep import background_once, caption, drawn_once, position
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES, ordered

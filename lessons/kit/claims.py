@@ -1,0 +1,343 @@
+"""The ledger of claims: what the sources say, how the course measures it, what came out.
+
+`claims.yaml` is written by hand: the claim, the measurement, the verdict, and the conditions that carry the verdict. `measured.yaml` holds
+the numbers measured on the real data, and where and when they were, and is written by `make claims` (`python -m lessons.kit.claims`), as is
+CLAIMS.md, which shows both.
+
+A measured claim names a module with `run(profile, seed)` and `claims(sweep)`. It is measured in profile "full" with ten seeds, unless the
+module says otherwise in LEDGER = {profile: seeds}; the numbers of such a module begin with the name of their profile.
+
+What the ledger promises is the verdict. A rerun is judged by `confirmed`: with other networks, or another processor, numbers may differ as
+long as the conditions hold.
+"""
+import argparse
+import datetime
+import fnmatch
+import html
+import importlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import jinja2
+import pydantic
+import torch
+import yaml
+from scipy import stats
+
+from data import store
+from lessons.kit.exercise import Page
+from lessons.kit.profiles import SEEDS
+
+_HERE = Path(__file__).parent
+_LESSONS = _HERE.parent
+LEDGER, MEASURED, MARKDOWN = _LESSONS / "claims.yaml", _LESSONS / "measured.yaml", _LESSONS.parent / "CLAIMS.md"
+SURE = 0.999  # a number without a condition is doubted where one more seed would lie outside its interval with this probability
+Numbers = dict[str, dict[str, float]]  # {claim: {number: value}}
+Verdict = Literal["reproduced", "reproduced with a change", "not reproduced here", "contradicted", "not tested", "open"]
+
+
+class Condition(pydantic.BaseModel, extra="forbid"):
+    """A number of the measurement and the bounds within which the verdict stands; `moved` says which bound stood before, and why it moved."""
+    number: str
+    means: str
+    at_least: float | None = None
+    at_most: float | None = None
+    moved: str = ""
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured value lies within the bounds."""
+        return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words."""
+        parts = [f"at least {self.at_least:g}" if self.at_least is not None else "", f"at most {self.at_most:g}" if self.at_most is not None else ""]
+        return " and ".join(part for part in parts if part) or "no bound"
+
+
+class Claim(pydantic.BaseModel, extra="forbid"):
+    """One claim of a source.
+
+    Attributes:
+        id: "CTL-2".
+        place: where the source says it.
+        says: the claim, in our words.
+        measure: how the course measures it.
+        chapter: the notebook that does.
+        measured_by: the module whose `claims(sweep)` returns its numbers; None while no chapter measures it.
+        verdict: one of the course's verdicts; "open" while its chapter is not written.
+        why: what carries the verdict, and where it departs from the source.
+        conditions: what must hold of the measured numbers for the verdict to stand.
+        shown: further numbers that the ledger keeps since a sentence or table of the course uses them; * stands for any letters.
+    """
+    id: str
+    place: str
+    says: str
+    measure: str
+    chapter: int
+    measured_by: str | None = None
+    verdict: Verdict = "open"
+    why: str = ""
+    conditions: list[Condition] = []
+    shown: list[str] = []
+
+    @pydantic.model_validator(mode="after")
+    def _complete(self):
+        if self.measured_by and not (self.conditions and self.why and self.verdict not in ("open", "not tested")):
+            raise ValueError(f"{self.id} is measured, so it needs conditions, a verdict and a why")
+        if not self.measured_by and self.verdict not in ("open", "not tested"):
+            raise ValueError(f"{self.id} has the verdict {self.verdict!r} and no measurement")
+        return self
+
+    def keeps(self, number: str) -> bool:
+        """Whether the ledger keeps a number of this name: a condition or a sentence uses it."""
+        return any(condition.number == number for condition in self.conditions) or any(
+            fnmatch.fnmatchcase(number, pattern) for pattern in self.shown)
+
+    @property
+    def source(self) -> str:
+        """The short key of the source: "CTL"."""
+        return self.id.split("-")[0]
+
+
+@cache
+def ledger() -> dict[str, Claim]:
+    """All claims by id.
+
+    Raises:
+        pydantic.ValidationError: the ledger is not well formed.
+    """
+    return {entry["id"]: Claim(**entry) for entry in _read(LEDGER)}
+
+
+def condition(id: str, number: str) -> Condition:
+    """The condition of a claim on one of its numbers: a sentence that judges this number asks it, so that both say the same."""
+    return next(condition for condition in ledger()[id].conditions if condition.number == number)
+
+
+def measured() -> dict[str, dict[str, list[float]]]:
+    """The ledger's numbers: {claim: {number: [one value a seed]}}; empty before the first `make claims`."""
+    return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in _kept()["numbers"].items()}
+
+
+def of_seed(seed: int) -> Numbers:
+    """The ledger's numbers of one seed; those that were not measured with it are left out."""
+    return {id: {name: values[seed] for name, values in of_claim.items() if seed in values} for id, of_claim in _kept()["numbers"].items()}
+
+
+def _kept():
+    """measured.yaml: runs, and numbers {claim: {number: {seed: value}}}."""
+    return _read(MEASURED) if MEASURED.exists() else {"runs": [], "numbers": {}}
+
+
+def _read(path):
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C one is ten times faster
+
+
+def confirmed(numbers: Numbers) -> list[str]:
+    """What a rerun says against the ledger, a sentence each; nothing where the verdicts stand.
+
+    A number with a condition must lie within its bounds. One without must lie where the ledger's own seeds say that one more seed lies
+    (`expected`). Numbers that the ledger does not keep are not judged.
+    """
+    doubts = []
+    for id, here in numbers.items():
+        claim, known = ledger()[id], measured().get(id, {})
+        doubts += [f"{id}: {condition.number} is {here[condition.number]:.4g}; the verdict {claim.verdict!r} needs {condition.bounds}"
+                   for condition in claim.conditions if condition.number in here and not condition.holds(here[condition.number])]
+        conditions = {condition.number for condition in claim.conditions}
+        for name, value in here.items():
+            if name in conditions or not claim.keeps(name) or len(known.get(name, [])) < 2:
+                continue
+            low, high = expected(known[name])
+            if not low <= value <= high:
+                doubts.append(f"{id}: {name} is {value:.4g}; the ledger's {len(known[name])} seeds put it between {low:.4g} and {high:.4g}")
+    return doubts
+
+
+def expected(values: list[float]) -> tuple[float, float]:
+    """Where the value of one more seed lies, by two or more seeds' values: the prediction interval of a normal distribution.
+
+    mean ± t · s · √(1 + 1/n), where s is the standard deviation over the n seeds and t the quantile of Student's distribution with n − 1
+    degrees of freedom that leaves 0.1 % outside. Three seeds say little, so theirs is wide. A spread below the sixth digit, to which the
+    ledger rounds, counts as that digit.
+    """
+    n, mean = len(values), statistics.fmean(values)
+    spread = max(statistics.stdev(values), 1e-6 * abs(mean), 1e-9)
+    reach = stats.t.ppf((1 + SURE) / 2, n - 1) * spread * (1 + 1 / n) ** 0.5
+    return mean - reach, mean + reach
+
+
+def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
+    """A chapter's claims beside what was measured here and now.
+
+    Args:
+        numbers: {claim: {number: value}}, as a chapter's `claims(sweep)` returns it. Conditions on numbers that are not there, since they
+            belong to another profile, are shown with the ledger's values alone.
+        caption: what was measured on.
+    """
+    rows, lines, ledger_numbers = [], [], measured()
+    for id, here in numbers.items():
+        claim, known = ledger()[id], ledger_numbers.get(id, {})
+        cells = "".join(_row(condition, here.get(condition.number), known.get(condition.number)) for condition in claim.conditions)
+        stands = all(condition.holds(here[condition.number]) for condition in claim.conditions if condition.number in here)
+        note = "" if stands else "<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?"
+        rows.append(f"<h4>{id} ({html.escape(claim.place)}): {html.escape(claim.says)}</h4><p>Verdict: <b>{claim.verdict}</b>. {html.escape(claim.why)}{note}</p>"
+                    f"<table><tr><th style='text-align:left'>number</th><th>here</th><th>ledger, real data</th><th>the verdict needs</th></tr>{cells}</table>")
+        lines.append(f"{id} {claim.verdict}{'' if stands else ' (the numbers measured here do not carry it)'}: {here}")
+    return Page("\n".join(lines), f"{''.join(rows)}<p style='color:#555'>{html.escape(caption)}</p>")
+
+
+def _row(condition, value, known):
+    mark = "" if value is None else "✓ " if condition.holds(value) else "✗ "
+    shown = "–" if value is None else f"{value:.4g}"
+    return f"<tr><td style='text-align:left'>{html.escape(condition.means)}</td><td>{shown}</td><td>{span(known)}</td><td>{mark}{condition.bounds}</td></tr>"
+
+
+def span(values: list[float] | None) -> str:
+    """The smallest and largest of some measured values, and how many there are."""
+    if not values:
+        return "not yet measured"
+    return f"{values[0]:.4g} (1 seed)" if len(values) == 1 else f"{min(values):.4g} … {max(values):.4g} ({len(values)} seeds)"
+
+
+def spread(values: list[float] | None) -> str:
+    """Mean and standard deviation over seeds, and the `span`."""
+    if not values or len(values) == 1:
+        return span(values)
+    return f"{statistics.fmean(values):.4g} ± {statistics.stdev(values):.2g}; {span(values)}"
+
+
+def remeasure(module: str, profile: str, seed: int) -> Numbers:
+    """Run the experiment of one module; the numbers that the ledger keeps.
+
+    Raises:
+        data.store.Unavailable: the data are a stand-in; the ledger is about the real ones.
+    """
+    experiment = importlib.import_module(module)
+    sweep = experiment.run(profile, seed)
+    if sweep.attrs["source_kind"] == "stand-in":
+        raise store.Unavailable(f"the ledger is about the real data, and here is only the {sweep.attrs['source']}")
+    return {id: {name: float(f"{value:.6g}") for name, value in numbers.items() if ledger()[id].keeps(name)}
+            for id, numbers in experiment.claims(sweep).items()}
+
+
+def measuring() -> list[str]:
+    """The modules that measure claims."""
+    return list(dict.fromkeys(claim.measured_by for claim in ledger().values() if claim.measured_by))
+
+
+def ledger_profiles(experiment) -> dict[str, tuple[int, ...]]:
+    """{profile: seeds} that a measuring module is run with for the ledger."""
+    return getattr(experiment, "LEDGER", {"full": SEEDS})
+
+
+def keep(module: str, profile: str, seed: int, numbers: Numbers, circumstances: dict[str, str]) -> None:
+    """Write one measurement to measured.yaml, in place of an earlier one of the same module, profile and seed; the others stay.
+
+    Args:
+        circumstances: where and when it was measured; see `here`.
+    """
+    known = _kept()
+    for run in known["runs"]:
+        if (run["module"], run["profile"]) == (module, profile):
+            run["seeds"] = [other for other in run["seeds"] if other != seed]
+    alike = next((run for run in known["runs"] if {**run, "seeds": []} == {"module": module, "profile": profile, "seeds": [], **circumstances}), None)
+    if not alike:
+        known["runs"].append(alike := {"module": module, "profile": profile, "seeds": [], **circumstances})
+    alike["seeds"] = sorted([*alike["seeds"], seed])
+    runs = sorted((run for run in known["runs"] if run["seeds"]), key=lambda run: (run["module"], run["profile"], run["seeds"]))
+    for id, of_claim in numbers.items():
+        for name, value in of_claim.items():
+            known["numbers"].setdefault(id, {}).setdefault(name, {})[seed] = value
+    _write(runs, known["numbers"])
+
+
+def _write(runs, numbers):
+    """measured.yaml: a line for every run and every number that the ledger keeps, claims in its order."""
+    lines = [_HEAD, "runs:"] + [f"- {_flow(run)}" for run in runs] + ["numbers:"]
+    for id, claim in ledger().items():
+        kept = {name: values for name, values in numbers.get(id, {}).items() if claim.keeps(name)}
+        lines += [f"  {id}:"] * bool(kept)
+        lines += [f"    {_flow(name)}: {_flow(dict(sorted(values.items())))}" for name, values in sorted(kept.items())]
+    MEASURED.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+_HEAD = "# Written by `make claims`; change nothing here by hand. {seed: value}, real data; profile full unless a number names another."
+
+
+def _flow(value):
+    """YAML on one line."""
+    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000).strip().removesuffix("\n...").strip()
+
+
+def here() -> dict[str, str]:
+    """What a measurement's circumstances are on this machine today: processor and its instructions, torch, commit, date."""
+    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=_HERE, capture_output=True, text=True) if shutil.which("git") else None
+    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
+            "commit": git.stdout.strip() if git and not git.returncode else "unknown", "date": datetime.date.today().isoformat()}
+
+
+def _processor():
+    """The processor's name; Linux keeps it in a file, elsewhere Python knows it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def markdown() -> str:
+    """CLAIMS.md: the ledger and its numbers."""
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return environment.get_template("claims.md.j2").render(claims=ledger().values(), measured=measured(), runs=_kept()["runs"], spread=spread)
+
+
+def main(arguments=None) -> int:
+    """`python -m lessons.kit.claims`: measure again, write measured.yaml after every seed, and CLAIMS.md."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--page", action="store_true", help="write CLAIMS.md from the numbers that are there")
+    parser.add_argument("--only", action="append", metavar="MODULE", help="measure the claims of this module and keep the other numbers")
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="measure these seeds alone and keep those of others")
+    parser.add_argument("--unseen", nargs="+", type=int, metavar="SEED",
+                        help="measure these seeds of the MLPs in full, write nothing, and say which conditions they do not confirm")
+    options = parser.parse_args(arguments)
+    if options.unseen:
+        return _try_unseen(options.only or measuring(), options.unseen)
+    for module in [] if options.page else options.only or measuring():
+        for profile, seeds in ledger_profiles(importlib.import_module(module)).items():
+            for seed in seeds:
+                if options.seeds is None or seed in options.seeds:
+                    numbers = remeasure(module, profile, seed)
+                    keep(module, profile, seed, numbers, here())
+                    for doubt in confirmed(numbers):
+                        print(f"seed {seed}: {doubt}", file=sys.stderr)
+    MARKDOWN.write_text(markdown(), encoding="utf-8")
+    return 0
+
+
+def _try_unseen(modules, seeds):
+    """Measure seeds that no bound was set on, and say how many conditions hold."""
+    held = failed = 0
+    for module in modules:
+        if ledger_profiles(importlib.import_module(module)).get("full") != SEEDS:
+            continue  # ResNets take hours
+        for seed in seeds:
+            numbers = remeasure(module, "full", seed)
+            tried = [(id, condition) for id, of_claim in numbers.items() for condition in ledger()[id].conditions if condition.number in of_claim]
+            wrong = [(id, condition) for id, condition in tried if not condition.holds(numbers[id][condition.number])]
+            held, failed = held + len(tried) - len(wrong), failed + len(wrong)
+            for id, condition in wrong:
+                print(f"seed {seed}: {id} {condition.number} is {numbers[id][condition.number]:.4g}, the verdict needs {condition.bounds}")
+    print(f"{held} of {held + failed} conditions hold")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""Running the chapters without a person: papermill, and what papermill does not notice.
+
+`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each (`make notebooks`).
+"""
+import argparse
+import copy
+import html
+import re
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import papermill
+from math_core import LatexError, LatexToMathML
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from tqdm import tqdm
+from traitlets.config import Config
+
+CHAPTERS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"))
+_QUICK = {"02_linearity_resnet": 130, "08_cart": 130}
+_FULL = {"02_linearity_resnet": 2250, "03_averaging": 450, "04_task_arithmetic": 1350, "05_pretraining": 1350,
+         "06_gradients": 450, "07_interference": 3600, "08_cart": 3600}
+PROFILES = ("quick", "full")
+
+
+def budget(chapter: str, profile: str) -> int:
+    """How long a chapter may take with nothing cached, in epochs of chapter 1's MLP (`make bench` says how many seconds one takes here):
+    machines differ by a factor of two and more. 45 epochs were 30 s on two AVX2 cores."""
+    return _QUICK.get(chapter, 45) if profile == "quick" else _FULL.get(chapter, 90)
+
+
+class NotebookError(Exception):
+    """A notebook did not run as it should."""
+
+
+def execute(notebook: Path, output: Path, timeout: int | None = None, **parameters) -> nbformat.NotebookNode:
+    """Run a notebook from top to bottom with papermill and return what it became; it is also written to `output`.
+
+    Args:
+        notebook: the chapter.
+        output: where the executed notebook goes, also when a cell failed. It is written once, at the end: papermill would write it before and
+            after every cell, which takes seconds.
+        timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a machine without units for
+            bfloat16 takes three times as long as the budgets say.
+        parameters: values for the cell tagged "parameters".
+
+    Raises:
+        NotebookError: a parameter that the notebook does not have, no cell tagged "parameters", or an error that a widget hid.
+        papermill.PapermillExecutionError: a cell failed.
+    """
+    known = papermill.inspect_notebook(str(notebook))
+    if not known:
+        raise NotebookError(f"{notebook.name} has no cell tagged \"parameters\"")
+    if unknown := parameters.keys() - known.keys():
+        raise NotebookError(f"{notebook.name} has no parameter {', '.join(map(repr, sorted(unknown)))}; it has: {', '.join(known)}")
+    if timeout is None:
+        timeout = max(600, 10 * budget(notebook.stem, parameters.get("profile", "quick")))
+    papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False, cwd=str(notebook.parent),
+                               request_save_on_cell_execute=False, execution_timeout=timeout, log_output=False)
+    executed = nbformat.read(output, as_version=4)
+    if errors := hidden_errors(executed):
+        raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))
+    return executed
+
+
+def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
+    """Errors that no cell shows: in a panel's picture, or in an Output widget."""
+    states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    found = []
+    for widget in states.values():
+        state = widget.get("state", {})
+        if state.get("_esm") and state.get("error"):
+            found.append(state["error"])
+        found += ["\n".join(output.get("traceback", [])) or output.get("evalue", "an error") for output in state.get("outputs", [])
+                  if output.get("output_type") == "error"]
+    return found
+
+
+_MATHML = LatexToMathML(fancy_error=False)
+_VIEW = "application/vnd.jupyter.widget-view+json"
+# nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid.
+# Of the fonts the first that is there is taken; macOS, Windows and most Linuxes have one that can draw formulas.
+_PAGE = """
+{%- extends "lab/index.html.j2" -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block jupyter_widgets -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block html_head_css -%}
+<style>
+math { font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math; }
+math mtext { font-family: serif; }
+math .boxed { border: 1px solid; padding: 0.5em; }
+</style>
+{%- endblock -%}
+"""
+
+
+def mathml(formula: str, display: bool = False) -> str:
+    """A formula in LaTeX as MathML, which browsers show without help.
+
+    Args:
+        formula: without its dollar signs.
+        display: stands on a line of its own.
+
+    Raises:
+        NotebookError: LaTeX that has no MathML here.
+    """
+    if r"\tag" in formula and not formula.lstrip().startswith(r"\begin"):  # numbers belong to numbered equations
+        formula = rf"\begin{{equation}}{formula}\end{{equation}}"
+    try:
+        page = _MATHML.convert_with_local_state(formula, displaystyle=display)
+    except LatexError as error:
+        raise NotebookError(f"the formula {formula!r} cannot be shown: {error}") from error
+    return _for_every_browser(page)
+
+
+def _for_every_browser(page):
+    """MathML without what not every browser or font shows as it is meant."""
+    page = re.sub("&(?!lt;|gt;|amp;)[^;]*;", lambda entity: html.unescape(entity[0]), page)  # XML knows few by name
+    root = ElementTree.fromstring(page)
+    for parent in list(root.iter()):
+        for place, child in enumerate(list(parent)):
+            first = child[0] if len(child) else None
+            if child.tag == "menclose":  # Firefox alone draws it
+                child.tag, child.attrib = "mrow", {"class": "boxed"}
+            elif child.tag == "msup" and first.tag == "mi" and child[1].text == "′":
+                # many fonts' prime is raised already; raised once more it is a dot
+                prime = ElementTree.Element("mtext")
+                prime.text = "′"
+                parent[place] = _row(first, prime)
+            elif child.tag in ("msub", "msup", "msubsup") and "minsize" in first.attrib:
+                # Chromium does not enlarge a bracket that has an index, so the index goes to an empty box of its size
+                half = float(first.get("minsize").removesuffix("em")) / 2
+                child[0] = ElementTree.Element("mspace", height=f"{half + 0.25}em", depth=f"{half - 0.25}em")
+                parent[place] = _row(first, child)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _row(*elements):
+    row = ElementTree.Element("mrow")
+    row.extend(elements)
+    return row
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown with its formulas as MathML."""
+
+    def inline_math(self, body):
+        return mathml(body)
+
+    def block_math(self, body):
+        return mathml(body, display=True)
+
+    def latex_environment(self, name, body):
+        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
+
+
+def to_html(notebook: nbformat.NotebookNode) -> str:
+    """The notebook as a page without network or script: formulas are MathML, widgets the still pictures they carry.
+
+    Raises:
+        NotebookError: a formula cannot be shown.
+    """
+    order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "text/plain"]
+    exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
+    markdown = MarkdownWithMath(renderer=_Renderer(escape=False))
+    exporter.register_filter("markdown2html", markdown.render)
+    return exporter.from_notebook_node(_without_widgets(notebook))[0]
+
+
+def _without_widgets(notebook):
+    """A copy without what only a widget's script can show: its state, and progress bars, whose text stays at 0 %."""
+    still = copy.deepcopy(notebook)
+    still.metadata.pop("widgets", None)
+    for cell in still.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs
+                            if _VIEW not in output.get("data", {}) or "text/html" in output.data]
+    return still
+
+
+def main(arguments=None) -> int:
+    """Execute all chapters and write NAME.ipynb and NAME.html for each."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--out", type=Path, default=Path("build/notebooks"))
+    parser.add_argument("--profile", default="quick", choices=PROFILES)
+    parser.add_argument("--solved", action="store_true")
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    for notebook in (bar := tqdm(CHAPTERS, unit="chapter")):
+        bar.set_description(notebook.stem)
+        start = time.perf_counter()
+        executed = execute(notebook, options.out / notebook.name, profile=options.profile, solved=options.solved)
+        (options.out / f"{notebook.stem}.html").write_text(to_html(executed), encoding="utf-8")
+        tqdm.write(f"{notebook.stem}: {time.perf_counter() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""A panel: ipywidgets controls above one picture, which is a pure function of their values.
+
+Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few milliseconds. Since the
+picture depends on the controls alone, a frame is drawn once; while the learner reads, the kernel draws those along the sliders ahead, and
+the page keeps them (picture.js).
+
+There is no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in
+`panel.picture.error`, and raised where a control was set from Python.
+"""
+import asyncio
+import itertools
+import json
+import math
+import traceback
+from pathlib import Path
+
+import anywidget
+import ipywidgets as widgets
+import jinja2
+import traitlets
+from matplotlib.figure import Figure
+
+from data import store
+from lessons.kit.plotting import MovingFigure, svg_tag
+
+_HERE = Path(__file__).parent
+MOST_FRAMES = 3000
+
+
+class Picture(anywidget.AnyWidget):
+    """A figure in the page.
+
+    Traits: `background`, SVG; `frame`, the newest {"key", "marks" (SVG), "alt"}; `controls`, whose positions are a frame's key together with
+    `generation`, which rises when frames drawn before are no longer true; `caption`; `error`, the traceback if drawing failed.
+    """
+    _esm = _HERE / "picture.js"
+    _css = _HERE / "picture.css"
+    background = traitlets.Unicode().tag(sync=True)
+    frame = traitlets.Dict().tag(sync=True)
+    controls = traitlets.List().tag(sync=True, **widgets.widget_serialization)
+    generation = traitlets.Int(0).tag(sync=True)
+    caption = traitlets.Unicode().tag(sync=True)
+    error = traitlets.Unicode().tag(sync=True)
+
+
+class Panel(widgets.VBox):
+    """Controls over a picture.
+
+    Args:
+        controls: name -> a slider or dropdown (`slider`, `choice`). `panel.controls["alpha"].value = 0.3` moves one from Python.
+        figure: a matplotlib figure whose moving artists are marked `animated=True`.
+        draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
+        caption: printed below; says which data were used.
+        predictions: `predict(…)` widgets whose committed value `draw` shows; the picture follows them.
+
+    Attributes:
+        controls, picture: as above; `picture.frame` holds what is shown.
+    """
+
+    def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=()):
+        self.controls, self._draw = dict(controls), draw
+        draw(**self.values)  # before the background, so that the layout has room for what will be shown
+        self._figure, self._frames, self._drawing_ahead = MovingFigure(figure), {}, None
+        self.picture = Picture(background=self._figure.background, controls=list(self.controls.values()), caption=caption)
+        self.picture.frame = self._frame(self.values)
+        self.picture.on_msg(lambda *_: self._draw_ahead())
+        super().__init__([widgets.HBox(list(self.controls.values()), layout=widgets.Layout(flex_flow="row wrap")), self.picture])
+        self.add_class("weightspace-panel")
+        for control in self.controls.values():
+            control.observe(self._redraw, "value")
+        for prediction in predictions:
+            prediction.observe(self._start_over, "committed")
+
+    @property
+    def values(self) -> dict:
+        """The controls' values by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    def set(self, **values) -> "Panel":
+        """Move several controls and return the panel.
+
+        Raises:
+            ValueError: no such control, or a value that it cannot take.
+        """
+        for name, value in values.items():
+            if name not in self.controls:
+                raise ValueError(f"this panel has no control {name!r}; it has: {', '.join(self.controls)}")
+            if value not in settings_of(self.controls[name]):
+                raise ValueError(f"{name} cannot be {value!r}; it can be: {', '.join(map(str, settings_of(self.controls[name])))}")
+            self.controls[name].value = value
+        return self
+
+    def still(self) -> str:
+        """The whole picture as it is now, as an HTML image with alternative text."""
+        alt = self._draw(**self.values)
+        return svg_tag(self._figure.whole(), self._figure.figure.get_figwidth(), alt, self.picture.caption)
+
+    def save_html(self, path) -> Path:
+        """Write the panel as one self-contained page whose controls work with no kernel and no network.
+
+        Every setting of the controls is drawn now; at most 3,000 of them.
+
+        Raises:
+            ValueError: more settings than that.
+        """
+        before, grids = self.values, {name: settings_of(control) for name, control in self.controls.items()}
+        if (needed := math.prod(map(len, grids.values()))) > MOST_FRAMES:  # before they are listed: eight faders have a hundred million
+            raise ValueError(f"the page would need {needed:,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
+        frames = [self._frame(dict(zip(grids, setting))) for setting in itertools.product(*grids.values())]
+        template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
+        controls = [{"name": name, "label": control.description, "index": grids[name].index(before[name]), "texts": _texts(control),
+                     "slider": isinstance(control, widgets.SelectionSlider)} for name, control in self.controls.items()]
+        page = template.render(controls=controls, frames=_for_script(frames), css=(_HERE / "picture.css").read_text(encoding="utf-8"),
+                               script=(_HERE / "page.js").read_text(encoding="utf-8"), background=self._figure.background,
+                               caption=self.picture.caption)
+        path = Path(path)
+        store.writable(path.parent)
+        path.write_text(page, encoding="utf-8")
+        return path
+
+    @property
+    def alt(self) -> str:
+        """What the picture shows now, in words and numbers."""
+        return self.picture.frame["alt"]
+
+    def _frame(self, values):
+        """The frame of these control values, drawn if it was not yet: {"key", "marks", "alt"}."""
+        positions = [settings_of(control).index(values[name]) for name, control in self.controls.items()]
+        key = ",".join(map(str, [self.picture.generation, *positions]))
+        if key not in self._frames:
+            try:
+                alt = self._draw(**values)
+                self._frames[key] = {"key": key, "marks": self._figure.marks(), "alt": alt}
+            except Exception:
+                self.picture.error = traceback.format_exc()
+                raise
+        return self._frames[key]
+
+    def _redraw(self, _change):
+        self.picture.frame = self._frame(self.values)
+        self.picture.error = ""
+
+    def _start_over(self, change):
+        """A prediction was committed: every frame looks different now."""
+        self._frames.clear()
+        self.picture.generation += 1
+        self._redraw(change)
+
+    def _draw_ahead(self):
+        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page."""
+        if self._drawing_ahead:
+            self._drawing_ahead.cancel()
+
+        async def run():
+            for values in self._neighbours():
+                self.picture.send(self._frame(values))
+                await asyncio.sleep(0)  # whatever the learner does comes first
+
+        self._drawing_ahead = asyncio.get_running_loop().create_task(run())
+
+    def _neighbours(self):
+        """The settings that differ from the present one in one slider, nearest first."""
+        now, places = self.values, []
+        for name, control in self.controls.items():
+            if isinstance(control, widgets.SelectionSlider):
+                settings = settings_of(control)
+                places += [(abs(index - settings.index(now[name])), {**now, name: value}) for index, value in enumerate(settings)]
+        return [values for _, values in sorted(places, key=lambda place: place[0])]
+
+    def _repr_mimebundle_(self, **arguments):
+        bundle = super()._repr_mimebundle_(**arguments)
+        return {**(bundle or {}), "text/html": self.still()}  # shown where no widget can be: nbconvert, GitHub
+
+
+def slider(label: str, values, value) -> widgets.SelectionSlider:
+    """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them. Numbers are shown with two digits.
+
+    Beside the slider there is room for about 18 letters.
+    """
+    options = list(values.items()) if isinstance(values, dict) else [(_number(v), v) for v in values]
+    return widgets.SelectionSlider(description=label, options=options, value=value, continuous_update=True,
+                                   layout=widgets.Layout(width="420px"), style={"description_width": "initial"})
+
+
+def choice(label: str, options: dict) -> widgets.Dropdown:
+    """A dropdown over {text: value}; it starts at the first."""
+    return widgets.Dropdown(description=label, options=list(options.items()), layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
+
+
+def settings_of(control) -> list:
+    """Every value that a panel's control can take, in order."""
+    return [value for _, value in control.options]
+
+
+def _texts(control):
+    return [text for text, _ in control.options]
+
+
+def _number(value):
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _for_script(value):
+    """JSON that can stand inside a <script> element."""
+    return json.dumps(value).replace("</", "<\\/")

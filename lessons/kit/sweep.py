@@ -1,0 +1,263 @@
+"""Sweeps: numbers measured on a grid, as an xarray Dataset, kept on disk under a digest of all that went into them; and figures drawn of them."""
+import ast
+import functools
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+import torch
+import xarray
+
+from data import imported, store
+from data.pinning import pinned
+from lessons.kit import plotting
+from toy_models import training
+
+DRAWING = {"panel", "panels", "plotting", "predict", "exercise", "exercises", "claims"}  # rooms that no number depends on
+
+
+def cached(name: str, ingredients: dict, measure) -> xarray.Dataset:
+    """The sweep, from disk if it is there, else measured now and kept.
+
+    Args:
+        name: for the file's name, for example "linearity".
+        ingredients: everything that the numbers depend on, as JSON can hold it: recipe keys, grids, sample sizes.
+        measure: () -> xarray.Dataset, a function of the module that measures: the code `behind` this module is an ingredient too, so old
+            numbers are not shown under new code. The result also gets the attribute `digest`, of its numbers.
+    """
+    ingredients = json.dumps([ingredients, behind(measure.__module__)], sort_keys=True)
+    path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
+    return store.once(path, lambda: _signed(_undisturbed(measure)), read=_read,
+                      write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
+
+
+def _undisturbed(measure):
+    """What is measured whatever a notebook's cell set globally in torch."""
+    with pinned(), training.all_threads(), torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(0)  # experiments have generators of their own: this is for what they would forget
+        return measure()
+
+
+def behind(module: str, drawing: bool = False) -> str:
+    """A digest of the code that runs when a function of this module does: the module and every module of the course that it imports,
+    directly or through others, as they were imported. Comments, docstrings and layout do not count.
+
+    Args:
+        module: its full name, for example "lessons.linearity.experiment.mlp".
+        drawing: whether the rooms that draw (`DRAWING`) count too.
+    """
+    hasher = hashlib.sha256()
+    for name in sorted(_reachable(module, drawing)):
+        hasher.update(f"{name} {_read_code(name)[1]}\n".encode())
+    return hasher.hexdigest()[:20]
+
+
+def _reachable(module, drawing):
+    """The names of the module and of all that it imports."""
+    found, todo = set(), [module]
+    while todo:
+        name = todo.pop()
+        if name in found or name not in sys.modules or not (drawing or DRAWING.isdisjoint(name.split("."))):
+            continue
+        found.add(name)
+        todo += _read_code(name)[0]
+    return found
+
+
+@functools.cache
+def _read_code(name):
+    """The modules of the course that a module names in its import statements, wherever they stand, and its syntax tree as text."""
+    tree = ast.parse(imported.text(name))
+    named, words, todo = set(), [], [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            words.append(str(len(node)))
+            todo += node
+        elif not isinstance(node, ast.AST):
+            words.append(repr(node))
+        else:
+            named |= _named(node)
+            words.append(type(node).__name__)
+            todo += _fields(node)
+    packages = {full.rsplit(".", count)[0] for full in named for count in range(1, full.count(".") + 1)}
+    return sorted(full for full in named | packages if full.partition(".")[0] in imported.ROOMS), " ".join(words)
+
+
+def _named(node):
+    """What an import statement names: modules, and what is imported from them, which may be modules too."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return set()
+
+
+def _fields(node):
+    """The parts of a syntax tree's node: no docstring, and nothing that is empty, since new versions of Python add such fields."""
+    fields = {field: value for field, value in ast.iter_fields(node) if value is not None and value != []}
+    if isinstance(node, _DOCUMENTED) and _is_text(node.body[:1]):
+        fields["body"] = node.body[1:]
+    return [part for pair in fields.items() for part in pair]
+
+
+def _is_text(statements):
+    """Whether these are one string that nothing is done with."""
+    return [type(one.value.value) for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)] == [str]
+
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def at(sweep: xarray.Dataset, **where) -> xarray.Dataset:
+    """The part of a sweep at given coordinates, for example `at(sweep, pair="22.5° and 90°", layer="output")`.
+
+    Raises:
+        ValueError: an unknown dimension, pair, layer or value; the message lists the known ones.
+    """
+    for name, value in where.items():
+        if name not in sweep.coords:
+            raise ValueError(f"unknown dimension {name!r}: choose from {', '.join(map(str, sweep.coords))}")
+        if value not in sweep[name].values:
+            raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(map(str, sweep[name].values))}")
+    return sweep.sel(where)
+
+
+def position(grid, value, name: str = "alpha") -> int:
+    """Where a value stands on a grid of numbers.
+
+    Raises:
+        ValueError: it is not on the grid.
+    """
+    found = np.flatnonzero(np.isclose(grid, value))
+    if not len(found):
+        raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(f'{known:g}' for known in grid)}")
+    return found[0]
+
+
+COEF_BINS = np.linspace(0.0, 1.5, 151)  # for distributions; what lies outside is counted in the outermost bins
+
+
+def summarise(values: dict) -> dict[str, float | np.ndarray]:
+    """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have a direction (not NaN).
+
+    "coef" also gets its coef_median and its distribution, coef_count (150,), between `COEF_BINS`.
+    """
+    summary = {}
+    for name, value in values.items():
+        value = value[~value.isnan()].numpy()
+        low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
+        summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
+        if name == "coef":
+            summary |= {"coef_median": median, "coef_count": np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0]}
+    return summary
+
+
+def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
+    """One `summarise`d dict for every point of a grid, as a Dataset. (To join as many Datasets takes xarray longer than most measurements.)
+
+    Args:
+        summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further numbers.
+        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the dimension `bin`.
+    """
+    shape, variables = [len(values) for values in coords.values()], {}
+    for name, first in summaries[0].items():
+        values = np.reshape([summary[name] for summary in summaries], (*shape, *np.shape(first)))
+        variables[name] = ((*coords, "bin")[:values.ndim], values)
+    bins = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2} if "coef_count" in variables else {}
+    return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()} | bins)
+
+
+def edges(sweep: xarray.Dataset) -> np.ndarray:
+    """The edges of a sweep's `bin`s, one more than there are bins."""
+    step = float(sweep.bin[1] - sweep.bin[0])
+    return np.append(sweep.bin.values - step / 2, sweep.bin.values[-1] + step / 2)
+
+
+def caption(sweep: xarray.Dataset) -> str:
+    """What a figure of this sweep was measured on; a stand-in is named first.
+
+    A sweep has the attributes `source` and `source_kind` (of its data), `dataset` (the name of the real thing), `network`, `profile`, `seed`
+    and `images` ("20,000 test images a pair").
+    """
+    attrs = sweep.attrs
+    warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""
+    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}."
+
+
+def _digest(dataset):
+    hasher = hashlib.sha256(json.dumps({key: str(value) for key, value in dataset.attrs.items() if key != "digest"}, sort_keys=True).encode())
+    for name in sorted(map(str, dataset.variables)):
+        values = dataset[name].values
+        hasher.update(f"{name} {dataset[name].dims} {values.shape}".encode())
+        hasher.update(json.dumps(values.tolist()).encode())
+    return hasher.hexdigest()
+
+
+def _signed(dataset):
+    return dataset.assign_attrs(digest=_digest(dataset))
+
+
+def _read(path):
+    if not path.exists():
+        raise FileNotFoundError(path)
+    try:
+        with xarray.open_dataset(path, engine="scipy") as file:
+            dataset = file.load()
+        sound = str(dataset.attrs.get("digest")) == _digest(dataset)  # str: a flipped byte can make numbers of it
+    except Exception as error:  # a flipped byte can surface as nearly anything, in the parser or after it
+        raise store.Damaged(f"not readable: {error}") from None
+    if not sound:
+        raise store.Damaged("its digest does not match its contents")
+    return dataset
+
+
+def drawn_once(function):
+    """Decorator for (sweep, *arguments) -> IPython HTML: what it drew is kept on disk and shown again while sweep, arguments and code stay the same.
+
+    Six still figures take matplotlib as long as opening the rest of a chapter. A sweep without a digest (one that was not kept) is drawn anew.
+    """
+    @functools.wraps(function)
+    def inside(sweep, *arguments, **options):
+        from IPython.display import HTML
+        if "digest" not in sweep.attrs:
+            return function(sweep, *arguments, **options)
+        code = behind(function.__module__, drawing=True)
+        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, arguments, options, mpl.__version__, code]).encode()).hexdigest()[:20]
+        page = store.once(store.root() / "figures" / f"{function.__name__}-{key}.html", lambda: function(sweep, *arguments, **options).data,
+                          read=_read_page, write=_write_page)
+        return HTML(page)
+    return inside
+
+
+def background_once(function):
+    """Decorator for (sweep, *predictions) -> Panel: its background is kept on disk while sweep and code stay the same. Predictions are not part of it."""
+    @functools.wraps(function)
+    def inside(sweep, *arguments, **options):
+        if "digest" not in sweep.attrs:
+            return function(sweep, *arguments, **options)
+        code = behind(function.__module__, drawing=True)
+        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, mpl.__version__, code]).encode()).hexdigest()[:20]
+
+        def keeper(draw):
+            return json.loads(store.once(store.root() / "figures" / f"{function.__name__}-{key}.json", lambda: json.dumps(draw()), read=_read_page, write=_write_page))
+
+        with plotting.backgrounds_kept_by(keeper):
+            return function(sweep, *arguments, **options)
+    return inside
+
+
+def _write_page(page, path):
+    signed = f"{hashlib.sha256(page.encode()).hexdigest()}\n{page}"
+    path.write_bytes(signed.encode())  # as text, Windows would write other line ends than were digested
+
+
+def _read_page(path):
+    text = path.read_bytes().decode(errors="replace")
+    signature, _, page = text.partition("\n")
+    if signature != hashlib.sha256(page.encode()).hexdigest():
+        raise store.Damaged("its digest does not match its contents")
+    return page

@@ -1,0 +1,208 @@
+"""`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute; ratios travel better."""
+import argparse
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+
+import data
+from tools import lab
+from tools.bench.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
+from tools.bench.merging import merging
+from lessons.averaging.experiment import speed_of_sharing
+from lessons.kit.notebooks import CHAPTERS, budget, execute
+from lessons.kit.panel import settings_of
+from lessons.pretraining.algorithms import matching as permutations
+from lessons.task_arithmetic import panels as arithmetic_panels
+from lessons.task_arithmetic.experiment import mlp as arithmetic
+from toy_models import MLP, ResNet18, training as training_rules
+
+
+LONG = 900  # MLP epochs: ten minutes on two AVX2 cores
+KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 32, 32, 2)}
+
+
+def own_product_rate(dtype, repeats: int = 300) -> float:
+    """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
+    x, weight = torch.rand(BATCH, WIDTHS[0], dtype=dtype), torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        x @ weight.t()
+        times.append(time.perf_counter() - start)
+    return 2 * BATCH * WIDTHS[0] * WIDTHS[1] / statistics.median(times)
+
+
+@training_rules.one_thread()
+def training() -> None:
+    """An epoch against its arithmetic, against autograd, and against float32."""
+    other = MLP(WIDTHS).double()
+    operations = 6 * sum(parameter.numel() for parameter in other.parameters()) * 60_000
+    own, by_hand = own_product_rate(torch.float64), mlp_epoch_seconds()
+    optimiser = torch.optim.SGD(other.parameters(), lr=0.1)
+
+    def autograd(x, y):
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(other(x.double()), y).backward()
+        optimiser.step()
+
+    by_autograd = epoch_seconds(autograd)
+    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): {operations / own:.2f} s "
+          f"at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), ratio {by_hand * own / operations:.2f}")
+    print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
+    for name, widths in KINDS.items():
+        single, double = (_steps_of(MLP(widths).to(dtype)) for dtype in (torch.float32, torch.float64))
+        print(f"{name}: float64, whose weights travel, takes {double / single:.2f} times as long as float32")
+
+
+def _steps_of(network):
+    widths = [network.layers[0].in_features, network.layers[-1].out_features]
+    return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1), *widths, samples=10_000)
+
+
+@training_rules.one_thread()
+def turning() -> None:
+    """Turning digits with the same bits everywhere, beside torchvision's way."""
+    from data.vision import torchvision
+    from torchvision.transforms.v2 import functional
+    x, seconds = torch.rand(10_000, 28, 28), {}
+    bilinear = torchvision.transforms.InterpolationMode.BILINEAR
+    ways = {"ours": lambda: data.rotated_mnist.rotate(x, 33.0),
+            "torchvision": lambda: [functional.rotate(part[:, None], 33.0, interpolation=bilinear) for part in x.split(2000)]}
+    for name, way in ways.items():
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            way()
+            times.append(time.perf_counter() - start)
+        seconds[name] = min(times)
+    print(f"10,000 digits turned: {seconds['ours']:.2f} s, {seconds['ours'] / seconds['torchvision']:.1f} times torchvision's")
+
+
+def resnets() -> None:
+    """A training step of ResNet18 at two widths, in the format and precision that training chooses, beside contiguous float32."""
+    for width in (16, 64):
+        seconds = {}
+        for name in ("chosen", "contiguous float32"):
+            network = ResNet18(width, 5)
+            images = training_rules.fastest_format(network) if name == "chosen" else torch.contiguous_format
+            fast = name == "chosen" and training_rules.trains_in_bfloat16()
+            network.to(memory_format=images)
+            optimiser, x, y = torch.optim.SGD(network.parameters(), lr=0.05), torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=images), torch.arange(BATCH) % 5
+            times = []
+            for _ in range(6):
+                start = time.perf_counter()
+                optimiser.zero_grad()
+                with torch.autocast("cpu", torch.bfloat16, enabled=fast):
+                    logits = network(x)
+                torch.nn.functional.cross_entropy(logits.float(), y).backward()
+                optimiser.step()
+                times.append(time.perf_counter() - start)
+            seconds[name] = statistics.median(times[1:])
+        print(f"ResNet18, width {width}, step of {BATCH}: {1000 * seconds['chosen']:.0f} ms as training does it (bfloat16: {training_rules.trains_in_bfloat16()}), "
+              f"{seconds['contiguous float32'] / seconds['chosen']:.2f} times as long contiguous in float32")
+
+
+def averaging() -> None:
+    """One triple of chapter 3, computed plainly and with the work shared between triples."""
+    of = speed_of_sharing()
+    print(f"a triple of MLPs on 2,000 images: {1000 * of['plain']:.1f} ms plainly, {1000 * of['shared']:.1f} ms with shared work, ratio {of['ratio']:.1f}")
+
+
+def task_arithmetic() -> None:
+    """A fader's step on chapter 4's mixing desk: accuracy on nine tasks computed and drawn."""
+    sweep, networks = arithmetic.run("quick"), arithmetic.models()
+    desk, generator, times = arithmetic_panels.mixing_desk(sweep, networks), random.Random(0), []
+    for _ in range(100):  # a position that was shown before is not computed again
+        name = generator.choice([name for name in desk.controls if name != "space"])
+        lam = generator.choice(settings_of(desk.controls[name]))
+        start = time.perf_counter()
+        desk.set(**{name: lam})
+        times.append(1000 * (time.perf_counter() - start))
+    print(f"mixing desk, a fader's step in the kernel: {_spread(times)}")
+
+
+def matching() -> None:
+    """Weight matching of two unrelated 3×512 MLPs (784–512–512–512–10), beside one product of their arithmetic."""
+    plan, (a, b) = permutations.mlp_plan(4), (MLP((784, 512, 512, 512, 10)).state_dict() for _ in range(2))
+    start = time.perf_counter()
+    found = permutations.weight_matching(a, b, plan, restarts=1)
+    once = time.perf_counter() - start
+    start = time.perf_counter()
+    planted = permutations.weight_matching(a, permutations.permute(a, plan, permutations.random_permutations(a, plan)), plan, restarts=1)
+    print(f"weight matching, 3×512 MLP, one run: {once:.2f} s and {found.sweeps} sweeps for strangers, {time.perf_counter() - start:.2f} s and {planted.sweeps} sweeps for a planted permutation")
+
+
+def chapters() -> None:
+    """Every chapter from nothing and again, quick and full, on the data that are here; those whose full takes more than ten minutes in quick alone.
+
+    Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine to machine.
+    """
+    links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
+    for profile in ("quick", "full"):
+        for chapter in CHAPTERS:
+            if budget(chapter.stem, profile) > LONG:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                for link in links:
+                    if link.exists():
+                        (Path(folder) / link.name).symlink_to(link.resolve())
+                os.environ["WEIGHTSPACE_DATA"] = folder
+                epoch = mlp_epoch_seconds()
+                for turn in ("nothing cached", "second opening"):
+                    start = time.perf_counter()
+                    notebook = execute(chapter, Path(folder) / chapter.name, profile=profile)
+                    seconds = time.perf_counter() - start
+                    cells = sum(cell.metadata.papermill.duration or 0 for cell in notebook.cells if "papermill" in cell.metadata and cell.cell_type == "code")
+                    print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, {seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
+
+
+def sliders() -> None:
+    """Milliseconds from a key to the painted picture in Chromium, 40 keys on every panel."""
+    if reason := lab.missing():
+        print(f"sliders not measured: {reason}")
+        return
+    with lab.server(CHAPTERS[0].parent) as address:
+        for chapter in CHAPTERS:
+            with lab.chromium() as page:
+                lab.run_all(page, address, chapter.name)
+                for number, panel in enumerate(lab.panels(page), 1):
+                    if not panel.locator(".noUi-handle").count():
+                        continue  # has menus alone
+                    lab.press(page, panel, ["Home"])
+                    times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
+                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; to the page "
+                          f"{_spread([time['changed'] for time in times])}, to the screen {_spread([time['painted'] for time in times])}")
+
+
+def _spread(times):
+    return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
+
+
+PARTS = {part.__name__: part for part in (training, turning, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)}
+
+
+def main(arguments=None) -> int:
+    """Run the parts that are named, in their order here; all where none is."""
+    described = "\n".join(f"  {name:16} {(part.__doc__ or '').splitlines()[0]}" for name, part in PARTS.items())
+    parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__, epilog=f"parts:\n{described}",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help="what to measure; everything where none is named")
+    wanted = parser.parse_args(arguments).parts
+    if unknown := [name for name in wanted if name not in PARTS]:
+        parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    root = str(data.store.root())
+    for name, part in PARTS.items():
+        if name in wanted or not wanted:
+            part()
+            os.environ["WEIGHTSPACE_DATA"] = root
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
