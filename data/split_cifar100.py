@@ -1,6 +1,6 @@
 """Split CIFAR-100: the 100 classes of CIFAR-100 cut into 20 splits of 5 consecutive classes (Mirzadeh et al. 2021; CTL, B.1.1)."""
 from data import cifar100
-from data.cifar100 import class_names, unnormalise  # noqa: F401: what a learner looks at, under the dataset's name
+from data.cifar100 import class_names, unnormalise  # noqa: F401  what a learner looks at, under the dataset's name
 from data.types import Dataset, Source, checked_whole
 
 SPLITS, CLASSES_PER_SPLIT = 20, 5

@@ -1,4 +1,4 @@
-"""What the methods are tried on: suites of tasks, a network finetuned on each of them, and the accuracy of anything merged from these.
+"""Suites of tasks, a network finetuned on each of them, and the accuracy of anything merged from these.
 
 Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on "test", the odd-numbered ones.
 """
@@ -13,16 +13,15 @@ from torch.func import functional_call
 
 import data
 from data import split_cifar100
-from lessons.linearity.experiment import resnet as chapter_2
+from lessons import cast
 from lessons.merging.storage import PerTask
-from lessons.task_arithmetic.experiment import mlp as chapter_4
 from toy_models import MLP, Architecture, Recipe, ResNet18, batchnorm, zoo
 from toy_models.weights import State
 
 PARTS = ("held-out", "test")
 IMAGES = {"MLP": 1000, "ResNet18": 100}  # looked at per task and part, where nothing else is said
 STATISTICS_IMAGES = 30  # training images per task from which BatchNorm's statistics are estimated anew
-PRETRAINED_ON, FINETUNED_SIZE, FINETUNING_EPOCHS = "all 20 splits, 1 pass", 2496, 4  # of the ResNets; 2,496 is 39 whole batches, see chapter 2
+FINETUNING_EPOCHS = 4  # of the ResNets
 COPIES = 3  # permuted copies of each data set in `several`
 _BATCH = 250
 
@@ -143,22 +142,19 @@ class Loaded:
         return self.held_out if part == "held-out" else self.test
 
     def _outputs(self, task):
-        first = split_cifar100.CLASSES_PER_SPLIT * self.suite.splits[task]
-        return slice(first, first + split_cifar100.CLASSES_PER_SPLIT)
+        return outputs_of(self.suite.splits[task])
 
     @torch.no_grad()
     def _correct(self, network, task, part):
         x, y = self.images_of(part)[task]
         logits = torch.cat([network(some) for some in x.split(_BATCH)])
-        if self.suite.splits:
-            logits, y = logits[:, self._outputs(task)], y - self._outputs(task).start
-        return _share_correct(logits, y)
+        return share_correct_among(logits, y, self.suite.splits[task]) if self.suite.splits else share_correct(logits, y)
 
     @torch.no_grad()
     def _correct_at_once(self, network, part):
         images = self.images_of(part)
         logits = network(torch.cat([x for x, _ in images]))
-        return np.array([_share_correct(some, y) for some, (_, y) in zip(logits.split([len(y) for _, y in images]), images)])
+        return np.array([share_correct(some, y) for some, (_, y) in zip(logits.split([len(y) for _, y in images]), images)])
 
     def _merged_part(self, state):
         return {key: tensor for key, tensor in state.items() if not (self.suite.splits and key.startswith("head."))}
@@ -177,15 +173,38 @@ class Loaded:
         return [data.load(recipe.dataset, "train", **dict(recipe.options)).x[:STATISTICS_IMAGES].clone() for recipe in self.suite.recipes.values()]
 
 
-def _share_correct(logits, y):
+def share_correct(logits: Tensor, y: Tensor) -> float:
+    """The share of samples whose largest logit is the right one. Where a logit is not a number, the answer is wrong.
+
+    Args:
+        logits: (samples, classes).
+        y: labels (samples,).
+    """
     return ((logits.argmax(1) == y) & logits.isfinite().all(1)).double().mean().item()
 
 
-# -- the suites ----------------------------------------------------------------------------------------------------------------
+def outputs_of(split: int) -> slice:
+    """Which of the head's hundred outputs belong to a split of CIFAR-100."""
+    first = split_cifar100.CLASSES_PER_SPLIT * split
+    return slice(first, first + split_cifar100.CLASSES_PER_SPLIT)
+
+
+def share_correct_among(logits: Tensor, y: Tensor, split: int) -> float:
+    """`share_correct` where a split of CIFAR-100 may choose among its own five classes alone.
+
+    Args:
+        logits: (samples, 100).
+        y: labels (samples,), among all hundred classes.
+    """
+    outputs = outputs_of(split)
+    return share_correct(logits[:, outputs], y - outputs.start)
+
+
+# -- the suites ------------------------------------------------------------------------------------
 
 def rotated(seed: int = 0, size: int | None = None) -> Suite:
     """Rotated MNIST: chapter 4's eight angles, one head; with `size`, networks that have seen only so many images."""
-    recipes = chapter_4.recipes(seed)
+    recipes = cast.rotations(seed)
     base = recipes.pop(0.0)
     if size is not None:
         base = Recipe.on(base.dataset, base.architecture, lr=base.lr, epochs=base.epochs, batch_size=base.batch_size, seed=seed, options={"angle": 0.0, "size": size})
@@ -228,6 +247,6 @@ def split(num_tasks: int | Sequence[int] = 8, seed: int = 0) -> Suite:
     """Split CIFAR-100: ResNet-18 of width 16, pretrained in one pass over all splits, finetuned on each of the first `num_tasks` splits, or on those
     that are named; own heads, so that the backbone is what is merged."""
     splits = tuple(range(num_tasks)) if isinstance(num_tasks, int) else tuple(num_tasks)
-    base = chapter_2.amount_recipes("full", seed)[PRETRAINED_ON][None]
-    return Suite(f"Split CIFAR-100, {len(splits)} tasks", base,
-                 {f"split {i}": base.finetune(options={"splits": (i,), "size": FINETUNED_SIZE}, epochs=FINETUNING_EPOCHS) for i in splits}, splits)
+    base = cast.widely_pretrained_resnet(seed)
+    recipes = {f"split {i}": cast.finetuned_resnet(base, i, epochs=FINETUNING_EPOCHS) for i in splits}
+    return Suite(f"Split CIFAR-100, {len(splits)} tasks", base, recipes, splits)

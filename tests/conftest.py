@@ -18,7 +18,7 @@ import pytest
 if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: second threads would take each other's time
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from data import cifar100, fashion_mnist, mnist, store  # noqa: E402: torch reads the environment
+from data import cifar100, fashion_mnist, mnist, store  # noqa: E402  torch reads the environment
 from toy_models import training  # noqa: E402
 
 REPOSITORY = Path(__file__).parents[1]

@@ -88,7 +88,7 @@ def _mean(stacked, chosen, shares):
     return result
 
 
-# -- Eq. 1 ---------------------------------------------------------------------------------------------------------------------
+# -- Eq. 1 -----------------------------------------------------------------------------------------
 
 def cosine_avg(average: Tensor, features: Tensor) -> Tensor:
     """The cosine between the averaged network's features and the average of the features, sample by sample (CTL, Eq. 1, §4.2).
@@ -129,7 +129,7 @@ def along_an_order(family: Family, order: Sequence[int]):
                               "coef": coef(average[layer], total / k)} for layer, (total, directions) in sums.items()}
 
 
-# -- Lemma 2 -------------------------------------------------------------------------------------------------------------------
+# -- Lemma 2 ---------------------------------------------------------------------------------------
 
 def predicted_from_pairs(halfway: Tensor, shares: Tensor) -> Tensor:
     """What the deviations half-way between pairs say about any mix: Σ_{i<j} 4·α_i·α_j·m_ij, exact where f is quadratic.
@@ -166,7 +166,7 @@ def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float], x: T
     return {layer: mixed[layer] - sum(share * features[layer] for share, features in zip(shares, single)) for layer in mixed}
 
 
-# -- correlation ---------------------------------------------------------------------------------------------------------------
+# -- correlation -----------------------------------------------------------------------------------
 
 def regression(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """The least-squares line y ≈ slope·x + intercept, and r2, the share of y's variance that it explains.
@@ -186,7 +186,7 @@ def without(y: np.ndarray, known: np.ndarray) -> np.ndarray:
     return y - line["slope"] * known - line["intercept"]
 
 
-# -- soups ---------------------------------------------------------------------------------------------------------------------
+# -- soups -----------------------------------------------------------------------------------------
 
 def greedy_soup(held_out: Sequence[float], accuracy_of: Callable[[list[int]], float]) -> list[int]:
     """Which models a greedy soup takes (Wortsman et al. 2022, recipe 1).

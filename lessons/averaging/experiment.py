@@ -50,7 +50,7 @@ class Settings:
 PROFILES = Profiles(quick=Settings(test_images=2000, orders=3, lemma_images=250, draws=10), full=Settings(test_images=10_000, orders=5, lemma_images=500, draws=20))
 
 
-# -- the models ----------------------------------------------------------------------------------------------------------------
+# -- the models ------------------------------------------------------------------------------------
 
 def recipes(seed: int = 0) -> dict[str, Recipe | list[Recipe]]:
     """Every model of the chapter.
@@ -102,7 +102,7 @@ def estimate(profile: str, seed: int = 0) -> str:
     return said
 
 
-# -- the measurement -----------------------------------------------------------------------------------------------------------
+# -- the measurement -------------------------------------------------------------------------------
 
 TRIPLES = list(itertools.combinations(range(20), 3))
 PAIRS = list(itertools.combinations(range(20), 2))
@@ -311,7 +311,7 @@ def speed_of_sharing(triples: int = 40, images: int = 2000) -> dict[str, float]:
     return {"plain": plain, "shared": shared, "ratio": plain / shared}
 
 
-# -- five ResNet-18s -----------------------------------------------------------------------------------------------------------
+# -- five ResNet-18s -------------------------------------------------------------------------------
 
 RESNET_TASK, RESNET_CLASSES = 1, 5  # a split, and how many classes one has
 RESNET_SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
@@ -373,7 +373,7 @@ def _features(network, x):
     return {layer: torch.cat([part[layer] for part in parts]).flatten(1) for layer in parts[0]}
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind the chapter's claims, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""

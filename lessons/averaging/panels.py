@@ -10,16 +10,18 @@ import xarray
 from lessons.kit import plotting
 from lessons.averaging import algorithms, experiment
 from lessons.averaging.experiment import BOLD, GUESTS, KINDS, NOBODY, STRANGER, members_mean
-from lessons.kit.exercise import Page, in_full_alone, table
+from lessons.kit.page import Page, in_full_alone, table
 from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, themed, violin
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, WithQuartiles, violin
 from lessons.kit.predict import Star
-from lessons.kit.sweep import at, background_once, caption, drawn_once
+from lessons.kit.sweep import at, caption
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"
 
 
-# -- panel (a): all triples ----------------------------------------------------------------------------------------------------
+# -- panel (a): all triples ------------------------------------------------------------------------
 
 class Points(anywidget.AnyWidget):
     """Names for the dots of a panel's still picture: resting the mouse on one shows its text, a click chooses it.
@@ -66,9 +68,8 @@ def _cloud(ax, average, ensemble, line, ends):
     return high
 
 
-@background_once
-@themed
-def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def all_triples(sweep: xarray.Dataset, prediction=None):
     """Panel (a): Figure 4 of CTL, one dot a triple; right, the members of the chosen one.
 
     Control: triple, its rank by the averaged weights' accuracy; clicking a dot moves it. The prediction, a slope, is a purple line.
@@ -114,8 +115,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
     return panel
 
 
-@drawn_once
-@themed
+@still
 def what_remains(sweep: xarray.Dataset):
     """Left, how both accuracies follow the members' own; right, whether they still agree when what the members explain is taken away."""
     average, ensemble, own = sweep.average_accuracy.values, sweep.ensemble_accuracy.values, members_mean(sweep)
@@ -138,8 +138,7 @@ def what_remains(sweep: xarray.Dataset):
 _SORTS = ((BLUE, "o", "the twenty"), (RED, "s", BOLD), (PURPLE, "^", STRANGER))
 
 
-@drawn_once
-@themed
+@still
 def triples_with_outliers(sweep: xarray.Dataset):
     """Left, the twenty-two models' accuracy and distance from the pretrained network; right, triples with and without an outlier."""
     fig, (left, right) = plotting.figure(2, height=3.9)
@@ -163,11 +162,10 @@ def triples_with_outliers(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep) + " Dashed: both equally accurate.")
 
 
-# -- panel (b): Eq. 1 ----------------------------------------------------------------------------------------------------------
+# -- panel (b): Eq. 1 ------------------------------------------------------------------------------
 
-@background_once
-@themed
-def features_of_the_average(sweep: xarray.Dataset) -> Panel:
+@panel
+def features_of_the_average(sweep: xarray.Dataset):
     """Panel (b): 1 − cosine to the average of the features beside the baseline, per layer; right, both against the number of models.
 
     Controls: models, layer (of the right-hand picture).
@@ -201,11 +199,10 @@ def features_of_the_average(sweep: xarray.Dataset) -> Panel:
         return f"1 − cosine per layer for averages of {models} models, gap against baseline: {numbers}."
 
     controls = {"models": slider("models in the average, k", map(int, counts), 3), "layer": choice("right-hand picture", {layer: layer for layer in layers[::-1]})}
-    return Panel(controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images, several random choices of models together.")
+    return controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images, several random choices of models together."
 
 
-@drawn_once
-@themed
+@still
 def figure_17(sweep: xarray.Dataset, models=(5, 10)):
     """Figures 17 and 18 of CTL (Fig. 5 and 6 are their last blocks): 1 − cosine beside the baseline, and the distribution of coef, per layer."""
     layers, places = list(map(str, sweep.layer.values)), np.arange(len(sweep.layer))
@@ -231,14 +228,13 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
     return plotting.show(fig, alt, caption(sweep) + " Left: mean and quartiles over the images. Right: distribution over the images, line: median.")
 
 
-# -- panel (c): Lemma 2 --------------------------------------------------------------------------------------------------------
+# -- panel (c): Lemma 2 ----------------------------------------------------------------------------
 
 _KINDS = dict(zip(("equal shares", "random shares"), KINDS))
 
 
-@background_once
-@themed
-def deviation_against_models(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def deviation_against_models(sweep: xarray.Dataset, prediction=None):
     """Panel (c): how long the deviation of k models is, measured and predicted from pairs; right, in units of that of two models.
 
     Controls: models, layer, kind. The prediction, the growth from 2 to 20 models in the output layer, is a star.
@@ -277,11 +273,10 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     controls = {"models": slider("models in the mix, k", map(int, counts), 3), "layer": choice("left-hand picture", {layer: layer for layer in layers[::-1]}),
                 "kind": choice("weights", _KINDS)}
-    return Panel(controls, fig, draw, caption(sweep).replace("test images.", "test images, thinned out here.") + " Lengths over all images together, mean over random choices of models.",
-                 [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep).replace("test images.", "test images, thinned out here.") + " Lengths over all images together, mean over random choices of models."
 
 
-# -- panel (d): the triangle ---------------------------------------------------------------------------------------------------
+# -- panel (d): the triangle -----------------------------------------------------------------------
 
 _HEIGHT = np.sqrt(3) / 2
 _CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])  # of the first, second and third model
@@ -301,9 +296,8 @@ def _pictures(values, norm, size=90):
     return colours
 
 
-@background_once
-@themed
-def triangle(sweep: xarray.Dataset) -> Panel:
+@panel
+def triangle(sweep: xarray.Dataset):
     """Panel (d): accuracy over all mixes of three models, of averaged weights and of the ensemble. Controls: alpha (first model's share), rest, three."""
     fig, axes = plotting.figure(2, height=3.6)
     lowest, highest = (float(getattr(sweep[["triangle_average", "triangle_ensemble"]].to_dataarray(), which)()) for which in ("min", "max"))
@@ -343,18 +337,17 @@ def triangle(sweep: xarray.Dataset) -> Panel:
 
     controls = {"alpha": slider("α, share of the model at the top", grid, grid[3]), "rest": slider("of the rest, to the left", grid, 0.5),
                 "three": choice("three models", {three: three for three in threes})}
-    return Panel(controls, fig, draw, caption(sweep))
+    return controls, fig, draw
 
 
-# -- panel (e): soups ----------------------------------------------------------------------------------------------------------
+# -- panel (e): soups ------------------------------------------------------------------------------
 
 _SOUPS = {"uniform": ("uniform soup", BLUE, "o"), "greedy": ("greedy soup", GREEN, "^"), "soup_ensemble": ("logits ensemble of all k", ORANGE, "s"),
           "best_single": ("single model, best on held-out data", GREY, "D")}
 
 
-@background_once
-@themed
-def soups(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def soups(sweep: xarray.Dataset, prediction=None):
     """Panel (e): test accuracy of soups of the k best models; right, the upper end again, larger. Controls: size, guest.
 
     The prediction, the uniform soup of the bold one and the two best, is a star.
@@ -389,14 +382,13 @@ def soups(sweep: xarray.Dataset, prediction=None) -> Panel:
                 f"the single model that held-out data chooses {values['best_single'][row]:.4f}.")
 
     controls = {"size": slider("models, k", map(int, sizes), 5), "guest": choice("throw in as the last of the k", {guest: guest for guest in GUESTS})}
-    return Panel(controls, fig, draw, caption(sweep) + f" Chosen on {experiment.HELD_OUT_IMAGES:,} held-out training images.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + f" Chosen on {experiment.HELD_OUT_IMAGES:,} held-out training images."
 
 
-# -- the ResNets ---------------------------------------------------------------------------------------------------------------
+# -- the ResNets -----------------------------------------------------------------------------------
 
 @in_full_alone
-@drawn_once
-@themed
+@still
 def resnets(sweep: xarray.Dataset | None):
     """The ten triples of ResNet-18s."""
     fig, (left, right) = plotting.figure(2, height=3.8)
@@ -424,7 +416,7 @@ def resnets(sweep: xarray.Dataset | None):
                          "Right: mean over the triples of mean and quartiles over the images.")
 
 
-# -- readings ------------------------------------------------------------------------------------------------------------------
+# -- readings --------------------------------------------------------------------------------------
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 4 of CTL and ours, with this sweep's numbers."""

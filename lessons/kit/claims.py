@@ -30,8 +30,8 @@ import torch
 import yaml
 from scipy import stats
 
-from data import store
-from lessons.kit.exercise import Page
+from lessons.kit.experiment import Collection, Experiment
+from lessons.kit.page import Page
 from lessons.kit.profiles import SEEDS
 
 _HERE = Path(__file__).parent
@@ -214,18 +214,17 @@ def spread(values: list[float] | None) -> str:
     return f"{statistics.fmean(values):.4g} ± {statistics.stdev(values):.2g}; {span(values)}"
 
 
-def remeasure(module: str, profile: str, seed: int) -> Numbers:
-    """Run the experiment of one module; the numbers that the ledger keeps.
+def remeasure(experiment: Experiment | Collection, profile: str, seed: int) -> Numbers:
+    """Measure; the numbers that the ledger keeps.
 
     Raises:
         data.store.Unavailable: the data are a stand-in; the ledger is about the real ones.
     """
-    experiment = importlib.import_module(module)
-    sweep = experiment.run(profile, seed)
-    if sweep.attrs["source_kind"] == "stand-in":
-        raise store.Unavailable(f"the ledger is about the real data, and here is only the {sweep.attrs['source']}")
-    return {id: {name: float(f"{value:.6g}") for name, value in numbers.items() if ledger()[id].keeps(name)}
-            for id, numbers in experiment.claims(sweep).items()}
+    kept = {}
+    for id, numbers in experiment.numbers(profile, seed).items():
+        claim = ledger()[id]
+        kept[id] = {name: float(f"{value:.6g}") for name, value in numbers.items() if claim.keeps(name)}
+    return kept
 
 
 def measuring() -> list[str]:
@@ -233,26 +232,32 @@ def measuring() -> list[str]:
     return list(dict.fromkeys(claim.measured_by for claim in ledger().values() if claim.measured_by))
 
 
-def ledger_profiles(experiment) -> dict[str, tuple[int, ...]]:
-    """{profile: seeds} that a measuring module is run with for the ledger."""
-    return getattr(experiment, "LEDGER", {"full": SEEDS})
+def of_ledger(module: str) -> tuple[Experiment | Collection, ...]:
+    """The experiments by which a module measures its claims: those that it lists in LEDGER."""
+    return importlib.import_module(module).LEDGER
 
 
-def keep(module: str, profile: str, seed: int, numbers: Numbers, circumstances: dict[str, str]) -> None:
-    """Write one measurement to measured.yaml, in place of an earlier one of the same module, profile and seed; the others stay.
+def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers, circumstances: dict[str, str]) -> None:
+    """Write one measurement to measured.yaml, in place of an earlier one of the same experiment, profile and seed.
 
     Args:
+        module: of the experiment.
+        experiment: its name.
         circumstances: where and when it was measured; see `here`.
     """
     known = _kept()
+    which = {"module": module, "experiment": experiment, "profile": profile}
     for run in known["runs"]:
-        if (run["module"], run["profile"]) == (module, profile):
+        if which.items() <= run.items():
             run["seeds"] = [other for other in run["seeds"] if other != seed]
-    alike = next((run for run in known["runs"] if {**run, "seeds": []} == {"module": module, "profile": profile, "seeds": [], **circumstances}), None)
+    wanted = {**which, "seeds": [], **circumstances}
+    alike = next((run for run in known["runs"] if {**run, "seeds": []} == wanted), None)
     if not alike:
-        known["runs"].append(alike := {"module": module, "profile": profile, "seeds": [], **circumstances})
+        alike = wanted
+        known["runs"].append(alike)
     alike["seeds"] = sorted([*alike["seeds"], seed])
-    runs = sorted((run for run in known["runs"] if run["seeds"]), key=lambda run: (run["module"], run["profile"], run["seeds"]))
+    runs = [run for run in known["runs"] if run["seeds"]]
+    runs.sort(key=lambda run: (run["module"], run["experiment"], run["profile"], run["seeds"]))
     for id, of_claim in numbers.items():
         for name, value in of_claim.items():
             known["numbers"].setdefault(id, {}).setdefault(name, {})[seed] = value
@@ -311,32 +316,52 @@ def main(arguments=None) -> int:
     if options.unseen:
         return _try_unseen(options.only or measuring(), options.unseen)
     for module in [] if options.page else options.only or measuring():
-        for profile, seeds in ledger_profiles(importlib.import_module(module)).items():
-            for seed in seeds:
-                if options.seeds is None or seed in options.seeds:
-                    numbers = remeasure(module, profile, seed)
-                    keep(module, profile, seed, numbers, here())
-                    for doubt in confirmed(numbers):
-                        print(f"seed {seed}: {doubt}", file=sys.stderr)
+        for experiment, profile, seed in _asked(module, options.seeds):
+            numbers = remeasure(experiment, profile, seed)
+            keep(module, experiment.name, profile, seed, numbers, here())
+            for doubt in confirmed(numbers):
+                print(f"seed {seed}: {doubt}", file=sys.stderr)
     MARKDOWN.write_text(markdown(), encoding="utf-8")
     return 0
+
+
+def _asked(module, seeds):
+    """(experiment, profile, seed) of all that a module measures for the ledger, with these seeds alone if they are not None."""
+    for experiment in of_ledger(module):
+        for profile, of_profile in experiment.ledger.items():
+            for seed in of_profile:
+                if seeds is None or seed in seeds:
+                    yield experiment, profile, seed
 
 
 def _try_unseen(modules, seeds):
     """Measure seeds that no bound was set on, and say how many conditions hold."""
     held = failed = 0
     for module in modules:
-        if ledger_profiles(importlib.import_module(module)).get("full") != SEEDS:
-            continue  # ResNets take hours
-        for seed in seeds:
-            numbers = remeasure(module, "full", seed)
-            tried = [(id, condition) for id, of_claim in numbers.items() for condition in ledger()[id].conditions if condition.number in of_claim]
-            wrong = [(id, condition) for id, condition in tried if not condition.holds(numbers[id][condition.number])]
-            held, failed = held + len(tried) - len(wrong), failed + len(wrong)
-            for id, condition in wrong:
-                print(f"seed {seed}: {id} {condition.number} is {numbers[id][condition.number]:.4g}, the verdict needs {condition.bounds}")
+        for experiment in of_ledger(module):
+            if experiment.ledger.get("full") != SEEDS:
+                continue  # ResNets take hours
+            for seed in seeds:
+                wrong, tried = _wrong(remeasure(experiment, "full", seed))
+                held += tried - len(wrong)
+                failed += len(wrong)
+                for id, condition, value in wrong:
+                    print(f"seed {seed}: {id} {condition.number} is {value:.4g}, the verdict needs {condition.bounds}")
     print(f"{held} of {held + failed} conditions hold")
     return 0
+
+
+def _wrong(numbers):
+    """The conditions that these numbers do not meet, [(claim, condition, value)], and how many they speak to."""
+    wrong, tried = [], 0
+    for id, of_claim in numbers.items():
+        for condition in ledger()[id].conditions:
+            if condition.number in of_claim:
+                value = of_claim[condition.number]
+                tried += 1
+                if not condition.holds(value):
+                    wrong.append((id, condition, value))
+    return wrong, tried
 
 
 if __name__ == "__main__":

@@ -10,20 +10,15 @@ import html
 import importlib
 import inspect
 import math
-import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
-from lessons.kit import surroundings
-
-CHAPTERS = {"0": "lessons.start.exercises", "1": "lessons.linearity.exercises.mlp", "2": "lessons.linearity.exercises.resnet", "3": "lessons.averaging.exercises",
-            "4": "lessons.task_arithmetic.exercises",
-            "5": "lessons.pretraining.exercises", "6": "lessons.gradients.exercises", "7": "lessons.interference.exercises", "8": "lessons.cart.exercises"}
-
+from lessons.kit import chapters, surroundings
+from lessons.kit.page import Page
 
 @dataclass(frozen=True)
 class Wrong:
@@ -74,52 +69,14 @@ class Result:
                 f'{html.escape(self.exercise.title)}{"" if self.exercise.title.endswith("?") else "."}</b> {html.escape(self.message)}</div>')
 
 
-class Page:
-    """A piece of HTML with a plain-text form."""
-
-    def __init__(self, text, page):
-        self.text, self.page = text, page
-
-    def __repr__(self):
-        return self.text
-
-    def _repr_html_(self):
-        return self.page
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence], text: str = "", before: str = "", after: str = "", left: int = 1) -> Page:
-    """A table.
-
-    Args:
-        head: a title for every column, as HTML.
-        rows: of cells, as HTML.
-        text: the plain-text form; left out, a line for every row, "first cell: title cell, title cell".
-        before, after: HTML around the table.
-        left: so many columns are aligned to the left.
-    """
-    rows = [[str(cell) for cell in row] for row in rows]
-    lines = [f"{first}: " + ", ".join(f"{title} {cell}" for title, cell in zip(head[1:], others)) for first, *others in rows]
-
-    def line(cells, tag):
-        return "<tr>" + "".join(f"<{tag} style='text-align:left'>{cell}</{tag}>" if place < left else f"<{tag}>{cell}</{tag}>" for place, cell in enumerate(cells)) + "</tr>"
-    return Page(text or re.sub("<[^>]*>", "", "\n".join(lines)), f"{before}<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>{after}")
-
-
-def in_full_alone(draw):
-    """Decorator for what only profile "full" measures: draws the sweep, or, where there is none, gives a sentence that says how to get it."""
-    @functools.wraps(draw)
-    def inside(sweep):
-        if sweep is not None:
-            return draw(sweep)
-        text = "Measured in profile “full” alone, because it trains convolutional networks for some minutes. Set profile = \"full\" in the first cell and run the notebook again."
-        return Page(text, f"<p><i>{text}</i></p>")
-    return inside
-
-
 @functools.cache
 def exercises() -> dict[str, Exercise]:
     """All exercises of all chapters by id."""
-    return {exercise.id: exercise for module in CHAPTERS.values() for exercise in importlib.import_module(module).EXERCISES}
+    return {exercise.id: exercise for one in chapters.CHAPTERS for exercise in _of(one)}
+
+
+def _of(chapter):
+    return importlib.import_module(chapter.exercises).EXERCISES
 
 
 def find(id: str) -> Exercise:
@@ -128,10 +85,12 @@ def find(id: str) -> Exercise:
     Raises:
         ValueError: there is none.
     """
-    module = CHAPTERS.get(str(id).split(".")[0])  # that chapter's alone: all of them take seconds to import
-    for exercise in importlib.import_module(module).EXERCISES if module else ():
-        if exercise.id == id:
-            return exercise
+    number = str(id).split(".")[0]
+    for chapter in chapters.CHAPTERS:
+        if chapter.number == number:  # that chapter's alone: all of them take seconds to import
+            for exercise in _of(chapter):
+                if exercise.id == id:
+                    return exercise
     raise ValueError(f"there is no exercise {id!r}; there are: {', '.join(exercises())}")
 
 
@@ -166,7 +125,7 @@ def solution(id: str) -> Page:
     return Page(text, f"<details><summary>Show the solution of {exercise.id}, {html.escape(exercise.title)}</summary><pre>{html.escape(text)}</pre></details>")
 
 
-# -- judging -------------------------------------------------------------------------------------------------------------------
+# -- judging ---------------------------------------------------------------------------------------
 
 def _judge(exercise, answer):
     if answer is None or answer is Ellipsis:

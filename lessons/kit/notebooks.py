@@ -19,17 +19,15 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from tqdm import tqdm
 from traitlets.config import Config
 
-CHAPTERS = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9]*.ipynb"))
-_QUICK = {"02_linearity_resnet": 130, "08_cart": 130}
-_FULL = {"02_linearity_resnet": 2250, "03_averaging": 450, "04_task_arithmetic": 1350, "05_pretraining": 1350,
-         "06_gradients": 450, "07_interference": 3600, "08_cart": 3600}
+from lessons.kit import chapters
+
+CHAPTERS = [chapter.notebook for chapter in chapters.CHAPTERS]
 PROFILES = ("quick", "full")
 
 
 def budget(chapter: str, profile: str) -> int:
-    """How long a chapter may take with nothing cached, in epochs of chapter 1's MLP (`make bench` says how many seconds one takes here):
-    machines differ by a factor of two and more. 45 epochs were 30 s on two AVX2 cores."""
-    return _QUICK.get(chapter, 45) if profile == "quick" else _FULL.get(chapter, 90)
+    """How long a chapter may take with nothing kept, in epochs of chapter 1's MLP; see `chapters.Chapter`."""
+    return getattr(chapters.chapter(chapter), profile)
 
 
 class NotebookError(Exception):

@@ -4,7 +4,6 @@ Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a mark
 """
 import base64
 import contextlib
-import contextvars
 import functools
 import html
 import io
@@ -14,6 +13,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
+
+from lessons.kit.kept import kept
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#1a1a1a", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
@@ -37,6 +38,19 @@ def themed(function):
     def inside(*arguments, **options):
         with mpl.rc_context(THEME):
             return function(*arguments, **options)
+    return inside
+
+
+def still(function):
+    """Decorator for (sweep, *arguments) -> `show`'s HTML: themed, kept on disk, and shown again while sweep, arguments and
+    code stay the same."""
+    drawing = themed(function)
+
+    @functools.wraps(function)
+    def inside(sweep, *arguments, **options):
+        from IPython.display import HTML
+        asked = (arguments, options)
+        return HTML(kept(function, sweep, asked, ".html", lambda: drawing(sweep, *arguments, **options).data))
     return inside
 
 
@@ -104,20 +118,6 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
     ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
-_keeper = contextvars.ContextVar("keeper", default=None)
-
-
-@contextlib.contextmanager
-def backgrounds_kept_by(keeper):
-    """Inside the block, what a `MovingFigure` draws once, {"background": SVG, "places": of the axes}, is asked from keeper(draw), draw being a function
-    that draws it. Layout and background are three quarters of the time that a panel takes."""
-    token = _keeper.set(keeper)
-    try:
-        yield
-    finally:
-        _keeper.reset(token)
-
-
 class MovingFigure:
     """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
 
@@ -125,12 +125,13 @@ class MovingFigure:
     SVG of the same size to lay over it. A whole figure takes matplotlib 50–160 ms, its few moving lines take a few.
     """
 
-    def __init__(self, fig: Figure):
+    def __init__(self, fig: Figure, keep=None):
+        """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw` is
+        a function that draws it. Layout and background are three quarters of the time that a panel takes."""
         self.figure = fig
         self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
-        keep = _keeper.get()
         drawn = keep(self._drawn) if keep else self._drawn()
         self.background = drawn["background"]
         fig.set_layout_engine("none")

@@ -1,4 +1,4 @@
-"""Sweeps: numbers measured on a grid, as an xarray Dataset, kept on disk under a digest of all that went into them; and figures drawn of them."""
+"""Sweeps: numbers measured on a grid, as an xarray Dataset, kept on disk under a digest of all that went into them."""
 import ast
 import functools
 import hashlib
@@ -6,20 +6,18 @@ import json
 import sys
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
 import torch
 import xarray
 
 from data import imported, store
 from data.pinning import pinned
-from lessons.kit import plotting
 from toy_models import training
 
-DRAWING = {"panel", "panels", "plotting", "predict", "exercise", "exercises", "claims"}  # rooms that no number depends on
+DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims"}  # rooms that no number depends on
 
 
-def cached(name: str, ingredients: dict, measure) -> xarray.Dataset:
+def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Dataset:
     """The sweep, from disk if it is there, else measured now and kept.
 
     Args:
@@ -27,8 +25,9 @@ def cached(name: str, ingredients: dict, measure) -> xarray.Dataset:
         ingredients: everything that the numbers depend on, as JSON can hold it: recipe keys, grids, sample sizes.
         measure: () -> xarray.Dataset, a function of the module that measures: the code `behind` this module is an ingredient too, so old
             numbers are not shown under new code. The result also gets the attribute `digest`, of its numbers.
+        module: the module that measures, where it is not the one that `measure` is written in.
     """
-    ingredients = json.dumps([ingredients, behind(measure.__module__)], sort_keys=True)
+    ingredients = json.dumps([ingredients, behind(module or measure.__module__)], sort_keys=True)
     path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
     return store.once(path, lambda: _signed(_undisturbed(measure)), read=_read,
                       write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
@@ -213,51 +212,3 @@ def _read(path):
     if not sound:
         raise store.Damaged("its digest does not match its contents")
     return dataset
-
-
-def drawn_once(function):
-    """Decorator for (sweep, *arguments) -> IPython HTML: what it drew is kept on disk and shown again while sweep, arguments and code stay the same.
-
-    Six still figures take matplotlib as long as opening the rest of a chapter. A sweep without a digest (one that was not kept) is drawn anew.
-    """
-    @functools.wraps(function)
-    def inside(sweep, *arguments, **options):
-        from IPython.display import HTML
-        if "digest" not in sweep.attrs:
-            return function(sweep, *arguments, **options)
-        code = behind(function.__module__, drawing=True)
-        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, arguments, options, mpl.__version__, code]).encode()).hexdigest()[:20]
-        page = store.once(store.root() / "figures" / f"{function.__name__}-{key}.html", lambda: function(sweep, *arguments, **options).data,
-                          read=_read_page, write=_write_page)
-        return HTML(page)
-    return inside
-
-
-def background_once(function):
-    """Decorator for (sweep, *predictions) -> Panel: its background is kept on disk while sweep and code stay the same. Predictions are not part of it."""
-    @functools.wraps(function)
-    def inside(sweep, *arguments, **options):
-        if "digest" not in sweep.attrs:
-            return function(sweep, *arguments, **options)
-        code = behind(function.__module__, drawing=True)
-        key = hashlib.sha256(repr([sweep.attrs["digest"], function.__name__, mpl.__version__, code]).encode()).hexdigest()[:20]
-
-        def keeper(draw):
-            return json.loads(store.once(store.root() / "figures" / f"{function.__name__}-{key}.json", lambda: json.dumps(draw()), read=_read_page, write=_write_page))
-
-        with plotting.backgrounds_kept_by(keeper):
-            return function(sweep, *arguments, **options)
-    return inside
-
-
-def _write_page(page, path):
-    signed = f"{hashlib.sha256(page.encode()).hexdigest()}\n{page}"
-    path.write_bytes(signed.encode())  # as text, Windows would write other line ends than were digested
-
-
-def _read_page(path):
-    text = path.read_bytes().decode(errors="replace")
-    signature, _, page = text.partition("\n")
-    if signature != hashlib.sha256(page.encode()).hexdigest():
-        raise store.Damaged("its digest does not match its contents")
-    return page

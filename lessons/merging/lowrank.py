@@ -22,7 +22,7 @@ Decomposition = Literal["auto", "gram", "svd"]
 NEGLIGIBLE = 1e-12  # of the largest eigenvalue: what lies below is rounding
 
 
-# -- matrices ------------------------------------------------------------------------------------------------------------------
+# -- matrices --------------------------------------------------------------------------------------
 
 def is_matrix(tensor: Tensor, convolutions: str) -> bool:
     """The tensor is one to truncate: of two dimensions, or of more where `convolutions` is "flatten"."""
@@ -96,7 +96,7 @@ def whitening(gram: Tensor) -> Tensor:
     return vectors * torch.where(values > NEGLIGIBLE * values.amax(), values, torch.inf).rsqrt() @ vectors.T
 
 
-# -- TSV-M ---------------------------------------------------------------------------------------------------------------------
+# -- TSV-M -----------------------------------------------------------------------------------------
 
 @method("TSV-M", source="Gargiulo et al. 2025, algorithm 1", needs=[Needs.WEIGHTS])
 def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
@@ -148,7 +148,7 @@ def whitened_sum(left: Tensor, right: Tensor, num_tasks: int) -> Tensor:
     return left @ (whitening(left.T @ left) * sigma @ whitening(right @ right.T)) @ right
 
 
-# -- CART ----------------------------------------------------------------------------------------------------------------------
+# -- CART ------------------------------------------------------------------------------------------
 
 @method("CART", source="CART, Eq. 4 and algorithm 1", needs=[Needs.WEIGHTS])
 def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08, rounding: Rounding = "ceil",

@@ -26,7 +26,7 @@ def floor_of(share: float, count: int) -> int:
     return math.floor(share * count + 1e-9 * count)
 
 
-# -- what to drop --------------------------------------------------------------------------------------------------------------
+# -- what to drop ----------------------------------------------------------------------------------
 
 def bounds(magnitudes: np.ndarray, density: float, outliers: float = 0.0, count: str = "floor") -> tuple[np.ndarray, np.ndarray]:
     """The smallest and the largest magnitude that are kept when `density` of them are, the largest `outliers` left out.
@@ -115,7 +115,7 @@ def _keep(stack, groups, limits):
     return stack
 
 
-# -- how to agree --------------------------------------------------------------------------------------------------------------
+# -- how to agree ----------------------------------------------------------------------------------
 
 def elected_sign(key: str, total: Tensor, on_tie: str, majority: float = 0.0) -> Tensor:
     """The sign that the tasks elect for every entry: that of their sum, as −1, 0 or 1.
@@ -168,7 +168,7 @@ def _merged(base, finetuned, scale, drop, agree, on_tie):
     return by_tensor(base, lambda key: wide(base[key]) + scale * vector(key))
 
 
-# -- the methods ---------------------------------------------------------------------------------------------------------------
+# -- the methods -----------------------------------------------------------------------------------
 
 @method("TIES", source="Yadav et al. 2023, algorithm 1", needs=[Needs.WEIGHTS])
 def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density: Share = 0.2, trim: Literal["global", "tensor", "row"] = "global",

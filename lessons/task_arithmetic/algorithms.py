@@ -128,7 +128,7 @@ def cosines(vectors: Sequence[TaskVector]) -> Tensor:
     return unit @ unit.T
 
 
-# -- Eq. 2, 3 and 4 ------------------------------------------------------------------------------------------------------------
+# -- Eq. 2, 3 and 4 --------------------------------------------------------------------------------
 
 def cosine_arith(middle: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """The cosine between the edited network's features and the mean of those of its two ends, sample by sample (CTL, §4.3).
@@ -185,7 +185,7 @@ def negated_in_features(at_base: Tensor, at_finetuned: Tensor) -> Tensor:
     return 2 * at_base - at_finetuned
 
 
-# -- stitching -----------------------------------------------------------------------------------------------------------------
+# -- stitching -------------------------------------------------------------------------------------
 
 def stitched(network: MLP | ResNet18, layer: str, h: Tensor) -> Tensor:
     """The network's answer when its features at a layer are replaced: f^{L←(ℓ+1)}(θ; h) (CTL, §4.3).

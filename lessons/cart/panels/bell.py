@@ -7,19 +7,20 @@ from lessons.cart.experiment import bell as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import MEASURES, chosen, envelope, height, normalised, one, rank_correlation
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, TASK_ARITHMETIC, level, percent, rank_axis, tasks_slider, titles
-from lessons.kit.exercise import Page, table
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
+from lessons.kit.page import Page, table
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 MOST_TASKS = 8
 SHOWN = (experiment.name_of(1.0), experiment.name_of(0.875), experiment.name_of(0.5), experiment.name_of(0.0), experiment.ROTATED, experiment.SEVERAL)  # in the panel of the chapter, if measured
 SHOWN_RANK, SHOWN_LAM = 0.03, 3.0  # where the panel opens, and what the prediction asks for
 
 
-@drawn_once
-@themed
+@still
 def overview(sweep: xarray.Dataset):
     """What is to be merged: for every set of tasks the accuracy of θ₀, of the average, of task arithmetic and CART at their best, and of the own networks."""
     fig, ax = plotting.figure(height=1.2 + 0.42 * sweep.sizes["setting"])
@@ -44,9 +45,8 @@ def question(sweep: xarray.Dataset) -> str:
             "What mean accuracy does it have?")
 
 
-@background_once
-@themed
-def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def rank_and_lam(sweep: xarray.Dataset, prediction=None):
     """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task. Controls: rank, lam, how, setting.
 
     Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the mean accuracy at `SHOWN_RANK` and
@@ -96,7 +96,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     controls = {"rank": slider("rank", ranks, SHOWN_RANK if SHOWN_RANK in ranks else ranks[1]), "lam": slider("λ", lams, SHOWN_LAM if SHOWN_LAM in lams else lams[-1]),
                 "how": choice("task vectors", {name: name for name in HOWS})} | ({"setting": choice("tasks", {name: name for name in names})} if len(names) > 1 else {})
-    return Panel(controls, fig, draw, caption(sweep) + " Task arithmetic at the λ that is best on held-out images.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + " Task arithmetic at the λ that is best on held-out images."
 
 
 def _levels(part):
@@ -122,11 +122,10 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>Figure 1 of CART, and ours.</b> {text}</p>")
 
 
-# -- when the bell appears -----------------------------------------------------------------------------------------------------
+# -- when the bell appears -------------------------------------------------------------------------
 
-@background_once
-@themed
-def overlap(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def overlap(sweep: xarray.Dataset, prediction=None):
     """Left, the best accuracy at every rank, for one set of tasks; right, the bell's height of all sets against a measure of interference. Controls: setting, measure.
 
     The prediction, the bell's height where half of the pixels are permuted, is a star on the right, where the first measure has that set of tasks.
@@ -167,7 +166,7 @@ def overlap(sweep: xarray.Dataset, prediction=None) -> Panel:
                 f"{measure} and the bell's height: {said}.")
 
     controls = {"setting": tasks_slider(names, experiment.name_of(1.0)), "measure": choice("interference", {label: label for label in MEASURES})}
-    return Panel(controls, fig, draw, caption(sweep) + " λ chosen at every rank, and rank and λ for the height, on held-out images.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + " λ chosen at every rank, and rank and λ for the height, on held-out images."
 
 
 def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
@@ -181,8 +180,7 @@ def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
     return table(("", "height", *columns), rows, text, after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
 
-@drawn_once
-@themed
+@still
 def predicted(sweep: xarray.Dataset):
     """Left, the rank that exercise 8.5 predicts and where CART is best; right, the planted model: what is missed at every rank, and the gain measured in layer 1."""
     part = one(sweep, setting=experiment.name_of(1.0))
@@ -200,11 +198,10 @@ def predicted(sweep: xarray.Dataset):
                          caption(sweep) + " All pixels permuted; mean over the task vectors' own spectra, layer 1.")
 
 
-# -- wider networks ------------------------------------------------------------------------------------------------------------
+# -- wider networks --------------------------------------------------------------------------------
 
-@background_once
-@themed
-def width(sweep: xarray.Dataset) -> Panel:
+@panel
+def width(sweep: xarray.Dataset):
     """Left, the best accuracy at every number of kept directions, for one width; right, what each method loses, against width. Control: width."""
     widths = [int(value) for value in sweep.width.values]
     parts = {value: one(sweep, width=value) for value in widths}
@@ -238,7 +235,7 @@ def width(sweep: xarray.Dataset) -> Panel:
         return f"{width} hidden units. Mean accuracy by rank, centred: {', '.join(f'{percent(r)} {value:.3f}' for r, value in zip(ranks, envelopes[width][0]))}. Lost: " + "; ".join(
             f"{label} {series[row]:.3f}" for label, series in lost.items()) + "."
 
-    return Panel({"width": slider("hidden units", widths, widths[-1])}, fig, draw, caption(sweep).replace(str(experiment.WIDTH), "width"))
+    return {"width": slider("hidden units", widths, widths[-1])}, fig, draw, caption(sweep).replace(str(experiment.WIDTH), "width")
 
 
 def reading_of_the_widths(sweep: xarray.Dataset) -> Page:

@@ -5,18 +5,19 @@ from lessons.kit import plotting
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
 from lessons.cart.experiment import tasks as experiment
 from lessons.cart.panels.parts import ACCURACY, AVERAGE, OWN, percent, titles
-from lessons.kit.exercise import Page, table
-from lessons.kit.panel import Panel, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, themed
-from lessons.kit.sweep import background_once, caption, drawn_once
+from lessons.kit.page import Page, table
+from lessons.kit.panel import slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE
+from lessons.kit.sweep import caption
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 KILO = 1000
 NUM_TASKS = (2, 4, 8, 14, 20, 40)
 
 
-@background_once
-@themed
-def storage(sweep: xarray.Dataset) -> Panel:
+@panel
+def storage(sweep: xarray.Dataset):
     """Left, accuracy against what a task needs on disk; right, the total for a number of tasks. Controls: rank, num_tasks."""
     ranks = list(map(float, sweep["rank"].values))
     fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 4))
@@ -59,7 +60,7 @@ def storage(sweep: xarray.Dataset) -> Panel:
                 f"In all, {num_tasks} tasks: {', '.join(f'{name} {total:.2f} MB'.replace(chr(10), ' ') for name, total in zip(names, totals))}.")
 
     controls = {"rank": slider("rank", ranks, 0.08), "num_tasks": slider("number of tasks", list(NUM_TASKS), 8)}
-    return Panel(controls, fig, draw, caption(sweep) + " Sizes of safetensors files, float32.")
+    return controls, fig, draw, caption(sweep) + " Sizes of safetensors files, float32."
 
 
 def bits_by_width(rank_ratio: float = 0.08, widths=(32, 100, 256, 1024, 4096), fixed: int = 16) -> Page:
@@ -72,8 +73,7 @@ def bits_by_width(rank_ratio: float = 0.08, widths=(32, 100, 256, 1024, 4096), f
                  after=f"<p>With k = {fixed} low rank wins from M = {width_where_low_rank_wins(fixed):,} on. With a share γ of the rank both grow like M², and it wins where 64γ &lt; 1, at any width or at none.</p>")
 
 
-@drawn_once
-@themed
+@still
 def number_of_tasks(sweep: xarray.Dataset):
     """Fig. 7: normalised accuracy against the number of tasks, mean and standard error over subsets; left with the source's grids, right with λ tuned."""
     mean, error = sweep.normalised.mean("subset"), experiment.standard_error(sweep).fillna(0)

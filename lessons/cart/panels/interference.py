@@ -7,15 +7,16 @@ from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
 from lessons.cart.panels.parts import rank_axis, tasks_slider, titles
-from lessons.kit.exercise import Page, table
-from lessons.kit.panel import Panel, choice
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED, themed
-from lessons.kit.sweep import background_once, caption, drawn_once
+from lessons.kit.page import Page, table
+from lessons.kit.panel import choice
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED
+from lessons.kit.sweep import caption
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 
-@background_once
-@themed
-def per_layer(sweep: xarray.Dataset) -> Panel:
+@panel
+def per_layer(sweep: xarray.Dataset):
     """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their largest, with the first layer's gain and CART's
     accuracy at λ = 1. Controls: setting, layer, reading."""
     names = [str(name) for name in sweep.setting.values]
@@ -51,7 +52,7 @@ def per_layer(sweep: xarray.Dataset) -> Panel:
 
     controls = {"setting": tasks_slider(names, name_of(1.0)), "layer": choice("layer", {layer: layer for layer in layers}),
                 "reading": choice("Eq. 5 as", {reading: reading for reading in READINGS})}
-    return Panel(controls, fig, draw, caption(sweep))
+    return controls, fig, draw
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
@@ -73,8 +74,7 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
                  before="<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go together).</p>", after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
 
-@drawn_once
-@themed
+@still
 def theorem(sweep: xarray.Dataset):
     """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the bound."""
     fig, (left, right) = plotting.figure(2, height=3.9)

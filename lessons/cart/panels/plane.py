@@ -5,15 +5,14 @@ import xarray
 from lessons.kit import plotting
 from lessons.cart.experiment.plane import LAMS, PLANES
 from lessons.cart.panels.parts import percent, titles
-from lessons.kit.exercise import Page
-from lessons.kit.panel import Panel, slider
-from lessons.kit.plotting import BLACK, ORANGE, RED, SKY, themed
-from lessons.kit.sweep import background_once, caption
+from lessons.kit.page import Page
+from lessons.kit.panel import slider
+from lessons.kit.plotting import BLACK, ORANGE, RED, SKY
+from lessons.kit.panel import panel
 
 
-@background_once
-@themed
-def plane(sweep: xarray.Dataset) -> Panel:
+@panel
+def plane(sweep: xarray.Dataset):
     """The mean loss on the plane of the finetuned networks, as in Fig. 5, and on that of the path itself; CART's way from rank 0 to full rank at one λ. Controls: rank, lam."""
     ranks = list(map(float, sweep["rank"].values))
     fig, axes = plotting.figure(2, height=4.6)
@@ -52,7 +51,7 @@ def plane(sweep: xarray.Dataset) -> Panel:
                 f"networks' {sweep.tuned_away.mean().item():.2f}; {said}. Lowest loss along the way {losses[:, column].min():.3f}; lowest on the planes {lowest}.")
 
     controls = {"rank": slider("rank", ranks, 0.03 if 0.03 in ranks else ranks[1]), "lam": slider("λ", list(LAMS), LAMS[-1])}
-    return Panel(controls, fig, draw, caption(sweep))
+    return controls, fig, draw
 
 
 def reading(sweep: xarray.Dataset) -> Page:

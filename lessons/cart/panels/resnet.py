@@ -8,7 +8,7 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs
 from lessons.cart.panels.parts import percent
-from lessons.kit.exercise import Page, in_full_alone
+from lessons.kit.page import Page, in_full_alone
 from lessons.kit.panel import Panel
 
 

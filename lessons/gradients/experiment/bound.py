@@ -96,7 +96,7 @@ def spectral_norms(theta: torch.Tensor, widths) -> list[float]:
     return [torch.linalg.matrix_norm(weight, 2).item() for weight in networks.matrices(theta, widths)]
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind TVG-5, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""

@@ -233,7 +233,7 @@ def _accuracy(network, sets):
     return evaluate_all([weights.flatten(state)], state, sets)[0][1]
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """`accuracy` and `loss` of the merges, the scale chosen by the held-out samples, and that `scale`; (data, optimiser, epochs)."""

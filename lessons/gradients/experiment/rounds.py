@@ -151,7 +151,7 @@ def endpoints(sweep: xarray.Dataset, chosen_by: str = "held") -> Sequence[xarray
     return end.accuracy.sel(scale=1.0), end.accuracy.sel(scale=best).drop_vars("scale")
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind TVG-9 and TVG-10, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""

@@ -142,7 +142,7 @@ def one_step(tasks: Tasks, eta: float = 0.1) -> dict[str, float]:
     return {"one_step": (max(gaps) / tasks.base.norm()).item(), "one_vector": max(vectors).item()}
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 SMOOTH = [name for name in NETWORKS if name != "ReLU"]
 

@@ -3,19 +3,20 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.gradients.experiment import epochs as experiment, rounds as rounds_experiment
 from lessons.gradients.experiment.epochs import SHOWN
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, SKY, themed
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, SKY
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, drawn_once
+from lessons.kit.sweep import caption
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 
-# -- the first epoch -----------------------------------------------------------------------------------------------------------
+# -- the first epoch -------------------------------------------------------------------------------
 
-@drawn_once
-@themed
+@still
 def first_epoch(sweep: xarray.Dataset, data: str):
     """Figure 3 of TVG for one family: the epochs' shares of the gradient norm, task by task; the cosines between the epochs' gradients, mean over tasks."""
     here = sweep.sel(data=data)
@@ -50,7 +51,7 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>Figure 3 of TVG, and ours.</b> {text}</p>")
 
 
-# -- panel (d): how long to finetune -------------------------------------------------------------------------------------------
+# -- panel (d): how long to finetune ---------------------------------------------------------------
 
 ENDS = (SHOWN[0], SHOWN[-1])
 _DIAMOND = {"color": ORANGE, "marker": "D", "markersize": 10, "markerfacecolor": "none", "markeredgewidth": 2, "linestyle": "", "animated": True}
@@ -63,9 +64,8 @@ def question(sweep: xarray.Dataset) -> str:
             "How accurate on all six is their <b>merge</b>, at the best scale?")
 
 
-@background_once
-@themed
-def merging(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def merging(sweep: xarray.Dataset, prediction=None):
     """Panel (d): accuracy of the merged network against the scale, after so many epochs; right, own accuracy and merged accuracy of all epochs.
 
     Controls: epochs, optimiser, data. The prediction is a star: merged accuracy of one epoch of SGD on digits.
@@ -104,7 +104,7 @@ def merging(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     optimisers = sorted(map(str, sweep.optimiser.values), key=lambda name: name != experiment.SGD)
     controls = {"epochs": slider("epochs", list(SHOWN), 1), "optimiser": _choice("finetuned with", optimisers), "data": _choice("tasks", map(str, sweep.data.values))}
-    return Panel(controls, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return controls, fig, draw
 
 
 def _choice(label, names):
@@ -123,14 +123,13 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     return table(("tasks, optimiser", "before", "alone, 1 epoch", "alone, 20 epochs", "merged, 1 epoch", "merged, 20 epochs", "best merged after"), rows)
 
 
-# -- panel (e): many small merges ----------------------------------------------------------------------------------------------
+# -- panel (e): many small merges ------------------------------------------------------------------
 
 METHOD_LOOKS = {"average": (BLUE, "o"), "TIES": (GREEN, "^"), "Breadcrumbs": (ORANGE, "v"), "DARE": (RED, "D")}
 
 
-@background_once
-@themed
-def rounds(sweep: xarray.Dataset) -> Panel:
+@panel
+def rounds(sweep: xarray.Dataset):
     """Panel (e): merged networks in the plane of their two principal components, on the loss of all tasks; right, accuracy against the budget spent.
 
     Controls: rounds, budget (epochs of each task before the single merges).
@@ -168,7 +167,7 @@ def rounds(sweep: xarray.Dataset) -> Panel:
                 f"One merge after {budget} epochs: {said}. Joint training ends at {float(sweep.joint_accuracy[-1]):.3f}.")
 
     controls = {"rounds": slider("rounds", [int(number) for number in sweep.rounds.values], 1), "budget": slider("single merges after epochs", list(rounds_experiment.SPENT), 10)}
-    return Panel(controls, fig, draw, caption(sweep) + " Every round merges with α = 1/T. Grey squares: the end for every number of rounds.")
+    return controls, fig, draw, caption(sweep) + " Every round merges with α = 1/T. Grey squares: the end for every number of rounds."
 
 
 def _landscape(fig, ax, sweep):

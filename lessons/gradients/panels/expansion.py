@@ -3,20 +3,21 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.gradients.experiment import bound as bound_experiment, optimisers as optimiser_experiment, plane as plane_experiment, steps as experiment
 from lessons.gradients.experiment.bound import KNOWN
 from lessons.gradients.experiment.common import ANGLES
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 
-# -- panel (a): the plane ------------------------------------------------------------------------------------------------------
+# -- panel (a): the plane --------------------------------------------------------------------------
 
-@background_once
-@themed
-def plane(sweep: xarray.Dataset) -> Panel:
+@panel
+def plane(sweep: xarray.Dataset):
     """Panel (a): θ_1, θ_2, task arithmetic and joint training in the plane of the two gradients; right, how far the two are apart after every step.
 
     Controls: eta, alpha, k.
@@ -53,7 +54,7 @@ def plane(sweep: xarray.Dataset) -> Panel:
 
     controls = {"eta": slider("step size η", list(plane_experiment.ETAS), 0.4), "alpha": slider("α", list(plane_experiment.ALPHAS), 0.5),
                 "k": slider("steps k", list(plane_experiment.KS), 1)}
-    return Panel(controls, fig, draw, caption(sweep) + " Grey: lines of equal L₁ + L₂ in the plane.")
+    return controls, fig, draw, caption(sweep) + " Grey: lines of equal L₁ + L₂ in the plane."
 
 
 def _map(ax, sweep):
@@ -65,15 +66,14 @@ def _map(ax, sweep):
     ax.grid(False)
 
 
-# -- panel (b): the gap against the step size ----------------------------------------------------------------------------------
+# -- panel (b): the gap against the step size ------------------------------------------------------
 
 LOOKS = {"gap": (BLACK, "o", "the gap θ_TA − θ_MT"), "missed_printed": (RED, "v", "gap without the printed term"), "missed": (BLUE, "s", "gap without our term"),
          "kinked": (ORANGE, "^", "of that: samples across a kink"), "smooth": (GREEN, "D", "of that: all others")}
 
 
-@background_once
-@themed
-def gap(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def gap(sweep: xarray.Dataset, prediction=None):
     """Panel (b): the gap and what two terms leave of it, against η on logarithmic axes; right, as shares of the gap.
 
     Controls: k, network, loss, data. The prediction, the power of η with which the gap falls, is drawn as a line of that slope.
@@ -111,7 +111,7 @@ def gap(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     controls = {"k": slider("steps k", list(experiment.KS), 3), "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
                 "loss": choice("loss", {name: name for name in map(str, sweep.loss.values)}), "data": choice("tasks", {name: name for name in map(str, sweep.data.values)})}
-    return Panel(controls, fig, draw, caption(sweep) + f" α = {experiment.ALPHA:g}. The kinks are told apart for k ≤ {experiment.KINKS}.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + f" α = {experiment.ALPHA:g}. The kinks are told apart for k ≤ {experiment.KINKS}."
 
 
 def _slopes_said(now):
@@ -152,11 +152,10 @@ def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>Who is it that the Hessian misses?</b> {text}</p>")
 
 
-# -- panel (c): the bound ------------------------------------------------------------------------------------------------------
+# -- panel (c): the bound --------------------------------------------------------------------------
 
-@background_once
-@themed
-def bound(sweep: xarray.Dataset) -> Panel:
+@panel
+def bound(sweep: xarray.Dataset):
     """Panel (c): the length of C and both versions of Theorem 2's bound against α; right, how many times the bound is the truth. Controls: alpha, network, known."""
     fig, (left, right) = plotting.figure(2, height=4.2)
     alphas, floor = sweep.alpha.values, 0.3 * float(sweep.C.min())
@@ -190,7 +189,7 @@ def bound(sweep: xarray.Dataset) -> Panel:
 
     controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.25), "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
                 "known": choice("H and G", {"measured": KNOWN[0], "from the norms, as printed": KNOWN[1], "from the norms, corrected": KNOWN[2]})}
-    return Panel(controls, fig, draw, caption(sweep) + f" T = {len(ANGLES)}, k = {bound_experiment.STEPS}, η = {bound_experiment.ETA:g}. Dotted: α = 1/T. At the lower edge: 0.")
+    return controls, fig, draw, caption(sweep) + f" T = {len(ANGLES)}, k = {bound_experiment.STEPS}, η = {bound_experiment.ETA:g}. Dotted: α = 1/T. At the lower edge: 0."
 
 
 def _times(value, of):
@@ -209,10 +208,9 @@ def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>How loose?</b> {text}</p>")
 
 
-# -- other optimisers ----------------------------------------------------------------------------------------------------------
+# -- other optimisers ------------------------------------------------------------------------------
 
-@drawn_once
-@themed
+@still
 def optimisers(sweep: xarray.Dataset):
     """The gap, as a share of the joint path, against η: in the middle of an epoch, and at its end; for five optimisers."""
     fig, axes = plotting.figure(2, height=3.9, sharey=True)

@@ -106,7 +106,7 @@ def settings_of(suite: Suite, profile: str) -> Settings:
     return PROFILES[profile][suite.base.architecture.name]
 
 
-# -- the measurement -----------------------------------------------------------------------------------------------------------
+# -- the measurement -------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Line:

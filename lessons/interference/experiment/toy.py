@@ -51,7 +51,7 @@ def toy(shared: str = "one of five", seed: int = 70) -> Toy:
     return Toy(torch.where(rounded == 0, 0.1, rounded), seen)
 
 
-# -- the three steps -----------------------------------------------------------------------------------------------------------
+# -- the three steps -------------------------------------------------------------------------------
 
 def trimmed(vector: Tensor, density: float) -> Tensor:
     """Step 1: keep the ⌊density · entries⌋ entries of largest magnitude, set the others to 0 (TIES, algorithm 1).
@@ -91,7 +91,7 @@ def conflicts(stack: Tensor) -> Tensor:
     return stack[0] * stack[1] < 0
 
 
-# -- the other way out ---------------------------------------------------------------------------------------------------------
+# -- the other way out -----------------------------------------------------------------------------
 
 def centred(finetuned: list[State]) -> list[State]:
     """θ_t − θ_avg for every model, state dicts without whole-number tensors: they sum to zero (CART, Eq. 3).

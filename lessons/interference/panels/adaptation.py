@@ -3,18 +3,18 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.interference.experiment import results
 from lessons.interference.experiment.adaptation import ADAPTED
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, themed
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
 
 
-@background_once
-@themed
-def adapting(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def adapting(sweep: xarray.Dataset, prediction=None):
     """Panel (e): entropy, accuracy and collapse against the step; right, how far λ has moved in the end, per layer and task. Controls: step, method.
 
     The prediction, the accuracy of AdaMerging after the last step, is a star.
@@ -56,7 +56,7 @@ def adapting(sweep: xarray.Dataset, prediction=None) -> Panel:
                 f"class. λ in the end between {lams[row].min():.2f} and {lams[row].max():.2f}, from {float(sweep.start[row]):g}.")
 
     controls = {"step": slider("step", [int(step) for step in steps], 0), "method": choice("method", {results.title_of(method): method for method in methods})}
-    return Panel(controls, fig, draw, caption(sweep) + " Ten classes: evenly spread predictions put 10 % on each.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + " Ten classes: evenly spread predictions put 10 % on each."
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

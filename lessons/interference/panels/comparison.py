@@ -5,13 +5,14 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.merging import methods
 from lessons.interference.experiment import results
 from lessons.interference.experiment.comparison import CLAIMED, GRIDS, REPORTED, SEARCHED, SEARCHES, STORING, Sweeps
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, themed
-from lessons.kit.sweep import background_once, caption, position
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
 
 SHARE = "accuracy, share of the single model's"
 WORDS = {"density": "density", "mask_strength": "mask strength", "drop_rate": "drop rate", "rank_ratio": "rank ratio", "scale": "λ"}
@@ -19,11 +20,10 @@ RADAR = {"average": (GREY, "o"), "task_arithmetic": (BLUE, "s"), "ties": (ORANGE
 GRID_NAMES = {"all that was tried": GRIDS[0], "the sources' grids": GRIDS[1]}
 
 
-# -- panel (b): one method's parameters -----------------------------------------------------------------------------------------
+# -- panel (b): one method's parameters ------------------------------------------------------------
 
-@background_once
-@themed
-def search(sweep: xarray.Dataset) -> Panel:
+@panel
+def search(sweep: xarray.Dataset):
     """Panel (b): normalised accuracy on held-out images against λ, one line a value of the other parameter; right, task by task. Controls: scale, place, method."""
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 4))
     tried = (sweep.tried / sweep.own_tried).transpose("searched", "place", "scale", "task")
@@ -68,14 +68,13 @@ def search(sweep: xarray.Dataset) -> Panel:
     start = 1.0 if 1.0 in scales else float(scales[len(scales) // 2])
     controls = {"scale": slider("λ", [float(scale) for scale in scales], start), "place": slider("other parameter, value no.", {str(place + 1): int(place) for place in places}, int(places[len(places) // 2])),
                 "method": choice("method", {results.title_of(method): method for method in sorted(SEARCHED, key=lambda name: name != "ties")})}
-    return Panel(controls, fig, draw, caption(sweep) + " Thin lines: the other values of the method's other parameter.")
+    return controls, fig, draw, caption(sweep) + " Thin lines: the other values of the method's other parameter."
 
 
-# -- panel (c): bars and radar --------------------------------------------------------------------------------------------------
+# -- panel (c): bars and radar ---------------------------------------------------------------------
 
-@background_once
-@themed
-def bars_and_radar(sweeps: Sweeps, prediction=None) -> Panel:
+@panel
+def bars_and_radar(sweeps: Sweeps, prediction=None):
     """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, as CART's Figure 4. Controls: suite, grid.
 
     The prediction, what the average is worth on the suite of several data sets, is a star.
@@ -119,7 +118,7 @@ def bars_and_radar(sweeps: Sweeps, prediction=None) -> Panel:
 
     names = list(suites.items())
     controls = {"suite": choice("suite", dict(sorted(names, key=lambda item: item[1] != "several"))), "grid": choice("hyper-parameters from", GRID_NAMES)}
-    return Panel(controls, fig, draw, caption(sweeps), [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweeps)
 
 
 def _spider(ax, most):
@@ -149,7 +148,7 @@ def _spider(ax, most):
     return lines, place_spokes
 
 
-# -- tables -------------------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 def chosen(sweeps: Sweeps) -> Page:
     """A table: the hyper-parameters that held-out images chose, in all that was tried and in the sources' grids; a star marks the edge of what was tried."""

@@ -3,16 +3,16 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page
+from lessons.kit.page import Page
 from lessons.interference.experiment.plane import LINES
-from lessons.kit.panel import Panel, slider
-from lessons.kit.plotting import BLACK, BLUE, RED, themed
-from lessons.kit.sweep import background_once, caption, position
+from lessons.kit.panel import slider
+from lessons.kit.plotting import BLACK, BLUE, RED
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
 
 
-@background_once
-@themed
-def common_and_own(sweep: xarray.Dataset) -> Panel:
+@panel
+def common_and_own(sweep: xarray.Dataset):
     """Panel (d): normalised accuracy over a, how far along what the tasks have in common, and λ, how much of what each has alone. Controls: rank_ratio, scale."""
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(5, 4))
     common, own, ratios = (sweep[name].values for name in ("common", "own", "rank_ratio"))
@@ -47,7 +47,7 @@ def common_and_own(sweep: xarray.Dataset) -> Panel:
                 f"is {common[table[row].argmax()]:g}, with {table[row].max():.3f}.")
 
     controls = {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])), "scale": slider("λ", [float(scale) for scale in own], 1.0)}
-    return Panel(controls, fig, draw, caption(sweep) + " Star: the best of the plane.")
+    return controls, fig, draw, caption(sweep) + " Star: the best of the plane."
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

@@ -8,6 +8,7 @@ There is no Output widget on the way, so an error in `draw` cannot vanish: it is
 `panel.picture.error`, and raised where a control was set from Python.
 """
 import asyncio
+import functools
 import itertools
 import json
 import math
@@ -17,11 +18,15 @@ from pathlib import Path
 import anywidget
 import ipywidgets as widgets
 import jinja2
+import matplotlib as mpl
 import traitlets
 from matplotlib.figure import Figure
 
 from data import store
-from lessons.kit.plotting import MovingFigure, svg_tag
+from lessons.kit.kept import kept
+from lessons.kit.plotting import THEME, MovingFigure, svg_tag
+from lessons.kit.predict import Prediction
+from lessons.kit.sweep import caption
 
 _HERE = Path(__file__).parent
 MOST_FRAMES = 3000
@@ -52,15 +57,20 @@ class Panel(widgets.VBox):
         draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
         caption: printed below; says which data were used.
         predictions: `predict(…)` widgets whose committed value `draw` shows; the picture follows them.
+        keep: asked for the background, as `MovingFigure` says.
 
     Attributes:
         controls, picture: as above; `picture.frame` holds what is shown.
     """
 
-    def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=()):
-        self.controls, self._draw = dict(controls), draw
+    def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=(),
+                 keep=None):
+        self.controls = dict(controls)
+        self._draw = draw
         draw(**self.values)  # before the background, so that the layout has room for what will be shown
-        self._figure, self._frames, self._drawing_ahead = MovingFigure(figure), {}, None
+        self._figure = MovingFigure(figure, keep)
+        self._frames = {}
+        self._drawing_ahead = None
         self.picture = Picture(background=self._figure.background, controls=list(self.controls.values()), caption=caption)
         self.picture.frame = self._frame(self.values)
         self.picture.on_msg(lambda *_: self._draw_ahead())
@@ -170,6 +180,28 @@ class Panel(widgets.VBox):
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
         return {**(bundle or {}), "text/html": self.still()}  # shown where no widget can be: nbconvert, GitHub
+
+
+def panel(function):
+    """Decorator for (sweep, *others) -> controls, figure, draw[, caption]: makes a `Panel` of what the function returns.
+
+    The figure has the course's look; its background is kept on disk while sweep and code stay the same; predictions
+    among the arguments move the picture; the caption, left out, says what the sweep was measured on.
+    """
+    @functools.wraps(function)
+    def inside(*arguments, **options):
+        sweep = arguments[0] if arguments else None
+
+        def keep(draw):
+            return json.loads(kept(function, sweep, (), ".json", lambda: json.dumps(draw())))
+
+        with mpl.rc_context(THEME):
+            controls, fig, draw, *captions = function(*arguments, **options)
+            given = [*arguments, *options.values()]
+            predictions = [one for one in given if isinstance(one, Prediction)]
+            text = captions[0] if captions else caption(sweep)
+            return Panel(controls, fig, draw, text, predictions, keep)
+    return inside
 
 
 def slider(label: str, values, value) -> widgets.SelectionSlider:

@@ -1,25 +1,28 @@
 """Rotated MNIST, an MLP, and the lines between its finetuned versions: the setting of CTL §4.1 and B.1.1.
 
-`run` trains (through the zoo), measures along every line, and returns one xarray Dataset; the second time all of it comes from disk.
+`run` trains (through the zoo), measures along every line, and returns one xarray Dataset; the second time all of it
+comes from disk.
 """
 import itertools
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 import xarray
 from tqdm.auto import tqdm
 
 import data
+from lessons import cast
+from lessons.kit import experiment
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import at, on_grid, summarise
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import at, cached, on_grid, summarise
-from toy_models import MLP, Architecture, Recipe, weights, zoo
+from toy_models import MLP, Recipe, weights, zoo
 
-ARCHITECTURE = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))
-ANGLES = (22.5, 45.0, 67.5, 90.0)
+ANGLES = cast.ANGLES[:4]
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid
-SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing cached
+SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing kept
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,30 @@ FAR = pair_name(22.5, 90.0)  # the tasks that are furthest apart
 PAIRS = {pair_name(i, j): (i, j) for i, j in itertools.combinations(ANGLES, 2)}
 
 
+# -- models ----------------------------------------------------------------------------------------
+
+def source() -> data.types.Source:
+    """Where the digits come from."""
+    return data.source("rotated_mnist", angle=0.0)
+
+
 def recipes(seed: int = 0) -> dict[str, Recipe | dict]:
     """Every model of the chapter.
 
-    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task": two more epochs on
-    upright digits, each in its own order of samples; "strangers": two networks that began from different random weights and each saw
-    upright digits for two epochs. On the stand-in, which is a third of MNIST, an epoch is three passes, so that the number of steps is that
-    of the source.
+    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task":
+    two more epochs on upright digits, each in its own order of samples; "strangers": two networks that began from
+    different random weights and each saw upright digits for two epochs. On the stand-in, which is a third of MNIST, an
+    epoch is three passes, so that the number of steps is that of the source.
     """
-    source = data.source("rotated_mnist", angle=0.0)
-    epoch = 3 if source.is_stand_in else 1
-    pretrained = Recipe.on("rotated_mnist", ARCHITECTURE, options={"angle": 0.0}, lr=0.1, epochs=epoch, batch_size=64, seed=seed)
-    stranger = Recipe.on("rotated_mnist", ARCHITECTURE, options={"angle": 0.0}, lr=0.1, epochs=epoch, batch_size=64, seed=seed + 1000)
+    epoch = 3 if source().is_stand_in else 1
+    finetuned = cast.rotations(seed, ANGLES, epoch)
+    pretrained = finetuned.pop(0.0)
+    stranger = cast.pretrained_mlp(seed + 1000, epoch)
+    second = pretrained.finetune(seed=seed + 2000)
     return {"pretrained": pretrained,
-            "finetuned": {angle: pretrained.finetune(options={"angle": angle}) for angle in ANGLES},
-            "same_task": [pretrained.finetune(seed=seed + 2000), pretrained.finetune(seed=seed + 3000)],
-            "strangers": [pretrained.finetune(seed=seed + 2000), stranger.finetune(seed=seed + 3000)]}
+            "finetuned": finetuned,
+            "same_task": [second, pretrained.finetune(seed=seed + 3000)],
+            "strangers": [second, stranger.finetune(seed=seed + 3000)]}
 
 
 def all_recipes(seed: int = 0) -> list[Recipe]:
@@ -71,65 +82,61 @@ def all_recipes(seed: int = 0) -> list[Recipe]:
 
 
 def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
-    """{angle: network}: the pretrained one at 0.0 and the four that were finetuned; trained now if they are not in the zoo."""
+    """{angle: network}: the pretrained one at 0.0 and the four that were finetuned; trained now if need be."""
     made = recipes(seed)
     wanted = [made["pretrained"], *made["finetuned"].values()]
     return dict(zip((0.0, *ANGLES), zoo.get_all(wanted, device)))
 
 
-def example_images(sweep: xarray.Dataset, angle: float = 0.0) -> torch.Tensor:
-    """The test images of one angle that the sweep keeps, (8, 28, 28): enough to try things on without loading the data set."""
-    return torch.tensor(at(sweep, angle=angle).example.values)
-
-
-def estimate(profile: str, seed: int = 0) -> str:
-    """A sentence that says what `run` will have to do and about how long that takes on two cores."""
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Say which data there are, and what `run` will have to do."""
     PROFILES[profile]  # an error where there is no such profile
-    missing = sum(not zoo.path_of(recipe).exists() for recipe in all_recipes(seed))
-    if not missing:
-        return "All models of this chapter are in the zoo: this takes seconds."
-    return f"{missing} of {len(all_recipes(seed))} models have to be trained: about {SECONDS[profile]} s on two cores, once."
+    experiment.announce(source(), experiment.estimate(all_recipes(seed), SECONDS[profile]))
 
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """Train what is missing and measure along all lines.
+# -- the measurement -------------------------------------------------------------------------------
 
-    Returns:
-        A Dataset over pair (6), alpha (21), layer (4), task (4) and bin (150) with
-        gap_mean, gap_low, gap_high (pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles over the samples of both tasks;
-        own_mean, own_low, own_high (pair, layer): 1 − cos between the two ends;
-        coef_mean, coef_median, coef_low, coef_high (pair, alpha, layer), and coef_count (pair, alpha, layer, bin): samples per bin;
-        loss (nats), accuracy (pair, alpha, task): tasks are "i", "j", "both" and "pretraining";
-        distance (pair): ‖θ_i − θ_j‖; opposite (pair): share of first-layer units with opposite signs;
-        start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one pretrained start or
-        as strangers; of the interpolated network, and of the mixed outputs;
-        example (angle, image, row, column): some test images.
-        Attributes: those of `lessons.kit.sweep.caption`.
-    """
-    settings = PROFILES[profile]
-    source = data.source("rotated_mnist", angle=0.0)
-    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in all_recipes(seed)]}
-    return cached("linearity", ingredients, lambda: measure(settings, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10",
-        profile=profile, seed=seed, opens_on=FAR))
-
-
-def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """`run` without the cache."""
-    zoo.get_all(all_recipes(seed), device)
-    networks = models(seed, device)
-    tests = {angle: _test_set(angle, settings.test_images) for angle in networks}
-    lines = [_along(networks, tests, *angles, settings.alphas) for angles in tqdm(PAIRS.values(), desc="measuring", unit="pair")]
-    starts = [_same_task(zoo.get_all(recipes(seed)[name], device), tests[0.0], settings.alphas) for name in STARTS.values()]
-    example = xarray.DataArray(torch.stack([x[:EXAMPLES] for x, _ in tests.values()]).numpy(), dims=("angle", "image", "row", "column"),
-                               coords={"angle": list(tests)})
-    return xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair")).merge(
-        xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start"))).assign(example=example).assign_attrs(
-        images=f"{2 * len(tests[0.0][1]):,} test images a pair")
+def example_images(sweep: xarray.Dataset, angle: float = 0.0) -> torch.Tensor:
+    """Test images of one angle that the sweep keeps, (8, 28, 28): enough to try things on without loading the data."""
+    return torch.tensor(at(sweep, angle=angle).example.values)
 
 
 EXAMPLES = 8  # test images of every angle that the sweep keeps, to look at
 STARTS = {"one pretrained start": "same_task", "two random starts": "strangers"}
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """All numbers of the chapter.
+
+    Returns:
+        A Dataset over pair (6), alpha (21), layer (4), task (4) and bin (150) with
+        gap_mean, gap_low, gap_high (pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles over the
+        samples of both tasks;
+        own_mean, own_low, own_high (pair, layer): 1 − cos between the two ends;
+        coef_mean, coef_median, coef_low, coef_high (pair, alpha, layer), and coef_count (pair, alpha, layer, bin):
+        samples per bin;
+        loss (nats), accuracy (pair, alpha, task): tasks are "i", "j", "both" and "pretraining";
+        distance (pair): ‖θ_i − θ_j‖; opposite (pair): share of first-layer units with opposite signs;
+        start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one
+        pretrained start or as strangers; of the interpolated network, and of the mixed outputs;
+        example (angle, image, row, column): some test images.
+    """
+    zoo.get_all(all_recipes(seed), device)
+    networks = models(seed, device)
+    tests = {angle: _test_set(angle, settings.test_images) for angle in networks}
+    pairs = []
+    for angles in tqdm(PAIRS.values(), desc="measuring", unit="pair"):
+        pairs.append(_along(networks, tests, *angles, settings.alphas))
+    starts = []
+    for name in STARTS.values():
+        starts.append(_same_task(zoo.get_all(recipes(seed)[name], device), tests[0.0], settings.alphas))
+    examples = torch.stack([x[:EXAMPLES] for x, _ in tests.values()])
+    example = xarray.DataArray(examples.numpy(), dims=("angle", "image", "row", "column"),
+                               coords={"angle": list(tests)})
+    found = xarray.concat(pairs, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+    found = found.merge(xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start")))
+    images = f"{2 * len(tests[0.0][1]):,} test images a pair"
+    return found.assign(example=example).assign_attrs(images=images)
 
 
 def _test_set(angle, size):
@@ -139,56 +146,77 @@ def _test_set(angle, size):
 
 def _along(networks, tests, angle_i, angle_j, alphas):
     """All numbers of one pair."""
-    state_i, state_j = (networks[angle].state_dict() for angle in (angle_i, angle_j))
-    x, y = torch.cat([tests[angle_i][0], tests[angle_j][0]]), torch.cat([tests[angle_i][1], tests[angle_j][1]])
+    ends = networks[angle_i], networks[angle_j]
+    states = [network.state_dict() for network in ends]
+    half = len(tests[angle_i][1])
+    x = torch.cat([tests[angle_i][0], tests[angle_j][0]])
+    y = torch.cat([tests[angle_i][1], tests[angle_j][1]])
     x_before, y_before = tests[0.0]
-    parts = [(part, *({layer: feature.double() for layer, feature in networks[angle].features(part).items()} for angle in (angle_i, angle_j)))
-             for part in x.split(_PART)]
-    half = len(y) // 2
-    found, scores = [], []
+    parts = [(part, *(_doubled(network.features(part)) for network in ends)) for part in x.split(_PART)]
+    summaries, losses, accuracies = [], [], []
     for alpha in alphas:
-        network = MLP.from_state(weights.interpolate(state_i, state_j, alpha))
+        network = MLP.from_state(weights.interpolate(*states, alpha))
         logits, measured = _measured(network, parts, alpha)
-        scores.append([algorithms.evaluate(*both) for both in ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))])
-        found += [summarise(values) for values in measured.values()]
-    own = [summarise({"own": torch.cat([algorithms.own_distance(features_i[layer], features_j[layer]) for _, features_i, features_j in parts])}) for layer in measured]
-    first = [state[f"layers.0.{part}"] for state in (state_i, state_j) for part in ("weight", "bias")]
-    return on_grid(found, alpha=alphas, layer=list(measured)).merge(on_grid(own, layer=list(measured))).assign(
-        loss=(("alpha", "task"), [[loss for loss, _ in row] for row in scores]), accuracy=(("alpha", "task"), [[accuracy for _, accuracy in row] for row in scores]),
-        distance=weights.norm(weights.subtract(state_i, state_j)),
-        opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item()).assign_coords(task=["i", "j", "both", "pretraining"])
+        tasks = ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))
+        loss, accuracy = zip(*(algorithms.evaluate(*task) for task in tasks))
+        losses.append(loss)
+        accuracies.append(accuracy)
+        summaries += [summarise(values) for values in measured.values()]
+    layers = list(measured)
+    own = [summarise({"own": _own_distance(parts, layer)}) for layer in layers]
+    first = [state[f"layers.0.{part}"] for state in states for part in ("weight", "bias")]
+    found = on_grid(summaries, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers))
+    found = found.assign_coords(task=["i", "j", "both", "pretraining"])
+    return found.assign(loss=(("alpha", "task"), losses), accuracy=(("alpha", "task"), accuracies),
+                        distance=weights.norm(weights.subtract(*states)),
+                        opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item())
 
 
-_PART = 2000  # images at once, so that a layer's features in float64 stay in the processor's cache: twice as fast as all at once
+_PART = 2000  # images at once, so that a layer's features in float64 stay in the cache: twice as fast as all at once
+
+
+def _doubled(features):
+    return {layer: feature.double() for layer, feature in features.items()}
+
+
+def _own_distance(parts, layer):
+    return torch.cat([algorithms.own_distance(of_i[layer], of_j[layer]) for _, of_i, of_j in parts])
 
 
 def _measured(network, parts, alpha):
-    """Logits (samples, classes), and what `algorithms.ctl` says of all samples, part by part."""
-    logits, measured = [], []
+    """Logits (samples, classes), and what `algorithms.ctl` says of all samples, {layer: {quantity: (samples,)}}."""
+    logits, by_part = [], []
     for x, features_i, features_j in parts:
         features = network.features(x)
         logits.append(features["output"])
-        measured.append(algorithms.ctl(features, features_i, features_j, alpha))
-    return torch.cat(logits), {layer: {name: torch.cat([part[layer][name] for part in measured]) for name in measured[0][layer]} for layer in measured[0]}
+        by_part.append(algorithms.ctl(features, features_i, features_j, alpha))
+    measured = {}
+    for layer, quantities in by_part[0].items():
+        measured[layer] = {name: torch.cat([part[layer][name] for part in by_part]) for name in quantities}
+    return torch.cat(logits), measured
 
 
 def _same_task(pair, test, alphas):
-    """Loss and accuracy of the interpolated network, and of the mixed outputs, for two networks that learned the same task."""
+    """Loss and accuracy of the interpolated network, and of the mixed outputs, for two networks of the same task."""
     x, y = test
-    states, outputs = [network.state_dict() for network in pair], [network(x) for network in pair]
+    states = [network.state_dict() for network in pair]
+    outputs = [network(x) for network in pair]
     scores = []
     for alpha in alphas:
         network = MLP.from_state(weights.interpolate(*states, alpha))
-        scores.append((*algorithms.evaluate(network(x), y), *algorithms.evaluate(algorithms.mix(*outputs, alpha), y)))
+        mixed = algorithms.mix(*outputs, alpha)
+        scores.append((*algorithms.evaluate(network(x), y), *algorithms.evaluate(mixed, y)))
     names = ("start_loss", "start_accuracy", "mixed_loss", "mixed_accuracy")
-    return xarray.Dataset({name: ("alpha", list(column)) for name, column in zip(names, zip(*scores))}, coords={"alpha": list(alphas)})
+    columns = {name: ("alpha", list(column)) for name, column in zip(names, zip(*scores))}
+    return xarray.Dataset(columns, coords={"alpha": list(alphas)})
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """The numbers behind the chapter's claims, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""
-    return {"CTL-1": claim_1(sweep), "CTL-2": lines.gaps(sweep), "CTL-4": lines.lengths(sweep), "CTL-6": lemma_1(int(sweep.attrs["seed"]))}
+    """The numbers behind the chapter's claims: {claim: {number: value}}. What each means stands in claims.yaml."""
+    return {"CTL-1": claim_1(sweep), "CTL-2": lines.gaps(sweep), "CTL-4": lines.lengths(sweep),
+            "CTL-6": lemma_1(int(sweep.attrs["seed"]))}
 
 
 def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
@@ -196,26 +224,31 @@ def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
     alphas = sweep.alpha.values
 
     def barriers(loss, *dims):
-        return [algorithms.barrier(curve, alphas) for curve in loss.transpose(*dims, "alpha").values.reshape(-1, len(alphas))]
+        curves = loss.transpose(*dims, "alpha").values.reshape(-1, len(alphas))
+        return [algorithms.barrier(curve, alphas) for curve in curves]
 
-    one, both = sweep.loss.sel(task=["i", "j"]), sweep.loss.sel(task="both")
+    one = sweep.loss.sel(task=["i", "j"])
+    both = sweep.loss.sel(task="both")
     ratio = one.max("alpha") / one.min("alpha")
-    strangers, same_task = (barriers(sweep.start_loss.sel(start=start))[0] for start in ("two random starts", "one pretrained start"))
+    middle_gain = both.sel(alpha=[0.0, 1.0]).min("alpha") - both.sel(alpha=0.5)
     return {"loss_ratio_least": ratio.min().item(), "loss_ratio_most": ratio.max().item(),
             "barrier_one_task": max(barriers(one, "pair", "task")), "barrier_both": max(barriers(both, "pair")),
-            "middle_gain_least": (both.sel(alpha=[0.0, 1.0]).min("alpha") - both.sel(alpha=0.5)).min().item(),
-            "barrier_strangers": strangers, "barrier_same_task": same_task}
+            "middle_gain_least": middle_gain.min().item(),
+            "barrier_strangers": barriers(sweep.start_loss.sel(start="two random starts"))[0],
+            "barrier_same_task": barriers(sweep.start_loss.sel(start="one pretrained start"))[0]}
 
 
-def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12, classes: int = 5) -> dict[str, float]:
-    """Lemma 1 on networks that are exactly linear in their weights, f(θ; x) = θ·φ(x), with cross-entropy (CTL, Lemma 1, claim CTL-6).
+def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12,
+            classes: int = 5) -> dict[str, float]:
+    """Lemma 1 of CTL on networks that are exactly linear in their weights, f(θ; x) = θ·φ(x), with cross-entropy (CTL-6).
 
     θ_i is random; θ_j is another random matrix, scaled until it has the same loss.
 
     Returns:
-        excess_equal_loss: the most, over all trials and all α strictly between 0 and 1, by which the loss exceeds that of the ends
-            (nats); the lemma says at most 0.
-        excess_over_chord: the same over the straight line between the ends' losses, for θ_j as drawn, with another loss than θ_i.
+        excess_equal_loss: the most, over all trials and all α strictly between 0 and 1, by which the loss exceeds that
+            of the ends (nats); the lemma says at most 0.
+        excess_over_chord: the same over the straight line between the ends' losses, for θ_j as drawn, with another
+            loss than θ_i.
     """
     generator = torch.Generator().manual_seed(seed)
     phi = torch.randn(trials, samples, width, generator=generator, dtype=torch.float64)
@@ -223,22 +256,34 @@ def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12
     theta_i, theta_j = torch.randn(2, trials, width, classes, generator=generator, dtype=torch.float64)
 
     def loss(theta):  # (trials, width, classes) -> (trials,)
-        return torch.nn.functional.cross_entropy((phi @ theta).transpose(1, 2), y, reduction="none").mean(1)
+        logits = (phi @ theta).transpose(1, 2)
+        return torch.nn.functional.cross_entropy(logits, y, reduction="none").mean(1)
 
     def excess(other, bound):
         return max((loss(algorithms.mix(theta_i, other, alpha)) - bound(alpha)).max().item() for alpha in ALPHAS[1:-1])
 
-    loss_i, loss_j = loss(theta_i), loss(theta_j)
-    scaled = theta_j * _scale_to(lambda factor: loss(factor[:, None, None] * theta_j), loss_i)[:, None, None]
+    loss_i = loss(theta_i)
+    loss_j = loss(theta_j)
+    factors = _scale_to(lambda factors: loss(factors[:, None, None] * theta_j), loss_i)
+    scaled = factors[:, None, None] * theta_j
     return {"excess_equal_loss": excess(scaled, lambda alpha: loss_i),
             "excess_over_chord": excess(theta_j, lambda alpha: algorithms.mix(loss_i, loss_j, alpha))}
 
 
 def _scale_to(loss_at, target):
-    """The factors (trials,) with loss_at(factors) = target, by bisection; along a random direction the loss rises once it is past its minimum."""
-    low, high = torch.zeros_like(target), torch.full_like(target, 64.0)
+    """The factors (trials,) with loss_at(factors) = target, by bisection: along a random direction the loss rises once
+    it is past its minimum."""
+    low = torch.zeros_like(target)
+    high = torch.full_like(target, 64.0)
     for _ in range(60):
         middle = (low + high) / 2
         below = loss_at(middle) < target
-        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+        low = torch.where(below, middle, low)
+        high = torch.where(below, high, middle)
     return high
+
+
+LINE = Experiment("linearity", measure, PROFILES, source, "MNIST", recipes=lambda settings, seed: all_recipes(seed),
+                  claims=claims, one_thread=False, attributes={"opens_on": FAR})
+LEDGER = (LINE,)
+run = LINE.run

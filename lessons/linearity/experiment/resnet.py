@@ -90,7 +90,7 @@ def pairs(profile: str = "quick") -> dict[str, tuple[int, int]]:
     return {pair_name(i, j): (i, j) for i, j in itertools.combinations(PROFILES[profile].tasks, 2)}
 
 
-# -- models --------------------------------------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------------------
 
 def recipes(profile: str = "quick", seed: int = 0) -> dict[int, Recipe]:
     """{split: recipe}: the pretrained network under `PRETRAINING`, and one finetuned version of it for each of the profile's tasks."""
@@ -159,7 +159,7 @@ def seconds_per_step(width: int, steps: int = 2) -> float:
     return (time.perf_counter() - start) / steps
 
 
-# -- measuring -----------------------------------------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------------------
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """Train what is missing and measure along all lines.
@@ -377,7 +377,7 @@ def _weights_alone(network):
     return {name: parameter.detach() for name, parameter in network.named_parameters()}
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 LEDGER = {"quick": (0, 1, 2), "width 16": (0, 1, 2), "literal": (0,), "full": (0,)}  # profile: seeds that `make claims` measures
 

@@ -4,12 +4,14 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
-from lessons.kit.exercise import Page
+from lessons.kit.page import Page
 from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, violin
 from lessons.kit.predict import Star
-from lessons.kit.sweep import at, background_once, caption, drawn_once, edges, position
+from lessons.kit.sweep import at, caption, edges, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 ALPHA = "α (weight of θᵢ)"
 
@@ -46,11 +48,10 @@ def layer_ticks(ax, layers) -> np.ndarray:
     return places
 
 
-# -- panel (b): the cosine gap -------------------------------------------------------------------------------------------------
+# -- panel (b): the cosine gap ---------------------------------------------------------------------
 
-@background_once
-@themed
-def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right, their ratio.
 
     Controls: alpha, pair, and treatment where the sweep has it. The prediction, the output layer's ratio over the layers, is a star.
@@ -87,7 +88,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None) -> Panel:
         numbers = "; ".join(f"{layer} {g:.4f} against {o:.3f}" for layer, g, o in zip(layers, here.gap_mean.values, here.own_mean.values))
         return f"1 − cosine per layer for {pair} at α = {alpha:.2f}{said_of(treatment)}, gap against the ends' own distance: {numbers}."
 
-    return Panel(controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images.", [prediction] if prediction else [])
+    return controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
 
 
 def said_of(treatment: str | None) -> str:
@@ -95,11 +96,10 @@ def said_of(treatment: str | None) -> str:
     return f", BatchNorm statistics {treatment}" if treatment else ""
 
 
-# -- panel (c): coef -----------------------------------------------------------------------------------------------------------
+# -- panel (c): coef -------------------------------------------------------------------------------
 
-@background_once
-@themed
-def coef_per_layer(sweep: xarray.Dataset) -> Panel:
+@panel
+def coef_per_layer(sweep: xarray.Dataset):
     """Panel (c): the distribution of coef over the images, per layer. Controls: alpha, pair."""
     layers = list(map(str, sweep.layer.values))
     fig, axes = plotting.figure(len(layers), height=3.0, sharey=True)
@@ -131,13 +131,12 @@ def coef_per_layer(sweep: xarray.Dataset) -> Panel:
             said.append(f"{layer} median {median:.3f}, {near:.0%} of images within 0.1 of 1")
         return f"Distribution of coef per layer for {pair} at α = {alpha:.2f}: {'; '.join(said)}."
 
-    return Panel(controls(sweep), fig, draw, caption(sweep) + " Black: median. coef 1 means: exactly as long as the mixed features.")
+    return controls(sweep), fig, draw, caption(sweep) + " Black: median. coef 1 means: exactly as long as the mixed features."
 
 
-# -- the source's figures, from our measurement --------------------------------------------------------------------------------
+# -- the source's figures, from our measurement ----------------------------------------------------
 
-@drawn_once
-@themed
+@still
 def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     """Figure 13 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and layers. Fig. 2 is a part of it."""
     pairs, layers = _chosen(sweep, "pair", pairs), _chosen(sweep, "layer", layers)
@@ -164,15 +163,13 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     return plotting.show(fig, alt, caption(sweep) + " Markers: mean; bars: quartiles over the images.")
 
 
-@drawn_once
-@themed
+@still
 def figure_2(sweep: xarray.Dataset):
     """Figure 2 of CTL, its left half: three models' pairs, the last three layers."""
     return figure_13(sweep, list(sweep.pair.values[[0, 1, 3]]), list(sweep.layer.values[-3:]))
 
 
-@drawn_once
-@themed
+@still
 def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHAS):
     """Figure 14 of CTL: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a part of it."""
     pairs, layers = _chosen(sweep, "pair", pairs), _chosen(sweep, "layer", sweep.layer.values[:-1] if layers is None else layers)
@@ -193,15 +190,13 @@ def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHA
     return plotting.show(fig, alt, caption(sweep) + " Width: share of the images; line: median; the three α stand left to right.")
 
 
-@drawn_once
-@themed
+@still
 def figure_3(sweep: xarray.Dataset):
     """Figure 3 of CTL, its left half: three models' pairs, the last three layers before the output, α = 0.5."""
     return figure_14(sweep, list(sweep.pair.values[[0, 1, 3]]), alphas=(0.5,))
 
 
-@drawn_once
-@themed
+@still
 def worst_places(sweep: xarray.Dataset):
     """A map of the largest gap over α, for every pair and layer, with the pairs' feature and weight distances: where is CTL worst?"""
     import seaborn

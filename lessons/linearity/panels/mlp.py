@@ -3,15 +3,17 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.linearity.panels.lines import (  # noqa: F401: what the notebook shows, under one name
+from lessons.linearity.panels.lines import (  # noqa: F401  what the notebook shows, under one name
     ALPHA, by_choice, coef_per_layer, controls, figure_2, figure_3, figure_13, figure_14, gap_per_layer, reading_of_coef, reading_of_the_gap, worst_places)
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 
-# -- panel (a): loss and accuracy ----------------------------------------------------------------------------------------------
+# -- panel (a): loss and accuracy ------------------------------------------------------------------
 
 _TASKS = {"i": ("task of θᵢ", BLUE, "o"), "j": ("task of θⱼ", ORANGE, "s"),
           "both": ("both together", GREEN, "^"), "pretraining": ("pretraining task (0°)", GREY, "D")}
@@ -19,9 +21,8 @@ _TASKS = {"i": ("task of θᵢ", BLUE, "o"), "j": ("task of θⱼ", ORANGE, "s")
 _SPOKEN = {"i": "task i", "j": "task j", "both": "both together", "pretraining": "pretraining task"}
 
 
-@background_once
-@themed
-def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def along_the_line(sweep: xarray.Dataset, prediction=None):
     """Panel (a): loss and accuracy of the interpolated network for each task, with the straight line between the ends for both together.
 
     Controls: alpha, pair. The prediction, an accuracy on both tasks at α = 0.5, is a star.
@@ -55,14 +56,13 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
         return (f"Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the accuracy is: {said}. "
                 f"The ends score {ends[0]:.3f} (α = 0) and {ends[-1]:.3f} (α = 1) on both together.")
 
-    return Panel(controls(sweep), fig, draw, caption(sweep), [prediction] if prediction else [])
+    return controls(sweep), fig, draw
 
 
-# -- panel (d): linear in the weights, so linear in the outputs? ---------------------------------------------------------------
+# -- panel (d): linear in the weights, so linear in the outputs? -----------------------------------
 
-@background_once
-@themed
-def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
     """Panel (d): two networks that learned the same task; the interpolated network beside the mixed outputs, which linearity would give.
 
     Controls: alpha, start. The prediction, the accuracy half-way between two strangers, is a star.
@@ -97,11 +97,10 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     starts = {str(start): str(start) for start in sweep.start.values[::-1]}
     two = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.0), "start": choice("the two networks began from", starts)}
-    return Panel(two, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return two, fig, draw
 
 
-@drawn_once
-@themed
+@still
 def digits(sweep: xarray.Dataset):
     """The same test images at every angle: what the networks are given."""
     example = sweep.example.transpose("angle", "row", "image", "column")

@@ -4,23 +4,24 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
-from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_layer, layer_ticks, said_of, treatments  # noqa: F401: the notebook shows them
-from lessons.kit.panel import Panel, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, themed
+from lessons.linearity.panels.lines import ALPHA, by_choice, controls, gap_per_layer, layer_ticks, said_of, treatments  # noqa: F401  the notebook shows them
+from lessons.kit.panel import slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 _LOOKS = {"interpolated": (BLUE, "o"), "re-estimated": (ORANGE, "s"), "batch": (GREEN, "^")}
 
 
-# -- coef per block ------------------------------------------------------------------------------------------------------------
+# -- coef per block --------------------------------------------------------------------------------
 
-@background_once
-@themed
-def coef_per_block(sweep: xarray.Dataset) -> Panel:
+@panel
+def coef_per_block(sweep: xarray.Dataset):
     """The distribution of coef over the images, one upright shape a block, with its median. Controls: alpha, pair, treatment."""
     layers = list(map(str, sweep.layer.values))
     fig, ax = plotting.figure(height=3.6)
@@ -47,14 +48,13 @@ def coef_per_block(sweep: xarray.Dataset) -> Panel:
         said = ", ".join(f"{layer} {median:.2f}" for layer, median in zip(layers, here.coef_median.values))
         return f"Distribution of coef per block for {pair} at α = {alpha:.2f}{said_of(treatment)}. Medians: {said}."
 
-    return Panel(controls(sweep), fig, draw, caption(sweep) + " Width: share of the images; what lies above 1.5 is counted there.")
+    return controls(sweep), fig, draw, caption(sweep) + " Width: share of the images; what lies above 1.5 is counted there."
 
 
-# -- BatchNorm, side by side ---------------------------------------------------------------------------------------------------
+# -- BatchNorm, side by side -----------------------------------------------------------------------
 
-@background_once
-@themed
-def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     """The three treatments of BatchNorm: gap and coef per block, and the accuracy along the line beside that of the mixed outputs.
 
     Controls: alpha, pair. The prediction, the accuracy half-way with interpolated statistics, is a star.
@@ -95,14 +95,13 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None) -> Panel:
         return f"Three treatments of BatchNorm for {pair} at α = {alpha:.2f}. {'; '.join(said)}."
 
     two = {name: control for name, control in controls(sweep).items() if name != "treatment"}
-    return Panel(two, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return two, fig, draw
 
 
-# -- how much pretraining ------------------------------------------------------------------------------------------------------
+# -- how much pretraining --------------------------------------------------------------------------
 
-@background_once
-@themed
-def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def pretraining(sweep: xarray.Dataset, prediction=None):
     """CTL against the amount of pretraining: the gap per block as a share of the ends' own distance; right, the accuracy of the network on the line
     beside that of the mixed outputs. Controls: alpha, treatment. The prediction, the share in block 8 without any pretraining, is a star.
     """
@@ -140,14 +139,13 @@ def pretraining(sweep: xarray.Dataset, prediction=None) -> Panel:
         return f"CTL between splits 1 and 2 against the amount of pretraining at α = {alpha:.2f}{said_of(treatment)}: {said}."
 
     two = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "treatment": treatments(sweep)}
-    return Panel(two, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return two, fig, draw
 
 
-# -- what the networks say -----------------------------------------------------------------------------------------------------
+# -- what the networks say -------------------------------------------------------------------------
 
-@background_once
-@themed
-def answers(sweep: xarray.Dataset) -> Panel:
+@panel
+def answers(sweep: xarray.Dataset):
     """Test images of both tasks, and what θᵢ, the network on the line and θⱼ call them, each choosing among the task's five classes.
 
     Controls: alpha, pair, treatment.
@@ -186,13 +184,12 @@ def answers(sweep: xarray.Dataset) -> Panel:
                 f"The first is a {names[labels[which[pair][0], 0]]}, and at α = {alpha:.2f} it is called {names[line.answer.values[step, 0, 0]]} "
                 f"with probability {line.confidence.values[step, 0, 0]:.3f}.")
 
-    return Panel(controls(sweep), fig, draw, caption(sweep) + " Percentages: the network's probability for its answer among the five classes of the task.")
+    return controls(sweep), fig, draw, caption(sweep) + " Percentages: the network's probability for its answer among the five classes of the task."
 
 
-# -- still figures -------------------------------------------------------------------------------------------------------------
+# -- still figures ---------------------------------------------------------------------------------
 
-@drawn_once
-@themed
+@still
 def small_steps(sweep: xarray.Dataset, predicted: float | None = None):
     """What one training step on few images does: accuracy after it, and how far it moved the weights. A prediction, for four images, is a star."""
     fig, (left, right) = plotting.figure(2, height=3.5)
@@ -219,14 +216,13 @@ def small_steps(sweep: xarray.Dataset, predicted: float | None = None):
     return plotting.show(fig, alt, caption(sweep) + " One point a draw.")
 
 
-@drawn_once
+@still
 def figure_15(sweep: xarray.Dataset, treatment: str = "interpolated"):
     """Figure 15 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and blocks."""
     return lines.figure_13(_under(sweep, treatment))
 
 
-@drawn_once
-@themed
+@still
 def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     """Figure 16 of CTL: coef per block at three α, all pairs; here medians and quartiles."""
     part = _under(sweep, treatment)
@@ -275,8 +271,7 @@ def reading(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
     return Page(text, f"<p><b>Figures 2, 3, 15 and 16 of CTL, and ours (BatchNorm statistics {treatment}).</b> {text}</p>")
 
 
-@drawn_once
-@themed
+@still
 def examples(sweep: xarray.Dataset):
     """Some test images of every finetuning task, with their names."""
     tasks, images = sweep.sizes["task_number"], sweep.sizes["image"]

@@ -118,7 +118,7 @@ def spectrum(f: Function, theta: Tensor, seed: int = 0, **options) -> Spectrum:
     return lanczos(lambda vector: hessian_vector_product(f, theta, vector), start, **options)
 
 
-# -- Theorem 1 -----------------------------------------------------------------------------------------------------------------
+# -- Theorem 1 -------------------------------------------------------------------------------------
 
 def deviation(f: Function, theta_i: Tensor, theta_j: Tensor, alpha: float) -> float:
     """α·f(θ_i) + (1 − α)·f(θ_j) − f(α·θ_i + (1 − α)·θ_j): how far f sags below the straight line; δ is its absolute value (CTL, Theorem 1)."""

@@ -65,7 +65,7 @@ def _batchnorm(module, name):
     return {f"{module}.{part}": (name,) for part in ("weight", "bias", "running_mean", "running_var")} | {f"{module}.num_batches_tracked": ()}
 
 
-# -- applying ------------------------------------------------------------------------------------------------------------------
+# -- applying --------------------------------------------------------------------------------------
 
 def permute(state: State, plan: Plan, permutations: Permutations) -> State:
     """π(θ): the same network with its units in another order. It computes what it computed before.
@@ -147,7 +147,7 @@ def _checked(state, plan):
     return units
 
 
-# -- weight matching -----------------------------------------------------------------------------------------------------------
+# -- weight matching -------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Match:
@@ -245,7 +245,7 @@ def _one_run(a, b, plan, still, generator, most_sweeps):
     return permutations, sweep
 
 
-# -- activation matching -------------------------------------------------------------------------------------------------------
+# -- activation matching ---------------------------------------------------------------------------
 
 @torch.no_grad()
 def unit_features(network: nn.Module, plan: Plan, x: Tensor) -> dict[str, list[Tensor]]:
@@ -288,7 +288,7 @@ def _together(features_a, features_b):
             yield name, a, b
 
 
-# -- after the permutation: statistics -----------------------------------------------------------------------------------------
+# -- after the permutation: statistics -------------------------------------------------------------
 
 def unit_correlation(features_a: Tensor, features_b: Tensor) -> Tensor:
     """Pearson's correlation between every unit of A and every unit of B over samples, (units, units) in float64; 0 where a unit never changes."""

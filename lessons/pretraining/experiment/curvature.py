@@ -132,7 +132,7 @@ def _scaled(profile, seed, device):
                           coords={"function": list(FUNCTIONS), "scale": list(SCALES)})
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind CTL-16 and CTL-17, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""

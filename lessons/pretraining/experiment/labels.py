@@ -103,7 +103,7 @@ def _accuracy(network: MLP, x, y) -> float:
     return linearity.evaluate(network(x), y)[1]
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def shares(sweep: xarray.Dataset) -> xarray.DataArray:
     """(start, pair, layer): the gap half-way as a share of the two networks' own distance."""

@@ -119,7 +119,7 @@ def _difference(state, permuted, x):
     return (chapter_1.MLP.from_state(state)(x) - chapter_1.MLP.from_state(permuted)(x)).abs().max().item()
 
 
-# -- claims --------------------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind CTL-14, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""

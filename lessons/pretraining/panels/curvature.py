@@ -3,19 +3,20 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, themed
+from lessons.kit.page import Page, table
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED
 from lessons.pretraining.experiment import curvature as experiment
 from lessons.pretraining.experiment.curvature import FUNCTIONS
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 NAMES = {"loss": "the loss", "loss, smooth": "the loss, smooth ReLU", "logit": "the right class's logit", "logit, smooth": "the right class's logit, smooth ReLU"}
 
 
-@background_once
-@themed
-def both_sides(sweep: xarray.Dataset) -> Panel:
+@panel
+def both_sides(sweep: xarray.Dataset):
     """Panel (d): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint. Controls: scale, function."""
     fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(4, 3))
     scales = sweep.scale.values
@@ -51,7 +52,7 @@ def both_sides(sweep: xarray.Dataset) -> Panel:
                 f"{ratios[step]:.2f}; at the smallest scale {ratios[-1]:.2f}.")
 
     controls = {"scale": _scales(scales), "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
-    return Panel(controls, fig, draw, caption(sweep) + f" λmax {', '.join(f'{value:.1f}' for value in sweep.function_largest.values)} for the four choices of f.")
+    return controls, fig, draw, caption(sweep) + f" λmax {', '.join(f'{value:.1f}' for value in sweep.function_largest.values)} for the four choices of f."
 
 
 def _scale(value):
@@ -65,8 +66,7 @@ def _scales(scales):
     return control
 
 
-@drawn_once
-@themed
+@still
 def slack(sweep: xarray.Dataset):
     """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
     fig, (left, right) = plotting.figure(2, height=4.0)
@@ -93,8 +93,7 @@ def slack(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
 
 
-@drawn_once
-@themed
+@still
 def regressions(sweep: xarray.Dataset):
     """The three regressions of CTL, B.2, and a fourth: δ on the product, on λmax, on the squared distance, and on the curvature half-way."""
     fig, axes = plotting.figure(4, height=3.0, sharey=True)

@@ -3,21 +3,22 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, themed, violin
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, RED, WithQuartiles, violin
 from lessons.kit.predict import Star
 from lessons.pretraining.experiment import labels as experiment
 from lessons.pretraining.experiment.labels import NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, fraction_name, fractions
-from lessons.kit.sweep import background_once, caption, drawn_once
+from lessons.kit.sweep import caption
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 _LINES = {NORMAL: (BLUE, "--", "o", "normal pretraining"), NOTHING: (GREEN, ":", "D", "no pretraining, one random start")}
 
 
-@background_once
-@themed
-def shuffled(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def shuffled(sweep: xarray.Dataset, prediction=None):
     """Panel (c): the gap per layer after pretraining with a share of shuffled labels; right, its mean over the layers against that share.
 
     Controls: fraction, pair. The prediction, the mean gap at fraction 1 for two tasks, is a star on the right.
@@ -56,11 +57,10 @@ def shuffled(sweep: xarray.Dataset, prediction=None) -> Panel:
                 f"no pretraining {of[NOTHING, pair].gap_mean.mean().item():.4f}. coef {now.coef_mean.mean().item():.3f}.")
 
     controls = {"fraction": slider("share of shuffled labels", shares, 1.0), "pair": choice("finetuned on", {PAIRS[1]: PAIRS[1], PAIRS[0]: PAIRS[0]})}
-    return Panel(controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
 
 
-@drawn_once
-@themed
+@still
 def figure_12(sweep: xarray.Dataset):
     """Figure 12 of CTL: 1 − cosine half-way and the distribution of coef, pretrained on shuffled labels and normally.
 

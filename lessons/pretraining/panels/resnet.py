@@ -3,18 +3,18 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, in_full_alone
+from lessons.kit.page import Page, in_full_alone
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.kit.plotting import GREY, themed
+from lessons.kit.plotting import GREY
 from lessons.pretraining.experiment.resnet import STATISTICS
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
 from lessons.pretraining.panels.starts import LOOKS
-from lessons.kit.sweep import caption, drawn_once
+from lessons.kit.sweep import caption
+from lessons.kit.plotting import still
 
 
 @in_full_alone
-@drawn_once
-@themed
+@still
 def matched(sweep: xarray.Dataset | None):
     """The four settings per block."""
     fig, axes = plotting.figure(2, 2, height=5.6, sharex=True, sharey="row")

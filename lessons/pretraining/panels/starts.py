@@ -3,14 +3,16 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
+from lessons.kit.page import Page, table
 from lessons.linearity.panels.lines import layer_ticks
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, themed, violin
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, violin
 from lessons.kit.predict import Star
 from lessons.pretraining.experiment import starts as experiment
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, HOWS, ONE_START, PAIRS, PRETRAINED, SETTINGS, SOURCE, STRANGERS, TREATMENTS
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 
 LOOKS = {STRANGERS: (GREY, "s"), BY_WEIGHTS: (ORANGE, "^"), BY_FEATURES: (RED, "v"), ONE_START: (GREEN, "D"), PRETRAINED: (BLUE, "o")}
 
@@ -18,11 +20,10 @@ LOOKS = {STRANGERS: (GREY, "s"), BY_WEIGHTS: (ORANGE, "^"), BY_FEATURES: (RED, "
 FIRST = 30  # units shown of a layer: of all 100 the diagonal would be too thin to see
 
 
-# -- panel (a): one layer's units ----------------------------------------------------------------------------------------------
+# -- panel (a): one layer's units ------------------------------------------------------------------
 
-@background_once
-@themed
-def units(sweep: xarray.Dataset) -> Panel:
+@panel
+def units(sweep: xarray.Dataset):
     """Panel (a): the correlation of the first 30 units of one stranger with those of the other; right, of every unit with the one at its place.
 
     Controls: how, layer.
@@ -57,14 +58,13 @@ def units(sweep: xarray.Dataset) -> Panel:
 
     controls = {"how": choice("second network's units", {"in their own order": STRANGERS, "matched by weights": BY_WEIGHTS, "matched by activations": BY_FEATURES}),
                 "layer": choice("layer", {layer: layer for layer in layers})}
-    return Panel(controls, fig, draw, caption(sweep))
+    return controls, fig, draw
 
 
-# -- panel (b): the line -------------------------------------------------------------------------------------------------------
+# -- panel (b): the line ---------------------------------------------------------------------------
 
-@background_once
-@themed
-def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def along_the_line(sweep: xarray.Dataset, prediction=None):
     """Panel (b): the loss along the line for every setting; right, the gap at α as a share of the two networks' own distance.
 
     Controls: alpha, pair, treatment. The prediction, the share at the output for matched strangers, is a star.
@@ -105,13 +105,12 @@ def along_the_line(sweep: xarray.Dataset, prediction=None) -> Panel:
     controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.5),
                 "pair": choice("the networks learned", {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}),
                 "treatment": choice("the interpolated network", {"as it is": TREATMENTS[0], "with REPAIR": TREATMENTS[1]})}
-    return Panel(controls, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return controls, fig, draw
 
 
-# -- the source's figure -------------------------------------------------------------------------------------------------------
+# -- the source's figure ---------------------------------------------------------------------------
 
-@drawn_once
-@themed
+@still
 def figure_11(sweep: xarray.Dataset):
     """Figure 11 of CTL: 1 − cosine half-way and the distribution of coef, per hidden layer, in the source's four settings, and from one random start."""
     layers = list(map(str, sweep.layer.values[:-1]))

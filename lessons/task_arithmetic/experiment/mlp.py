@@ -60,7 +60,7 @@ EDITS = {name_of(angle): (angle,) for angle in ANGLES} | PAIRS | {name_of(*ANGLE
 LAYERS = ("layer 1", "layer 2", "layer 3", "output")
 
 
-# -- the models ----------------------------------------------------------------------------------------------------------------
+# -- the models ------------------------------------------------------------------------------------
 
 def recipes(seed: int = 0) -> dict[float, Recipe]:
     """{angle: recipe}: chapter 1's pretrained network at 0.0, and one more epoch from there on digits turned by each of the eight angles."""
@@ -88,7 +88,7 @@ def estimate(profile: str, seed: int = 0) -> str:
     return f"{missing} of {len(wanted)} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
 
 
-# -- the measurement -----------------------------------------------------------------------------------------------------------
+# -- the measurement -------------------------------------------------------------------------------
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """Train what is missing and measure everything.

@@ -3,9 +3,10 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
-from lessons.kit.sweep import background_once, caption
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
+from lessons.kit.sweep import caption
+from lessons.kit.panel import panel
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EVALUATED
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES
@@ -27,9 +28,8 @@ def _board(ax, places, table):
     ax.legend(loc="upper right", bbox_to_anchor=(1, 1.12))
 
 
-@background_once
-@themed
-def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADERS) -> Panel:
+@panel
+def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADERS):
     """Panel (e): a fader λ for every task, and the accuracy on all nine; computed as it is moved. Controls: one a task, named "22.5" …, and space.
 
     All positions of eight faders are too many for a page of their own; for `save_html` choose two or three tasks and fewer positions.
@@ -77,4 +77,4 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADE
     for control in controls.values():
         control.layout.width = "230px"
     controls["space"] = choice("computed in", SPACES)
-    return Panel(controls, fig, draw, caption(sweep.assign_attrs(images=f"{len(table.y)} test images a task, computed as you move")))
+    return controls, fig, draw, caption(sweep.assign_attrs(images=f"{len(table.y)} test images a task, computed as you move"))

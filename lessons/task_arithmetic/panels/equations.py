@@ -3,10 +3,12 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, table
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, themed, violin
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.page import Page, table
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, violin
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.algorithms import log_slope
 from lessons.task_arithmetic.experiment import mlp as experiment
@@ -14,9 +16,8 @@ from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import agrees, ordered
 
 
-@background_once
-@themed
-def equations(sweep: xarray.Dataset) -> Panel:
+@panel
+def equations(sweep: xarray.Dataset):
     """Panel (b): 1 − cosine_arith beside 1 − cosine_base, per layer, with quartiles; right, the deviation against λ on logarithmic axes. Controls: lam, ends."""
     fig, (left, right) = plotting.figure(2, height=4.0)
     lams, places = list(map(float, sweep.step.values)), np.arange(len(LAYERS))
@@ -55,11 +56,10 @@ def equations(sweep: xarray.Dataset) -> Panel:
         return f"{'Eq. 2' if ends in PAIRS else 'Eq. 3'} for {ends} at λ = {lam:.2f}. 1 − cosine, gap against baseline: {said}."
 
     controls = {"lam": slider("λ", lams, 0.4), "ends": choice("task vectors", {name: name for name in ordered(names)})}
-    return Panel(controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images. Deviation: root mean square over the images.")
+    return controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images. Deviation: root mean square over the images."
 
 
-@drawn_once
-@themed
+@still
 def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
     """Figures 7 and 8 of CTL at both readings of its λ: gap and baseline for four pairs and four negations, and the distribution of coef in the third layer."""
     sums = [experiment.name_of(i, j) for i, j in ((22.5, 45.0), (22.5, 90.0), (45.0, 135.0), (90.0, 180.0))]

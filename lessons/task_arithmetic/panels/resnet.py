@@ -3,17 +3,17 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page, in_full_alone
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, themed
-from lessons.kit.sweep import caption, drawn_once
+from lessons.kit.page import Page, in_full_alone
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED
+from lessons.kit.sweep import caption
+from lessons.kit.plotting import still
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment import resnet
 from lessons.task_arithmetic.panels.common import ACCURACY
 
 
 @in_full_alone
-@drawn_once
-@themed
+@still
 def resnets(sweep: xarray.Dataset | None):
     """Sums and negations of the ResNet's task vectors."""
     fig, axes = plotting.figure(3, height=3.9)

@@ -2,11 +2,12 @@
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, themed
+from lessons.kit.page import Page
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
 from lessons.task_arithmetic import experiment as experiment_claims
 from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_least
@@ -14,9 +15,8 @@ from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_l
 _SORTS = tuple(zip((PURPLE, BLUE, ORANGE), ("D", "o", "s"), ("average of both", "θ₀ + λτᵢ alone", "θ₀ + λτⱼ alone")))
 
 
-@background_once
-@themed
-def stitching(sweep: xarray.Dataset) -> Panel:
+@panel
+def stitching(sweep: xarray.Dataset):
     """Panel (c): Figure 9 of CTL, one dot a pair and kind of features; right, the mean over pairs against λ. Controls: lam, layer."""
     fig, (left, right) = plotting.figure(2, height=4.4)
     lams = list(map(float, sweep.step.values))
@@ -50,7 +50,7 @@ def stitching(sweep: xarray.Dataset) -> Panel:
                 f"{other[row]:.3f} on the other.")
 
     controls = {"lam": slider("λ", lams, 1.0), "layer": choice("put in at", {layer: layer for layer in ("layer 2", "layer 1", "layer 3", "output")})}
-    return Panel(controls, fig, draw, caption(sweep) + " At the output nothing is left behind: the averaged features are the logits ensemble.")
+    return controls, fig, draw, caption(sweep) + " At the output nothing is left behind: the averaged features are the logits ensemble."
 
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
@@ -64,9 +64,8 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<p><b>Figure 9 of CTL, and ours.</b> {text}</p>")
 
 
-@background_once
-@themed
-def negation(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def negation(sweep: xarray.Dataset, prediction=None):
     """Panel (d): Figure 10 of CTL, accuracy of the two stitched networks on the pretraining task and on the task taken away. Controls: lam, angle, layer.
 
     The prediction, the accuracy on the pretraining task of θ₀ − τ for 45°, is a star.
@@ -98,7 +97,7 @@ def negation(sweep: xarray.Dataset, prediction=None) -> Panel:
 
     controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}),
                 "layer": choice("put in at", {layer: layer for layer in ("output", "layer 1", "layer 2", "layer 3")})}
-    return Panel(controls, fig, draw, caption(sweep) + " At the output the dashed lines are θ₀ − λτ itself.", [prediction] if prediction else [])
+    return controls, fig, draw, caption(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
 
 
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:

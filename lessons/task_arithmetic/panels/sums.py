@@ -3,18 +3,19 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.exercise import Page
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, themed
+from lessons.kit.page import Page
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
 from lessons.kit.predict import Star
-from lessons.kit.sweep import background_once, caption, drawn_once, position
+from lessons.kit.sweep import caption, position
+from lessons.kit.panel import panel
+from lessons.kit.plotting import still
 from lessons.task_arithmetic.experiment import mlp as experiment
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS
 from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, TASK_NAMES, ordered
 
 
-@drawn_once
-@themed
+@still
 def heat_map(sweep: xarray.Dataset):
     """The cosine between every two task vectors, over all weights and in the first and the last layer alone."""
     parts = [experiment.PARTS[0], "layer 1", "output"]
@@ -37,9 +38,8 @@ def heat_map(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep))
 
 
-@background_once
-@themed
-def edits(sweep: xarray.Dataset, prediction=None) -> Panel:
+@panel
+def edits(sweep: xarray.Dataset, prediction=None):
     """Panel (a): accuracy of θ₀ + λ·Σ τ against λ; right, on every task at one λ. Controls: lam, edit.
 
     The prediction, the mean accuracy on both tasks of "22.5° and 90°" at λ = ½, is a star.
@@ -79,7 +79,7 @@ def edits(sweep: xarray.Dataset, prediction=None) -> Panel:
         return f"Accuracy of θ₀ + λ·(sum of the task vectors of {edit}) at λ = {lam:.2f}, by angle, 0° being the pretraining task: {said}."
 
     controls = {"lam": slider("λ", lams, 0.5), "edit": choice("task vectors", {edit: edit for edit in ordered(EDITS)})}
-    return Panel(controls, fig, draw, caption(sweep), [prediction] if prediction else [])
+    return controls, fig, draw
 
 
 def misconception(sweep: xarray.Dataset) -> Page:
@@ -94,8 +94,7 @@ def misconception(sweep: xarray.Dataset) -> Page:
     return Page(text, f"<div style='border-left:5px solid #E69F00;padding:0.3em 0.8em'><b>A misconception.</b> “{text.split('. ')[0]}.” {'. '.join(text.split('. ')[1:])}</div>")
 
 
-@drawn_once
-@themed
+@still
 def many(sweep: xarray.Dataset):
     """Left, accuracy against λ for sums of 1 to 8 task vectors; right, the best λ against the number of tasks, beside 1/k, and what it reaches."""
     fig, (left, right) = plotting.figure(2, height=3.9)
@@ -116,8 +115,7 @@ def many(sweep: xarray.Dataset):
     return plotting.show(fig, f"Sums of k task vectors. {said}.", caption(sweep) + " Mean over several choices of k tasks out of eight.")
 
 
-@drawn_once
-@themed
+@still
 def analogies(sweep: xarray.Dataset):
     """Accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), beside θ₀ + τ_c, which never saw d either, and the network that learned d."""
     fig, axes = plotting.figure(len(experiment.QUADRUPLES), height=2.9, sharey=True)

@@ -1,0 +1,59 @@
+"""The cast: networks that several chapters talk about, as recipes. The zoo trains each of them once, for all chapters."""
+from toy_models import Architecture, Recipe
+
+# -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------------------------------
+
+MLP_100 = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))  # of CTL, §4.1
+ANGLES = tuple(22.5 * i for i in range(1, 9))  # of the finetuned networks; chapter 1 has the first four
+
+
+def pretrained_mlp(seed: int = 0, epochs: int = 1) -> Recipe:
+    """CTL's MLP after so many epochs of upright MNIST."""
+    return Recipe.on("rotated_mnist", MLP_100, options={"angle": 0.0}, lr=0.1, epochs=epochs, batch_size=64, seed=seed)
+
+
+def rotations(seed: int = 0, angles: tuple[float, ...] = ANGLES, epochs: int = 1) -> dict[float, Recipe]:
+    """{angle: recipe}: the pretrained network at 0.0, and as many more epochs from there on digits turned by each angle."""
+    pretrained = pretrained_mlp(seed, epochs)
+    return {0.0: pretrained, **{angle: pretrained.finetune(options={"angle": angle}) for angle in angles}}
+
+
+# -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------------------------------
+
+SPLIT_CIFAR = "split_cifar100"
+CLASSES = 100  # one head for all splits; each task uses its own five outputs
+WIDTH = 16
+WHOLE = 2496  # images of a split: 39 batches of 64. The other 4 would make a batch of their own; chapter 2 shows what it does
+PRETRAINING = 0  # the split that pretrains
+TASKS = (1, 2, 3, 4)  # splits to finetune on
+FINETUNING_EPOCHS = 10
+
+
+def pretrained_resnet(splits: tuple[int, ...] = (PRETRAINING,), size: int | None = WHOLE, epochs: int = 10,
+                      seed: int = 0, width: int = WIDTH) -> Recipe:
+    """A ResNet-18 after `epochs` passes over `size` images of these splits (None: all of them)."""
+    architecture = Architecture.of("ResNet18", width=width, num_classes=CLASSES)
+    return Recipe.on(SPLIT_CIFAR, architecture, options=options_of(splits, size), lr=0.05, epochs=epochs,
+                     batch_size=64, seed=seed)
+
+
+def finetuned_resnet(pretrained: Recipe, split: int, size: int | None = WHOLE,
+                     epochs: int = FINETUNING_EPOCHS) -> Recipe:
+    """It, after `epochs` more passes over `size` images of one split (None: all of them)."""
+    return pretrained.finetune(options=options_of((split,), size), epochs=epochs)
+
+
+def options_of(splits: tuple[int, ...], size: int | None) -> dict:
+    """What `data.load` is asked for."""
+    return {"splits": splits} if size is None else {"splits": splits, "size": size}
+
+
+def split_resnets(seed: int = 0, tasks: tuple[int, ...] = TASKS) -> dict[int, Recipe]:
+    """{split: recipe} of width 16: pretrained on split 0, at `PRETRAINING`, and finetuned on each of the tasks."""
+    pretrained = pretrained_resnet(seed=seed)
+    return {PRETRAINING: pretrained, **{task: finetuned_resnet(pretrained, task) for task in tasks}}
+
+
+def widely_pretrained_resnet(seed: int = 0) -> Recipe:
+    """Width 16, one pass over all 20 splits."""
+    return pretrained_resnet(tuple(range(20)), 49_984, epochs=1, seed=seed)

@@ -1,0 +1,129 @@
+"""The table of chapters: what notebooks, exercises, tests, screenshots and README ask about a chapter stands here and nowhere else."""
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter.
+
+    Attributes:
+        stem: of its notebook, "01_linearity"; the number in front is that of its exercises.
+        package: "lessons.linearity".
+        minutes: how long a learner takes.
+        teaches: a line for the README.
+        slider: what is moved, for the README.
+        panels: how many the notebook shows.
+        exercises: the module, if it is not `package`.exercises.
+        quick, full: budgets with nothing kept, in epochs of chapter 1's MLP; `make bench` says how many seconds one
+            takes here. Machines differ by a factor of two and more: 45 epochs were 30 s on two AVX2 cores.
+        needs: the data sets behind its official files: "mnist", "cifar", "fashion".
+        both_cores: trains ResNets in "quick", which takes half as long again on one core.
+        pictures: {index of a panel: name of its picture in docs/}.
+        keys: how often the arrow key is pressed before a picture is taken.
+    """
+    stem: str
+    package: str
+    minutes: int
+    teaches: str
+    slider: str
+    panels: int
+    exercises: str = ""
+    quick: int = 45
+    full: int = 90
+    needs: tuple[str, ...] = ()
+    both_cores: bool = False
+    pictures: Mapping[int, str] = field(default_factory=dict)
+    keys: int = 4
+
+    def __post_init__(self):
+        if not self.exercises:
+            object.__setattr__(self, "exercises", f"{self.package}.exercises")
+
+    @property
+    def number(self) -> str:
+        """As in the ids of its exercises: "1"."""
+        return str(int(self.stem.partition("_")[0]))
+
+    @property
+    def notebook(self) -> Path:
+        """Where the notebook lies."""
+        return ROOT / "notebooks" / f"{self.stem}.ipynb"
+
+    @property
+    def quick_in_full(self) -> bool:
+        """Whether profile "full", too, takes minutes at most: no ResNets are trained."""
+        return self.full <= 90
+
+
+ALL_DATA = ("mnist", "cifar", "fashion")
+
+CHAPTERS = (
+    Chapter("00_start_here", "lessons.start", minutes=10, panels=1, slider="α", keys=25,
+            teaches="how the course works; that it matters how two networks began; two spirals",
+            pictures={0: "start_decision_map"}),
+    Chapter("01_linearity", "lessons.linearity", minutes=60, panels=4, slider="α", keys=10,
+            exercises="lessons.linearity.exercises.mlp",
+            teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, measured "
+                    "on Rotated MNIST; where they fail and why",
+            pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer",
+                      3: "linearity_coef_per_layer"}),
+    Chapter("02_linearity_resnet", "lessons.linearity", minutes=60, panels=5, slider="α", keys=10,
+            exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250, both_cores=True,
+            teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
+                    "statistics and a last batch of four do to a network; how much pretraining it takes",
+            pictures={2: "resnet_batchnorm"}),
+    Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models", keys=2,
+            needs=ALL_DATA, full=450,
+            teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
+                    "when pairs tell about twenty",
+            pictures={3: "averaging_triangle"}),
+    Chapter("04_task_arithmetic", "lessons.task_arithmetic", minutes=75, panels=5, slider="λ", needs=ALL_DATA,
+            full=1350,
+            teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
+                    "cause; what below chance means; a mixing desk for eight tasks",
+            pictures={4: "task_arithmetic_mixing_desk"}),
+    Chapter("05_pretraining", "lessons.pretraining", minutes=75, panels=4, slider="α", needs=ALL_DATA, full=1350,
+            teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
+                    "curvature and distance; a theorem measured on both sides",
+            pictures={1: "pretraining_along_the_line"}),
+    Chapter("06_gradients", "lessons.gradients", minutes=90, panels=5, slider="η, α, epochs, rounds", needs=ALL_DATA,
+            full=450,
+            teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
+                    "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
+                    "often to merge",
+            pictures={1: "gradients_gap"}),
+    Chapter("07_interference", "lessons.interference", minutes=75, panels=5, slider="λ, density", needs=ALL_DATA,
+            full=3600,
+            teaches="what interference is; twelve merging methods from one registry on three suites of tasks, "
+                    "hyper-parameters chosen on held-out images; test-time adaptation",
+            pictures={0: "merging_interference", 3: "merging_plane"}),
+    Chapter("08_cart", "lessons.cart", minutes=90, panels=6, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
+            teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; interference "
+                    "as printed and as meant; a theorem with its counterexamples; bytes on disk",
+            pictures={0: "cart_bell"}),
+)
+
+
+def chapter(stem: str) -> Chapter:
+    """The chapter with this notebook.
+
+    Raises:
+        ValueError: there is none; the message lists those that there are.
+    """
+    found = {one.stem: one for one in CHAPTERS}
+    if stem not in found:
+        raise ValueError(f"there is no chapter {stem!r}; there are: {', '.join(found)}")
+    return found[stem]
+
+
+def readme_table() -> str:
+    """The README's table of chapters, between its two markers; a test compares."""
+    rows = ["| Notebook | What you will do | Slider |", "|---|---|---|"]
+    for one in CHAPTERS:
+        name = one.notebook.name
+        rows.append(f"| [{name}](notebooks/{name}) | {one.teaches}; {one.minutes} minutes | {one.slider} |")
+    return "\n".join(rows)

@@ -1,0 +1,149 @@
+"""The shape of every measurement: what is trained for it, what is measured, in which profiles, and which claims it speaks to."""
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+
+import xarray
+
+import data
+from data.types import Source
+from lessons.kit import sweep
+from lessons.kit.profiles import SEEDS, Profiles
+from toy_models import Architecture, Recipe, training, zoo
+
+Numbers = dict[str, dict[str, float]]
+
+
+def no_recipes(settings, seed: int) -> list[Recipe]:
+    """For what trains nothing that the zoo keeps."""
+    return []
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One measurement that is made once and kept.
+
+    Attributes:
+        name: of the kept sweep's file.
+        measure: (settings, seed, device) -> xarray.Dataset. Its attribute `images` says for captions what was measured
+            on; what else it sets replaces what `run` would write.
+        profiles: {"quick": settings, "full": settings}: how much is measured; settings are a frozen dataclass.
+        source: () -> where the data come from; a stand-in is never silent.
+        dataset: what the data are called where they are the real thing: "MNIST".
+        recipes: (settings, seed) -> every network that is trained for it.
+        network: for captions; left out, what the first recipe trains.
+        claims: sweep -> {claim: {number: value}}, the numbers that the ledger keeps.
+        ledger: {profile: seeds} with which the ledger measures the claims.
+        one_thread: what runs on networks so small that a second thread costs more than it gives.
+        attributes: others that the sweep gets.
+    """
+    name: str
+    measure: Callable[..., xarray.Dataset]
+    profiles: Profiles
+    source: Callable[[], Source]
+    dataset: str
+    recipes: Callable[..., Iterable[Recipe]] = no_recipes
+    network: str = ""
+    claims: Callable[[xarray.Dataset], Numbers] | None = None
+    ledger: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"full": SEEDS})
+    one_thread: bool = True
+    attributes: Mapping[str, object] = field(default_factory=dict)
+
+    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
+        """Train what is missing and measure; from disk where that was done before.
+
+        Returns:
+            What `measure` returns, with the attributes that `lessons.kit.sweep.caption` reads.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        settings = self.profiles[profile]
+        source = self.source()
+        recipes = list(dict.fromkeys(self.recipes(settings, seed)))
+        ingredients = {"settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,
+                       "recipes": [recipe.key for recipe in recipes], "data": source.digest}
+        network = self.network or (described(recipes[0].architecture) if recipes else "")
+        about = {"source": source.text, "source_kind": source.kind, "dataset": self.dataset, "network": network,
+                 "profile": profile, "seed": seed, **self.attributes}
+
+        def measured():
+            with training.one_thread() if self.one_thread else training.all_threads():
+                found = self.measure(settings, seed, device)
+            return found.assign_attrs(about | found.attrs)
+
+        return sweep.cached(self.name, ingredients, measured, module=self.measure.__module__)
+
+    def numbers(self, profile: str = "full", seed: int = 0, device: str = "auto") -> Numbers:
+        """{claim: {number: value}}, measured now if they are not kept.
+
+        Raises:
+            data.store.Unavailable: the data are a stand-in; the ledger is about the real ones.
+        """
+        real_or_refused(self.source())
+        return self.claims(self.run(profile, seed, device))
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Numbers for the ledger that several experiments give together.
+
+    Attributes:
+        name: as the ledger calls it.
+        sources: () -> those of all data.
+        measure: (profile, seed, device) -> {claim: {number: value}}.
+        ledger: {profile: seeds} with which the ledger measures them.
+    """
+    name: str
+    sources: Callable[[], Iterable[Source]]
+    measure: Callable[..., Numbers]
+    ledger: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"full": SEEDS})
+
+    def numbers(self, profile: str = "full", seed: int = 0, device: str = "auto") -> Numbers:
+        """As `Experiment.numbers`."""
+        for source in self.sources():
+            real_or_refused(source)
+        return self.measure(profile, seed, device)
+
+
+def real_or_refused(source: Source) -> None:
+    """Refuse a stand-in.
+
+    Raises:
+        data.store.Unavailable: it is one.
+    """
+    if source.is_stand_in:
+        raise data.store.Unavailable(f"the ledger is about the real data, and here is only the {source.text}")
+
+
+def described(architecture: Architecture) -> str:
+    """An architecture for captions: "MLP 784–100–10", "ResNet-18 of width 16"."""
+    arguments = dict(architecture.arguments)
+    if "widths" in arguments:
+        return f"{architecture.name} {'–'.join(map(str, arguments['widths']))}"
+    return f"ResNet-18 of width {arguments['width']}"
+
+
+def missing(recipes: Iterable[Recipe]) -> list[Recipe]:
+    """Those that the zoo does not hold yet, once each."""
+    return [recipe for recipe in dict.fromkeys(recipes) if not zoo.path_of(recipe).exists()]
+
+
+def estimate(recipes: Iterable[Recipe], seconds: float, networks: str = "MLPs") -> str:
+    """How long it takes to train what is missing, in a sentence.
+
+    Args:
+        recipes: all networks of the chapter.
+        seconds: that training and measuring took on two cores with nothing kept.
+        networks: what they are called.
+    """
+    wanted = list(dict.fromkeys(recipes))
+    to_train = missing(wanted)
+    if not to_train:
+        return f"All {networks} of this chapter are in the zoo: this takes seconds."
+    return f"{len(to_train)} of {len(wanted)} {networks} have to be trained: about {seconds:g} s on two cores, once."
+
+
+def announce(*sentences: object) -> None:
+    """What a chapter's notebook says first: which data it works on, and how long that takes."""
+    for sentence in dict.fromkeys(map(str, sentences)):
+        print(sentence)
