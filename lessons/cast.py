@@ -1,7 +1,9 @@
-"""The cast: networks that several chapters talk about, as recipes. The zoo trains each of them once, for all chapters."""
+"""The cast: networks that several chapters talk about, as recipes. The zoo trains each of them once, for all
+chapters."""
 from toy_models import Architecture, Recipe
 
-# -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------------------------------
+# -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8)
+# ---------------------------------------------------------------------
 
 MLP_100 = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))  # of CTL, §4.1
 ANGLES = tuple(22.5 * i for i in range(1, 9))  # of the finetuned networks; chapter 1 has the first four
@@ -13,17 +15,20 @@ def pretrained_mlp(seed: int = 0, epochs: int = 1) -> Recipe:
 
 
 def rotations(seed: int = 0, angles: tuple[float, ...] = ANGLES, epochs: int = 1) -> dict[float, Recipe]:
-    """{angle: recipe}: the pretrained network at 0.0, and as many more epochs from there on digits turned by each angle."""
+    """{angle: recipe}: the pretrained network at 0.0, and as many more epochs from there on digits turned by each
+    angle."""
     pretrained = pretrained_mlp(seed, epochs)
     return {0.0: pretrained, **{angle: pretrained.finetune(options={"angle": angle}) for angle in angles}}
 
 
-# -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------------------------------
+# -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8)
+# ----------------------------------------------------------------
 
 SPLIT_CIFAR = "split_cifar100"
 CLASSES = 100  # one head for all splits; each task uses its own five outputs
 WIDTH = 16
-WHOLE = 2496  # images of a split: 39 batches of 64. The other 4 would make a batch of their own; chapter 2 shows what it does
+# images of a split: 39 batches of 64. The other 4 would make a batch of their own; chapter 2 shows what it does
+WHOLE = 2496
 PRETRAINING = 0  # the split that pretrains
 TASKS = (1, 2, 3, 4)  # splits to finetune on
 FINETUNING_EPOCHS = 10

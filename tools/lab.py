@@ -1,4 +1,5 @@
-"""JupyterLab in a headless Chromium: open a notebook, run it, press keys on its sliders. For tests, benchmarks and screenshots."""
+"""JupyterLab in a headless Chromium: open a notebook, run it, press keys on its sliders. For tests, benchmarks and
+screenshots."""
 import contextlib
 import os
 import secrets
@@ -16,7 +17,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync").split()
 PANEL, SLIDER = ".weightspace-panel", ".weightspace-panel .noUi-handle"
 
-# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them was painted: an
+# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them was
+# painted: an
 # animation frame runs before the paint, a message sent from it arrives after.
 PROBE = """
 window.__times = {};
@@ -60,7 +62,8 @@ def chromium(width: int = 1300, height: int = 1000):
 
 @contextlib.contextmanager
 def server(folder: Path):
-    """JupyterLab on this machine over a copy of the notebooks in `folder` (it saves what it opens), with a random token and settings of its own.
+    """JupyterLab on this machine over a copy of the notebooks in `folder` (it saves what it opens), with a random token
+    and settings of its own.
 
     Yields its address with the token and {name} for the notebook's.
     """
@@ -118,7 +121,8 @@ def run_all(page, address: str, name: str, seconds: int = 300) -> int:
 
 
 def panels(page) -> list:
-    """The panels of the open notebook, top to bottom, each scrolled into being: JupyterLab draws cells only when they come into sight."""
+    """The panels of the open notebook, top to bottom, each scrolled into being: JupyterLab draws cells only when they
+    come into sight."""
     cells = page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")
     for index in range(cells):
         page.evaluate("(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
@@ -130,7 +134,8 @@ def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
     """Press keys on a panel's first slider, one by one.
 
     Returns:
-        For every key that changed the picture, milliseconds from the key to {"changed": the new picture in the page, "painted": on the screen}.
+        For every key that changed the picture, milliseconds from the key to {"changed": the new picture in the page,
+        "painted": on the screen}.
     """
     panel.scroll_into_view_if_needed()
     page.wait_for_timeout(1500)  # the frames along the slider are drawn ahead while the learner reads

@@ -1,4 +1,5 @@
-"""Pictures of the panels for the README, taken of the real notebooks in JupyterLab: `python -m tools.screenshots` (`make screenshots`)."""
+"""Pictures of the panels for the README, taken of the real notebooks in JupyterLab: `python -m tools.screenshots`
+(`make screenshots`)."""
 import sys
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""The table of chapters: what notebooks, exercises, tests, screenshots and README ask about a chapter stands here and nowhere else."""
+"""The table of chapters: what notebooks, exercises, tests, screenshots and README ask about a chapter stands here and
+nowhere else."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

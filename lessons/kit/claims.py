@@ -1,14 +1,15 @@
 """The ledger of claims: what the sources say, how the course measures it, what came out.
 
-`claims.yaml` is written by hand: the claim, the measurement, the verdict, and the conditions that carry the verdict. `measured.yaml` holds
-the numbers measured on the real data, and where and when they were, and is written by `make claims` (`python -m lessons.kit.claims`), as is
-CLAIMS.md, which shows both.
+`claims.yaml` is written by hand: the claim, the measurement, the verdict, and the conditions that carry the verdict.
+`measured.yaml` holds the numbers measured on the real data, and where and when they were, and is written by `make
+claims` (`python -m lessons.kit.claims`), as is CLAIMS.md, which shows both.
 
-A measured claim names a module with `run(profile, seed)` and `claims(sweep)`. It is measured in profile "full" with ten seeds, unless the
-module says otherwise in LEDGER = {profile: seeds}; the numbers of such a module begin with the name of their profile.
+A measured claim names a module with `run(profile, seed)` and `claims(sweep)`. It is measured in profile "full" with ten
+seeds, unless the module says otherwise in LEDGER = {profile: seeds}; the numbers of such a module begin with the name
+of their profile.
 
-What the ledger promises is the verdict. A rerun is judged by `confirmed`: with other networks, or another processor, numbers may differ as
-long as the conditions hold.
+What the ledger promises is the verdict. A rerun is judged by `confirmed`: with other networks, or another processor,
+numbers may differ as long as the conditions hold.
 """
 import argparse
 import datetime
@@ -37,13 +38,15 @@ from lessons.kit.profiles import SEEDS
 _HERE = Path(__file__).parent
 _LESSONS = _HERE.parent
 LEDGER, MEASURED, MARKDOWN = _LESSONS / "claims.yaml", _LESSONS / "measured.yaml", _LESSONS.parent / "CLAIMS.md"
-SURE = 0.999  # a number without a condition is doubted where one more seed would lie outside its interval with this probability
+# a number without a condition is doubted where one more seed would lie outside its interval with this probability
+SURE = 0.999
 Numbers = dict[str, dict[str, float]]  # {claim: {number: value}}
 Verdict = Literal["reproduced", "reproduced with a change", "not reproduced here", "contradicted", "not tested", "open"]
 
 
 class Condition(pydantic.BaseModel, extra="forbid"):
-    """A number of the measurement and the bounds within which the verdict stands; `moved` says which bound stood before, and why it moved."""
+    """A number of the measurement and the bounds within which the verdict stands; `moved` says which bound stood
+    before, and why it moved."""
     number: str
     means: str
     at_least: float | None = None
@@ -74,7 +77,8 @@ class Claim(pydantic.BaseModel, extra="forbid"):
         verdict: one of the course's verdicts; "open" while its chapter is not written.
         why: what carries the verdict, and where it departs from the source.
         conditions: what must hold of the measured numbers for the verdict to stand.
-        shown: further numbers that the ledger keeps since a sentence or table of the course uses them; * stands for any letters.
+        shown: further numbers that the ledger keeps since a sentence or table of the course uses them; * stands for any
+            letters.
     """
     id: str
     place: str
@@ -117,7 +121,8 @@ def ledger() -> dict[str, Claim]:
 
 
 def condition(id: str, number: str) -> Condition:
-    """The condition of a claim on one of its numbers: a sentence that judges this number asks it, so that both say the same."""
+    """The condition of a claim on one of its numbers: a sentence that judges this number asks it, so that both say the
+    same."""
     return next(condition for condition in ledger()[id].conditions if condition.number == number)
 
 
@@ -137,14 +142,15 @@ def _kept():
 
 
 def _read(path):
-    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C one is ten times faster
+    # the C one is ten times faster
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def confirmed(numbers: Numbers) -> list[str]:
     """What a rerun says against the ledger, a sentence each; nothing where the verdicts stand.
 
-    A number with a condition must lie within its bounds. One without must lie where the ledger's own seeds say that one more seed lies
-    (`expected`). Numbers that the ledger does not keep are not judged.
+    A number with a condition must lie within its bounds. One without must lie where the ledger's own seeds say that one
+    more seed lies (`expected`). Numbers that the ledger does not keep are not judged.
     """
     doubts = []
     for id, here in numbers.items():
@@ -162,11 +168,12 @@ def confirmed(numbers: Numbers) -> list[str]:
 
 
 def expected(values: list[float]) -> tuple[float, float]:
-    """Where the value of one more seed lies, by two or more seeds' values: the prediction interval of a normal distribution.
+    """Where the value of one more seed lies, by two or more seeds' values: the prediction interval of a normal
+    distribution.
 
-    mean ± t · s · √(1 + 1/n), where s is the standard deviation over the n seeds and t the quantile of Student's distribution with n − 1
-    degrees of freedom that leaves 0.1 % outside. Three seeds say little, so theirs is wide. A spread below the sixth digit, to which the
-    ledger rounds, counts as that digit.
+    mean ± t · s · √(1 + 1/n), where s is the standard deviation over the n seeds and t the quantile of Student's
+    distribution with n − 1 degrees of freedom that leaves 0.1 % outside. Three seeds say little, so theirs is wide. A
+    spread below the sixth digit, to which the ledger rounds, counts as that digit.
     """
     n, mean = len(values), statistics.fmean(values)
     spread = max(statistics.stdev(values), 1e-6 * abs(mean), 1e-9)
@@ -178,8 +185,8 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
     """A chapter's claims beside what was measured here and now.
 
     Args:
-        numbers: {claim: {number: value}}, as a chapter's `claims(sweep)` returns it. Conditions on numbers that are not there, since they
-            belong to another profile, are shown with the ledger's values alone.
+        numbers: {claim: {number: value}}, as a chapter's `claims(sweep)` returns it. Conditions on numbers that are not
+            there, since they belong to another profile, are shown with the ledger's values alone.
         caption: what was measured on.
     """
     rows, lines, ledger_numbers = [], [], measured()
@@ -283,7 +290,8 @@ def _flow(value):
 
 
 def here() -> dict[str, str]:
-    """What a measurement's circumstances are on this machine today: processor and its instructions, torch, commit, date."""
+    """What a measurement's circumstances are on this machine today: processor and its instructions, torch, commit,
+    date."""
     git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=_HERE, capture_output=True, text=True) if shutil.which("git") else None
     return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
             "commit": git.stdout.strip() if git and not git.returncode else "unknown", "date": datetime.date.today().isoformat()}
@@ -326,7 +334,8 @@ def main(arguments=None) -> int:
 
 
 def _asked(module, seeds):
-    """(experiment, profile, seed) of all that a module measures for the ledger, with these seeds alone if they are not None."""
+    """(experiment, profile, seed) of all that a module measures for the ledger, with these seeds alone if they are not
+    None."""
     for experiment in of_ledger(module):
         for profile, of_profile in experiment.ledger.items():
             for seed in of_profile:

@@ -1,8 +1,9 @@
 """Exercises: a task, a check that teaches, hints in steps, and the library's own function as the solution.
 
-A chapter lists its exercises in its `exercises.py`, in EXERCISES. A wrong answer that people plausibly give is data: a function that
-gives it, and the sentence that helps. The check runs the learner's function on a few cases; if it behaves like the solution it passes, if
-it behaves like a known wrong answer it gets that one's sentence, and otherwise a general one, shape before value.
+A chapter lists its exercises in its `exercises.py`, in EXERCISES. A wrong answer that people plausibly give is data: a
+function that gives it, and the sentence that helps. The check runs the learner's function on a few cases; if it behaves
+like the solution it passes, if it behaves like a known wrong answer it gets that one's sentence, and otherwise a
+general one, shape before value.
 """
 import copy
 import functools
@@ -38,7 +39,8 @@ class Exercise:
         solution: the library's function, or the right value where the answer is not a function.
         wrong: at least three plausible wrong answers.
         hints: steps, each giving away a little more.
-        cases: () -> argument tuples to try a function on. A wrong answer must differ from the solution on at least one of them.
+        cases: () -> argument tuples to try a function on. A wrong answer must differ from the solution on at least one
+            of them.
         praise: what the learner now knows, said when the check passes.
         tolerance: relative and absolute, for numbers.
     """
@@ -99,7 +101,8 @@ def check(id: str, answer, solved: bool = False) -> Result:
 
     Args:
         id: the exercise, "1.2".
-        answer: the learner's function or value. It is given copies, and what it sets for the whole process is set back, so it can spoil nothing.
+        answer: the learner's function or value. It is given copies, and what it sets for the whole process is set back,
+            so it can spoil nothing.
         solved: check the library's own answer instead; notebooks that run unattended use this.
     """
     exercise = find(id)

@@ -1,4 +1,5 @@
-"""The shape of every measurement: what is trained for it, what is measured, in which profiles, and which claims it speaks to."""
+"""The shape of every measurement: what is trained for it, what is measured, in which profiles, and which claims it
+speaks to."""
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
 

@@ -1,4 +1,5 @@
-"""Drawings that are kept on disk while sweep, code and matplotlib stay the same: six still figures take matplotlib as long as opening the rest of a chapter."""
+"""Drawings that are kept on disk while sweep, code and matplotlib stay the same: six still figures take matplotlib as
+long as opening the rest of a chapter."""
 import hashlib
 from collections.abc import Callable
 

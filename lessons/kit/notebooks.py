@@ -39,15 +39,15 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
 
     Args:
         notebook: the chapter.
-        output: where the executed notebook goes, also when a cell failed. It is written once, at the end: papermill would write it before and
-            after every cell, which takes seconds.
-        timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a machine without units for
-            bfloat16 takes three times as long as the budgets say.
+        output: where the executed notebook goes, also when a cell failed. It is written once, at the end: papermill
+            would write it before and after every cell, which takes seconds.
+        timeout: seconds for one cell; None for ten minutes or, where that is more, six times the chapter's budget: a
+            machine without units for bfloat16 takes three times as long as the budgets say.
         parameters: values for the cell tagged "parameters".
 
     Raises:
-        NotebookError: a parameter that the notebook does not have, no cell tagged "parameters", or an error that a widget hid.
-        papermill.PapermillExecutionError: a cell failed.
+        NotebookError: a parameter that the notebook does not have, no cell tagged "parameters", or an error that a
+        widget hid. papermill.PapermillExecutionError: a cell failed.
     """
     known = papermill.inspect_notebook(str(notebook))
     if not known:

@@ -1,6 +1,8 @@
-"""One look for every figure, and the two ways a figure reaches the page: still (`show`) or under a panel (`MovingFigure`).
+"""One look for every figure, and the two ways a figure reaches the page: still (`show`) or under a panel
+(`MovingFigure`).
 
-Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a marker goes with each, so that no meaning hangs on colour alone.
+Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a marker goes with each, so that no meaning
+hangs on colour alone.
 """
 import base64
 import contextlib
@@ -42,8 +44,8 @@ def themed(function):
 
 
 def still(function):
-    """Decorator for (sweep, *arguments) -> `show`'s HTML: themed, kept on disk, and shown again while sweep, arguments and
-    code stay the same."""
+    """Decorator for (sweep, *arguments) -> `show`'s HTML: themed, kept on disk, and shown again while sweep, arguments
+    and code stay the same."""
     drawing = themed(function)
 
     @functools.wraps(function)
@@ -55,19 +57,22 @@ def still(function):
 
 
 def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = WIDTH, **options):
-    """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. Call it in a `themed` function."""
+    """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. Call it in a
+    `themed` function."""
     fig = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig, fig.subplots(rows, columns, **options)
 
 
 def moving_titles(axes, **options) -> list:
-    """An empty title above each of the axes that a panel writes anew whenever it draws; `options` are those of matplotlib's text."""
+    """An empty title above each of the axes that a panel writes anew whenever it draws; `options` are those of
+    matplotlib's text."""
     return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True, **options) for ax in axes]
 
 
 def show(fig: Figure, alt: str, caption: str = ""):
-    """A still figure as an HTML image with alternative text: JupyterLab and nbconvert both keep that, and drop a plain figure's.
+    """A still figure as an HTML image with alternative text: JupyterLab and nbconvert both keep that, and drop a plain
+    figure's.
 
     Args:
         fig: the figure.
@@ -121,13 +126,14 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
 class MovingFigure:
     """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
 
-    Mark what moves with `animated=True`. The rest is drawn once (`background`); `marks` draws the animated artists alone, as one small
-    SVG of the same size to lay over it. A whole figure takes matplotlib 50–160 ms, its few moving lines take a few.
+    Mark what moves with `animated=True`. The rest is drawn once (`background`); `marks` draws the animated artists
+    alone, as one small SVG of the same size to lay over it. A whole figure takes matplotlib 50–160 ms, its few moving
+    lines take a few.
     """
 
     def __init__(self, fig: Figure, keep=None):
-        """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw` is
-        a function that draws it. Layout and background are three quarters of the time that a panel takes."""
+        """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw`
+        is a function that draws it. Layout and background are three quarters of the time that a panel takes."""
         self.figure = fig
         self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
         if not self.moving:
@@ -172,7 +178,8 @@ class MovingFigure:
         return svg
 
 
-_TEXT_AS_TEXT = THEME | {"svg.fonttype": "none"}  # letters as outlines, as in still figures, would take most of the time of a step
+# letters as outlines, as in still figures, would take most of the time of a step
+_TEXT_AS_TEXT = THEME | {"svg.fonttype": "none"}
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 

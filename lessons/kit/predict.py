@@ -7,7 +7,8 @@ from lessons.kit.plotting import BLACK, PURPLE
 
 
 class Prediction(widgets.VBox):
-    """A question, a slider for the answer, and a button that commits it. `committed` is None until then, and can be changed later."""
+    """A question, a slider for the answer, and a button that commits it. `committed` is None until then, and can be
+    changed later."""
     committed = traitlets.Float(None, allow_none=True)
 
     def __init__(self, question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01):
@@ -45,7 +46,8 @@ def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.
 
 
 class Star:
-    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed, if anything was."""
+    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed,
+    if anything was."""
 
     def __init__(self, ax, prediction: Prediction | None, x: float = 0.5):
         self._prediction = prediction

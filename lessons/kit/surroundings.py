@@ -1,4 +1,5 @@
-"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the whole process."""
+"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the
+whole process."""
 import contextlib
 import os
 import random
@@ -9,8 +10,9 @@ import torch
 
 @contextlib.contextmanager
 def restored():
-    """Whatever happens inside, an exception included, these are afterwards as they were before: torch's default dtype, default device, random
-    state, grad mode and number of threads, the random states of numpy and Python, and the working directory.
+    """Whatever happens inside, an exception included, these are afterwards as they were before: torch's default dtype,
+    default device, random state, grad mode and number of threads, the random states of numpy and Python, and the
+    working directory.
     """
     dtype, device, threads = torch.get_default_dtype(), torch.get_default_device(), torch.get_num_threads()
     numpy_state, python_state = np.random.get_state(), random.getstate()
@@ -21,7 +23,8 @@ def restored():
         finally:
             torch.set_default_dtype(dtype)
             if torch.get_default_device() != device:
-                torch.set_default_device(None if device.type == "cpu" else device)  # "cpu" by name would slow every call of torch
+                # "cpu" by name would slow every call of torch
+                torch.set_default_device(None if device.type == "cpu" else device)
             if torch.get_num_threads() != threads:
                 torch.set_num_threads(threads)
             np.random.set_state(numpy_state)

@@ -14,7 +14,8 @@ from data import imported, store
 from data.pinning import pinned
 from toy_models import training
 
-DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims"}  # rooms that no number depends on
+# rooms that no number depends on
+DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims"}
 
 
 def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Dataset:
@@ -23,8 +24,9 @@ def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Da
     Args:
         name: for the file's name, for example "linearity".
         ingredients: everything that the numbers depend on, as JSON can hold it: recipe keys, grids, sample sizes.
-        measure: () -> xarray.Dataset, a function of the module that measures: the code `behind` this module is an ingredient too, so old
-            numbers are not shown under new code. The result also gets the attribute `digest`, of its numbers.
+        measure: () -> xarray.Dataset, a function of the module that measures: the code `behind` this module is an
+            ingredient too, so old numbers are not shown under new code. The result also gets the attribute `digest`, of
+            its numbers.
         module: the module that measures, where it is not the one that `measure` is written in.
     """
     ingredients = json.dumps([ingredients, behind(module or measure.__module__)], sort_keys=True)
@@ -41,8 +43,8 @@ def _undisturbed(measure):
 
 
 def behind(module: str, drawing: bool = False) -> str:
-    """A digest of the code that runs when a function of this module does: the module and every module of the course that it imports,
-    directly or through others, as they were imported. Comments, docstrings and layout do not count.
+    """A digest of the code that runs when a function of this module does: the module and every module of the course
+    that it imports, directly or through others, as they were imported. Comments, docstrings and layout do not count.
 
     Args:
         module: its full name, for example "lessons.linearity.experiment.mlp".
@@ -68,7 +70,8 @@ def _reachable(module, drawing):
 
 @functools.cache
 def _read_code(name):
-    """The modules of the course that a module names in its import statements, wherever they stand, and its syntax tree as text."""
+    """The modules of the course that a module names in its import statements, wherever they stand, and its syntax tree
+    as text."""
     tree = ast.parse(imported.text(name))
     named, words, todo = set(), [], [tree]
     while todo:
@@ -96,7 +99,8 @@ def _named(node):
 
 
 def _fields(node):
-    """The parts of a syntax tree's node: no docstring, and nothing that is empty, since new versions of Python add such fields."""
+    """The parts of a syntax tree's node: no docstring, and nothing that is empty, since new versions of Python add such
+    fields."""
     fields = {field: value for field, value in ast.iter_fields(node) if value is not None and value != []}
     if isinstance(node, _DOCUMENTED) and _is_text(node.body[:1]):
         fields["body"] = node.body[1:]
@@ -141,7 +145,8 @@ COEF_BINS = np.linspace(0.0, 1.5, 151)  # for distributions; what lies outside i
 
 
 def summarise(values: dict) -> dict[str, float | np.ndarray]:
-    """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have a direction (not NaN).
+    """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have
+    a direction (not NaN).
 
     "coef" also gets its coef_median and its distribution, coef_count (150,), between `COEF_BINS`.
     """
@@ -156,11 +161,14 @@ def summarise(values: dict) -> dict[str, float | np.ndarray]:
 
 
 def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
-    """One `summarise`d dict for every point of a grid, as a Dataset. (To join as many Datasets takes xarray longer than most measurements.)
+    """One `summarise`d dict for every point of a grid, as a Dataset. (To join as many Datasets takes xarray longer than
+    most measurements.)
 
     Args:
-        summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further numbers.
-        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the dimension `bin`.
+        summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further
+            numbers.
+        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the
+            dimension `bin`.
     """
     shape, variables = [len(values) for values in coords.values()], {}
     for name, first in summaries[0].items():
@@ -179,8 +187,8 @@ def edges(sweep: xarray.Dataset) -> np.ndarray:
 def caption(sweep: xarray.Dataset) -> str:
     """What a figure of this sweep was measured on; a stand-in is named first.
 
-    A sweep has the attributes `source` and `source_kind` (of its data), `dataset` (the name of the real thing), `network`, `profile`, `seed`
-    and `images` ("20,000 test images a pair").
+    A sweep has the attributes `source` and `source_kind` (of its data), `dataset` (the name of the real thing),
+    `network`, `profile`, `seed` and `images` ("20,000 test images a pair").
     """
     attrs = sweep.attrs
     warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""

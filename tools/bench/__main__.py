@@ -1,4 +1,5 @@
-"""`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute; ratios travel better."""
+"""`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute;
+ratios travel better."""
 import argparse
 import os
 import random
@@ -85,7 +86,8 @@ def turning() -> None:
 
 
 def resnets() -> None:
-    """A training step of ResNet18 at two widths, in the format and precision that training chooses, beside contiguous float32."""
+    """A training step of ResNet18 at two widths, in the format and precision that training chooses, beside contiguous
+    float32."""
     for width in (16, 64):
         seconds = {}
         for name in ("chosen", "contiguous float32"):
@@ -139,9 +141,11 @@ def matching() -> None:
 
 
 def chapters() -> None:
-    """Every chapter from nothing and again, quick and full, on the data that are here; those whose full takes more than ten minutes in quick alone.
+    """Every chapter from nothing and again, quick and full, on the data that are here; those whose full takes more than
+    ten minutes in quick alone.
 
-    Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine to machine.
+    Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine
+    to machine.
     """
     links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):

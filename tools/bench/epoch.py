@@ -21,7 +21,8 @@ def epoch_seconds(step, inputs: int = WIDTHS[0], outputs: int = WIDTHS[-1], samp
 
 
 def mlp_epoch_seconds(samples: int = 60_000) -> float:
-    """Seconds of one epoch of 60,000 samples as training does it, in float64 and in one thread; fewer samples measure it in less time."""
+    """Seconds of one epoch of 60,000 samples as training does it, in float64 and in one thread; fewer samples measure
+    it in less time."""
     network = MLP(WIDTHS).double()
     with training.one_thread():
         return epoch_seconds(lambda x, y: network.sgd_step(x, y, 0.1), samples=samples) * 60_000 / samples

@@ -17,7 +17,8 @@ TASKS, RUNS, STATUS = 8, 5, Path("/proc/self/status")
 
 
 def merging(width: int = 64, repeats: int = 3) -> None:
-    """Eight state dicts of ResNet-18 size, merged by every method that needs no inputs; beside them the plain ways to do the same.
+    """Eight state dicts of ResNet-18 size, merged by every method that needs no inputs; beside them the plain ways to
+    do the same.
 
     Args:
         width: of the ResNet18; 64 has 11.2 million parameters.
@@ -52,7 +53,8 @@ def _seconds(function, repeats):
 
 
 def _from_files(base, finetuned):
-    """Merge from files, each time in a process of its own, and print the private memory that it takes beyond its imports.
+    """Merge from files, each time in a process of its own, and print the private memory that it takes beyond its
+    imports.
 
     It differs from run to run, by what the system gives back when.
     """

@@ -1,8 +1,8 @@
 """A panel: ipywidgets controls above one picture, which is a pure function of their values.
 
-Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few milliseconds. Since the
-picture depends on the controls alone, a frame is drawn once; while the learner reads, the kernel draws those along the sliders ahead, and
-the page keeps them (picture.js).
+Moving a control never trains anything: `draw` looks numbers up in a sweep, or computes something that takes a few
+milliseconds. Since the picture depends on the controls alone, a frame is drawn once; while the learner reads, the
+kernel draws those along the sliders ahead, and the page keeps them (picture.js).
 
 There is no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in
 `panel.picture.error`, and raised where a control was set from Python.
@@ -35,8 +35,9 @@ MOST_FRAMES = 3000
 class Picture(anywidget.AnyWidget):
     """A figure in the page.
 
-    Traits: `background`, SVG; `frame`, the newest {"key", "marks" (SVG), "alt"}; `controls`, whose positions are a frame's key together with
-    `generation`, which rises when frames drawn before are no longer true; `caption`; `error`, the traceback if drawing failed.
+    Traits: `background`, SVG; `frame`, the newest {"key", "marks" (SVG), "alt"}; `controls`, whose positions are a
+    frame's key together with `generation`, which rises when frames drawn before are no longer true; `caption`; `error`,
+    the traceback if drawing failed.
     """
     _esm = _HERE / "picture.js"
     _css = _HERE / "picture.css"
@@ -52,7 +53,8 @@ class Panel(widgets.VBox):
     """Controls over a picture.
 
     Args:
-        controls: name -> a slider or dropdown (`slider`, `choice`). `panel.controls["alpha"].value = 0.3` moves one from Python.
+        controls: name -> a slider or dropdown (`slider`, `choice`). `panel.controls["alpha"].value = 0.3` moves one
+            from Python.
         figure: a matplotlib figure whose moving artists are marked `animated=True`.
         draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
         caption: printed below; says which data were used.
@@ -114,7 +116,8 @@ class Panel(widgets.VBox):
             ValueError: more settings than that.
         """
         before, grids = self.values, {name: settings_of(control) for name, control in self.controls.items()}
-        if (needed := math.prod(map(len, grids.values()))) > MOST_FRAMES:  # before they are listed: eight faders have a hundred million
+        # before they are listed: eight faders have a hundred million
+        if (needed := math.prod(map(len, grids.values()))) > MOST_FRAMES:
             raise ValueError(f"the page would need {needed:,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
         frames = [self._frame(dict(zip(grids, setting))) for setting in itertools.product(*grids.values())]
         template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
@@ -183,7 +186,8 @@ class Panel(widgets.VBox):
 
 
 def panel(function):
-    """Decorator for (sweep, *others) -> controls, figure, draw[, caption]: makes a `Panel` of what the function returns.
+    """Decorator for (sweep, *others) -> controls, figure, draw[, caption]: makes a `Panel` of what the function
+    returns.
 
     The figure has the course's look; its background is kept on disk while sweep and code stay the same; predictions
     among the arguments move the picture; the caption, left out, says what the sweep was measured on.
@@ -205,7 +209,8 @@ def panel(function):
 
 
 def slider(label: str, values, value) -> widgets.SelectionSlider:
-    """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them. Numbers are shown with two digits.
+    """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them.
+    Numbers are shown with two digits.
 
     Beside the slider there is room for about 18 letters.
     """

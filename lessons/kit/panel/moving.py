@@ -1,4 +1,5 @@
-"""What moves in a panel's figure, by name: a curve, an upright line where the slider stands, a level, bars, a cloud of points.
+"""What moves in a panel's figure, by name: a curve, an upright line where the slider stands, a level, bars, a cloud of
+points.
 
 Each is marked as animated, so that a slider's step draws it alone and not the whole figure.
 """
@@ -12,7 +13,8 @@ __all__ = ["Bars", "Look", "cloud", "curve", "here", "level", "moving_titles"]
 
 @dataclass(frozen=True)
 class Look:
-    """How a series looks in every figure of a chapter; colour and marker both, so that no meaning hangs on colour alone."""
+    """How a series looks in every figure of a chapter; colour and marker both, so that no meaning hangs on colour
+    alone."""
     colour: str
     marker: str = ""
     line: str = "-"
