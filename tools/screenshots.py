@@ -1,36 +1,37 @@
-"""Pictures of the panels for the README, taken of the real notebooks in JupyterLab: `python -m tools.screenshots`
-(`make screenshots`)."""
+"""Pictures of the panels for the README, taken of the real notebooks in JupyterLab: `make screenshots`."""
 import sys
-from pathlib import Path
 
+from lessons.kit.chapters import CHAPTERS, ROOT
 from tools import lab
-
-FOLDER = Path(__file__).parent.parent
-SHOTS = {"00_start_here.ipynb": {0: "start_decision_map"},
-         "01_linearity.ipynb": {0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer", 3: "linearity_coef_per_layer"},
-         "02_linearity_resnet.ipynb": {2: "resnet_batchnorm"}, "03_averaging.ipynb": {3: "averaging_triangle"},
-         "04_task_arithmetic.ipynb": {4: "task_arithmetic_mixing_desk"}, "05_pretraining.ipynb": {1: "pretraining_along_the_line"},
-         "06_gradients.ipynb": {1: "gradients_gap"}, "07_interference.ipynb": {0: "merging_interference", 3: "merging_plane"}, "08_cart.ipynb": {0: "cart_bell"}}
 
 
 def main() -> int:
-    """Write docs/NAME.png for every panel."""
+    """Write docs/NAME.png for every picture that the table of chapters names."""
     if reason := lab.missing():
         print(f"no screenshots: {reason}", file=sys.stderr)
         return 1
-    with lab.server(FOLDER / "notebooks") as address:
-        for notebook, shots in SHOTS.items():
-            with lab.chromium(width=1400, height=1100) as page:
-                if lab.run_all(page, address, notebook):
-                    raise SystemExit(f"{notebook} has errors")
-                found = lab.panels(page)
-                for index, name in shots.items():
-                    panel = found[index]
-                    keys = ["Home"] + ["ArrowRight"] * (25 if notebook.startswith("00") else 4 if notebook > "04" else 2 if notebook > "02" else 10)
-                    lab.press(page, panel, keys)
-                    panel.screenshot(path=str(FOLDER / "docs" / f"{name}.png"))
-                    print(f"docs/{name}.png: {lab.says(panel)}")
+    with lab.server(ROOT / "notebooks") as address:
+        for chapter in CHAPTERS:
+            if chapter.pictures:
+                take(chapter, address)
     return 0
+
+
+def take(chapter, address: str) -> None:
+    """The pictures of one chapter, with its sliders a few keys to the right.
+
+    Raises:
+        SystemExit: the notebook has errors.
+    """
+    with lab.chromium(width=1400, height=1100) as page:
+        if lab.run_all(page, address, chapter.notebook.name):
+            raise SystemExit(f"{chapter.notebook.name} has errors")
+        found = lab.panels(page)
+        for index, name in chapter.pictures.items():
+            panel = found[index]
+            lab.press(page, panel, ["Home"] + ["ArrowRight"] * chapter.keys)
+            panel.screenshot(path=str(ROOT / "docs" / f"{name}.png"))
+            print(f"docs/{name}.png: {lab.says(panel)}")
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ CHAPTERS = (
             pictures={0: "start_decision_map"}),
     Chapter("01_linearity", "lessons.linearity", minutes=60, panels=4, slider="α", keys=10,
             exercises="lessons.linearity.exercises.mlp",
-            teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, measured "
-                    "on Rotated MNIST; where they fail and why",
+            teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
+                    "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer",
                       3: "linearity_coef_per_layer"}),
     Chapter("02_linearity_resnet", "lessons.linearity", minutes=60, panels=5, slider="α", keys=10,

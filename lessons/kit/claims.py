@@ -4,9 +4,8 @@
 `measured.yaml` holds the numbers measured on the real data, and where and when they were, and is written by `make
 claims` (`python -m lessons.kit.claims`), as is CLAIMS.md, which shows both.
 
-A measured claim names a module with `run(profile, seed)` and `claims(sweep)`. It is measured in profile "full" with ten
-seeds, unless the module says otherwise in LEDGER = {profile: seeds}; the numbers of such a module begin with the name
-of their profile.
+A measured claim names a module, which lists in LEDGER the experiments that measure it, each with the profiles and seeds
+with which the ledger asks it.
 
 What the ledger promises is the verdict. A rerun is judged by `confirmed`: with other networks, or another processor,
 numbers may differ as long as the conditions hold.
@@ -32,16 +31,19 @@ import yaml
 from scipy import stats
 
 from lessons.kit.experiment import Collection, Experiment
-from lessons.kit.page import Page
+from lessons.kit.page import Page, table
 from lessons.kit.profiles import SEEDS
 
 _HERE = Path(__file__).parent
 _LESSONS = _HERE.parent
-LEDGER, MEASURED, MARKDOWN = _LESSONS / "claims.yaml", _LESSONS / "measured.yaml", _LESSONS.parent / "CLAIMS.md"
+LEDGER = _LESSONS / "claims.yaml"
+MEASURED = _LESSONS / "measured.yaml"
+MARKDOWN = _LESSONS.parent / "CLAIMS.md"
 # a number without a condition is doubted where one more seed would lie outside its interval with this probability
 SURE = 0.999
 Numbers = dict[str, dict[str, float]]  # {claim: {number: value}}
-Verdict = Literal["reproduced", "reproduced with a change", "not reproduced here", "contradicted", "not tested", "open"]
+Verdict = Literal["reproduced", "reproduced with a change", "not reproduced here", "contradicted", "not tested",
+                  "open"]
 
 
 class Condition(pydantic.BaseModel, extra="forbid"):
@@ -55,13 +57,19 @@ class Condition(pydantic.BaseModel, extra="forbid"):
 
     def holds(self, value: float) -> bool:
         """Whether a measured value lies within the bounds."""
-        return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
+        high_enough = self.at_least is None or value >= self.at_least
+        low_enough = self.at_most is None or value <= self.at_most
+        return high_enough and low_enough
 
     @property
     def bounds(self) -> str:
         """The bounds in words."""
-        parts = [f"at least {self.at_least:g}" if self.at_least is not None else "", f"at most {self.at_most:g}" if self.at_most is not None else ""]
-        return " and ".join(part for part in parts if part) or "no bound"
+        parts = []
+        if self.at_least is not None:
+            parts.append(f"at least {self.at_least:g}")
+        if self.at_most is not None:
+            parts.append(f"at most {self.at_most:g}")
+        return " and ".join(parts) or "no bound"
 
 
 class Claim(pydantic.BaseModel, extra="forbid"):
@@ -73,7 +81,7 @@ class Claim(pydantic.BaseModel, extra="forbid"):
         says: the claim, in our words.
         measure: how the course measures it.
         chapter: the notebook that does.
-        measured_by: the module whose `claims(sweep)` returns its numbers; None while no chapter measures it.
+        measured_by: the module whose LEDGER lists what measures it; None while no chapter does.
         verdict: one of the course's verdicts; "open" while its chapter is not written.
         why: what carries the verdict, and where it departs from the source.
         conditions: what must hold of the measured numbers for the verdict to stand.
@@ -128,12 +136,16 @@ def condition(id: str, number: str) -> Condition:
 
 def measured() -> dict[str, dict[str, list[float]]]:
     """The ledger's numbers: {claim: {number: [one value a seed]}}; empty before the first `make claims`."""
-    return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in _kept()["numbers"].items()}
+    numbers = _kept()["numbers"]
+    return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in numbers.items()}
 
 
 def of_seed(seed: int) -> Numbers:
     """The ledger's numbers of one seed; those that were not measured with it are left out."""
-    return {id: {name: values[seed] for name, values in of_claim.items() if seed in values} for id, of_claim in _kept()["numbers"].items()}
+    found = {}
+    for id, of_claim in _kept()["numbers"].items():
+        found[id] = {name: values[seed] for name, values in of_claim.items() if seed in values}
+    return found
 
 
 def _kept():
@@ -142,8 +154,8 @@ def _kept():
 
 
 def _read(path):
-    # the C one is ten times faster
-    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times faster
+    return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
 def confirmed(numbers: Numbers) -> list[str]:
@@ -154,16 +166,22 @@ def confirmed(numbers: Numbers) -> list[str]:
     """
     doubts = []
     for id, here in numbers.items():
-        claim, known = ledger()[id], measured().get(id, {})
-        doubts += [f"{id}: {condition.number} is {here[condition.number]:.4g}; the verdict {claim.verdict!r} needs {condition.bounds}"
-                   for condition in claim.conditions if condition.number in here and not condition.holds(here[condition.number])]
+        claim = ledger()[id]
+        known = measured().get(id, {})
+        for condition in claim.conditions:
+            value = here.get(condition.number)
+            if value is not None and not condition.holds(value):
+                doubts.append(f"{id}: {condition.number} is {value:.4g}; "
+                              f"the verdict {claim.verdict!r} needs {condition.bounds}")
         conditions = {condition.number for condition in claim.conditions}
         for name, value in here.items():
-            if name in conditions or not claim.keeps(name) or len(known.get(name, [])) < 2:
+            values = known.get(name, [])
+            if name in conditions or not claim.keeps(name) or len(values) < 2:
                 continue
-            low, high = expected(known[name])
+            low, high = expected(values)
             if not low <= value <= high:
-                doubts.append(f"{id}: {name} is {value:.4g}; the ledger's {len(known[name])} seeds put it between {low:.4g} and {high:.4g}")
+                doubts.append(f"{id}: {name} is {value:.4g}; "
+                              f"the ledger's {len(values)} seeds put it between {low:.4g} and {high:.4g}")
     return doubts
 
 
@@ -175,7 +193,8 @@ def expected(values: list[float]) -> tuple[float, float]:
     distribution with n − 1 degrees of freedom that leaves 0.1 % outside. Three seeds say little, so theirs is wide. A
     spread below the sixth digit, to which the ledger rounds, counts as that digit.
     """
-    n, mean = len(values), statistics.fmean(values)
+    n = len(values)
+    mean = statistics.fmean(values)
     spread = max(statistics.stdev(values), 1e-6 * abs(mean), 1e-9)
     reach = stats.t.ppf((1 + SURE) / 2, n - 1) * spread * (1 + 1 / n) ** 0.5
     return mean - reach, mean + reach
@@ -189,29 +208,40 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
             there, since they belong to another profile, are shown with the ledger's values alone.
         caption: what was measured on.
     """
-    rows, lines, ledger_numbers = [], [], measured()
+    shown, lines = "", []
     for id, here in numbers.items():
-        claim, known = ledger()[id], ledger_numbers.get(id, {})
-        cells = "".join(_row(condition, here.get(condition.number), known.get(condition.number)) for condition in claim.conditions)
-        stands = all(condition.holds(here[condition.number]) for condition in claim.conditions if condition.number in here)
-        note = "" if stands else "<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?"
-        rows.append(f"<h4>{id} ({html.escape(claim.place)}): {html.escape(claim.says)}</h4><p>Verdict: <b>{claim.verdict}</b>. {html.escape(claim.why)}{note}</p>"
-                    f"<table><tr><th style='text-align:left'>number</th><th>here</th><th>ledger, real data</th><th>the verdict needs</th></tr>{cells}</table>")
-        lines.append(f"{id} {claim.verdict}{'' if stands else ' (the numbers measured here do not carry it)'}: {here}")
-    return Page("\n".join(lines), f"{''.join(rows)}<p style='color:#555'>{html.escape(caption)}</p>")
+        claim = ledger()[id]
+        stands = all(condition.holds(here[condition.number]) for condition in claim.conditions
+                     if condition.number in here)
+        shown += _shown(claim, here, measured().get(id, {}), stands)
+        doubt = "" if stands else " (the numbers measured here do not carry it)"
+        lines.append(f"{id} {claim.verdict}{doubt}: {here}")
+    return Page("\n".join(lines), f"{shown}<p style='color:#555'>{html.escape(caption)}</p>")
 
 
-def _row(condition, value, known):
-    mark = "" if value is None else "✓ " if condition.holds(value) else "✗ "
-    shown = "–" if value is None else f"{value:.4g}"
-    return f"<tr><td style='text-align:left'>{html.escape(condition.means)}</td><td>{shown}</td><td>{span(known)}</td><td>{mark}{condition.bounds}</td></tr>"
+def _shown(claim, here, known, stands):
+    """One claim as HTML: what it says, its verdict, and a row for every condition."""
+    note = ""
+    if not stands:
+        note = "<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?"
+    rows = []
+    for condition in claim.conditions:
+        value = here.get(condition.number)
+        mark = "" if value is None else "✓ " if condition.holds(value) else "✗ "
+        written = "–" if value is None else f"{value:.4g}"
+        rows.append((html.escape(condition.means), written, span(known.get(condition.number)), mark + condition.bounds))
+    head = f"<h4>{claim.id} ({html.escape(claim.place)}): {html.escape(claim.says)}</h4>"
+    verdict = f"<p>Verdict: <b>{claim.verdict}</b>. {html.escape(claim.why)}{note}</p>"
+    return table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=head + verdict).page
 
 
 def span(values: list[float] | None) -> str:
     """The smallest and largest of some measured values, and how many there are."""
     if not values:
         return "not yet measured"
-    return f"{values[0]:.4g} (1 seed)" if len(values) == 1 else f"{min(values):.4g} … {max(values):.4g} ({len(values)} seeds)"
+    if len(values) == 1:
+        return f"{values[0]:.4g} (1 seed)"
+    return f"{min(values):.4g} … {max(values):.4g} ({len(values)} seeds)"
 
 
 def spread(values: list[float] | None) -> str:
@@ -244,7 +274,8 @@ def of_ledger(module: str) -> tuple[Experiment | Collection, ...]:
     return importlib.import_module(module).LEDGER
 
 
-def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers, circumstances: dict[str, str]) -> None:
+def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers,
+         circumstances: dict[str, str]) -> None:
     """Write one measurement to measured.yaml, in place of an earlier one of the same experiment, profile and seed.
 
     Args:
@@ -273,28 +304,43 @@ def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers
 
 def _write(runs, numbers):
     """measured.yaml: a line for every run and every number that the ledger keeps, claims in its order."""
-    lines = [_HEAD, "runs:"] + [f"- {_flow(run)}" for run in runs] + ["numbers:"]
+    lines = [_HEAD, "runs:"]
+    lines += [f"- {_flow(run)}" for run in runs]
+    lines.append("numbers:")
     for id, claim in ledger().items():
         kept = {name: values for name, values in numbers.get(id, {}).items() if claim.keeps(name)}
-        lines += [f"  {id}:"] * bool(kept)
-        lines += [f"    {_flow(name)}: {_flow(dict(sorted(values.items())))}" for name, values in sorted(kept.items())]
+        if kept:
+            lines.append(f"  {id}:")
+        for name, values in sorted(kept.items()):
+            lines.append(f"    {_flow(name)}: {_flow(dict(sorted(values.items())))}")
     MEASURED.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-_HEAD = "# Written by `make claims`; change nothing here by hand. {seed: value}, real data; profile full unless a number names another."
+_HEAD = ("# Written by `make claims`; change nothing here by hand. "
+         "{seed: value}, real data; profile full unless a number names another.")
 
 
 def _flow(value):
     """YAML on one line."""
-    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000).strip().removesuffix("\n...").strip()
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
+    return text.strip().removesuffix("\n...").strip()
 
 
 def here() -> dict[str, str]:
     """What a measurement's circumstances are on this machine today: processor and its instructions, torch, commit,
     date."""
-    git = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=_HERE, capture_output=True, text=True) if shutil.which("git") else None
-    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
-            "commit": git.stdout.strip() if git and not git.returncode else "unknown", "date": datetime.date.today().isoformat()}
+    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}",
+            "torch": str(torch.__version__),
+            "commit": _commit(),
+            "date": datetime.date.today().isoformat()}
+
+
+def _commit():
+    if not shutil.which("git"):
+        return "unknown"
+    command = ["git", "describe", "--always", "--dirty"]
+    git = subprocess.run(command, cwd=_HERE, capture_output=True, text=True)
+    return "unknown" if git.returncode else git.stdout.strip()
 
 
 def _processor():
@@ -308,18 +354,23 @@ def _processor():
 
 def markdown() -> str:
     """CLAIMS.md: the ledger and its numbers."""
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return environment.get_template("claims.md.j2").render(claims=ledger().values(), measured=measured(), runs=_kept()["runs"], spread=spread)
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), trim_blocks=True, lstrip_blocks=True,
+                                     keep_trailing_newline=True)
+    template = environment.get_template("claims.md.j2")
+    return template.render(claims=ledger().values(), measured=measured(), runs=_kept()["runs"], spread=spread)
 
 
 def main(arguments=None) -> int:
     """`python -m lessons.kit.claims`: measure again, write measured.yaml after every seed, and CLAIMS.md."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--page", action="store_true", help="write CLAIMS.md from the numbers that are there")
-    parser.add_argument("--only", action="append", metavar="MODULE", help="measure the claims of this module and keep the other numbers")
-    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="measure these seeds alone and keep those of others")
+    parser.add_argument("--only", action="append", metavar="MODULE",
+                        help="measure the claims of this module and keep the other numbers")
+    parser.add_argument("--seeds", nargs="+", type=int, metavar="SEED",
+                        help="measure these seeds alone and keep those of others")
     parser.add_argument("--unseen", nargs="+", type=int, metavar="SEED",
-                        help="measure these seeds of the MLPs in full, write nothing, and say which conditions they do not confirm")
+                        help="measure these seeds of the MLPs in full, write nothing, and say which conditions they do "
+                             "not confirm")
     options = parser.parse_args(arguments)
     if options.unseen:
         return _try_unseen(options.only or measuring(), options.unseen)

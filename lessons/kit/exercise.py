@@ -10,15 +10,12 @@ import functools
 import html
 import importlib
 import inspect
-import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import torch
-
 from lessons.kit import chapters, surroundings
+from lessons.kit.judging import alike, difference, outcome, same, shown
 from lessons.kit.page import Page
 
 @dataclass(frozen=True)
@@ -67,8 +64,10 @@ class Result:
 
     def _repr_html_(self):
         colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻")
-        return (f'<div role="status" style="border-left:5px solid {colour};padding:0.3em 0.8em"><b>{mark} Exercise {self.exercise.id}, '
-                f'{html.escape(self.exercise.title)}{"" if self.exercise.title.endswith("?") else "."}</b> {html.escape(self.message)}</div>')
+        title = html.escape(self.exercise.title) + ("" if self.exercise.title.endswith("?") else ".")
+        head = f"<b>{mark} Exercise {self.exercise.id}, {title}</b>"
+        style = f"border-left:5px solid {colour};padding:0.3em 0.8em"
+        return f'<div role="status" style="{style}">{head} {html.escape(self.message)}</div>'
 
 
 @functools.cache
@@ -116,8 +115,11 @@ def check(id: str, answer, solved: bool = False) -> Result:
 def hint(id: str) -> Page:
     """The hints of an exercise, folded: open one at a time."""
     steps = find(id).hints
-    folded = "".join(f"<details><summary>Hint {number} of {len(steps)}</summary>{html.escape(step)}</details>" for number, step in enumerate(steps, 1))
-    return Page("\n".join(f"Hint {number}: {step}" for number, step in enumerate(steps, 1)), folded)
+    lines, folded = [], ""
+    for number, step in enumerate(steps, 1):
+        lines.append(f"Hint {number}: {step}")
+        folded += f"<details><summary>Hint {number} of {len(steps)}</summary>{html.escape(step)}</details>"
+    return Page("\n".join(lines), folded)
 
 
 def solution(id: str) -> Page:
@@ -125,7 +127,8 @@ def solution(id: str) -> Page:
     exercise = find(id)
     text = inspect.getsource(exercise.solution) if callable(exercise.solution) else repr(exercise.solution)
     text = textwrap.dedent(text)
-    return Page(text, f"<details><summary>Show the solution of {exercise.id}, {html.escape(exercise.title)}</summary><pre>{html.escape(text)}</pre></details>")
+    summary = f"Show the solution of {exercise.id}, {html.escape(exercise.title)}"
+    return Page(text, f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre></details>")
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -136,115 +139,29 @@ def _judge(exercise, answer):
     if not callable(exercise.solution):
         return _judge_value(exercise, answer)
     if not callable(answer):
-        return False, f"This should be a function, but it is a {type(answer).__name__}: hand over its name without calling it."
+        kind = type(answer).__name__
+        return False, f"This should be a function, but it is a {kind}: hand over its name without calling it."
     cases = exercise.cases()
-    outcomes = [_outcome(answer, case) for case in cases]
+    outcomes = [outcome(answer, case) for case in cases]
     expected = [exercise.solution(*copy.deepcopy(case)) for case in cases]
-    problems = [outcome.problem or _difference(outcome.value, right, exercise.tolerance) for outcome, right in zip(outcomes, expected)]
+    problems = [here.problem or difference(here.value, right, exercise.tolerance)
+                for here, right in zip(outcomes, expected)]
     if not any(problems):
         return True, exercise.praise
     for wrong in exercise.wrong:
-        theirs = [_outcome(wrong.answer, case) for case in cases]
-        if all(a.kind == b.kind and (a.kind != "value" or _same(a.value, b.value, exercise.tolerance)) for a, b in zip(outcomes, theirs)):
+        theirs = [outcome(wrong.answer, case) for case in cases]
+        if all(alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
             return False, wrong.says
     return False, next(filter(None, problems))
 
 
 def _judge_value(exercise, answer):
-    if _same(answer, exercise.solution, exercise.tolerance):
+    if same(answer, exercise.solution, exercise.tolerance):
         return True, exercise.praise
     for wrong in exercise.wrong:
-        if _same(answer, wrong.answer, exercise.tolerance):
+        if same(answer, wrong.answer, exercise.tolerance):
             return False, wrong.says
     if isinstance(exercise.solution, dict):  # too long to choose from, and among the options would stand the solution
-        return False, _difference(answer, exercise.solution, exercise.tolerance)
+        return False, difference(answer, exercise.solution, exercise.tolerance)
     options = sorted(map(repr, [exercise.solution, *(wrong.answer for wrong in exercise.wrong)]))
-    return False, f"{_shown(answer)} is not one of the answers: choose one of {', '.join(options)}."
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    kind: str  # "value", "nothing", "changed" or the name of an exception
-    value: object = None
-    problem: str = ""
-
-
-def _outcome(function, case):
-    arguments = copy.deepcopy(case)
-    try:
-        with surroundings.restored():  # the solution, run next, must find them too
-            value = function(*arguments)
-    except Exception as error:
-        return _Outcome(type(error).__name__, None, f"Your function stopped with {type(error).__name__}: {_shown(error, str)}")
-    if not _same(arguments, case, 0.0):
-        return _Outcome("changed", value, "Your function changed one of its arguments in place. The caller's tensors must stay as they are: make new ones.")
-    if value is None or value is Ellipsis:
-        return _Outcome("nothing", None, "Your function returned nothing yet: end it with a return statement.")
-    return _Outcome("value", value)
-
-
-def _same(a, b, tolerance):
-    return not _difference(a, b, tolerance)
-
-
-_LONGEST = 300  # characters that a message shows of an answer
-
-
-def _shown(value, write=repr):
-    """A value as text of limited length, also where it cannot be written."""
-    try:
-        text = write(value)
-    except Exception:  # a whole number of thousands of digits, a __repr__ that fails
-        return f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _difference(got, right, tolerance):
-    """"" where the two are equal, else what differs, type before shape before value. Never raises."""
-    try:
-        return _compared(got, right, tolerance)
-    except Exception as error:  # an answer can be any object, and fail at whatever is asked of it
-        return f"Your answer, a {type(got).__name__}, cannot be compared with the right one: that stopped with {type(error).__name__}."
-
-
-def _unusual(tensor):
-    """What kind of tensor it is, if it holds no numbers that can be compared; else ""."""
-    kinds = {"complex": tensor.is_complex(), "meta": tensor.is_meta, "quantised": tensor.is_quantized, "nested": tensor.is_nested,
-             "sparse": tensor.layout != torch.strided}
-    return next((kind for kind, is_it in kinds.items() if is_it), "")
-
-
-def _compared(got, right, tolerance):
-    if isinstance(got, torch.Tensor) and (kind := _unusual(got)):
-        return f"This should hold ordinary real numbers, but it is a {kind} tensor."
-    if isinstance(right, torch.Tensor):
-        if not isinstance(got, torch.Tensor):
-            return f"This should be a tensor of shape {tuple(right.shape)}, but it is a {type(got).__name__}."
-        if got.shape != right.shape:
-            return f"The shape should be {tuple(right.shape)}, but it is {tuple(got.shape)}."
-        if torch.allclose(got.double(), right.double(), rtol=tolerance, atol=tolerance, equal_nan=True):
-            return ""
-        return f"The shape is right, the values are not: they differ by up to {(got.double() - right.double()).abs().max():.3g}."
-    if isinstance(right, dict):
-        if not isinstance(got, dict):
-            return f"This should be a dict, but it is a {type(got).__name__}."
-        if got.keys() != right.keys():
-            return f"The keys should be {', '.join(map(str, right))}, but they are {_shown(got, lambda keys: ', '.join(map(str, keys)))}."
-        return next((f"At key {key!r}: {problem}" for key in right if (problem := _difference(got[key], right[key], tolerance))), "")
-    if isinstance(right, (tuple, list)):
-        if not isinstance(got, (tuple, list)) or len(got) != len(right):
-            return f"This should hold {len(right)} things, but it is {_shown(got)}."
-        return next((problem for a, b in zip(got, right) if (problem := _difference(a, b, tolerance))), "")
-    if isinstance(right, float):
-        if np.iscomplexobj(got):  # float() would take the real part of numpy's
-            return "This should be a real number, but it is a complex one."
-        try:
-            number = float(got)
-        except (TypeError, ValueError):
-            return f"This should be a number, but it is a {type(got).__name__}."
-        except OverflowError:
-            return f"The number should be {right:.6g} on one of the cases, but it is too large for a float."
-        return "" if math.isclose(number, right, rel_tol=tolerance, abs_tol=tolerance) else f"The number should be {right:.6g} on one of the cases, but it is {number:.6g}."
-    if callable(getattr(right, "identical", None)):  # an xarray object
-        return "" if right.identical(got) else "The data set is another one."
-    return "" if type(got) is type(right) and got == right or isinstance(got, str) and got == right else f"This should be {right!r} on one of the cases, but it is {_shown(got)}."
+    return False, f"{shown(answer)} is not one of the answers: choose one of {', '.join(options)}."

@@ -53,11 +53,13 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
     if not known:
         raise NotebookError(f"{notebook.name} has no cell tagged \"parameters\"")
     if unknown := parameters.keys() - known.keys():
-        raise NotebookError(f"{notebook.name} has no parameter {', '.join(map(repr, sorted(unknown)))}; it has: {', '.join(known)}")
+        names = ", ".join(map(repr, sorted(unknown)))
+        raise NotebookError(f"{notebook.name} has no parameter {names}; it has: {', '.join(known)}")
     if timeout is None:
         timeout = max(600, 10 * budget(notebook.stem, parameters.get("profile", "quick")))
-    papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False, cwd=str(notebook.parent),
-                               request_save_on_cell_execute=False, execution_timeout=timeout, log_output=False)
+    papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False,
+                               cwd=str(notebook.parent), request_save_on_cell_execute=False,
+                               execution_timeout=timeout, log_output=False)
     executed = nbformat.read(output, as_version=4)
     if errors := hidden_errors(executed):
         raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))
@@ -72,8 +74,9 @@ def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
         state = widget.get("state", {})
         if state.get("_esm") and state.get("error"):
             found.append(state["error"])
-        found += ["\n".join(output.get("traceback", [])) or output.get("evalue", "an error") for output in state.get("outputs", [])
-                  if output.get("output_type") == "error"]
+        for output in state.get("outputs", []):
+            if output.get("output_type") == "error":
+                found.append("\n".join(output.get("traceback", [])) or output.get("evalue", "an error"))
     return found
 
 

@@ -18,15 +18,18 @@ from matplotlib.figure import Figure
 
 from lessons.kit.kept import kept
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#1a1a1a", "#8a8a8a"
+BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"
+RED, PURPLE, SKY = "#D55E00", "#CC79A7", "#56B4E9"
+BLACK, GREY = "#1a1a1a", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 9.6  # inches: the width of a JupyterLab cell on a laptop
 
 THEME = {
     "figure.facecolor": "white", "axes.facecolor": "white", "savefig.facecolor": "white",
-    "font.family": ["DejaVu Sans", "sans-serif"], "font.size": 10.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.labelsize": 10.5, "xtick.labelsize": 9.5, "ytick.labelsize": 9.5, "legend.fontsize": 9.5, "legend.frameon": False,
+    "font.family": ["DejaVu Sans", "sans-serif"], "font.size": 10.5,
+    "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.labelsize": 10.5,
+    "xtick.labelsize": 9.5, "ytick.labelsize": 9.5, "legend.fontsize": 9.5, "legend.frameon": False,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.linewidth": 0.8,
     "axes.grid": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.8, "axes.axisbelow": True,
     "axes.prop_cycle": mpl.cycler(color=COLOURS, marker=MARKERS),
@@ -98,8 +101,9 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
         raise ValueError("a figure needs alternative text: say what it shows")
     data = base64.b64encode(svg.encode()).decode()
     below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
-    return (f'<figure style="margin:0.4em 0"><img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
-            f'src="data:image/svg+xml;base64,{data}">{below}</figure>')
+    image = (f'<img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
+             f'src="data:image/svg+xml;base64,{data}">')
+    return f'<figure style="margin:0.4em 0">{image}{below}</figure>'
 
 
 class WithQuartiles:
@@ -108,12 +112,14 @@ class WithQuartiles:
     def __init__(self, ax, places, colour, marker, label, animated=True):
         self.places = places
         self.bars = ax.vlines(places, 0, 0, color=colour, linewidth=1.6, animated=animated)
-        self.markers = ax.plot(places, np.zeros(len(places)), color=colour, marker=marker, linestyle="", label=label, animated=animated)[0]
+        self.markers = ax.plot(places, np.zeros(len(places)), color=colour, marker=marker, linestyle="", label=label,
+                               animated=animated)[0]
 
     def set_values(self, mean, low, high):
         """Means and quartiles, one of each a place."""
         self.markers.set_ydata(np.asarray(mean))
-        self.bars.set_segments([[(place, a), (place, b)] for place, a, b in zip(self.places, np.asarray(low), np.asarray(high))])
+        quartiles = zip(self.places, np.asarray(low), np.asarray(high))
+        self.bars.set_segments([[(place, a), (place, b)] for place, a, b in quartiles])
 
 
 def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
@@ -135,7 +141,8 @@ class MovingFigure:
         """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw`
         is a function that draws it. Layout and background are three quarters of the time that a panel takes."""
         self.figure = fig
-        self.moving = sorted((artist for artist in fig.findobj(lambda artist: artist.get_animated())), key=lambda artist: artist.get_zorder())
+        moving = fig.findobj(lambda artist: artist.get_animated())
+        self.moving = sorted(moving, key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
         drawn = keep(self._drawn) if keep else self._drawn()

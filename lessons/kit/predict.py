@@ -13,11 +13,13 @@ class Prediction(widgets.VBox):
 
     def __init__(self, question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01):
         if not low < high or not 0 < step <= high - low:
-            raise ValueError(f"a prediction needs low < high and a step between 0 and their difference, not low={low}, high={high}, step={step}")
+            raise ValueError("a prediction needs low < high and a step between 0 and their difference, "
+                             f"not low={low}, high={high}, step={step}")
         self.low, self.high = low, high
         self._answer = widgets.FloatSlider(value=(low + high) / 2, min=low, max=high, step=step, description="my guess",
                                            layout=widgets.Layout(width="420px"))
-        self._button = widgets.Button(description="Commit", button_style="primary", tooltip="Fix your prediction; the panel below draws it")
+        self._button = widgets.Button(description="Commit", button_style="primary",
+                                      tooltip="Fix your prediction; the panel below draws it")
         self._said = widgets.HTML()
         self._button.on_click(lambda _: self.commit(self._answer.value))
         self._question = f"<b>Your prediction.</b> {question}"
@@ -33,7 +35,8 @@ class Prediction(widgets.VBox):
         if not self.low <= value <= self.high:
             raise ValueError(f"the prediction must lie between {self.low:g} and {self.high:g}, not {value!r}")
         self.committed = value
-        self._said.value = f"You said <b>{value:.2f}</b>. It is the purple star in the next panel; commit again to move it."
+        self._said.value = (f"You said <b>{value:.2f}</b>. It is the purple star in the next panel; "
+                            "commit again to move it.")
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
@@ -51,7 +54,8 @@ class Star:
 
     def __init__(self, ax, prediction: Prediction | None, x: float = 0.5):
         self._prediction = prediction
-        self._star = ax.plot([x], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", zorder=5, animated=True)[0]
+        self._star = ax.plot([x], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="",
+                             zorder=5, animated=True)[0]
 
     def place(self) -> None:
         """To be called in a panel's `draw`."""

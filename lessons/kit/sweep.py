@@ -109,7 +109,8 @@ def _fields(node):
 
 def _is_text(statements):
     """Whether these are one string that nothing is done with."""
-    return [type(one.value.value) for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)] == [str]
+    constants = [one.value for one in statements if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
+    return [type(constant.value) for constant in constants] == [str]
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -156,7 +157,8 @@ def summarise(values: dict) -> dict[str, float | np.ndarray]:
         low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
         summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
         if name == "coef":
-            summary |= {"coef_median": median, "coef_count": np.histogram(value.clip(COEF_BINS[0], COEF_BINS[-1]), COEF_BINS)[0]}
+            inside = value.clip(COEF_BINS[0], COEF_BINS[-1])
+            summary |= {"coef_median": median, "coef_count": np.histogram(inside, COEF_BINS)[0]}
     return summary
 
 
@@ -192,11 +194,13 @@ def caption(sweep: xarray.Dataset) -> str:
     """
     attrs = sweep.attrs
     warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""
-    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}."
+    how = f"profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}"
+    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, {how}."
 
 
 def _digest(dataset):
-    hasher = hashlib.sha256(json.dumps({key: str(value) for key, value in dataset.attrs.items() if key != "digest"}, sort_keys=True).encode())
+    attributes = {key: str(value) for key, value in dataset.attrs.items() if key != "digest"}
+    hasher = hashlib.sha256(json.dumps(attributes, sort_keys=True).encode())
     for name in sorted(map(str, dataset.variables)):
         values = dataset[name].values
         hasher.update(f"{name} {dataset[name].dims} {values.shape}".encode())

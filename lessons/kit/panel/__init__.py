@@ -73,10 +73,12 @@ class Panel(widgets.VBox):
         self._figure = MovingFigure(figure, keep)
         self._frames = {}
         self._drawing_ahead = None
-        self.picture = Picture(background=self._figure.background, controls=list(self.controls.values()), caption=caption)
+        all_controls = list(self.controls.values())
+        self.picture = Picture(background=self._figure.background, controls=all_controls, caption=caption)
         self.picture.frame = self._frame(self.values)
         self.picture.on_msg(lambda *_: self._draw_ahead())
-        super().__init__([widgets.HBox(list(self.controls.values()), layout=widgets.Layout(flex_flow="row wrap")), self.picture])
+        row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap"))
+        super().__init__([row, self.picture])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
             control.observe(self._redraw, "value")
@@ -97,8 +99,9 @@ class Panel(widgets.VBox):
         for name, value in values.items():
             if name not in self.controls:
                 raise ValueError(f"this panel has no control {name!r}; it has: {', '.join(self.controls)}")
-            if value not in settings_of(self.controls[name]):
-                raise ValueError(f"{name} cannot be {value!r}; it can be: {', '.join(map(str, settings_of(self.controls[name])))}")
+            settings = settings_of(self.controls[name])
+            if value not in settings:
+                raise ValueError(f"{name} cannot be {value!r}; it can be: {', '.join(map(str, settings))}")
             self.controls[name].value = value
         return self
 
@@ -115,17 +118,22 @@ class Panel(widgets.VBox):
         Raises:
             ValueError: more settings than that.
         """
-        before, grids = self.values, {name: settings_of(control) for name, control in self.controls.items()}
-        # before they are listed: eight faders have a hundred million
-        if (needed := math.prod(map(len, grids.values()))) > MOST_FRAMES:
-            raise ValueError(f"the page would need {needed:,} pictures, at most {MOST_FRAMES:,} are allowed: give the sliders larger steps")
+        before = self.values
+        grids = {name: settings_of(control) for name, control in self.controls.items()}
+        needed = math.prod(map(len, grids.values()))
+        if needed > MOST_FRAMES:  # before they are listed: eight faders have a hundred million
+            raise ValueError(f"the page would need {needed:,} pictures, at most {MOST_FRAMES:,} are allowed: "
+                             "give the sliders larger steps")
         frames = [self._frame(dict(zip(grids, setting))) for setting in itertools.product(*grids.values())]
-        template = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True).get_template("page.html.j2")
-        controls = [{"name": name, "label": control.description, "index": grids[name].index(before[name]), "texts": _texts(control),
-                     "slider": isinstance(control, widgets.SelectionSlider)} for name, control in self.controls.items()]
-        page = template.render(controls=controls, frames=_for_script(frames), css=(_HERE / "picture.css").read_text(encoding="utf-8"),
-                               script=(_HERE / "page.js").read_text(encoding="utf-8"), background=self._figure.background,
-                               caption=self.picture.caption)
+        controls = []
+        for name, control in self.controls.items():
+            controls.append({"name": name, "label": control.description, "index": grids[name].index(before[name]),
+                             "texts": _texts(control), "slider": isinstance(control, widgets.SelectionSlider)})
+        rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
+        page = rooms.get_template("page.html.j2").render(
+            controls=controls, frames=_for_script(frames), background=self._figure.background,
+            caption=self.picture.caption, css=(_HERE / "picture.css").read_text(encoding="utf-8"),
+            script=(_HERE / "page.js").read_text(encoding="utf-8"))
         path = Path(path)
         store.writable(path.parent)
         path.write_text(page, encoding="utf-8")
@@ -173,11 +181,13 @@ class Panel(widgets.VBox):
 
     def _neighbours(self):
         """The settings that differ from the present one in one slider, nearest first."""
-        now, places = self.values, []
+        now = self.values
+        places = []
         for name, control in self.controls.items():
             if isinstance(control, widgets.SelectionSlider):
                 settings = settings_of(control)
-                places += [(abs(index - settings.index(now[name])), {**now, name: value}) for index, value in enumerate(settings)]
+                here = settings.index(now[name])
+                places += [(abs(index - here), {**now, name: value}) for index, value in enumerate(settings)]
         return [values for _, values in sorted(places, key=lambda place: place[0])]
 
     def _repr_mimebundle_(self, **arguments):
@@ -221,7 +231,8 @@ def slider(label: str, values, value) -> widgets.SelectionSlider:
 
 def choice(label: str, options: dict) -> widgets.Dropdown:
     """A dropdown over {text: value}; it starts at the first."""
-    return widgets.Dropdown(description=label, options=list(options.items()), layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
+    return widgets.Dropdown(description=label, options=list(options.items()),
+                            layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
 
 
 def settings_of(control) -> list:
