@@ -30,7 +30,8 @@ KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 3
 
 def own_product_rate(dtype, repeats: int = 300) -> float:
     """Floating-point operations a second of the MLP's own largest product, a batch of 64 with its first layer."""
-    x, weight = torch.rand(BATCH, WIDTHS[0], dtype=dtype), torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
+    x = torch.rand(BATCH, WIDTHS[0], dtype=dtype)
+    weight = torch.rand(WIDTHS[1], WIDTHS[0], dtype=dtype)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -44,7 +45,8 @@ def training() -> None:
     """An epoch against its arithmetic, against autograd, and against float32."""
     other = MLP(WIDTHS).double()
     operations = 6 * sum(parameter.numel() for parameter in other.parameters()) * 60_000
-    own, by_hand = own_product_rate(torch.float64), mlp_epoch_seconds()
+    own = own_product_rate(torch.float64)
+    by_hand = mlp_epoch_seconds()
     optimiser = torch.optim.SGD(other.parameters(), lr=0.1)
 
     def autograd(x, y):
@@ -53,8 +55,9 @@ def training() -> None:
         optimiser.step()
 
     by_autograd = epoch_seconds(autograd)
-    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): {operations / own:.2f} s "
-          f"at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), ratio {by_hand * own / operations:.2f}")
+    print(f"MLP epoch, batch 64, float64: {by_hand:.2f} s. Arithmetic ({operations / 1e9:.0f} GFLOP): "
+          f"{operations / own:.2f} s at the rate of its own batch product ({own / 1e9:.0f} GFLOP/s), "
+          f"ratio {by_hand * own / operations:.2f}")
     print(f"the same with autograd and torch.optim.SGD: {by_autograd:.2f} s, {by_autograd / by_hand:.1f} times as long")
     for name, widths in KINDS.items():
         single, double = (_steps_of(MLP(widths).to(dtype)) for dtype in (torch.float32, torch.float64))
@@ -71,49 +74,61 @@ def turning() -> None:
     """Turning digits with the same bits everywhere, beside torchvision's way."""
     from data.vision import torchvision
     from torchvision.transforms.v2 import functional
-    x, seconds = torch.rand(10_000, 28, 28), {}
+    x = torch.rand(10_000, 28, 28)
     bilinear = torchvision.transforms.InterpolationMode.BILINEAR
-    ways = {"ours": lambda: data.rotated_mnist.rotate(x, 33.0),
-            "torchvision": lambda: [functional.rotate(part[:, None], 33.0, interpolation=bilinear) for part in x.split(2000)]}
-    for name, way in ways.items():
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            way()
-            times.append(time.perf_counter() - start)
-        seconds[name] = min(times)
-    print(f"10,000 digits turned: {seconds['ours']:.2f} s, {seconds['ours'] / seconds['torchvision']:.1f} times torchvision's")
+
+    def theirs():
+        for part in x.split(2000):
+            functional.rotate(part[:, None], 33.0, interpolation=bilinear)
+
+    ours = min(_times(lambda: data.rotated_mnist.rotate(x, 33.0), 3))
+    print(f"10,000 digits turned: {ours:.2f} s, {ours / min(_times(theirs, 3)):.1f} times torchvision's")
+
+
+def _times(function, repeats):
+    """Seconds of so many calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def resnets() -> None:
     """A training step of ResNet18 at two widths, in the format and precision that training chooses, beside contiguous
     float32."""
+    fast = training_rules.trains_in_bfloat16()
     for width in (16, 64):
-        seconds = {}
-        for name in ("chosen", "contiguous float32"):
-            network = ResNet18(width, 5)
-            images = training_rules.fastest_format(network) if name == "chosen" else torch.contiguous_format
-            fast = name == "chosen" and training_rules.trains_in_bfloat16()
-            network.to(memory_format=images)
-            optimiser, x, y = torch.optim.SGD(network.parameters(), lr=0.05), torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=images), torch.arange(BATCH) % 5
-            times = []
-            for _ in range(6):
-                start = time.perf_counter()
-                optimiser.zero_grad()
-                with torch.autocast("cpu", torch.bfloat16, enabled=fast):
-                    logits = network(x)
-                torch.nn.functional.cross_entropy(logits.float(), y).backward()
-                optimiser.step()
-                times.append(time.perf_counter() - start)
-            seconds[name] = statistics.median(times[1:])
-        print(f"ResNet18, width {width}, step of {BATCH}: {1000 * seconds['chosen']:.0f} ms as training does it (bfloat16: {training_rules.trains_in_bfloat16()}), "
-              f"{seconds['contiguous float32'] / seconds['chosen']:.2f} times as long contiguous in float32")
+        network = ResNet18(width, 5)
+        chosen = _resnet_step(network, training_rules.fastest_format(network), fast)
+        plain = _resnet_step(network, torch.contiguous_format, False)
+        print(f"ResNet18, width {width}, step of {BATCH}: {1000 * chosen:.0f} ms as training does it "
+              f"(bfloat16: {fast}), {plain / chosen:.2f} times as long contiguous in float32")
+
+
+def _resnet_step(network, images, fast):
+    """Seconds of a training step, images in this memory format, in bfloat16 where `fast`."""
+    network.to(memory_format=images)
+    optimiser = torch.optim.SGD(network.parameters(), lr=0.05)
+    x = torch.randn(BATCH, 3, 32, 32).contiguous(memory_format=images)
+    y = torch.arange(BATCH) % 5
+
+    def step():
+        optimiser.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=fast):
+            logits = network(x)
+        torch.nn.functional.cross_entropy(logits.float(), y).backward()
+        optimiser.step()
+
+    return statistics.median(_times(step, 6)[1:])
 
 
 def averaging() -> None:
     """One triple of chapter 3, computed plainly and with the work shared between triples."""
     of = speed_of_sharing()
-    print(f"a triple of MLPs on 2,000 images: {1000 * of['plain']:.1f} ms plainly, {1000 * of['shared']:.1f} ms with shared work, ratio {of['ratio']:.1f}")
+    print(f"a triple of MLPs on 2,000 images: {1000 * of['plain']:.1f} ms plainly, "
+          f"{1000 * of['shared']:.1f} ms with shared work, ratio {of['ratio']:.1f}")
 
 
 def task_arithmetic() -> None:
@@ -131,13 +146,15 @@ def task_arithmetic() -> None:
 
 def matching() -> None:
     """Weight matching of two unrelated 3×512 MLPs (784–512–512–512–10), beside one product of their arithmetic."""
-    plan, (a, b) = permutations.mlp_plan(4), (MLP((784, 512, 512, 512, 10)).state_dict() for _ in range(2))
-    start = time.perf_counter()
-    found = permutations.weight_matching(a, b, plan, restarts=1)
-    once = time.perf_counter() - start
-    start = time.perf_counter()
-    planted = permutations.weight_matching(a, permutations.permute(a, plan, permutations.random_permutations(a, plan)), plan, restarts=1)
-    print(f"weight matching, 3×512 MLP, one run: {once:.2f} s and {found.sweeps} sweeps for strangers, {time.perf_counter() - start:.2f} s and {planted.sweeps} sweeps for a planted permutation")
+    plan = permutations.mlp_plan(4)
+    a, stranger = (MLP((784, 512, 512, 512, 10)).state_dict() for _ in range(2))
+    permuted = permutations.permute(a, plan, permutations.random_permutations(a, plan))
+    said = []
+    for b, what in ((stranger, "strangers"), (permuted, "a planted permutation")):
+        start = time.perf_counter()
+        found = permutations.weight_matching(a, b, plan, restarts=1)
+        said.append(f"{time.perf_counter() - start:.2f} s and {found.sweeps} sweeps for {what}")
+    print(f"weight matching, 3×512 MLP, one run: {', '.join(said)}")
 
 
 def chapters() -> None:
@@ -147,23 +164,29 @@ def chapters() -> None:
     Beside the seconds stands how many epochs of chapter 1's MLP would have fitted in: that number travels from machine
     to machine.
     """
-    links = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
+    official = [data.store.root() / name for name in ("MNIST", "FashionMNIST", "cifar-100-binary")]
     for profile in ("quick", "full"):
         for chapter in CHAPTERS:
             if budget(chapter.stem, profile) > LONG:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                for link in links:
-                    if link.exists():
-                        (Path(folder) / link.name).symlink_to(link.resolve())
+                for files in official:
+                    if files.exists():
+                        (Path(folder) / files.name).symlink_to(files.resolve())
                 os.environ["WEIGHTSPACE_DATA"] = folder
-                epoch = mlp_epoch_seconds()
-                for turn in ("nothing cached", "second opening"):
-                    start = time.perf_counter()
-                    notebook = execute(chapter, Path(folder) / chapter.name, profile=profile)
-                    seconds = time.perf_counter() - start
-                    cells = sum(cell.metadata.papermill.duration or 0 for cell in notebook.cells if "papermill" in cell.metadata and cell.cell_type == "code")
-                    print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, {seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
+                _open_twice(chapter, profile, Path(folder))
+
+
+def _open_twice(chapter, profile, folder):
+    epoch = mlp_epoch_seconds()
+    for turn in ("nothing kept", "second opening"):
+        start = time.perf_counter()
+        notebook = execute(chapter, folder / chapter.name, profile=profile)
+        seconds = time.perf_counter() - start
+        ran = [cell for cell in notebook.cells if cell.cell_type == "code" and "papermill" in cell.metadata]
+        cells = sum(cell.metadata.papermill.duration or 0 for cell in ran)
+        print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, "
+              f"{seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
 
 
 def sliders() -> None:
@@ -180,15 +203,18 @@ def sliders() -> None:
                         continue  # has menus alone
                     lab.press(page, panel, ["Home"])
                     times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
-                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; to the page "
-                          f"{_spread([time['changed'] for time in times])}, to the screen {_spread([time['painted'] for time in times])}")
+                    changed = _spread([time["changed"] for time in times])
+                    painted = _spread([time["painted"] for time in times])
+                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; "
+                          f"to the page {changed}, to the screen {painted}")
 
 
 def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-PARTS = {part.__name__: part for part in (training, turning, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)}
+_IN_ORDER = (training, turning, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)
+PARTS = {part.__name__: part for part in _IN_ORDER}
 
 
 def main(arguments=None) -> int:

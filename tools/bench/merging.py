@@ -1,4 +1,5 @@
 """How long the merging methods take, and how much memory they need when the models stay in files."""
+import functools
 import statistics
 import subprocess
 import sys
@@ -26,21 +27,33 @@ def merging(width: int = 64, repeats: int = 3) -> None:
     """
     generator = torch.Generator().manual_seed(0)
     base = ResNet18(width, 100).state_dict()
-    finetuned = [{key: tensor + 0.01 * torch.randn(tensor.shape, generator=generator) if tensor.is_floating_point() else tensor for key, tensor in base.items()}
-                 for _ in range(TASKS)]
+    finetuned = [_moved(base, generator) for _ in range(TASKS)]
     plain = {"average": lambda: {key: torch.stack([state[key].float() for state in finetuned]).mean(0) for key in base},
-             "ties": lambda: [torch.cat([(state[key] - base[key]).abs().flatten() for key in base]).argsort() for state in finetuned],
+             "ties": lambda: [_sorted(base, state) for state in finetuned],
              "cart": lambda: merge("cart", base, finetuned, decomposition="svd")}
     said = {"average": "stack and mean", "ties": "the full sorts alone", "cart": "a thin SVD in float64"}
     millions = sum(tensor.numel() for tensor in base.values()) / 1e6
-    print(f"{TASKS} state dicts of ResNet18, width {width}, {millions:.1f} million parameters, {torch.get_num_threads()} threads:")
+    print(f"{TASKS} state dicts of ResNet18, width {width}, {millions:.1f} million parameters, "
+          f"{torch.get_num_threads()} threads:")
     for name, method in methods().items():
         if Needs.INPUTS in method.needs:
             continue
-        seconds = _seconds(lambda: merge(name, base, finetuned), repeats)
+        seconds = _seconds(functools.partial(merge, name, base, finetuned), repeats)
         beside = f"; {said[name]}: {1000 * _seconds(plain[name], 1):.0f} ms" if name in plain else ""
         print(f"  {method.title}: {1000 * seconds:.0f} ms{beside}")
     _from_files(base, finetuned)
+
+
+def _moved(base, generator):
+    moved = dict(base)
+    for key, tensor in base.items():
+        if tensor.is_floating_point():
+            moved[key] = tensor + 0.01 * torch.randn(tensor.shape, generator=generator)
+    return moved
+
+
+def _sorted(base, state):
+    return torch.cat([(state[key] - base[key]).abs().flatten() for key in base]).argsort()
 
 
 def _seconds(function, repeats):
@@ -61,15 +74,22 @@ def _from_files(base, finetuned):
     if not STATUS.exists():
         print("  memory not measured: there is no /proc here")
         return
-    model, largest = (of(tensor.numel() * tensor.element_size() for tensor in base.values()) for of in (sum, max))
+    sizes = [tensor.numel() * tensor.element_size() for tensor in base.values()]
+    goal = 2 * sum(sizes) + TASKS * max(sizes)
     with tempfile.TemporaryDirectory() as folder:
         for number, state in enumerate((base, *finetuned)):
             save_file(state, Path(folder) / f"{number}.safetensors")
         for name, method in methods().items():
             if method.gives_one_model and Needs.INPUTS not in method.needs:
-                runs = [int(subprocess.run([sys.executable, "-m", "tools.bench.merging", name, folder], capture_output=True, text=True, check=True).stdout) for _ in range(RUNS)]
-                print(f"  {method.title} from files: peaks of {', '.join(f'{above / 1e6:.0f}' for above in sorted(runs))} MB; the goal, two models and {TASKS} times the largest tensor, "
-                      f"is {(2 * model + TASKS * largest) / 1e6:.0f} MB")
+                peaks = ", ".join(f"{peak / 1e6:.0f}" for peak in sorted(_peaks(name, folder)))
+                print(f"  {method.title} from files: peaks of {peaks} MB; the goal, two models and {TASKS} times the "
+                      f"largest tensor, is {goal / 1e6:.0f} MB")
+
+
+def _peaks(name, folder):
+    command = [sys.executable, "-m", "tools.bench.merging", name, folder]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(RUNS)]
+    return [int(run.stdout) for run in runs]
 
 
 def _peak_from_files(name, folder):
@@ -78,7 +98,9 @@ def _peak_from_files(name, folder):
         return 1024 * int(next(line.split()[1] for line in STATUS.open() if line.startswith("RssAnon")))
 
     files = [StateFile(Path(folder) / f"{number}.safetensors") for number in range(1 + TASKS)]
-    before, most, done = private(), 0, threading.Event()
+    before = private()
+    most = 0
+    done = threading.Event()
 
     def watch():
         nonlocal most
