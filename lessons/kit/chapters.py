@@ -122,9 +122,22 @@ def chapter(stem: str) -> Chapter:
 
 
 def readme_table() -> str:
-    """The README's table of chapters, between its two markers; a test compares."""
-    rows = ["| Notebook | What you will do | Slider |", "|---|---|---|"]
+    """The README's table of chapters; a test compares."""
+    rows = ["| notebook | what you will know | slider |", "|---|---|---|"]
     for one in CHAPTERS:
         name = one.notebook.name
         rows.append(f"| [{name}](notebooks/{name}) | {one.teaches}; {one.minutes} minutes | {one.slider} |")
     return "\n".join(rows)
+
+
+def readme() -> str:
+    """The README with its table of chapters as it should be, between the two marks."""
+    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(_BEGINS)
+    return f"{before}{_BEGINS}\n{readme_table()}\n{_ENDS}{rest.partition(_ENDS)[2]}"
+
+
+_BEGINS = "<!-- chapters: written by python -m lessons.kit.chapters -->"
+_ENDS = "<!-- end of chapters -->"
+
+if __name__ == "__main__":
+    (ROOT / "README.md").write_text(readme(), encoding="utf-8")
