@@ -118,6 +118,12 @@ def real_is_here():
     return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100))
 
 
+@pytest.fixture(scope="session")
+def chapters_folder_session(request, real_is_here):
+    """The folder to which the chapters' tests give what each trained and measured: on the real data where all are here, else on the stand-in."""
+    return request.getfixturevalue("real_folder_session" if real_is_here else "standin_folder_session")
+
+
 @pytest.fixture
 def real_data(quiet_store):
     """A data folder of its own with links to the official MNIST files."""

@@ -175,6 +175,7 @@ def sliders() -> None:
                     if not panel.locator(".noUi-handle").count():
                         continue  # has menus alone
                     lab.press(page, panel, ["Home"])
+                    lab.drawn_ahead(page, panel)
                     times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
                     print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; to the page "
                           f"{_spread([time['changed'] for time in times])}, to the screen {_spread([time['painted'] for time in times])}")

@@ -63,7 +63,7 @@ class Panel(widgets.VBox):
         self._figure, self._frames, self._drawing_ahead = MovingFigure(figure), {}, None
         self.picture = Picture(background=self._figure.background, controls=list(self.controls.values()), caption=caption)
         self.picture.frame = self._frame(self.values)
-        self.picture.on_msg(lambda *_: self._draw_ahead())
+        self.picture.on_msg(lambda _picture, question, _buffers: self._draw_ahead(question))
         super().__init__([widgets.HBox(list(self.controls.values()), layout=widgets.Layout(flex_flow="row wrap")), self.picture])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
@@ -146,8 +146,9 @@ class Panel(widgets.VBox):
         self.picture.generation += 1
         self._redraw(change)
 
-    def _draw_ahead(self):
-        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page."""
+    def _draw_ahead(self, question):
+        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page; at last, as the sign that
+        these are all, its own question."""
         if self._drawing_ahead:
             self._drawing_ahead.cancel()
 
@@ -155,6 +156,7 @@ class Panel(widgets.VBox):
             for values in self._neighbours():
                 self.picture.send(self._frame(values))
                 await asyncio.sleep(0)  # whatever the learner does comes first
+            self.picture.send(question)
 
         self._drawing_ahead = asyncio.get_running_loop().create_task(run())
 
