@@ -119,12 +119,17 @@ ALSO_RUN = {  # measured again elsewhere, or not: why
 NEAR = {"rel": 1e-3, "abs": 5e-4}  # the same networks, evaluated in float32 with other instructions, differed by less than 1e-5
 
 
-@pytest.mark.slow  # full measurements of MLPs, half a minute to minutes each
+MEASURED_HERE = {claim.measured_by: claim.chapter for claim in MEASURED if claim.measured_by not in ALSO_RUN}
+
+
+@pytest.mark.timed  # of MLPs that the chapters' tests trained, half a minute to minutes each
 @pytest.mark.real
-@pytest.mark.parametrize("module", [pytest.param(claim.measured_by, id=f"{claim.chapter:02}_{claim.measured_by}")
-                                    for claim in {claim.measured_by: claim for claim in MEASURED}.values() if claim.measured_by not in ALSO_RUN])
+@pytest.mark.parametrize("module", [pytest.param(module, id=f"{chapter:02}_{module}") for module, chapter in MEASURED_HERE.items()])
 def test_measuring_again_confirms_the_ledger_and_repeats_its_numbers(module, real_data, real_folder_session, monkeypatch):
-    """Seed 0 in full on the real data: the verdicts stand, and as MLPs have the same bits on every processor, so do the numbers, nearly."""
+    """Seed 0 in full on the real data.
+
+    The verdicts stand, and as MLPs have the same bits on every processor, so do the numbers, nearly.
+    """
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     experiment = importlib.import_module(module)
     numbers = experiment.claims(experiment.run("full", 0))

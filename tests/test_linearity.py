@@ -141,10 +141,8 @@ def test_an_unknown_profile_is_named():
 
 
 @pytest.fixture(scope="session")
-def sweep(standin_folder_session):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-        patch.setenv("WEIGHTSPACE_OFFLINE", "1")
+def sweep(session_sweep):
+    with session_sweep():
         return experiment.run("quick", 0)
 
 
