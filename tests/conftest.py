@@ -78,7 +78,11 @@ def standin_folder_session(tmp_path_factory):
 
     Set WEIGHTSPACE_DATA to it yourself, or let `session_sweep` do it.
     """
-    return tmp_path_factory.mktemp("standin")
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        return tmp_path_factory.mktemp("standin")
+    folder = tmp_path_factory.getbasetemp().parent / "standin"  # of all processes: what one has trained the others find
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ def a_panel(prediction=None, calls=None):
         guess = f", guess {prediction.committed}" if prediction else ""
         return f"slope {alpha} of {name}{guess}"
 
-    controls = {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5), "name": choice("which", {"this one": "this", "</script>": "that", "x": "broken"})}
+    controls = {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5),
+                "name": choice("which", {"this one": "this", "</script>": "that", "x": "broken"})}
     return Panel(controls, fig, draw, "caption <here>", [prediction] if prediction else [])
 
 
@@ -84,7 +85,8 @@ def test_the_page_holds_every_setting_and_nothing_from_elsewhere(tmp_path):
     guess.controls["name"].options = guess.controls["name"].options[:2]  # without the one that cannot be drawn
     page = guess.save_html(tmp_path / "new" / "panel.html").read_text(encoding="utf-8")
     frames = json.loads(re.search(r'id="frames">(.*?)</script>', page, re.S).group(1).replace("<\\/", "</"))
-    assert [frame["alt"] for frame in frames] == [f"slope {alpha} of {name}" for alpha in (0.0, 0.5, 1.0) for name in ("this", "that")]
+    expected = [f"slope {alpha} of {name}" for alpha in (0.0, 0.5, 1.0) for name in ("this", "that")]
+    assert [frame["alt"] for frame in frames] == expected
     assert not re.search(r'(src|href)="https?:', page)
     assert "caption &lt;here&gt;" in page and "<option value=\"1\">&lt;/script&gt;</option>" in page
 

@@ -58,7 +58,7 @@ def check_cells(notebook):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """run(name, folder, *extra, **parameters) -> (the executed notebook with cells `extra` at its end, its own seconds).
+    """run(name, folder, *extra, **parameters) -> (executed notebook, with cells `extra` at its end; its own seconds).
 
     The test is alone, so its notebook may have all cores, as a learner's has.
     """
