@@ -31,15 +31,26 @@ hypothesis.settings.register_profile("course", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("course")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
     """Quick tests first; at last the chapters, and the browser, which opens what they trained and measured.
 
     Where two processes share the files (`make test`), those with slow tests come first, so that both end together.
     """
+    for item in items:
+        if shares_or_starts(item):
+            item.add_marker("slow")
     items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("browser", "timed", "slow")])
     if os.environ.get("PYTEST_XDIST_WORKER"):
         slow = {item.path for item in items if item.get_closest_marker("slow")}
         items.sort(key=lambda item: item.path not in slow)
+
+
+def shares_or_starts(item):
+    """Whether a test uses a fixture that tests share, as they do for what it trains, or one that starts processes."""
+    known = item._fixtureinfo.name2fixturedefs
+    ours = {name: found[-1] for name, found in known.items() if found[-1].baseid}
+    return "start_python" in ours or any(fixture.scope != "function" for fixture in ours.values())
 
 
 @pytest.fixture(autouse=True)

@@ -101,13 +101,13 @@ def test_a_dict_that_no_known_mistake_gives_is_not_answered_with_the_solution():
 
 
 def test_a_wrong_answer_that_is_right_on_every_case_would_be_noticed():
-    """What test_each_wrong_answer… rests on: where cases cannot tell, the check passes the mutant and that test fails."""
+    """What test_each_wrong_answer… rests on: where cases cannot tell, the check passes the mutant; that test fails."""
     blind = Exercise("x", "blind", 1, lambda a: a, wrong=[Wrong(lambda a: 0 * a, "no")], hints=[], praise="",
                      cases=lambda: [(0.0,)])
     assert exercise._judge(blind, blind.wrong[0].answer)[0]
 
 
-# -- what an answer must not leave behind, and answers that cannot be compared -------------------------------------
+# -- what an answer must not leave behind, and answers that cannot be compared ------------------------------
 
 STATE = {
     "default dtype": (torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float64)),

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 
@@ -43,6 +44,21 @@ def test_a_frame_is_drawn_once():
     for alpha in (1.0, 0.5, 1.0, 0.0, 1.0):
         panel.controls["alpha"].value = alpha
     assert calls.count((1.0, "this")) == 1
+
+
+def test_the_frames_along_a_slider_are_sent_ahead_nearest_first_and_at_last_the_pages_question(monkeypatch):
+    """By which the page, and who drives it, knows that it has them all."""
+    panel, sent = a_panel(), []
+    monkeypatch.setattr(panel.picture, "send", sent.append)
+
+    async def ask():
+        panel.picture._handle_custom_msg({"ahead": 3}, [])
+        await panel._drawing_ahead
+
+    asyncio.run(ask())
+    *frames, last = sent
+    assert [frame["alt"] for frame in frames] == [f"slope {alpha} of this" for alpha in (0.5, 0.0, 1.0)]
+    assert last == {"ahead": 3}
 
 
 def test_set_moves_several_controls_and_refuses_what_they_cannot_be():

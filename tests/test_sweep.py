@@ -189,6 +189,7 @@ print(json.dumps([first, keys()]))
 ON_DISK = [("toy_models/mlp.py", "relu_()", "relu()"), ("lessons/thing.py", "return 1", "return 2")]
 
 
+@pytest.mark.slow  # imports torch in two processes
 def test_code_that_changes_on_disk_changes_the_key_of_the_next_process_and_not_of_a_running_kernel(tmp_path):
     for room in ("data", "toy_models", "lessons"):
         ignored = shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc")

@@ -210,12 +210,14 @@ out
 """
 
 
+@pytest.mark.slow  # starts kernels
 @pytest.mark.parametrize("code", [HIDDEN_IN_A_PANEL, HIDDEN_IN_AN_OUTPUT], ids=["panel", "output widget"])
 def test_an_error_that_a_widget_hides_is_found(code, tmp_path):
     with pytest.raises(NotebookError, match="nobody sees this"):
         execute(small(tmp_path, code), tmp_path / "out.ipynb")
 
 
+@pytest.mark.slow  # starts a kernel
 def test_a_cell_that_takes_too_long_is_stopped(tmp_path):
     with pytest.raises(Exception, match="(?i)timed? ?out"):
         execute(small(tmp_path, "import time; time.sleep(60)"), tmp_path / "out.ipynb", timeout=2)
