@@ -142,11 +142,12 @@ def test_runs_on_the_stand_in_and_says_so(name, run_from_nothing, tmp_path, stan
 @pytest.mark.timed
 @pytest.mark.real
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, request):
+def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, real_is_here, request):
     """From nothing: a data folder of its own, with the official files and no models."""
     folder = [request.getfixturevalue(fixture) for fixture in needs(name)][0]
     executed = run_from_nothing(name, folder)
-    keep(folder, request.getfixturevalue("real_folder_session"))
+    if real_is_here:
+        keep(folder, request.getfixturevalue("real_folder_session"))
     said_by_real_data(executed)
 
 
