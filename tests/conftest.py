@@ -31,6 +31,9 @@ hypothesis.settings.register_profile("course", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("course")
 
 
+TRAINING = {"test_cifar100.py", "test_resnet.py", "test_suites.py", "test_zoo.py"}  # nearly every test of them does
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
     """Quick tests first; at last the chapters, and the browser, which opens what they trained and measured.
@@ -38,7 +41,7 @@ def pytest_collection_modifyitems(items):
     Where two processes share the files (`make test`), those with slow tests come first, so that both end together.
     """
     for item in items:
-        if shares_or_starts(item):
+        if item.path.name in TRAINING or shares_or_starts(item):
             item.add_marker("slow")
     items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("browser", "timed", "slow")])
     if os.environ.get("PYTEST_XDIST_WORKER"):

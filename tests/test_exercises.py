@@ -75,6 +75,7 @@ def test_an_unknown_exercise_is_an_error_that_lists_the_known_ones():
         check("9.9", None)
 
 
+@pytest.mark.slow
 def test_a_check_never_raises_whatever_it_is_given():
     for one in ALL:
         for answer in (object(), "z", [], lambda *_: object(), lambda *_: "text", lambda *_: [1, 2, 3], lambda *_: {}):
@@ -206,6 +207,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
 def test_an_answer_that_cannot_be_compared_is_turned_down_with_a_sentence_of_limited_length(answer):
     for one in ALL:
