@@ -1,4 +1,4 @@
-# make lab: the course in JupyterLab.  make test: everything is checked.  Both make the environment first, if it is not there.
+# make lab: the course in JupyterLab.  make test: everything is checked; make quick: what takes a minute.  Both make the environment first, if it is not there.
 PYTHON ?= python3
 VENV   ?= .venv
 # Where pip finds torch, if not in the usual place: for example TORCH_INDEX=<address of the CPU wheels, from PyTorch's install page>
@@ -14,8 +14,9 @@ endif
 RUN := $(BIN)/python
 READY := $(VENV)/.ready
 
-.PHONY: lab test notebooks claims bench screenshots environment clean
+.PHONY: lab test test-shared test-timed quick notebooks claims bench screenshots environment clean
 .DEFAULT_GOAL := lab
+.NOTPARALLEL:
 
 environment: $(READY)
 
@@ -31,8 +32,19 @@ $(READY): pyproject.toml constraints.txt
 lab: environment
 	$(RUN) -m jupyterlab --ip=127.0.0.1 $(AS_ROOT) notebooks/00_start_here.ipynb
 
-test: environment
-	$(RUN) -m pytest -n 2 --dist loadscope --no-loadscope-reorder
+# Two processes share what can be shared, by file; then, alone: chapters, which have time budgets, and what opens them.
+# Both parts run, also where the first fails.
+test:
+	$(MAKE) --no-print-directory --keep-going test-shared test-timed
+
+test-shared: environment
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed"
+
+test-timed: environment
+	$(RUN) -m pytest -m timed
+
+quick: environment
+	$(RUN) -m pytest -m "not slow and not timed"
 
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks

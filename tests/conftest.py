@@ -1,9 +1,12 @@
-"""Fixtures of all tests. Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`."""
+"""Fixtures of all tests.
+
+Each test gets an empty data folder and no network; who wants the official files asks for `real_data` or `real_cifar`.
+"""
 import builtins
+import contextlib
 import errno
 import http.server
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -11,59 +14,46 @@ import textwrap
 import threading
 from pathlib import Path
 
-import filelock
 import hypothesis
 import pytest
 
-if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores: second threads would take each other's time
+if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores, second threads would take each other's time
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from data import cifar100, fashion_mnist, mnist, store  # noqa: E402  torch reads the environment
+from data import cifar100, fashion_mnist, mnist, store  # noqa: E402 (torch reads the environment)
 from toy_models import training  # noqa: E402
 
 REPOSITORY = Path(__file__).parents[1]
-REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()  # before any test changes it
+# before any test changes it
+REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
 
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, database=None, max_examples=50)
 hypothesis.settings.load_profile("course")
 
 
+TRAINING = {"test_cifar100.py", "test_resnet.py", "test_suites.py", "test_zoo.py"}  # nearly every test of them does
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
-    """Quick tests first, then the notebooks, then the browser, which opens chapters that the notebooks' tests have already trained and measured.
+    """Quick tests first; at last the chapters, and the browser, which opens what they trained and measured.
 
-    Where two processes share the work (`make test`), what takes longest comes first, so that both end together: chapters, then files with slow tests.
+    Where two processes share the files (`make test`), those with slow tests come first, so that both end together.
     """
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is not None, item.get_closest_marker("browser") is not None))
+    for item in items:
+        if item.path.name in TRAINING or shares_or_starts(item):
+            item.add_marker("slow")
+    items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("browser", "timed", "slow")])
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        slow = {group_of(item.nodeid) for item in items if item.get_closest_marker("slow")}
-        items.sort(key=lambda item: (not group_of(item.nodeid).startswith("chapter"), group_of(item.nodeid) not in slow))
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
 
 
-def group_of(nodeid):
-    """What stays in one process: a chapter, whose later tests open what the first has trained, or the rest of a file."""
-    chapter = re.search(r"\[(\d\d)_|::test_chapter_(\d+)_", nodeid)
-    return f"chapter {int(chapter[1] or chapter[2])}" if chapter else nodeid.split("::")[0]
-
-
-def pytest_xdist_make_scheduler(config, log):
-    """Tests are shared out by `group_of`: the groups that pytest-xdist itself knows do not work with pytest 9.2."""
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByChapter(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return group_of(nodeid)
-
-    return ByChapter(config, log)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """A test marked `timed` has the machine to itself: the other process of `make test` waits between two of its tests."""
-    if not hasattr(item.config, "workerinput"):
-        return (yield)
-    turn = filelock.ReadWriteLock(item.config.cache.mkdir("turn") / "turn.lock")
-    with turn.write_lock() if item.get_closest_marker("timed") else turn.read_lock():
-        return (yield)
+def shares_or_starts(item):
+    """Whether a test uses a fixture that tests share, as they do for what it trains, or one that starts processes."""
+    known = item._fixtureinfo.name2fixturedefs
+    ours = {name: found[-1] for name, found in known.items() if found[-1].baseid}
+    return "start_python" in ours or any(fixture.scope != "function" for fixture in ours.values())
 
 
 @pytest.fixture(autouse=True)
@@ -98,13 +88,45 @@ def forbid(monkeypatch):
 
 @pytest.fixture(scope="session")
 def standin_folder_session(tmp_path_factory):
-    """One folder for the whole session, at first empty, for models trained on the stand-in. Set WEIGHTSPACE_DATA to it yourself."""
-    return tmp_path_factory.mktemp("standin")
+    """One folder for the whole session, at first empty, for models trained on the stand-in.
+
+    Set WEIGHTSPACE_DATA to it yourself, or let `session_sweep` do it.
+    """
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        return tmp_path_factory.mktemp("standin")
+    folder = tmp_path_factory.getbasetemp().parent / "standin"  # of all processes: what one has trained the others find
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def session_sweep(standin_folder_session):
+    """session_sweep(*smaller) -> a context in which less is trained and measured, for the fixtures that share a sweep.
+
+    Inside it, models and sweeps are those of `standin_folder_session` and there is no network; each `smaller` is
+    (mapping or module, name, value), set for as long. A fixture of a wider scope than one test cannot ask for
+    `monkeypatch`; it says
+
+        with session_sweep((mlp.PROFILES, "quick", SMALL), (mlp, "EPOCHS", 1)):
+            yield mlp.run("quick", 0)
+    """
+    @contextlib.contextmanager
+    def inside(*smaller):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+            patch.setenv("WEIGHTSPACE_OFFLINE", "1")
+            for thing, name, value in smaller:
+                (patch.setitem if isinstance(thing, dict) else patch.setattr)(thing, name, value)
+            yield standin_folder_session
+    return inside
 
 
 @pytest.fixture(scope="session")
 def real_folder_session(tmp_path_factory):
-    """One folder for the whole session with links to the official MNIST files, and those of the other data sets where they are. Set WEIGHTSPACE_DATA to it."""
+    """One folder for the whole session with links to the official MNIST files, and those of others where they are.
+
+    Set WEIGHTSPACE_DATA to it yourself.
+    """
     folder = _linked(tmp_path_factory.mktemp("real"), mnist)
     for dataset in (fashion_mnist, cifar100):
         if not _missing(dataset):
@@ -118,6 +140,15 @@ def real_is_here():
     return not any(_missing(dataset) for dataset in (mnist, fashion_mnist, cifar100))
 
 
+@pytest.fixture(scope="session")
+def chapters_folder_session(request, real_is_here):
+    """The folder to which the chapters' tests give what each trained and measured.
+
+    On the real data where all are here, else on the stand-in.
+    """
+    return request.getfixturevalue("real_folder_session" if real_is_here else "standin_folder_session")
+
+
 @pytest.fixture
 def real_data(quiet_store):
     """A data folder of its own with links to the official MNIST files."""
@@ -126,13 +157,13 @@ def real_data(quiet_store):
 
 @pytest.fixture
 def real_fashion(quiet_store):
-    """A data folder of its own with links to the official Fashion-MNIST files; the same as `real_data` gives, where a test asks for both."""
+    """A data folder of its own with links to the official Fashion-MNIST files; the same as `real_data`'s."""
     return _linked(quiet_store, fashion_mnist)
 
 
 @pytest.fixture
 def real_cifar(quiet_store):
-    """A data folder of its own with links to the official CIFAR-100 files; the same as `real_data` gives, where a test asks for both."""
+    """A data folder of its own with links to the official CIFAR-100 files; the same as `real_data`'s."""
     return _linked(quiet_store, cifar100)
 
 
@@ -148,7 +179,10 @@ def _linked(folder, dataset):
 
 def _missing(dataset):
     """Which official file is not there, sound, and what is wrong with it; "" where all are."""
-    return next((f"{file.path} {problem}" for file in _files(dataset) if (problem := store.wrong_with(REAL / file.path, file))), "")
+    for file in _files(dataset):
+        if problem := store.wrong_with(REAL / file.path, file):
+            return f"{file.path} {problem}"
+    return ""
 
 
 def _files(dataset):
@@ -189,7 +223,8 @@ def server(network):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.url, server.asked, server.pages, server.halves = f"http://127.0.0.1:{server.server_port}", [], {}, set()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    server.asked, server.pages, server.halves = [], {}, set()
     server.half_sent, server.closing = threading.Event(), threading.Event()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server
@@ -216,14 +251,17 @@ def silent_url():
 
 @pytest.fixture
 def one_thread():
-    """As `toy_models.training.one_thread`: beside another busy process, two threads make steps on tiny networks a hundred times slower."""
+    """As `toy_models.training.one_thread`.
+
+    Beside another busy process, two threads make steps on tiny networks a hundred times slower.
+    """
     with training.one_thread():
         yield
 
 
 @pytest.fixture
 def start_python(monkeypatch):
-    """start_python(code) -> a process that runs the code in the test's data folder; `.stdin` and `.stdout` are text pipes."""
+    """start_python(code) -> a process that runs it in the test's data folder; `.stdin` and `.stdout` are text pipes."""
     started = []
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
@@ -241,7 +279,10 @@ def start_python(monkeypatch):
 
 @pytest.fixture
 def start_together(start_python):
-    """start_together(imports, code) runs the code in two processes, begun when both have done their imports, and waits for both."""
+    """start_together(imports, code) runs the code in two processes, begun when both have done their imports.
+
+    It waits for both.
+    """
     def run(imports, code):
         script = f"{textwrap.dedent(imports)}\nprint('ready', flush=True)\ninput()\n{textwrap.dedent(code)}"
         processes = [start_python(script) for _ in range(2)]

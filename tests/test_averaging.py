@@ -188,12 +188,12 @@ def test_an_unknown_profile_is_named():
             function("huge")
 
 
-@pytest.fixture(scope="session")
-def sweep(standin_folder_session):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-        patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        return experiment.run("quick", 0)
+@pytest.fixture(scope="module")
+def sweep(session_sweep):
+    """On fewer images than the chapter's, which change no sentence."""
+    small = experiment.Settings(test_images=200, orders=2, lemma_images=30, draws=3)
+    with session_sweep((experiment.PROFILES, "quick", small)):
+        yield experiment.run("quick", 0)
 
 
 def test_the_sweep_holds_what_the_definitions_say(sweep, standin_folder_session, monkeypatch):

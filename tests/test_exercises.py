@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from lessons.kit import exercise, surroundings
-from lessons.kit.exercise import CHAPTERS, Exercise, Wrong, check, exercises, hint, solution
-from lessons.kit.notebooks import CHAPTERS as NOTEBOOKS
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.exercise import Exercise, Wrong, check, exercises, hint, solution
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]
@@ -43,10 +43,11 @@ def headings(notebook: Path) -> list[str]:
     return re.findall(r"^#+ *exercise.*$", prose, flags=re.MULTILINE | re.IGNORECASE)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_the_headings_of_a_notebook_are_those_of_its_exercises(chapter):
-    notebook = next(path for path in NOTEBOOKS if int(path.name[:2]) == int(chapter))
-    assert headings(notebook) == [f"### Exercise {one.id} · {one.title} ({one.minutes} minutes)" for one in ALL if one.id.split(".")[0] == chapter]
+    of_chapter = [one for one in ALL if one.id.split(".")[0] == chapter.number]
+    expected = [f"### Exercise {one.id} · {one.title} ({one.minutes} minutes)" for one in of_chapter]
+    assert headings(chapter.notebook) == expected
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if callable(one.solution)], ids=lambda one: one.id)
@@ -59,7 +60,8 @@ def test_the_solution_shown_is_the_librarys_own_source(one):
     (lambda a, b, alpha: None, "returned nothing yet"), (lambda a, b, alpha: ..., "returned nothing yet"),
     (lambda a, b: a, "stopped with TypeError"), (lambda a, b, alpha: 1 / 0, "stopped with ZeroDivisionError"),
     (lambda a, b, alpha: a.numpy(), "should be a tensor of shape (3,), but it is a ndarray"),
-    (lambda a, b, alpha: a[:2], "shape should be (3,), but it is (2,)"), (lambda a, b, alpha: 7 * a, "the values are not"),
+    (lambda a, b, alpha: a[:2], "shape should be (3,), but it is (2,)"),
+    (lambda a, b, alpha: 7 * a, "the values are not"),
     (lambda a, b, alpha: a.mul_(alpha).add_(b, alpha=1 - alpha), "changed one of its arguments"),
 ])
 def test_the_check_says_type_before_shape_before_value(answer, says):
@@ -72,6 +74,7 @@ def test_an_unknown_exercise_is_an_error_that_lists_the_known_ones():
         check("9.9", None)
 
 
+@pytest.mark.slow
 def test_a_check_never_raises_whatever_it_is_given():
     for one in ALL:
         for answer in (object(), "z", [], lambda *_: object(), lambda *_: "text", lambda *_: [1, 2, 3], lambda *_: {}):
@@ -93,16 +96,18 @@ def test_a_wrong_value_that_is_no_option_lists_the_options():
 def test_a_dict_that_no_known_mistake_gives_is_not_answered_with_the_solution():
     plan = exercise.find("5.2").solution
     assert "The keys should be layers.0.weight" in check("5.2", {}).message
-    assert "At key 'layers.2.bias'" in (message := check("5.2", plan | {"layers.2.bias": 7}).message) and repr(plan) not in message
+    message = check("5.2", plan | {"layers.2.bias": 7}).message
+    assert "At key 'layers.2.bias'" in message and repr(plan) not in message
 
 
 def test_a_wrong_answer_that_is_right_on_every_case_would_be_noticed():
-    """What test_each_wrong_answer… rests on: with cases that cannot tell, the check passes the mutant and that test fails."""
-    blind = Exercise("x", "blind", 1, lambda a: a, wrong=[Wrong(lambda a: 0 * a, "no")], hints=[], praise="", cases=lambda: [(0.0,)])
+    """What test_each_wrong_answer… rests on: where cases cannot tell, the check passes the mutant; that test fails."""
+    blind = Exercise("x", "blind", 1, lambda a: a, wrong=[Wrong(lambda a: 0 * a, "no")], hints=[], praise="",
+                     cases=lambda: [(0.0,)])
     assert exercise._judge(blind, blind.wrong[0].answer)[0]
 
 
-# -- what an answer must not leave behind, and answers that cannot be compared ----------------------------------------------------
+# -- what an answer must not leave behind, and answers that cannot be compared ------------------------------
 
 STATE = {
     "default dtype": (torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float64)),
@@ -146,7 +151,8 @@ def test_the_solution_is_not_run_in_the_state_that_an_answer_set(safe):
         torch.set_default_dtype(torch.float64)
         return None
     found = []
-    one = Exercise("x", "dtype", 1, lambda: found.append(torch.get_default_dtype()) or 0.0, wrong=[], hints=[], praise="")
+    one = Exercise("x", "dtype", 1, lambda: found.append(torch.get_default_dtype()) or 0.0,
+                   wrong=[], hints=[], praise="")
     exercise._judge(one, lambda: answer(0, 0, 0))
     assert found == [torch.float32]
 
@@ -183,17 +189,31 @@ class Prickly:
     __float__ = __array__ = __len__ = __hash__ = __eq__
 
 
-ODD = {"complex": torch.tensor(0.5 + 0.5j), "complex without an imaginary part": torch.tensor([0.5 + 0j]), "numpy complex": np.complex128(0.5), "sparse": torch.eye(3).to_sparse(),
-       "meta": torch.ones(3, device="meta"), "nested": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged), "huge": 10 ** 5000, "mute": Mute(), "loud": Loud(),
-       "loud keys": {Loud(): 1}, "mute in a list": [Mute()], "prickly": Prickly(), "text": 10_000 * "z"}
+ODD = {
+    "complex": torch.tensor(0.5 + 0.5j),
+    "complex without an imaginary part": torch.tensor([0.5 + 0j]),
+    "numpy complex": np.complex128(0.5),
+    "sparse": torch.eye(3).to_sparse(),
+    "meta": torch.ones(3, device="meta"),
+    "nested": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+    "huge": 10 ** 5000,
+    "mute": Mute(),
+    "loud": Loud(),
+    "loud keys": {Loud(): 1},
+    "mute in a list": [Mute()],
+    "prickly": Prickly(),
+    "text": 10_000 * "z",
+}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
 def test_an_answer_that_cannot_be_compared_is_turned_down_with_a_sentence_of_limited_length(answer):
     for one in ALL:
         for given in (answer, lambda *_: answer):
             with warnings.catch_warnings():
-                warnings.filterwarnings("error", message="Casting complex")  # numpy's and torch's: the imaginary part is lost
+                # numpy's and torch's, where an imaginary part is lost
+                warnings.filterwarnings("error", message="Casting complex")
                 result = check(one.id, given)
             assert not result.passed and 10 < len(result.message) < 800, one.id
 
@@ -205,7 +225,8 @@ def test_an_error_without_words_and_one_with_too_many_are_told_in_a_short_senten
     assert len(check("0.1", lambda *_: fail(ValueError(5_000_000 * "!"))).message) < 800
 
 
-@pytest.mark.parametrize("number", [torch.tensor(0.25 + 0j), np.complex64(0.25), 0.25 + 0j], ids=["torch", "numpy", "Python"])
+@pytest.mark.parametrize("number", [torch.tensor(0.25 + 0j), np.complex64(0.25), 0.25 + 0j],
+                         ids=["torch", "numpy", "Python"])
 def test_a_complex_number_with_the_right_real_part_is_not_the_number(number):
     one = Exercise("x", "a number", 1, lambda: 0.25, wrong=[], hints=[], praise="")
     passed, message = exercise._judge(one, lambda: number)

@@ -1,5 +1,7 @@
 """The house itself: which room imports which, and files that must say the same."""
 import ast
+import functools
+import json
 import re
 import shutil
 import subprocess
@@ -36,11 +38,17 @@ def test_conda_and_pip_install_the_same():
     assert f"python{PROJECT['requires-python']}" in listed
 
 
+@functools.cache
+def tree(path):
+    """A file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(folders):
-    """{top-level name: a file that imports it, maybe inside a function}, without the standard library and the project itself."""
+    """{top-level name: a file that imports it, maybe inside a function}, of other projects alone."""
     found = {}
     for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
             found |= {name.split(".")[0]: path.relative_to(ROOT) for name in names}
@@ -102,20 +110,152 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
     assert seen.split() == ["??", ".gitignore"]
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_room_imports_only_rooms_below_it(path):
-    here = ROOMS.index(path.relative_to(ROOT).parts[0])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        for name in names:
-            assert name.split(".")[0] not in ROOMS[here + 1:], f"{path.name} imports {name}"
+MAKE_RUNS = """#!/bin/sh
+echo "$@" >> {log}
+case "$*" in {fails}) exit 1;; esac
+"""
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_public_things_have_docstrings(path):
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
-            assert ast.get_docstring(node), f"{path.name}: {node.name}"
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("fails", ["nothing", "*-n*", "*-m?timed*"])
+def test_make_test_runs_both_parts_and_fails_where_one_does(fails, tmp_path):
+    log, python = tmp_path / "log", tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(MAKE_RUNS.format(log=log, fails=fails))
+    python.chmod(0o755)
+    (tmp_path / ".ready").touch()
+    done = subprocess.run(["make", "-j2", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True)
+    assert log.read_text().splitlines() == ["-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed",
+                                            "-m pytest -m timed"]
+    assert (done.returncode == 0) is (fails == "nothing")
+
+
+# -- arrows between rooms ------------------------------------------------------------------------------------------
+
+CHAPTERS = ["start", "linearity", "averaging", "task_arithmetic", "pretraining", "gradients", "interference", "cart"]
+FLOORS = ["data", "toy_models", "lessons.kit", "shared", "chapter", "outside"]
+NOTEBOOKS = {"00": "start", "01": "linearity", "02": "linearity", "03": "averaging", "04": "task_arithmetic",
+             "05": "pretraining", "06": "gradients", "07": "interference", "08": "cart"}
+# Imports against the rule below. A line may go, none may come.
+ALLOWED = {
+    "lessons.averaging.experiment -> lessons.linearity.experiment",
+    "lessons.pretraining.experiment.curvature -> lessons.linearity.experiment",
+    "lessons.pretraining.experiment.labels -> lessons.linearity.experiment",
+    "lessons.pretraining.experiment.line -> lessons.linearity.experiment",
+    "lessons.pretraining.experiment.resnet -> lessons.linearity.experiment",
+    "lessons.pretraining.experiment.starts -> lessons.linearity.experiment",
+    "lessons.pretraining.panels.labels -> lessons.linearity.panels",
+    "lessons.pretraining.panels.resnet -> lessons.linearity.panels",
+    "lessons.pretraining.panels.starts -> lessons.linearity.panels",
+    "lessons.start.experiment -> lessons.linearity.experiment",
+    "lessons.suites -> lessons.linearity.experiment",
+    "lessons.suites -> lessons.task_arithmetic.experiment",
+    "lessons.task_arithmetic.experiment.mlp -> lessons.linearity.experiment",
+    "lessons.task_arithmetic.experiment.resnet -> lessons.linearity.experiment",
+}
+
+
+def floor_of(module):
+    """On which floor a module of ours stands, and of which chapter it is or None; None where it is not ours."""
+    top, second = (module.split(".") + [""])[:2]
+    if second in CHAPTERS:
+        return FLOORS.index("chapter"), second
+    if top == "lessons":
+        return FLOORS.index("lessons.kit" if second == "kit" else "shared"), None
+    if top in ("tools", "tests", "notebooks"):
+        return FLOORS.index("outside"), None
+    return (FLOORS.index(top), None) if top in FLOORS else None
+
+
+def against_the_arrows(here, module):
+    """Whether a module, here = (floor, chapter), may not import another: notebooks → chapters → cast, suites, merging
+    → kit → toy_models → data, and of another chapter its algorithms alone, where it is an earlier one."""
+    there = floor_of(module)
+    if there is None or there[1] is None or here[1] is None:
+        return there is not None and there[0] > here[0]
+    if there[1] == here[1]:
+        return False
+    return module.split(".")[2:3] != ["algorithms"] or CHAPTERS.index(there[1]) > CHAPTERS.index(here[1])
+
+
+def names_imported(code):
+    """What import statements name, wherever they stand: modules, and things in them, with full names."""
+    for node in ast.walk(code):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute here"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def sources():
+    """(name, floor and chapter, syntax tree) of every module of the course and every cell of a notebook."""
+    for path in PYTHON_FILES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        yield name, floor_of(name), tree(path)
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                yield path.stem, (FLOORS.index("chapter"), NOTEBOOKS[path.name[:2]]), ast.parse("".join(cell["source"]))
+
+
+def test_arrows_point_one_way():
+    found = set()
+    for name, here, code in sources():
+        wrong = [module for module in names_imported(code) if against_the_arrows(here, module)]
+        found |= {f"{name} -> {'.'.join(module.split('.')[:3])}" for module in wrong}
+    assert found - ALLOWED == set(), "imports against the arrows"
+    assert ALLOWED - found == set(), "no longer there: take it off the list"
+
+
+@pytest.mark.parametrize("importing, imported, wrong", [
+    ("data.store", "toy_models.mlp", True), ("toy_models.mlp", "data.store", False),
+    ("lessons.kit.sweep", "lessons.suites", True), ("lessons.kit.sweep", "lessons.start.panels", True),
+    ("lessons.merging.sparse", "lessons.kit.sweep", False), ("lessons.suites", "lessons.cart.algorithms", True),
+    ("lessons.cart.panels", "lessons.cart.experiment", False), ("lessons.cart.panels", "lessons.suites", False),
+    ("lessons.averaging.experiment", "lessons.linearity.algorithms.coef", False),
+    ("lessons.averaging.experiment", "lessons.linearity.experiment.mlp", True),
+    ("lessons.linearity.experiment", "lessons.averaging.algorithms", True),
+    ("lessons.cart.panels", "tools.lab", True), ("lessons.cart.panels", "numpy", False)])
+def test_an_import_against_the_arrows_is_noticed(importing, imported, wrong):
+    assert against_the_arrows(floor_of(importing), imported) is wrong
+
+
+def test_every_package_of_the_lessons_is_known():
+    packages = {path.parent.name for path in (ROOT / "lessons").glob("*/__init__.py")}
+    assert packages == {*CHAPTERS, "kit", "merging"}
+
+
+# -- how it is written ---------------------------------------------------------------------------------------------
+
+def test_public_things_have_docstrings():
+    found = []
+    for path in PYTHON_FILES:
+        for node in tree(path).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+                found += [] if ast.get_docstring(node) else [f"{path.relative_to(ROOT)}: {node.name}"]
+    assert not found
+
+
+@pytest.mark.xfail(strict=False, reason="lines are being shortened")
+def test_ruff_finds_nothing():
+    command = [sys.executable, "-m", "ruff", "check", "--quiet", "--no-cache", "--output-format", "concise", "."]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.xfail(strict=False, reason="lines are being shortened")
+def test_no_function_has_more_than_40_lines():
+    """Without its docstring; functions inside it count."""
+    found = []
+    for path in [*PYTHON_FILES, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "tools").rglob("*.py"))]:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef):
+                first = node.body[0]
+                documented = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+                if (lines := node.end_lineno - node.lineno + 1 - documented) > 40:
+                    found.append(f"{path.relative_to(ROOT)}: {node.name} has {lines}")
+    assert not found
 
 
 def test_the_readme_names_every_notebook_and_shows_pictures_that_exist():

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 
@@ -22,7 +23,8 @@ def a_panel(prediction=None, calls=None):
         guess = f", guess {prediction.committed}" if prediction else ""
         return f"slope {alpha} of {name}{guess}"
 
-    controls = {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5), "name": choice("which", {"this one": "this", "</script>": "that", "x": "broken"})}
+    controls = {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5),
+                "name": choice("which", {"this one": "this", "</script>": "that", "x": "broken"})}
     return Panel(controls, fig, draw, "caption <here>", [prediction] if prediction else [])
 
 
@@ -42,6 +44,21 @@ def test_a_frame_is_drawn_once():
     for alpha in (1.0, 0.5, 1.0, 0.0, 1.0):
         panel.controls["alpha"].value = alpha
     assert calls.count((1.0, "this")) == 1
+
+
+def test_the_frames_along_a_slider_are_sent_ahead_nearest_first_and_at_last_the_pages_question(monkeypatch):
+    """By which the page, and who drives it, knows that it has them all."""
+    panel, sent = a_panel(), []
+    monkeypatch.setattr(panel.picture, "send", sent.append)
+
+    async def ask():
+        panel.picture._handle_custom_msg({"ahead": 3}, [])
+        await panel._drawing_ahead
+
+    asyncio.run(ask())
+    *frames, last = sent
+    assert [frame["alt"] for frame in frames] == [f"slope {alpha} of this" for alpha in (0.5, 0.0, 1.0)]
+    assert last == {"ahead": 3}
 
 
 def test_set_moves_several_controls_and_refuses_what_they_cannot_be():
@@ -84,7 +101,8 @@ def test_the_page_holds_every_setting_and_nothing_from_elsewhere(tmp_path):
     guess.controls["name"].options = guess.controls["name"].options[:2]  # without the one that cannot be drawn
     page = guess.save_html(tmp_path / "new" / "panel.html").read_text(encoding="utf-8")
     frames = json.loads(re.search(r'id="frames">(.*?)</script>', page, re.S).group(1).replace("<\\/", "</"))
-    assert [frame["alt"] for frame in frames] == [f"slope {alpha} of {name}" for alpha in (0.0, 0.5, 1.0) for name in ("this", "that")]
+    expected = [f"slope {alpha} of {name}" for alpha in (0.0, 0.5, 1.0) for name in ("this", "that")]
+    assert [frame["alt"] for frame in frames] == expected
     assert not re.search(r'(src|href)="https?:', page)
     assert "caption &lt;here&gt;" in page and "<option value=\"1\">&lt;/script&gt;</option>" in page
 

@@ -1,3 +1,5 @@
+import importlib
+import itertools
 import json
 import os
 import shutil
@@ -11,7 +13,7 @@ import pytest
 import torch
 import xarray
 
-from data import store
+from data import imported, store
 from lessons.kit import sweep
 from lessons.kit.sweep import COEF_BINS, cached, on_grid, summarise
 
@@ -27,20 +29,28 @@ def test_a_summary_leaves_out_samples_without_a_direction():
 def test_coef_also_gets_its_median_and_its_distribution_with_what_lies_outside_in_the_outermost_bins():
     summary = summarise({"coef": torch.tensor([-3.0, 0.501, 0.502, 0.503, 7.0], dtype=torch.float64)})
     assert summary["coef_median"] == 0.502
-    assert {int(place): int(summary["coef_count"][place]) for place in np.flatnonzero(summary["coef_count"])} == {0: 1, 50: 3, 149: 1}
+    counted = {int(place): int(summary["coef_count"][place]) for place in np.flatnonzero(summary["coef_count"])}
+    assert counted == {0: 1, 50: 3, 149: 1}
     assert len(summary["coef_count"]) == len(COEF_BINS) - 1
 
 
 def test_summaries_go_to_their_place_on_the_grid():
-    generator, alphas, layers = torch.Generator().manual_seed(0), (0.0, 0.5, 1.0), ["layer 1", "output"]
-    samples = {(alpha, layer): torch.rand(7, generator=generator, dtype=torch.float64) for alpha in alphas for layer in layers}
-    sweep = on_grid([summarise({"coef": values}) | {"further": values.sum().item()} for values in samples.values()], alpha=alphas, layer=layers)
-    assert sweep.coef_mean.dims == sweep.further.dims == ("alpha", "layer") and sweep.coef_count.dims == ("alpha", "layer", "bin")
+    generator = torch.Generator().manual_seed(0)
+    grid = {"alpha": (0.0, 0.5, 1.0), "layer": ["layer 1", "output"]}
+    samples = {}
+    for place in itertools.product(*grid.values()):
+        samples[place] = torch.rand(7, generator=generator, dtype=torch.float64)
+    summaries = [summarise({"coef": values}) | {"further": values.sum().item()} for values in samples.values()]
+    sweep = on_grid(summaries, **grid)
+    assert sweep.coef_mean.dims == sweep.further.dims == ("alpha", "layer")
+    assert sweep.coef_count.dims == ("alpha", "layer", "bin")
     for (alpha, layer), values in samples.items():
         here = sweep.sel(alpha=alpha, layer=layer)
-        assert here.coef_mean.item() == pytest.approx(values.mean().item(), rel=1e-12) and here.further.item() == values.sum().item()
+        assert here.coef_mean.item() == pytest.approx(values.mean().item(), rel=1e-12)
+        assert here.further.item() == values.sum().item()
         middle = here.bin[here.coef_count > 0].values
-        assert all(np.abs(middle - value).min() <= 0.005 + 1e-12 for value in values.numpy()) and here.coef_count.sum() == 7
+        assert all(np.abs(middle - value).min() <= 0.005 + 1e-12 for value in values.numpy())
+        assert here.coef_count.sum() == 7
 
 
 def test_without_coef_there_are_no_bins():
@@ -109,112 +119,118 @@ def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):
             assert path.read_bytes() == whole or cached("small", {"n": 1}, lambda: None).equals(first)
 
 
-# -- the code behind a sweep ---------------------------------------------------------------------------------------------------
+# -- the code behind a sweep ---------------------------------------------------------------------------------------
+
+ROUNDS, EPOCHS = "lessons.gradients.experiment.rounds", "lessons.gradients.experiment.epochs"
+TASKS, STORAGE = "lessons.task_arithmetic.experiment.mlp", "lessons.cart.experiment.resnet"
+LINE = "lessons.linearity.experiment.mlp"
+MEASURING = {ROUNDS, EPOCHS, TASKS, STORAGE, LINE}
+
 
 @pytest.fixture
-def copied_tree(tmp_path):
-    """The course's code in a folder of its own."""
-    for room in ("data", "toy_models", "lessons"):
-        shutil.copytree(REPOSITORY / room, tmp_path / room, ignore=shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc"))
-    return tmp_path
+def changed_by(monkeypatch):
+    """changed_by(module, old, new): whose key changes where the module's text is another one."""
+    for name in MEASURING:
+        importlib.import_module(name)
+    read = sweep._read_code
+    before = {name: sweep.behind(name) for name in MEASURING}
+
+    def changed_by(module, old, new):
+        text = imported.text(module)
+        assert old in text
+        with monkeypatch.context() as patch:
+            patch.setitem(imported._texts, module, text.replace(old, new, 1))
+            patch.setattr(sweep, "_read_code", lambda name: (read.__wrapped__ if name == module else read)(name))
+            return {name for name in MEASURING if sweep.behind(name) != before[name]}
+    return changed_by
 
 
-def run_in(folder, code, *lines):
-    """What the code prints, as JSON, in a process that imports the copied course; it is sent lines to read."""
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=folder, input="\n".join(lines), capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.mark.parametrize("module, old, new", [
+    ("toy_models.batchnorm", "0.1", "0.2"), ("toy_models.weights", "return ", "return -"),
+    ("data.rotated_mnist", "return ", "return -")])
+def test_one_character_of_a_module_behind_all_sweeps_changes_every_key(changed_by, module, old, new):
+    assert changed_by(module, old, new) == MEASURING
 
 
-KEYS = """
-import importlib, json, pathlib, sys
-names = sys.stdin.read().split()
-for name in names:
-    importlib.import_module(name)
-from lessons.kit import sweep
-changes = json.loads(pathlib.Path("changes.json").read_text())
-from data import imported
-found = {"as it is": {name: sweep.behind(name) for name in names}}
-for file, (old, new) in changes.items():
-    module = file.removesuffix(".py").replace("/", ".")
-    text = imported.text(module)
-    assert text.count(old) >= 1, (file, old)
-    imported._texts[module] = text.replace(old, new, 1)
-    sweep._read_code.cache_clear()
-    found[file] = {name: sweep.behind(name) for name in names}
-    imported._texts[module] = text
-print(json.dumps(found))
-"""
-ROUNDS, EPOCHS, TASKS = "lessons.gradients.experiment.rounds", "lessons.gradients.experiment.epochs", "lessons.task_arithmetic.experiment.mlp"
-STORAGE, LINE = "lessons.cart.experiment.resnet", "lessons.linearity.experiment.mlp"
+def test_one_character_of_a_module_behind_some_sweeps_changes_their_keys(changed_by):
+    """Modules on which hand-written lists had been wrong."""
+    assert changed_by("lessons.merging.sparse", "stack", "stacK") >= {ROUNDS, STORAGE}
+    assert changed_by("lessons.merging.masks", "return", "raise ") >= {STORAGE}
+    assert changed_by("lessons.linearity.algorithms", "return ", "return -") >= {EPOCHS, ROUNDS, TASKS, LINE}
+    of_averaging = changed_by("lessons.averaging.algorithms", "return ", "return -")
+    assert of_averaging >= {TASKS} and LINE not in of_averaging
 
 
-def test_one_character_of_any_module_behind_a_sweep_changes_its_key(copied_tree):
-    """The modules on which hand-written lists had been wrong, and one of every other room; comments, docstrings and drawing do not count."""
-    changes = {
-        "lessons/merging/sparse.py": ("stack", "stacK"),
-        "lessons/merging/masks.py": ("return", "raise "),
-        "lessons/linearity/algorithms.py": ("return ", "return -"),
-        "lessons/averaging/algorithms.py": ("return ", "return -"),
-        "toy_models/batchnorm.py": ("0.1", "0.2"),
-        "toy_models/weights.py": ("return ", "return -"),
-        "data/rotated_mnist.py": ("return ", "return -"),
-        "lessons/linearity/panels/mlp.py": ("return ", "return -"),
-        "lessons/kit/plotting.py": ("return ", "return -"),
-        "lessons/linearity/experiment/mlp.py": ('"""', '"""Another word. '),
-    }
-    (copied_tree / "changes.json").write_text(json.dumps(changes))
-    names = (ROUNDS, EPOCHS, TASKS, STORAGE, LINE)
-    found = run_in(copied_tree, KEYS, *names, "lessons.linearity.panels.mlp")
-    was = found["as it is"]
-    changed = {file: {name for name in names if keys[name] != was[name]} for file, keys in found.items()}
-    assert changed["lessons/merging/sparse.py"] >= {ROUNDS, STORAGE}
-    assert changed["lessons/merging/masks.py"] >= {STORAGE}
-    assert changed["lessons/linearity/algorithms.py"] >= {EPOCHS, ROUNDS, TASKS, LINE}
-    assert changed["lessons/averaging/algorithms.py"] >= {TASKS} and LINE not in changed["lessons/averaging/algorithms.py"]
-    for everywhere in ("toy_models/batchnorm.py", "toy_models/weights.py", "data/rotated_mnist.py"):
-        assert changed[everywhere] == set(names)
-    for nowhere in ("lessons/linearity/panels/mlp.py", "lessons/kit/plotting.py", "lessons/linearity/experiment/mlp.py"):
-        assert changed[nowhere] == set()
+@pytest.mark.parametrize("module, old, new", [
+    ("lessons.linearity.panels.mlp", "return ", "return -"), ("lessons.kit.plotting", "return ", "return -"),
+    (LINE, '"""', '"""Another word. ')])
+def test_drawing_and_docstrings_change_no_key(changed_by, module, old, new):
+    importlib.import_module(module)
+    assert changed_by(module, old, new) == set()
 
 
-def test_one_character_changed_on_disk_changes_the_key_of_the_next_process(copied_tree):
-    code = "import json; from lessons.kit import sweep; import lessons.linearity.experiment.mlp as m; print(json.dumps(sweep.behind(m.__name__)))"
-    first = run_in(copied_tree, code)
-    path = copied_tree / "toy_models" / "mlp.py"
-    path.write_text(path.read_text().replace("relu_()", "relu()", 1))
-    assert run_in(copied_tree, code) != first
-
-
-def test_code_that_changes_on_disk_under_a_running_kernel_keeps_the_key_of_what_runs(copied_tree):
-    (copied_tree / "lessons" / "thing.py").write_text("def measure():\n    return 1\n")
-    code = """
-import json, pathlib
+KERNEL = """
+import json, pathlib, sys
 from lessons import thing
 from lessons.kit import sweep
-pathlib.Path("lessons/thing.py").write_text("def measure():\\n    return 2\\n")
-print(json.dumps([sweep.behind("lessons.thing"), thing.measure()]))
+from toy_models import mlp
+
+def keys():
+    return [sweep.behind("toy_models.mlp"), sweep.behind("lessons.thing"), thing.measure()]
+
+first = keys()
+for file, old, new in json.load(sys.stdin):
+    text = pathlib.Path(file).read_text()
+    assert old in text, file
+    pathlib.Path(file).write_text(text.replace(old, new, 1))
+sweep._read_code.cache_clear()
+print(json.dumps([first, keys()]))
 """
-    (key, measured), (later, then) = run_in(copied_tree, code), run_in(copied_tree, code)
-    assert (measured, then) == (1, 2) and key != later
+ON_DISK = [("toy_models/mlp.py", "relu_()", "relu()"), ("lessons/thing.py", "return 1", "return 2")]
+
+
+@pytest.mark.slow  # imports torch in two processes
+def test_code_that_changes_on_disk_changes_the_key_of_the_next_process_and_not_of_a_running_kernel(tmp_path):
+    for room in ("data", "toy_models", "lessons"):
+        ignored = shutil.ignore_patterns("cache", "__pycache__", "*.yaml", "*.nc")
+        shutil.copytree(REPOSITORY / room, tmp_path / room, ignore=ignored)
+    (tmp_path / "lessons" / "thing.py").write_text("def measure():\n    return 1\n")
+
+    def run_kernel(*edits):
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", KERNEL], env=environment, cwd=tmp_path, input=json.dumps(edits),
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    before, after = run_kernel(*ON_DISK)
+    assert before == after and before[2] == 1
+    later, _ = run_kernel()
+    assert later[2] == 2 and later[0] != before[0] and later[1] != before[1]
 
 
 @pytest.mark.parametrize("change, back", [
     (lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32)),
     (lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)),
     (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True)),
-    (lambda: torch.set_num_threads(torch.get_num_threads() + 1), lambda: torch.set_num_threads(torch.get_num_threads() - 1)),
+    (lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+     lambda: torch.set_num_threads(torch.get_num_threads() - 1)),
     (lambda: torch.manual_seed(5), lambda: None)])
 def test_what_a_cell_set_globally_reaches_no_measurement_and_stays_as_it_was(tmp_path, monkeypatch, change, back):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
 
     def state():
-        return (torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(), torch.get_num_threads(), torch.initial_seed())
+        return (torch.get_default_dtype(), torch.get_default_device(), torch.is_grad_enabled(),
+                torch.get_num_threads(), torch.initial_seed())
 
     def measured(n):
         seen = []
-        cached("small", {"n": n}, lambda: seen.append((*state(), torch.rand(1, device="cpu").item())) or xarray.Dataset({"a": ("x", [1.0])}))
+
+        def measure():
+            seen.append((*state(), torch.rand(1, device="cpu").item()))
+            return xarray.Dataset({"a": ("x", [1.0])})
+
+        cached("small", {"n": n}, measure)
         return seen[0]
 
     plain = measured(1)

@@ -1,4 +1,7 @@
-"""The same recipe gives the same bits on processors of other kinds. Here the processor is made to look different by environment variables."""
+"""The same recipe gives the same bits on processors of other kinds.
+
+Here the processor is made to look different by environment variables.
+"""
 import hashlib
 import json
 import os
@@ -58,14 +61,18 @@ WEIGHTS = {2: "614233f50996"}  # format of recipes: digest of the weights below
 
 
 def test_when_training_changes_the_format_of_recipes_is_raised():
-    """Else models of the old code would be taken for new ones. These weights are the same on every processor, so their digest can be written down."""
+    """Else models of the old code would be taken for new ones.
+
+    These weights are the same on every processor, so their digest can be written down.
+    """
     architecture = Architecture.of("MLP", widths=(2, 16, 2))
     hasher = hashlib.sha256()
     for optimiser, lr in (("sgd", 0.1), ("adam", 0.01)):
         network = training.train(Recipe.on("spirals", architecture, lr=lr, epochs=2, optimiser=optimiser))
         for tensor in network.state_dict().values():
             hasher.update(tensor.numpy().tobytes())
-    assert WEIGHTS == {recipe._FORMAT: hasher.hexdigest()[:12]}, "training or the spirals changed: raise recipe._FORMAT, and write the new digest here"
+    found = {recipe._FORMAT: hasher.hexdigest()[:12]}
+    assert found == WEIGHTS, "training or the spirals changed: raise recipe._FORMAT, and write the new digest here"
 
 
 def _run(script, variables):

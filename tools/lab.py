@@ -1,5 +1,7 @@
-"""JupyterLab in a headless Chromium: open a notebook, run it, press keys on its sliders. For tests, benchmarks and
-screenshots."""
+"""JupyterLab in a headless Chromium: open a notebook, run it, press keys on its sliders.
+
+For tests, benchmarks and screenshots.
+"""
 import contextlib
 import os
 import secrets
@@ -14,12 +16,12 @@ import urllib.request
 from pathlib import Path
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ("--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync").split()
-PANEL, SLIDER = ".weightspace-panel", ".weightspace-panel .noUi-handle"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]
+PANEL, PICTURE, SLIDER = ".weightspace-panel", ".weightspace-picture", ".weightspace-panel .noUi-handle"
 
-# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them was
-# painted: an
-# animation frame runs before the paint, a message sent from it arrives after.
+# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them
+# was painted: an animation frame runs before the paint, a message sent from it arrives after.
 PROBE = """
 window.__times = {};
 addEventListener('keydown', () => { window.__times = {key: performance.now()}; }, true);
@@ -45,52 +47,89 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def chromium(width: int = 1300, height: int = 1000):
-    """A fresh browser page that can reach nothing but this machine; `page.errors` collects what its scripts threw."""
+def browser(width: int = 1300, height: int = 1000):
+    """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it."""
     from playwright.sync_api import sync_playwright
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(profile, executable_path=CHROMIUM, headless=True, args=FLAGS,
-                                                                viewport={"width": width, "height": height})
-        page = context.pages[0]
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        context = playwright.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height})
         try:
-            yield page
+            yield context
         finally:
             context.close()
 
 
 @contextlib.contextmanager
-def server(folder: Path):
-    """JupyterLab on this machine over a copy of the notebooks in `folder` (it saves what it opens), with a random token
-    and settings of its own.
+def fresh_page(context):
+    """A page in an open browser; `page.errors` collects what its scripts threw.
 
-    Yields its address with the token and {name} for the notebook's.
+    Kernels that JupyterLab started end with it.
+    """
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    try:
+        yield page
+    finally:
+        with contextlib.suppress(Exception):  # whatever went wrong in the page is told already
+            page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
+        page.close()
+
+
+@contextlib.contextmanager
+def chromium(width: int = 1300, height: int = 1000):
+    """A fresh page in a fresh browser, as `browser` and `fresh_page` give them."""
+    with browser(width, height) as context, fresh_page(context) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def server(folder: Path, **environment: str):
+    """JupyterLab on this machine, with a random token and settings of its own.
+
+    Args:
+        folder: with the notebooks, which are copied: it saves what it opens.
+        environment: variables for it and its kernels, besides this process's.
+
+    Yields:
+        Its address with the token and {name} for the notebook's.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port, token = probe.getsockname()[1], secrets.token_hex(16)
         probe.close()
         home = Path(home)
-        settings = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-        settings.parent.mkdir(parents=True)
-        (home / "notebooks").mkdir()
-        for notebook in folder.glob("*.ipynb"):
-            shutil.copy(notebook, home / "notebooks")
-        settings.write_text('{"fetchNews": "false", "checkForUpdates": false}')
-        folders = {f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
-        env = {**os.environ, **folders, "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-             f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={home / 'notebooks'}", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
-             "--LabApp.extension_manager=readonly", "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"],
-            env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        variables = {**os.environ, **environment, **_settings(home, folder)}
+        process = subprocess.Popen(_command(home, port, token), env=variables,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
             yield f"http://127.0.0.1:{port}/lab/tree/{{name}}?token={token}&reset"
         finally:
             process.terminate()
             process.wait(20)
+
+
+def _command(home, port, token):
+    """How JupyterLab is started."""
+    return [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+            "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
+            f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={home / 'notebooks'}",
+            "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
+            "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"]
+
+
+def _settings(home, folder):
+    """Fill JupyterLab's home, and the environment variables that say where it is."""
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    (home / "notebooks").mkdir()
+    for notebook in folder.glob("*.ipynb"):
+        shutil.copy(notebook, home / "notebooks")
+    return {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+            **{f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}}
 
 
 def _wait_for(address, process, seconds=90):
@@ -105,48 +144,101 @@ def _wait_for(address, process, seconds=90):
     raise TimeoutError(f"JupyterLab did not start within {seconds} s")
 
 
+READY = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+DONE = """() => {
+    const notebook = window.jupyterapp.shell.currentWidget;
+    const models = notebook.content.widgets.map((cell) => cell.model);
+    const code = models.filter((model) => model.type === 'code' && model.sharedModel.source.trim());
+    return code.every((model) => model.executionCount !== null)
+        && notebook.sessionContext.session.kernel.status === 'idle'; }"""
+OUTPUTS = """
+const cells = window.jupyterapp.shell.currentWidget.content.widgets;
+const outputs = ({model: {outputs}}) => Array.from({length: outputs?.length ?? 0}, (_, i) => outputs.get(i));
+"""
+ERRORS = f"() => {{ {OUTPUTS} return cells.flatMap(outputs).filter((output) => output.type === 'error').length; }}"
+WITH_PANELS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carries no still picture
+    const isPanel = ({{data}}) => 'application/vnd.jupyter.widget-view+json' in data && 'text/html' in data;
+    return [...cells.keys()].filter((i) => outputs(cells[i]).some(isPanel)); }}"""
+SHOWN = """(index) => {
+    const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
+    const panels = [...node.querySelectorAll('.weightspace-panel')];
+    return (panels.length || node.querySelector('.weightspace-prediction'))
+        && panels.every((panel) => panel.querySelector('[data-shown]')); }"""
+
+
+def until(page, wanted: str, condition: str, argument=None, seconds: float = 60) -> None:
+    """Wait until a JavaScript function of `argument` is true in the page.
+
+    Raises:
+        TimeoutError: it is not, within so many seconds; the message names what was `wanted`.
+    """
+    from playwright.sync_api import TimeoutError as TooLong
+    try:
+        page.wait_for_function(condition, arg=argument, timeout=1000 * seconds, polling=20)
+    except TooLong:
+        raise TimeoutError(f"{wanted}: not within {seconds:g} s") from None
+
+
 def run_all(page, address: str, name: str, seconds: int = 300) -> int:
     """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors."""
     page.add_init_script(PROBE)
     page.goto(address.format(name=name))
-    page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000)
+    until(page, f"a kernel for {name}", READY, seconds=90)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function("""() => {
-        const cells = window.jupyterapp.shell.currentWidget.content.widgets.filter((cell) => cell.model.type === 'code' && cell.model.sharedModel.source.trim());
-        return cells.every((cell) => cell.model.executionCount !== null) && window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'; }""",
-                           timeout=1000 * seconds)
-    page.wait_for_timeout(1500)
+    until(page, f"the last cell of {name}", DONE, seconds=seconds)
     page.evaluate("() => window.__watch(document.querySelector('.jp-Notebook'))")
-    return page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']").count()
+    return page.evaluate(ERRORS)
 
 
 def panels(page) -> list:
-    """The panels of the open notebook, top to bottom, each scrolled into being: JupyterLab draws cells only when they
-    come into sight."""
-    cells = page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")
-    for index in range(cells):
+    """The panels of the open notebook, top to bottom.
+
+    Each is scrolled into being: JupyterLab draws cells only when they come into sight.
+    """
+    for index in page.evaluate(WITH_PANELS):
         page.evaluate("(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
-        page.wait_for_timeout(60)
+        until(page, f"the panels of cell {index}", SHOWN, index)
     return page.locator(PANEL).all()
 
 
+def settled(page, panel) -> str:
+    """Wait until a panel shows the frame that its controls ask for; returns the name of the frame."""
+    element = panel.locator(PICTURE).element_handle()
+    until(page, "the frame that the controls ask for", "({dataset}) => dataset.shown === dataset.wanted", element)
+    return element.get_attribute("data-shown")
+
+
+def changed(page, panel, before: str) -> None:
+    """Wait until a panel shows another frame than `before`, which `settled` returned."""
+    element = panel.locator(PICTURE).element_handle()
+    until(page, f"another frame than {before}", "([{dataset}, before]) => dataset.shown !== before", [element, before])
+
+
+def drawn_ahead(page, panel) -> None:
+    """Wait until the kernel has drawn the frames along a panel's sliders, as it does while the learner reads."""
+    element = panel.locator(PICTURE).element_handle()
+    until(page, "the frames along the sliders", "({dataset}) => dataset.ahead === 'here'", element)
+
+
 def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
-    """Press keys on a panel's first slider, one by one.
+    """Press keys on a panel's first slider, one by one, each when the picture of the one before is there.
 
     Returns:
-        For every key that changed the picture, milliseconds from the key to {"changed": the new picture in the page,
-        "painted": on the screen}.
+        For every key that changed the picture, milliseconds from the key to
+        {"changed": the new picture in the page, "painted": on the screen}.
     """
     panel.scroll_into_view_if_needed()
-    page.wait_for_timeout(1500)  # the frames along the slider are drawn ahead while the learner reads
     panel.locator(".noUi-handle").first.focus()
     times = []
+    before = settled(page, panel)
     for key in keys:
         page.keyboard.press(key)
-        with contextlib.suppress(Exception):  # a key at the end of the slider changes nothing
-            page.wait_for_function("() => window.__times.painted", timeout=1500, polling=5)
-            times.append(page.evaluate("() => { const t = window.__times; return {changed: t.changed - t.key, painted: t.painted - t.key}; }"))
-        page.wait_for_timeout(60)
+        now = settled(page, panel)
+        if now != before:  # a key at the end of the slider changes nothing
+            until(page, "the picture on the screen", "() => window.__times.painted")
+            noted = page.evaluate("() => window.__times")
+            times.append({event: noted[event] - noted["key"] for event in ("changed", "painted")})
+        before = now
     return times
 
 

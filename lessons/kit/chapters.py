@@ -22,7 +22,6 @@ class Chapter:
         quick, full: budgets with nothing kept, in epochs of chapter 1's MLP; `make bench` says how many seconds one
             takes here. Machines differ by a factor of two and more: 45 epochs were 30 s on two AVX2 cores.
         needs: the data sets behind its official files: "mnist", "cifar", "fashion".
-        both_cores: trains ResNets in "quick", which takes half as long again on one core.
         pictures: {index of a panel: name of its picture in docs/}.
         keys: how often the arrow key is pressed before a picture is taken.
     """
@@ -35,8 +34,7 @@ class Chapter:
     exercises: str = ""
     quick: int = 45
     full: int = 90
-    needs: tuple[str, ...] = ()
-    both_cores: bool = False
+    needs: tuple[str, ...] = ("mnist",)
     pictures: Mapping[int, str] = field(default_factory=dict)
     keys: int = 4
 
@@ -73,7 +71,7 @@ CHAPTERS = (
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer",
                       3: "linearity_coef_per_layer"}),
     Chapter("02_linearity_resnet", "lessons.linearity", minutes=60, panels=5, slider="α", keys=10,
-            exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250, both_cores=True,
+            exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
                     "statistics and a last batch of four do to a network; how much pretraining it takes",
             pictures={2: "resnet_batchnorm"}),

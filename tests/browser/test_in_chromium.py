@@ -1,4 +1,7 @@
-"""A learner's hands: JupyterLab and an exported page in Chromium, keys on every slider, and the picture compared with the numbers."""
+"""A learner's hands: JupyterLab and an exported page in Chromium.
+
+Keys go to every slider, and the picture is compared with the numbers.
+"""
 import re
 
 import pytest
@@ -12,31 +15,55 @@ from lessons.linearity.panels import mlp as panels
 from lessons.interference.experiment import comparison
 from lessons.kit.notebooks import CHAPTERS
 from lessons.pretraining.experiment import curvature, labels, starts
+from lessons.start import experiment as start
 from lessons.task_arithmetic.experiment import mlp as arithmetic
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.timed,
+              pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
 KEYS = ["Home", "ArrowRight", "ArrowRight", "ArrowRight", "End", "ArrowLeft"]
 
 
-@pytest.fixture
-def folder(standin_folder_session, monkeypatch):
-    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    return standin_folder_session
+@pytest.fixture(scope="module")
+def lab_and_browser(chapters_folder_session):
+    """One JupyterLab, whose kernels find the models and sweeps that the chapters' own tests left, and one browser."""
+    environment = {"WEIGHTSPACE_DATA": str(chapters_folder_session), "WEIGHTSPACE_OFFLINE": "1"}
+    with lab.server(CHAPTERS[0].parent, **environment) as address, lab.browser() as context:
+        yield address, context
 
 
 @pytest.fixture
-def opened(folder):
-    """opened(name) -> (page, panels) of a chapter that was run in JupyterLab."""
-    with lab.server(CHAPTERS[0].parent) as address, lab.chromium() as page:
-        def open(name):
-            assert lab.run_all(page, address, name) == 0, "a cell failed"
-            return page, lab.panels(page)
-        yield open
+def folder(chapters_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(chapters_folder_session))
+    return chapters_folder_session
+
+
+@pytest.fixture
+def page(lab_and_browser):
+    """A page of its own, in which no script fails."""
+    with lab.fresh_page(lab_and_browser[1]) as page:
+        yield page
         assert page.errors == []
 
 
+@pytest.fixture
+def opened(lab_and_browser, page, folder):
+    """opened(name) -> (page, panels) of a chapter that was run in JupyterLab."""
+    def open(name):
+        assert lab.run_all(page, lab_and_browser[0], name) == 0, "a cell failed"
+        return page, lab.panels(page)
+    return open
+
+
+def chosen(page, panel, label):
+    """Choose from a panel's first menu; the picture must become another one."""
+    marks, before = panel.locator(".marks").inner_html(), lab.settled(page, panel)
+    panel.locator("select").first.select_option(label=label)
+    lab.changed(page, panel, before)
+    assert panel.locator(".marks").inner_html() != marks
+
+
 def pressed(page, found):
-    """Move each of these panels' first slider to both ends, where the pictures must differ, and then to the last setting but one."""
+    """Move the first slider of each to both ends, where the pictures must differ, then to the last setting but one."""
     for panel in found:
         lab.press(page, panel, ["Home"])
         first = panel.locator(".marks").inner_html()
@@ -45,16 +72,23 @@ def pressed(page, found):
         lab.press(page, panel, ["ArrowLeft"])
 
 
-def test_chapter_0_moves_by_key_and_the_picture_says_what_the_network_says(opened):
+def test_chapter_0_moves_by_key_says_what_the_network_says_names_its_slider_and_draws_a_prediction(opened):
     page, found = opened("00_start_here.ipynb")
-    assert len(found) == 1
-    assert lab.press(page, found[0], KEYS), "no key changed the picture"
-    from lessons.start import experiment as start
+    panel, = found
+    lab.drawn_ahead(page, panel)
+    assert lab.press(page, panel, KEYS), "no key changed the picture"
+    assert panel.locator("[data-ahead=here]").count(), "the kernel was asked for a frame that the page must have"
     networks = start.ends()
     expected = start.run(networks).accuracy.sel(start="one pretrained start", alpha=0.98)
-    assert "0.98·θ_i" in lab.says(found[0])
+    assert "0.98·θ_i" in lab.says(panel)
     for value in expected.values:
-        assert f"{value:.3f}" in lab.says(found[0])
+        assert f"{value:.3f}" in lab.says(panel)
+    for handle in page.locator(lab.SLIDER).all():
+        assert handle.get_attribute("aria-label"), "a slider without an accessible name"
+    star, before = panel.locator(".marks").inner_html(), lab.settled(page, panel)
+    page.locator(".weightspace-prediction button").click()
+    lab.changed(page, panel, before)
+    assert panel.locator(".marks").inner_html() != star, "the committed prediction is not drawn"
 
 
 def test_chapter_1_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
@@ -108,7 +142,8 @@ def test_chapter_3_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     sweep = averaging.run("quick", 0)
     pressed(page, found)
     ranked = sweep.average_accuracy.sortby(sweep.average_accuracy)
-    assert f"Averaged weights {ranked.values[-2]:.4f}" in lab.says(found[0]), "one key left of the end is the second best average"
+    second = f"Averaged weights {ranked.values[-2]:.4f}"
+    assert second in lab.says(found[0]), "one key left of the end is the second best average"
     assert page.locator("svg.points title").count() == len(averaging.TRIPLES)
 
 
@@ -119,28 +154,31 @@ def test_chapter_4_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     pressed(page, found)
     edits, equations, stitching, negation, desk = (lab.says(panel) for panel in found)
     at_09 = sweep.accuracy.sel(lam=0.9)
-    assert any(all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in arithmetic.EDITS), edits
+    said = [all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in arithmetic.EDITS]
+    assert any(said), edits
     assert all("λ = 0.80" in said for said in (equations, stitching, negation))
     shown = desk.split(": ")[-1].rstrip(".").split("; ")
     table = arithmetic.desk(sweep, networks)
     lams = dict.fromkeys(arithmetic.ANGLES, 0.1) | {22.5: float(re.search(r"22.5° (-?[\d.]+)", desk)[1])}
-    assert lams[22.5] > 0.5 and [float(text.split()[-1]) for text in shown] == pytest.approx(table.accuracy(table.features(lams)["output"]), abs=6e-4)
+    assert lams[22.5] > 0.5
+    expected = table.accuracy(table.features(lams)["output"])
+    assert [float(text.split()[-1]) for text in shown] == pytest.approx(expected, abs=6e-4)
 
 
 def test_chapter_5_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened):
     page, found = opened("05_pretraining.ipynb")
     assert len(found) == 4
     units, line, shares, theorem = found
-    before = units.locator(".marks").inner_html()
-    units.locator("select").first.select_option(label="matched by weights")
-    page.wait_for_timeout(1000)
-    assert units.locator(".marks").inner_html() != before
+    chosen(page, units, "matched by weights")
     pressed(page, (line, shares, theorem))
     sweep, shuffled, both = starts.run("quick", 0), labels.run("quick", 0), curvature.run("quick", 0)
     here = sweep.sel(pair="two tasks", treatment="as it is", alpha=0.9)
-    assert "α = 0.90" in lab.says(line) and all(f"{setting} {here.loss.sel(setting=setting).item():.3f}" in lab.says(line) for setting in starts.SETTINGS)
+    assert "α = 0.90" in lab.says(line)
+    for setting in starts.SETTINGS:
+        assert f"{setting} {here.loss.sel(setting=setting).item():.3f}" in lab.says(line)
     part = shuffled.sel(start=labels.fraction_name(0.5), pair="two tasks")
-    assert "0.50 of the labels shuffled" in lab.says(shares) and f"mean over the layers: {part.gap_mean.mean().item():.4f}" in lab.says(shares)
+    assert "0.50 of the labels shuffled" in lab.says(shares)
+    assert f"mean over the layers: {part.gap_mean.mean().item():.4f}" in lab.says(shares)
     assert f"{abs(both.scaled_deviation.sel(function='loss').values[1]):.3g}" in lab.says(theorem)
 
 
@@ -159,10 +197,7 @@ def test_chapter_7_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     assert len(found) == 5
     toy, search, bars, plane, adapting = found
     pressed(page, [toy, search, plane, adapting])
-    before = bars.locator(".marks").inner_html()
-    bars.locator("select").first.select_option(label="Rotated MNIST")
-    page.wait_for_timeout(1000)
-    assert bars.locator(".marks").inner_html() != before
+    chosen(page, bars, "Rotated MNIST")
     sweep = comparison.run(comparison.suites_of("quick")["several"], "quick", 0)
     ties = (sweep.tried / sweep.own_tried).sel(searched="ties").mean("task")
     assert f"The best of the method is {ties.max().item():.3f}" in lab.says(search)
@@ -174,26 +209,17 @@ def test_chapter_8_moves_by_key_and_the_pictures_say_what_the_sweep_says(opened)
     pressed(page, found)
     sweep = bell.run("quick", 0)
     said = lab.says(found[0])
-    setting, how, lam = said.split(", λ")[0].rsplit(", ", 1)[0], said.split(", λ")[0].rsplit(", ", 1)[1], float(re.search(r"λ = ([\d.]+)", said)[1])
+    setting, how = said.split(", λ")[0].rsplit(", ", 1)
+    lam = float(re.search(r"λ = ([\d.]+)", said)[1])
     mean = sweep.accuracy.sel(setting=setting, how=how, lam=lam, part="test").isel(rank=-2).mean("task").item()
     assert f"mean accuracy {mean:.3f}" in said
 
 
-def test_chapter_0_sliders_have_names_and_a_prediction_appears_in_the_panel(opened):
-    page, found = opened("00_start_here.ipynb")
-    for handle in page.locator(lab.SLIDER).all():
-        assert handle.get_attribute("aria-label"), "a slider without an accessible name"
-    star = found[0].locator(".marks").inner_html()
-    page.locator(".weightspace-prediction button").click()
-    page.wait_for_timeout(1000)
-    assert found[0].locator(".marks").inner_html() != star, "the committed prediction is not drawn"
-
-
-def test_chapter_1_an_exported_panel_works_without_a_kernel_and_without_a_network(folder, tmp_path):
+def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
     sweep = experiment.run("quick", 0)
     path = panels.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
-    with lab.chromium() as page:
-        page.context.set_offline(True)
+    page.context.set_offline(True)
+    try:
         page.goto(path.as_uri())
         slider, stage = page.locator("input[type=range]"), page.locator(".stage")
         slider.focus()
@@ -204,4 +230,5 @@ def test_chapter_1_an_exported_panel_works_without_a_kernel_and_without_a_networ
         page.locator("select").select_option(label="22.5° and 45°")
         here = experiment.at(sweep, pair="22.5° and 45°", alpha=0.15)
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
-        assert page.errors == []
+    finally:
+        page.context.set_offline(False)

@@ -1,27 +1,42 @@
-"""Every chapter is executed as CI, a teacher and a learner would: on the stand-in and on the real data, quick and full, with and without solutions."""
+"""Every chapter is executed from nothing, as a learner does: on the real data where they are, else on the stand-in.
+
+One execution tells everything: the exercises are open, and cells at its end drive the panels and give every check the
+library's answer. What it trained and measured then goes to the folder in which `full` and the browser's tests open it.
+"""
+import ast
 import json
 import shutil
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from tools.bench.epoch import mlp_epoch_seconds
-from lessons.kit import notebooks
+from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
-PANELS = {"00_start_here": 1, "01_linearity": 4, "02_linearity_resnet": 5, "03_averaging": 5, "04_task_arithmetic": 5, "05_pretraining": 4, "06_gradients": 5, "07_interference": 5, "08_cart": 6}
-TOO_LONG = {(name, "full") for name in NAMES if name >= "02"}  # train ResNets for minutes, chapter 2 for up to 25, without bfloat16 units more: run by hand
-NEEDS = {"02_linearity_resnet": ["real_cifar"]} | {name: ["real_data", "real_cifar", "real_fashion"] for name in NAMES if name >= "03"}  # fixtures that give one and the same folder
-BOTH_CORES = ("02_linearity_resnet",)  # trains ResNets in quick; beside another notebook it takes half as long again
+# the others train ResNets for minutes, chapter 2 for up to 25: run by hand
+IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.quick_in_full]
+ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
+
+
+FIXTURES = {"mnist": "real_data", "cifar": "real_cifar", "fashion": "real_fashion"}
+
+
+def needs(name):
+    """The fixtures that link the official files of a chapter; all give one and the same folder."""
+    return [FIXTURES[dataset] for dataset in chapters.chapter(name).needs]
+
 
 DRIVE = '''
 import random
 from lessons.kit.panel import Panel, settings_of
 random.seed(0)
-for panel in [thing for name, thing in list(globals().items()) if isinstance(thing, Panel) and not name.startswith("_")]:
+things = [thing for name, thing in globals().items() if not name.startswith("_")]
+for panel in [thing for thing in things if isinstance(thing, Panel)]:
     for name, control in panel.controls.items():
         settings, frames = settings_of(control), {}
         for value in [settings[0], settings[-1], *random.choices(settings, k=5)]:
@@ -36,24 +51,60 @@ for panel in [thing for name, thing in list(globals().items()) if isinstance(thi
 '''
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, request):
-    """run(name, folder, **parameters) -> (executed notebook, seconds). A test marked `timed` is alone, so its notebook may have all cores, as a learner's has."""
-    if request.node.get_closest_marker("timed"):
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+def check_cells(notebook):
+    """The cells of a notebook that check an answer."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and "check(" in cell.source]
 
-    def run(name, folder, extra="", **parameters):
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """run(name, folder, *extra, **parameters) -> (executed notebook, with cells `extra` at its end; its own seconds).
+
+    The test is alone, so its notebook may have all cores, as a learner's has.
+    """
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+    def run(name, folder, *extra, **parameters):
         monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
-        source = next(chapter for chapter in CHAPTERS if chapter.stem == name)
-        if extra:
-            notebook = nbformat.read(source, as_version=4)
-            notebook.cells.append(nbformat.v4.new_code_cell(extra))
-            source = tmp_path / source.name
-            nbformat.write(notebook, source)
+        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
+        notebook.cells += map(nbformat.v4.new_code_cell, extra)
+        source = tmp_path / f"{name}.ipynb"
+        nbformat.write(notebook, source)
         start = time.monotonic()
         executed = execute(source, tmp_path / f"{name}.executed.ipynb", **parameters)
-        return executed, time.monotonic() - start
+        seconds = time.monotonic() - start
+        added = executed.cells[len(executed.cells) - len(extra):]
+        return executed, seconds - sum(cell.metadata.papermill.duration for cell in added)
     return run
+
+
+@pytest.fixture
+def run_from_nothing(run):
+    """run_from_nothing(name, folder) -> the executed notebook, after all that holds on whatever data was looked at."""
+    def run_from_nothing(name, folder):
+        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
+        checked = [cell.source.splitlines()[-1] for cell in check_cells(notebook)]
+        answered = [line.replace("solved=solved", "solved=True") for line in checked]
+        executed, seconds = run(name, folder, DRIVE, *answered, profile="quick")
+        texts = list(outputs_of(executed))
+        assert sum(text.count("drove a panel") for text in texts) == chapters.chapter(name).panels
+        checks = [text for text in texts if text.startswith(("passed ", "not yet "))]
+        assert all(text.startswith("not yet ") for text in checks[:len(answered)]), checks
+        assert all(text.startswith("passed ") for text in checks[len(answered):]), checks
+        assert len(checks) == 2 * len(answered) > 0
+        pictures = [page for page in outputs_of(executed, "text/html") if "<img" in page]
+        assert pictures and all('alt="' in page and 'alt=""' not in page for page in pictures)
+        assert seconds < allowed_seconds(name, "quick")
+        return executed
+    return run_from_nothing
+
+
+def keep(folder, session_folder):
+    """What was trained and measured in a folder goes to the session's; links to official files are there already."""
+    def links(path, names):
+        return [name for name in names if (Path(path) / name).is_symlink()]
+
+    shutil.copytree(folder, session_folder, dirs_exist_ok=True, ignore=links)
 
 
 def allowed_seconds(name, profile):
@@ -71,63 +122,58 @@ def outputs_of(notebook, kind="text/plain"):
                 yield output.data[kind]
 
 
-def checks_of(notebook):
-    return [text for text in outputs_of(notebook) if text.startswith(("passed ", "not yet "))]
+def captions_of(notebook):
+    """The pages of the pictures that have captions."""
+    return [page for page in outputs_of(notebook, "text/html") if "<figcaption" in page]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.timed] if name in BOTH_CORES else []) for name in NAMES])
-def test_runs_on_the_stand_in_within_its_budget_says_so_and_every_control_moves_its_picture(name, run, tmp_path, standin_folder_session):
-    """From nothing; what was trained and measured then goes to the folder that the other tests use."""
-    executed, seconds = run(name, tmp_path / "nothing cached", extra=DRIVE, profile="quick")
-    shutil.copytree(tmp_path / "nothing cached", standin_folder_session, dirs_exist_ok=True)
-    texts = list(outputs_of(executed))
-    assert sum(text.count("drove a panel") for text in texts) == PANELS[name]
-    assert all(text.startswith("not yet") for text in checks_of(executed)) and checks_of(executed)
-    assert seconds < allowed_seconds(name, "quick")
-    assert "stand-in" in next(outputs_of(executed)), "the notebook's first output must name the stand-in"
-    captions = [page for page in outputs_of(executed, "text/html") if "<figcaption" in page]
-    assert captions and all("Not MNIST!" in page or "Not CIFAR-100!" in page or "generated" in page for page in captions)
-
-
-@pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("name", NAMES)
-def test_every_check_passes_when_the_library_answers(name, run, standin_folder_session, real_is_here):
-    """On the stand-in; where the real data are here, the next test looks at the checks."""
-    if real_is_here:
-        pytest.skip("the checks are looked at on the real data")
-    executed, _ = run(name, standin_folder_session, profile="quick", solved=True)
-    assert all(text.startswith("passed") for text in checks_of(executed)) and checks_of(executed), checks_of(executed)
+def test_runs_on_the_stand_in_and_says_so(name, run_from_nothing, tmp_path, standin_folder_session, real_is_here):
+    if real_is_here and name != ALSO_ON_THE_STAND_IN:
+        pytest.skip("the chapter is executed on the real data")
+    executed = run_from_nothing(name, tmp_path / "nothing cached")
+    keep(tmp_path / "nothing cached", standin_folder_session)
+    assert "stand-in" in next(outputs_of(executed)), "the notebook's first output must name the stand-in"
+    said = ("Not MNIST!", "Not CIFAR-100!", "generated")
+    assert captions_of(executed) and all(any(words in page for words in said) for page in captions_of(executed))
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.real
-@pytest.mark.parametrize("name, profile", [pytest.param(name, profile, marks=[pytest.mark.timed] if profile == "quick" else []) for name in NAMES for profile in notebooks.PROFILES
-                                           if (name, profile) not in TOO_LONG])
-def test_runs_on_the_real_data_within_its_budget(name, profile, run, request):
-    """`quick` from nothing, with the library's answers to the exercises: each test has a data folder of its own, with the official files and no models.
-    `full` shares a folder with the test that measures the ledger again, so that what takes minutes is trained once."""
-    folder = [request.getfixturevalue(fixture) for fixture in NEEDS.get(name, ["real_data"])][0]
-    if profile == "full":
-        folder = request.getfixturevalue("real_folder_session")
-    executed, seconds = run(name, folder, profile=profile, solved=profile == "quick")
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, real_is_here, request):
+    """From nothing: a data folder of its own, with the official files and no models."""
+    folder = [request.getfixturevalue(fixture) for fixture in needs(name)][0]
+    executed = run_from_nothing(name, folder)
+    if real_is_here:
+        keep(folder, request.getfixturevalue("real_folder_session"))
+    said_by_real_data(executed)
+
+
+@pytest.mark.timed
+@pytest.mark.real
+@pytest.mark.parametrize("name", IN_FULL)
+def test_runs_in_full_on_the_real_data(name, run, real_data, real_folder_session):
+    """With the models that `quick` trained."""
+    executed, seconds = run(name, real_folder_session, profile="full")
+    said_by_real_data(executed)
+    assert seconds < allowed_seconds(name, "full")
+
+
+def said_by_real_data(executed):
+    """Which data they are is said first, no caption names a stand-in, and the verdicts stand."""
     assert "(official files)" in next(outputs_of(executed))
-    assert profile == "full" or all(text.startswith("passed") for text in checks_of(executed)) and checks_of(executed), checks_of(executed)
-    assert not any("stand-in" in page for page in outputs_of(executed, "text/html") if "<figcaption" in page)
+    assert not any("stand-in" in page for page in captions_of(executed))
     assert not any("do not carry" in text for text in outputs_of(executed)), "the verdicts must stand on the real data"
-    assert seconds < allowed_seconds(name, profile)
-
-
-def test_every_picture_has_alternative_text(run, standin_folder_session):
-    executed, _ = run("00_start_here", standin_folder_session)
-    pages = [page for page in outputs_of(executed, "text/html") if "<img" in page]
-    assert pages and all('alt="' in page and 'alt=""' not in page for page in pages)
 
 
 def small(tmp_path, *cells, tag=True):
     """A notebook of a few cells."""
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
-    notebook.cells = [nbformat.v4.new_code_cell("profile = 'quick'", metadata={"tags": ["parameters"]} if tag else {}), *map(nbformat.v4.new_code_cell, cells)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    parameters = nbformat.v4.new_code_cell("profile = 'quick'", metadata={"tags": ["parameters"]} if tag else {})
+    notebook.cells = [parameters, *map(nbformat.v4.new_code_cell, cells)]
     nbformat.write(notebook, tmp_path / "small.ipynb")
     return tmp_path / "small.ipynb"
 
@@ -165,12 +211,14 @@ out
 """
 
 
+@pytest.mark.slow  # starts kernels
 @pytest.mark.parametrize("code", [HIDDEN_IN_A_PANEL, HIDDEN_IN_AN_OUTPUT], ids=["panel", "output widget"])
 def test_an_error_that_a_widget_hides_is_found(code, tmp_path):
     with pytest.raises(NotebookError, match="nobody sees this"):
         execute(small(tmp_path, code), tmp_path / "out.ipynb")
 
 
+@pytest.mark.slow  # starts a kernel
 def test_a_cell_that_takes_too_long_is_stopped(tmp_path):
     with pytest.raises(Exception, match="(?i)timed? ?out"):
         execute(small(tmp_path, "import time; time.sleep(60)"), tmp_path / "out.ipynb", timeout=2)
@@ -203,3 +251,15 @@ def test_cells_are_short_and_use_no_machinery(chapter):
         if cell.cell_type == "code":
             assert len(cell.source.splitlines()) <= 12, cell.id
             assert "sys.path" not in cell.source and not cell.source.startswith("%")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=NAMES)
+def test_solved_changes_nothing_but_what_is_checked(chapter):
+    """So that the same checks with solved=True, at the end of an execution, tell what a solved notebook would."""
+    notebook = nbformat.read(chapter, as_version=4)
+    for cell in check_cells(notebook):
+        call = ast.parse(cell.source).body[-1].value
+        assert ast.unparse(call).startswith("check(") and "\n" not in ast.get_source_segment(cell.source, call)
+        assert [ast.unparse(keyword) for keyword in call.keywords] == ["solved=solved"]
+    mentions = sum(cell.source.count("solved") for cell in notebook.cells if cell.cell_type == "code")
+    assert mentions == 1 + 2 * len(check_cells(notebook)), "once among the parameters and twice in every check"

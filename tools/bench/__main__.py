@@ -202,6 +202,7 @@ def sliders() -> None:
                     if not panel.locator(".noUi-handle").count():
                         continue  # has menus alone
                     lab.press(page, panel, ["Home"])
+                    lab.drawn_ahead(page, panel)
                     times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
                     changed = _spread([time["changed"] for time in times])
                     painted = _spread([time["painted"] for time in times])

@@ -76,7 +76,7 @@ class Panel(widgets.VBox):
         all_controls = list(self.controls.values())
         self.picture = Picture(background=self._figure.background, controls=all_controls, caption=caption)
         self.picture.frame = self._frame(self.values)
-        self.picture.on_msg(lambda *_: self._draw_ahead())
+        self.picture.on_msg(lambda _picture, question, _buffers: self._draw_ahead(question))
         row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap"))
         super().__init__([row, self.picture])
         self.add_class("weightspace-panel")
@@ -167,8 +167,9 @@ class Panel(widgets.VBox):
         self.picture.generation += 1
         self._redraw(change)
 
-    def _draw_ahead(self):
-        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page."""
+    def _draw_ahead(self, question):
+        """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page; at
+        last, as the sign that these are all, its own question."""
         if self._drawing_ahead:
             self._drawing_ahead.cancel()
 
@@ -176,6 +177,7 @@ class Panel(widgets.VBox):
             for values in self._neighbours():
                 self.picture.send(self._frame(values))
                 await asyncio.sleep(0)  # whatever the learner does comes first
+            self.picture.send(question)
 
         self._drawing_ahead = asyncio.get_running_loop().create_task(run())
 
