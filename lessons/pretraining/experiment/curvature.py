@@ -96,7 +96,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     zoo.get_all(all_recipes(settings.checkpoints, seed), device)
     found = _pairs(settings, seed, device).merge(_scaled(settings, seed, device))
-    return found.assign_attrs(images=f"{2 * settings.train_images:,} training images")
+    return found.assign_attrs(line.measured_on(f"{2 * settings.train_images:,} training images"))
 
 
 def _pairs(settings, seed, device):

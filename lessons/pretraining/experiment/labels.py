@@ -122,7 +122,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             moved=weights.norm(weights.subtract(start.state_dict(), random)),
             curvature=_largest_curvature(start, *train)))
     found = xarray.concat(rows, xarray.DataArray(list(settings.starts), dims="start", name="start"))
-    return found.assign_attrs(images=f"{len(both[1]):,} test images")
+    return found.assign_attrs(line.measured_on(f"{len(both[1]):,} test images"))
 
 
 def _pairs(finetuned, tests, both):
@@ -164,16 +164,17 @@ def claim_15(sweep: xarray.Dataset) -> dict[str, float]:
     starts = {"shuffled": fraction_name(1), "true": fraction_name(0), "normal": NORMAL, "nothing": NOTHING}
     by_heart = list(map(fraction_name, fractions(sweep)))
     curved = sweep.curvature.sel(start=by_heart).mean() / sweep.curvature.sel(start=NORMAL)
-    found = {"shuffled_learnt": sweep.learnt.sel(start=starts["shuffled"]).item(),
-             "by_heart_curvature_over_normal": curved.item()}
+    found = {"shuffled_learnt": sweep.learnt.sel(start=starts["shuffled"]).item()}
     for name in ("shuffled", "true", "normal"):
         found[f"{name}_knows"] = sweep.knows.sel(start=starts[name]).item()
+    found["by_heart_curvature_over_normal"] = curved.item()
     for pair, short in zip(PAIRS, ("one_task", "two_tasks")):
-        here = sweep[["gap_mean", "coef_mean"]].sel(pair=pair).mean("layer")
-        for name, start in starts.items():
-            found[f"{short}_{name}_gap"] = here.gap_mean.sel(start=start).item()
-            found[f"{short}_{name}_coef"] = here.coef_mean.sel(start=start).item()
-        found[f"{short}_by_heart_gap"] = here.gap_mean.sel(start=by_heart).mean().item()
+        here = sweep.sel(pair=pair)
+        gap = here.gap_mean.mean("layer")
+        coef = here.coef_mean.mean("layer")
+        found |= {f"{short}_{name}_gap": gap.sel(start=start).item() for name, start in starts.items()}
+        found |= {f"{short}_{name}_coef": coef.sel(start=start).item() for name, start in starts.items()}
+        found[f"{short}_by_heart_gap"] = gap.sel(start=by_heart).mean().item()
     if UNLEARNT in sweep.start:
         unlearnt = sweep.sel(start=UNLEARNT)
         found |= {"unlearnt_learnt": unlearnt.learnt.item(),

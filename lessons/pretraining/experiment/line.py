@@ -22,6 +22,11 @@ def source() -> Source:
     return data.source(DATASET, angle=0.0)
 
 
+def measured_on(images: str) -> dict[str, str]:
+    """What captions say of the data: how a stand-in was made is said once, where the chapter begins."""
+    return {"source": source().text.partition(",")[0], "images": images}
+
+
 def common(seed: int = 0) -> dict[float, Recipe]:
     """{0.0: chapter 1's pretrained network, 45.0, 90.0: the two finetuned from it}.
 

@@ -114,9 +114,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         lines.append(both.expand_dims(pair=[pair], setting=[setting]))
     measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan"))
     measured = measured.sel(pair=list(PAIRS), setting=list(SETTINGS))
-    return measured.merge(_of_matching(networks, ends, found["two tasks"], tests["two tasks"][0])).assign(
-        own_accuracy=("model", [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]),
-    ).assign_coords(model=list(made)).assign_attrs(images=f"{len(tests['two tasks'][1]):,} test images")
+    x, _ = tests["two tasks"]
+    own = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
+    measured = measured.merge(_of_matching(networks, ends, found["two tasks"], x))
+    measured = measured.assign(own_accuracy=("model", own)).assign_coords(model=list(made))
+    return measured.assign_attrs(line.measured_on(f"{len(x):,} test images"))
 
 
 def _of_pairs(images, size):
