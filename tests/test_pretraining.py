@@ -58,8 +58,9 @@ def test_a_permuted_network_computes_the_same_and_its_features_are_the_same_in_a
             assert torch.allclose(a[:, permutations[name]], b, atol=1e-4)
     if make is resnet:
         first, second = network.features(x), other.features(x)
-        for block in range(8):
-            assert torch.allclose(first[f"block {block + 1}"][:, permutations[f"stage {block // 2 + 1}"]], second[f"block {block + 1}"], atol=1e-4)
+        for block in range(1, 9):
+            order = permutations[f"stage {(block + 1) // 2}"]
+            assert torch.allclose(first[f"block {block}"][:, order], second[f"block {block}"], atol=1e-4)
 
 
 def test_batchnorms_parameters_and_statistics_go_with_their_channel():
@@ -81,7 +82,9 @@ def test_permuting_and_matching_keep_types_and_change_nothing_they_are_given(mak
     match = matching.weight_matching(a, b, plan, restarts=2)
     permuted = matching.permute(b, plan, match.permutations)
     for key, tensor in permuted.items():
-        assert tensor.dtype == b[key].dtype and tensor.shape == b[key].shape and tensor.data_ptr() != b[key].data_ptr()
+        assert tensor.dtype == b[key].dtype
+        assert tensor.shape == b[key].shape
+        assert tensor.data_ptr() != b[key].data_ptr()
         if key.endswith("num_batches_tracked"):
             assert tensor.dtype == torch.int64 and tensor == 7
     assert all(permutation.dtype == torch.int64 for permutation in match.permutations.values())
@@ -103,13 +106,15 @@ def test_weight_matching_recovers_a_planted_permutation_five_times_of_five(make,
     for trial in range(5):
         secret = matching.random_permutations(state, plan, trial)
         found = matching.weight_matching(state, matching.permute(state, plan, secret), plan, restarts=1, seed=trial)
-        assert all(torch.equal(secret[name][found.permutations[name]], torch.arange(len(secret[name]))) for name in secret)
+        for name, order in secret.items():
+            assert torch.equal(order[found.permutations[name]], torch.arange(len(order)))
         assert found.objective == pytest.approx(matching.objective(state, state, plan))
 
 
 @cases
 def test_activation_matching_undoes_a_planted_permutation_as_far_as_the_units_tell(make, plan, shape):
-    """Units that are never on are all alike; what is matched computes what the first network computes at every place."""
+    """Units that are never on are all alike; what is matched computes what the first network computes at every
+    place."""
     network, x = make(), torch.randn(40, *shape, generator=torch.Generator().manual_seed(1))
     secret = matching.random_permutations(network.state_dict(), plan, 2)
     other = type(network).from_state(matching.permute(network.state_dict(), plan, secret))
@@ -139,18 +144,28 @@ def test_restarts_never_end_below_their_best_run_and_never_below_doing_nothing(s
     assert several.objective == max(several.objectives) and len(several.objectives) == 4
     assert several.objectives[0] == one.objective <= several.objective
     assert several.objective >= matching.objective(a, b, plan) - 1e-12
-    assert several.objective == pytest.approx(matching.objective(a, matching.permute(b, plan, several.permutations), plan))
+    permuted = matching.permute(b, plan, several.permutations)
+    assert several.objective == pytest.approx(matching.objective(a, permuted, plan))
 
 
 def test_different_visiting_orders_do_end_in_different_places():
     """Why there are restarts."""
-    plan = matching.mlp_plan(4)
-    assert any(len({round(value, 9) for value in matching.weight_matching(mlp(seed).state_dict(), mlp(seed + 50).state_dict(), plan, restarts=6).objectives}) > 1 for seed in range(5))
+    places = []
+    for seed in range(5):
+        a = mlp(seed).state_dict()
+        b = mlp(seed + 50).state_dict()
+        found = matching.weight_matching(a, b, matching.mlp_plan(4), restarts=6)
+        places.append({round(value, 9) for value in found.objectives})
+    assert max(map(len, places)) > 1
 
 
 def test_one_hidden_layer_is_matched_as_well_as_trying_all_orders():
     a, b, plan = mlp(0, (6, 5, 3)).state_dict(), mlp(1, (6, 5, 3)).state_dict(), matching.mlp_plan(2)
-    best = max(matching.objective(a, matching.permute(b, plan, {"layer 1": torch.tensor(order)}), plan) for order in itertools.permutations(range(5)))
+    every = []
+    for order in itertools.permutations(range(5)):
+        permuted = matching.permute(b, plan, {"layer 1": torch.tensor(order)})
+        every.append(matching.objective(a, permuted, plan))
+    best = max(every)
     assert matching.weight_matching(a, b, plan, restarts=1).objective == pytest.approx(best)
 
 
@@ -163,8 +178,10 @@ def test_statistics_do_not_vote():
 
 @pytest.mark.parametrize("permutations, says", [
     ({"layer 9": torch.arange(9)}, "unknown permutation 'layer 9': choose from layer 1, layer 2, layer 3"),
-    ({"layer 1": torch.arange(9).float()}, "'layer 1' must be an int64 tensor that holds every number from 0 to 8 once"),
-    ({"layer 1": torch.arange(8)}, "every number from 0 to 8 once"), ({"layer 2": torch.zeros(8, dtype=torch.int64)}, "every number from 0 to 7 once")])
+    ({"layer 1": torch.arange(9).float()},
+     "'layer 1' must be an int64 tensor that holds every number from 0 to 8 once"),
+    ({"layer 1": torch.arange(8)}, "every number from 0 to 8 once"),
+    ({"layer 2": torch.zeros(8, dtype=torch.int64)}, "every number from 0 to 7 once")])
 def test_what_is_no_permutation_is_named(permutations, says):
     with pytest.raises(ValueError, match=says):
         matching.permute(mlp().state_dict(), matching.mlp_plan(4), permutations)
@@ -174,7 +191,8 @@ def test_a_plan_of_another_architecture_is_named():
     with pytest.raises(ValueError, match="layers.3.bias"):
         matching.identity(mlp().state_dict(), matching.mlp_plan(3))
     with pytest.raises(ValueError, match="different numbers of units"):
-        matching.weight_matching(mlp().state_dict(), mlp(widths=(12, 9, 8, 6, 5)).state_dict(), matching.mlp_plan(4))
+        narrower = mlp(widths=(12, 9, 8, 6, 5)).state_dict()
+        matching.weight_matching(mlp().state_dict(), narrower, matching.mlp_plan(4))
     with pytest.raises(ValueError, match="at most once"):
         matching.Plan({"w": ("a", "a")}, {"a": ("w",)})
     with pytest.raises(ValueError, match="restarts"):
@@ -183,8 +201,9 @@ def test_a_plan_of_another_architecture_is_named():
 
 def test_permuting_one_layer_leaves_what_comes_out_of_the_next():
     state, x, order = mlp().state_dict(), torch.randn(5, 12), torch.randperm(9)
-    parts = matching.permute_layer(state["layers.0.weight"], state["layers.0.bias"], state["layers.1.weight"], order)
-    other = state | dict(zip(("layers.0.weight", "layers.0.bias", "layers.1.weight"), parts))
+    keys = ("layers.0.weight", "layers.0.bias", "layers.1.weight")
+    parts = matching.permute_layer(*(state[key] for key in keys), order)
+    other = state | dict(zip(keys, parts))
     assert torch.allclose(MLP.from_state(state)(x), MLP.from_state(other)(x), atol=1e-6)
 
 
@@ -192,17 +211,21 @@ def test_correlation_of_a_unit_with_itself_is_one_and_a_silent_unit_has_none():
     a = torch.randn(30, 3)
     a[:, 2] = 0
     found = matching.unit_correlation(a, torch.stack([2 * a[:, 0] + 1, -a[:, 1], a[:, 0]], 1))
-    assert found[0, 0] == pytest.approx(1) and found[1, 1] == pytest.approx(-1) and found[0, 2] == pytest.approx(1) and (found[2] == 0).all()
+    assert found[0, 0] == pytest.approx(1)
+    assert found[1, 1] == pytest.approx(-1)
+    assert found[0, 2] == pytest.approx(1)
+    assert (found[2] == 0).all()
 
 
-# -- REPAIR --------------------------------------------------------------------------------------------------------------------
+# -- REPAIR ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("alpha", [0.3, 0.5])
 def test_repair_gives_every_hidden_unit_the_mixed_mean_and_spread(alpha):
     state_i, state_j, x = mlp(0).state_dict(), mlp(1).state_dict(), torch.randn(200, 12)
     state = weights.interpolate(state_i, state_j, alpha)
     kept = {key: tensor.clone() for key, tensor in state.items()}
-    repaired = matching.repaired(state, *(matching.before_relu(end, x) for end in (state_i, state_j)), alpha, x)
+    of_ends = [matching.before_relu(end, x) for end in (state_i, state_j)]
+    repaired = matching.repaired(state, *of_ends, alpha, x)
     assert all(torch.equal(state[key], tensor) for key, tensor in kept.items())
 
     def before_relu(network_state, layer):
@@ -228,25 +251,34 @@ def test_a_permuted_resnets_statistics_are_those_that_would_be_estimated():
     estimated = batchnorm.reestimated(network, x)
     permutations = matching.random_permutations(network.state_dict(), plan, 1)
     carried = matching.permute(estimated.state_dict(), plan, permutations)
-    anew = batchnorm.reestimated(ResNet18.from_state(matching.permute(network.state_dict(), plan, permutations)), x).state_dict()
-    assert all(torch.allclose(carried[key], anew[key], atol=1e-3, rtol=1e-3) for key in carried if key.endswith(("running_mean", "running_var")))
+    permuted = ResNet18.from_state(matching.permute(network.state_dict(), plan, permutations))
+    anew = batchnorm.reestimated(permuted, x).state_dict()
+    statistics = [key for key in carried if key.endswith(("running_mean", "running_var"))]
+    assert statistics
+    for key in statistics:
+        assert torch.allclose(carried[key], anew[key], atol=1e-3, rtol=1e-3), key
 
 
-# -- curvature -----------------------------------------------------------------------------------------------------------------
+# -- curvature -------------------------------------------------------------------------------------
+
+def small_task():
+    """A small network, and images and labels for it, in float64."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(30, 6, generator=generator, dtype=torch.float64)
+    return mlp(0, (6, 5, 4, 3), torch.float64), x, torch.arange(30) % 3
+
 
 @pytest.fixture(scope="module")
 def small():
     """The loss of a small network, its θ and its full Hessian, in float64."""
-    network = mlp(0, (6, 5, 4, 3), torch.float64)
-    x, y = torch.randn(30, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.arange(30) % 3
+    network, x, y = small_task()
     f, theta = curvature.of_network(network, curvature.cross_entropy(y), x)
     return f, theta, hessian(f)(theta)
 
 
 def test_a_function_of_the_weights_is_the_networks_loss(small):
     f, theta, _ = small
-    network = mlp(0, (6, 5, 4, 3), torch.float64)
-    x, y = torch.randn(30, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64), torch.arange(30) % 3
+    network, x, y = small_task()
     assert f(theta).item() == pytest.approx(torch.nn.functional.cross_entropy(network(x), y).item())
 
 
@@ -254,7 +286,8 @@ def test_hessian_vector_products_are_the_full_hessians(small):
     f, theta, full = small
     assert torch.allclose(full, full.T, atol=1e-12)
     for seed in range(3):
-        vector = torch.randn(len(theta), generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        generator = torch.Generator().manual_seed(seed)
+        vector = torch.randn(len(theta), generator=generator, dtype=torch.float64)
         assert torch.allclose(curvature.hessian_vector_product(f, theta, vector), full @ vector, atol=1e-10)
 
 
@@ -264,8 +297,11 @@ def test_lanczos_agrees_with_the_eigenvalues_of_the_full_hessian(small):
     found = curvature.spectrum(f, theta, tolerance=1e-9)
     assert found.norm == pytest.approx(values.abs().max().item(), rel=1e-6)
     everything = curvature.spectrum(f, theta, most_steps=len(theta), tolerance=0)
-    assert everything.lowest == pytest.approx(values[0].item(), rel=1e-6) and everything.highest == pytest.approx(values[-1].item(), rel=1e-6)
-    assert curvature.power_iteration(lambda vector: full @ vector, torch.ones(len(theta), dtype=torch.float64), 500) == pytest.approx(found.norm, rel=1e-5)
+    assert everything.lowest == pytest.approx(values[0].item(), rel=1e-6)
+    assert everything.highest == pytest.approx(values[-1].item(), rel=1e-6)
+    start = torch.ones(len(theta), dtype=torch.float64)
+    by_power = curvature.power_iteration(lambda vector: full @ vector, start, 500)
+    assert by_power == pytest.approx(found.norm, rel=1e-5)
 
 
 @given(st.integers(0, 1000), st.sampled_from([1.0, -1.0]))
@@ -273,10 +309,17 @@ def test_lanczos_finds_the_largest_absolute_eigenvalue_of_either_sign_within_its
     generator = torch.Generator().manual_seed(seed)
     matrix = torch.randn(30, 30, generator=generator, dtype=torch.float64)
     matrix = matrix + matrix.T + sign * 10 * torch.eye(30, dtype=torch.float64)
-    found = curvature.lanczos(lambda vector: matrix @ vector, torch.randn(30, generator=generator, dtype=torch.float64), tolerance=1e-8)
-    assert found.norm == pytest.approx(torch.linalg.eigvalsh(matrix).abs().max().item(), rel=1e-6)
-    rough = curvature.lanczos(lambda vector: matrix @ vector, torch.randn(30, generator=generator, dtype=torch.float64), tolerance=0.05)
-    assert rough.steps <= found.steps and (torch.linalg.eigvalsh(matrix).abs() - rough.norm).abs().min() <= rough.error + 1e-9
+    sizes = torch.linalg.eigvalsh(matrix).abs()
+
+    def lanczos(tolerance):
+        start = torch.randn(30, generator=generator, dtype=torch.float64)
+        return curvature.lanczos(lambda vector: matrix @ vector, start, tolerance=tolerance)
+
+    found = lanczos(1e-8)
+    rough = lanczos(0.05)
+    assert found.norm == pytest.approx(sizes.max().item(), rel=1e-6)
+    assert rough.steps <= found.steps
+    assert (sizes - rough.norm).abs().min() <= rough.error + 1e-9
 
 
 def test_lanczos_says_what_it_cannot_start_with():
@@ -289,9 +332,10 @@ def test_lanczos_says_what_it_cannot_start_with():
 @given(st.integers(0, 1000), st.floats(0, 1))
 def test_for_a_quadratic_the_second_order_term_is_the_deviation_and_the_bound_holds(seed, alpha):
     generator = torch.Generator().manual_seed(seed)
-    matrix, slope = torch.randn(5, 5, generator=generator, dtype=torch.float64), torch.randn(5, generator=generator, dtype=torch.float64)
+    matrix = torch.randn(5, 5, generator=generator, dtype=torch.float64)
+    slope = torch.randn(5, generator=generator, dtype=torch.float64)
     theta_0, theta_i, theta_j = torch.randn(3, 5, generator=generator, dtype=torch.float64)
-    f = lambda theta: theta @ matrix @ theta + slope @ theta + 3  # noqa: E731
+    f = lambda theta: theta @ matrix @ theta + slope @ theta + 3
     deviation = curvature.deviation(f, theta_i, theta_j, alpha)
     assert deviation == pytest.approx(curvature.second_order(f, theta_0, theta_i, theta_j, alpha), abs=1e-9)
     largest = torch.linalg.eigvalsh(matrix + matrix.T).abs().max().item()
@@ -301,7 +345,7 @@ def test_for_a_quadratic_the_second_order_term_is_the_deviation_and_the_bound_ho
 
 def test_the_signed_lower_bound_of_the_printed_proof_is_wrong():
     """λmin ≤ ‖H‖ does not give λmin/2·‖v‖² ≤ ½vᵀHv: H = diag(1, −1), whose norm is 1."""
-    f = lambda theta: (theta[0] ** 2 - theta[1] ** 2) / 2  # noqa: E731
+    f = lambda theta: (theta[0] ** 2 - theta[1] ** 2) / 2
     v, zero = torch.tensor([0.0, 1.0]), torch.zeros(2)
     assert curvature.spectrum(f, zero, tolerance=1e-6).norm == pytest.approx(1)
     assert torch.dot(v, curvature.hessian_vector_product(f, zero, v)).item() / 2 == -0.5
@@ -318,9 +362,10 @@ def test_a_smooth_function_misses_the_second_order_with_the_third_power_and_kink
     generator = torch.Generator().manual_seed(0)
     points = torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
     theta_0, theta_i, theta_j = torch.randn(3, 3, generator=generator, dtype=torch.float64)
-    smooth, kinks = (lambda theta: torch.log(torch.cosh(points @ theta)).mean()), (lambda theta: (points @ theta).abs().mean())
+    functions = {"smooth": lambda theta: torch.log(torch.cosh(points @ theta)).mean(),
+                 "kinks": lambda theta: (points @ theta).abs().mean()}
     misses = {}
-    for name, f in (("smooth", smooth), ("kinks", kinks)):
+    for name, f in functions.items():
         for scale in (0.1, 0.05):
             deviation, second = near_the_start(f, theta_0, theta_i, theta_j, scale)
             misses[name, scale] = abs(deviation - second)

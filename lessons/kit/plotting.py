@@ -73,6 +73,18 @@ def moving_titles(axes, **options) -> list:
     return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True, **options) for ax in axes]
 
 
+def layer_ticks(ax, layers) -> np.ndarray:
+    """Name the layers below an axis, blocks by number; returns their places."""
+    places = np.arange(len(layers))
+    if layers[0].startswith("block"):
+        ax.set_xticks(places, [layer.removeprefix("block ").replace("output", "out") for layer in layers])
+        ax.set_xlabel("block")
+    else:
+        ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
+    ax.set_xlim(-0.5, len(layers) - 0.5)
+    return places
+
+
 def show(fig: Figure, alt: str, caption: str = ""):
     """A still figure as an HTML image with alternative text: JupyterLab and nbconvert both keep that, and drop a plain
     figure's.

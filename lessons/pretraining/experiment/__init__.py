@@ -1,2 +1,34 @@
-"""The experiments: `starts` (what two networks have in common before they are finetuned; matching), `labels` (pretraining on shuffled labels), `curvature`
-(Theorem 1 and its regression), `resnet` (the first of these on ResNet-18), and the measurement along a `line` that they share."""
+"""The experiments: `starts` (what two networks have in common before they are finetuned; matching), `labels`
+(pretraining on shuffled labels), `curvature` (Theorem 1 and its regression), `resnet` (the first of these on
+ResNet-18), and the measurement along a `line` that they share."""
+from lessons.kit import experiment
+from lessons.pretraining.experiment import curvature, labels, line, resnet, starts
+
+SECONDS = {"quick": 40, "full": 120}  # rough, on 2 cores, nothing kept
+RESNET_SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
+
+
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Say which data there are, and what the chapter's experiments will have to do.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    said = experiment.estimate(all_recipes(profile, seed), SECONDS[profile])
+    experiment.announce(line.source(), f"{said}{_of_resnets(seed)}" if profile == "full" else said)
+
+
+def all_recipes(profile: str = "quick", seed: int = 0) -> list:
+    """Every MLP of the chapter."""
+    of_labels = labels.all_recipes(labels.PROFILES[profile].starts, seed)
+    of_curvature = curvature.all_recipes(curvature.PROFILES[profile].checkpoints, seed)
+    return [*starts.all_recipes(seed), *of_labels, *of_curvature]
+
+
+def _of_resnets(seed):
+    """What the ResNets will take, as the end of a sentence's line."""
+    steps = resnet.steps(seed)
+    minutes = steps * RESNET_SECONDS_A_STEP / 60
+    if not steps:
+        return " So are the ResNets."
+    return f" The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."

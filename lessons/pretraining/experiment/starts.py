@@ -1,150 +1,260 @@
-"""What two networks shared before they learned their tasks: nothing, a matching of their units, one random start, or pretraining (CTL, B.3, Fig. 11).
+"""What two networks shared before they learned their tasks: nothing, a matching of their units, one random start, or
+pretraining (CTL, B.3, Fig. 11).
 
 `run` trains (through the zoo), matches, measures along every line, and returns one xarray Dataset.
 """
-from dataclasses import asdict
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 import xarray
+from torch import Tensor
 
-import data
+from lessons import cast
+from lessons.kit.experiment import Experiment, Numbers
+from lessons.kit.profiles import Profiles
 from lessons.linearity import algorithms as linearity
-from lessons.linearity.experiment import mlp as chapter_1
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line
-from lessons.pretraining.experiment.line import ANGLES, PROFILES
-from lessons.kit.sweep import cached
-from toy_models import Recipe, training, zoo
+from lessons.pretraining.experiment.line import ANGLES
+from toy_models import MLP, Recipe, zoo
+from toy_models.weights import State
 
-PLAN = matching.mlp_plan(len(chapter_1.ARCHITECTURE.arguments[0][1]) - 1)
-STRANGERS, BY_WEIGHTS, BY_FEATURES, ONE_START, PRETRAINED = "no matching", "weight matching", "activation matching", "one random start", "pretrained"
-SOURCE = (STRANGERS, BY_WEIGHTS, BY_FEATURES, PRETRAINED)  # the four of the source
+PLAN = matching.mlp_plan(len(dict(cast.MLP_100.arguments)["widths"]) - 1)
+
+# -- the settings of the source, and one more
+STRANGERS = "no matching"
+BY_WEIGHTS = "weight matching"
+BY_FEATURES = "activation matching"
+ONE_START = "one random start"
+PRETRAINED = "pretrained"
+SOURCE = (STRANGERS, BY_WEIGHTS, BY_FEATURES, PRETRAINED)
 SETTINGS = (STRANGERS, BY_WEIGHTS, BY_FEATURES, ONE_START, PRETRAINED)
 HOWS = SETTINGS[:3]
-PAIRS = ("two tasks", "one task")
-TREATMENTS = ("as it is", "repaired")
 
+STRANGE = {"two tasks": ("a, 45°", "b, 90°"), "one task": ("a, 90°", "b, 90°")}  # from two random starts
+PAIRS = tuple(STRANGE)
+TREATMENTS = ("as it is", "repaired")
+TRIALS = 5  # planted permutations
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured; training is the same in every profile.
+
+    Attributes:
+        test_images: of each task, spread evenly over the test part.
+        train_images: of each task, for activation matching and REPAIR.
+        alphas: positions on a line.
+    """
+    test_images: int
+    train_images: int
+    alphas: tuple[float, ...]
+
+
+PROFILES = Profiles(
+    quick=Settings(test_images=500, train_images=200, alphas=tuple(round(i / 10, 2) for i in range(11))),
+    full=Settings(test_images=5000, train_images=500, alphas=tuple(round(i / 20, 2) for i in range(21))))
+
+
+# -- models ----------------------------------------------------------------------------------------
 
 def recipes(seed: int = 0) -> dict[str, Recipe]:
-    """Every model: "a" and "b" are two random starts. All networks see the same number of images: half of them upright where they are pretrained."""
+    """Every model: "a" and "b" are two random starts.
+
+    All networks see the same number of images: half of them upright where they are pretrained.
+    """
     before = line.common(seed)
-    starts = {name: Recipe.on("rotated_mnist", chapter_1.ARCHITECTURE, options={"angle": 0.0}, lr=0.1, epochs=0, batch_size=64, seed=seed + number)
-              for name, number in (("a", 50_000), ("b", 51_000))}
     made = {f"pretrained, {angle:g}°": before[angle] for angle in ANGLES}
-    for name, start in starts.items():
-        for angle in ANGLES if name == "a" else ANGLES[1:]:
-            made[f"{name}, {angle:g}°"] = start.finetune(options={"angle": angle}, epochs=2 * before[0.0].epochs, seed=start.seed + int(angle))
+    for name, number, angles in (("a", 50_000, ANGLES), ("b", 51_000, ANGLES[1:])):
+        start = cast.pretrained_mlp(seed + number, epochs=0)
+        for angle in angles:
+            made[f"{name}, {angle:g}°"] = start.finetune(options={"angle": angle}, epochs=2 * before[0.0].epochs,
+                                                         seed=start.seed + int(angle))
     return made
 
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """Train what is missing, match, and measure along all lines.
+def all_recipes(seed: int = 0) -> list[Recipe]:
+    """Every model and every start, in the order in which they are trained: each training set is turned once."""
+    return line.with_parents(sorted(recipes(seed).values(), key=_angle))
+
+
+def _angle(recipe):
+    """Of the digits that a network learned last."""
+    return dict(recipe.options)["angle"]
+
+
+# -- the measurement -------------------------------------------------------------------------------
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Match, and measure along all lines.
 
     Returns:
         A Dataset with
-        gap_*, coef_* (pair: 2, setting, treatment: 2, alpha, layer), own_* (pair, setting, layer), loss, accuracy, mixed_accuracy (pair, setting,
-        treatment, alpha), distance (pair, setting): as `line.along` gives them, on the test images of the pair's tasks; where two networks
-        of one task do not exist for a setting, NaN;
-        correlation (how: 3, unit, partner, unit_layer): between the units of the two strangers, second network as it is and matched, times 100, rounded;
+        gap_*, coef_* (pair: 2, setting, treatment: 2, alpha, layer), own_* (pair, setting, layer), loss, accuracy,
+        mixed_accuracy (pair, setting, treatment, alpha), distance (pair, setting): as `line.along` gives them, on the
+        test images of the pair's tasks; where two networks of one task do not exist for a setting, NaN;
+        correlation (how: 3, unit, partner, unit_layer): between the units of the two strangers, second network as it is
+        and matched, times 100, rounded;
         own_accuracy (model): of every network on its own task, with name (model);
         same_answers (how): largest difference between the logits of B and of π(B);
-        recovered (trial: 5): whether weight matching finds a random permutation of the pretrained network's units again.
-        Attributes: those of `lessons.kit.sweep.caption`.
+        recovered (trial: 5): whether weight matching finds a random permutation of the pretrained network's units
+        again.
     """
-    settings = PROFILES[profile]
-    source = data.source("rotated_mnist", angle=ANGLES[0])
-    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
-    return cached("starts", ingredients, lambda: measure(profile, seed, device).assign_attrs(
-        source=source.text.split(",")[0], source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
-
-
-@training.one_thread()
-def measure(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """`run` without the cache."""
-    made, settings = recipes(seed), PROFILES[profile]
-    by_task = sorted(made, key=lambda name: dict(made[name].options)["angle"])  # so that every training set is turned once
+    made = recipes(seed)
+    by_task = sorted(made, key=lambda name: _angle(made[name]))
     networks = dict(zip(by_task, zoo.get_all([made[name] for name in by_task], device)))
-    tests = {"two tasks": line.of_both(line.test_images, settings.test_images), "one task": line.test_images(ANGLES[1], settings.test_images)}
-    some = {"two tasks": line.of_both(line.train_images, settings.train_images)[0], "one task": line.train_images(ANGLES[1], settings.train_images)[0]}
-    parts, found = {}, {}
-    for pair, (i, j) in {"two tasks": ("a, 45°", "b, 90°"), "one task": ("a, 90°", "b, 90°")}.items():
-        found[pair] = permutations_between(networks[i], networks[j], some[pair], seed)
-        for how, permutations in found[pair].items():
-            parts[pair, how] = networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations)
-    for setting, name in ((ONE_START, "a"), (PRETRAINED, "pretrained")):
-        parts["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
+    tests = _of_pairs(line.test_images, settings.test_images)
+    some = {pair: x for pair, (x, _) in _of_pairs(line.train_images, settings.train_images).items()}
+    found = {pair: permutations_between(networks[i], networks[j], some[pair], seed) for pair, (i, j) in STRANGE.items()}
+    ends = _ends(networks, found)
     lines = []
-    for (pair, setting), states in parts.items():
-        of_ends = [matching.before_relu(state, some[pair]) for state in states]
-        both = [line.along(*states, *tests[pair], settings.alphas, adjust)
-                for adjust in (None, lambda state, alpha: matching.repaired(state, *of_ends, alpha, some[pair]))]
-        ends = [name for name in both[0] if "alpha" not in both[0][name].dims]  # REPAIR leaves the two networks themselves as they are
-        treated = xarray.concat([part.drop_vars(ends) for part in both], xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
-        lines.append(treated.merge(both[0][ends]).expand_dims(pair=[pair], setting=[setting]))
-    measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan")).sel(pair=list(PAIRS), setting=list(SETTINGS))
-    states, x = parts["two tasks", STRANGERS], tests["two tasks"][0]
-    own = {name: linearity.evaluate(network(line.test_images(dict(made[name].options)["angle"], settings.test_images)[0]),
-                                    line.test_images(dict(made[name].options)["angle"], settings.test_images)[1])[1] for name, network in networks.items()}
-    return measured.assign(correlation=_correlations(states, found["two tasks"], x), own_accuracy=("model", [own[name] for name in made])).assign(
-        same_answers=("how", [_difference(states[1], parts["two tasks", how][1], x) for how in HOWS]),
-        recovered=("trial", [planted(networks[f"pretrained, {ANGLES[0]:g}°"].state_dict(), PLAN, trial) for trial in range(TRIALS)])).assign_coords(
-        how=list(HOWS), model=list(made)).assign_attrs(images=f"{len(x):,} test images")
+    for (pair, setting), states in ends.items():
+        both = _treated(states, tests[pair], some[pair], settings.alphas)
+        lines.append(both.expand_dims(pair=[pair], setting=[setting]))
+    measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan"))
+    measured = measured.sel(pair=list(PAIRS), setting=list(SETTINGS))
+    x, _ = tests["two tasks"]
+    own = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
+    measured = measured.merge(_of_matching(networks, ends, found["two tasks"], x))
+    measured = measured.assign(own_accuracy=("model", own)).assign_coords(model=list(made))
+    return measured.assign_attrs(line.measured_on(f"{len(x):,} test images"))
 
 
-def permutations_between(network_a, network_b, x: torch.Tensor, seed: int = 0) -> dict[str, matching.Permutations]:
+def _of_pairs(images, size):
+    """{pair: images and labels of its tasks}."""
+    return {"two tasks": line.of_both(images, size), "one task": images(ANGLES[1], size)}
+
+
+def _ends(networks, found):
+    """{(pair, setting): the two state dicts between which is measured}."""
+    ends = {}
+    for pair, (i, j) in STRANGE.items():
+        for how, permutations in found[pair].items():
+            ends[pair, how] = networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations)
+    for setting, name in ((ONE_START, "a"), (PRETRAINED, "pretrained")):
+        ends["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
+    return ends
+
+
+def _treated(states, test, some, alphas):
+    """`line.along` for the interpolated network as it is and repaired."""
+    of_ends = [matching.before_relu(state, some) for state in states]
+
+    def repair(state, alpha):
+        return matching.repaired(state, *of_ends, alpha, some)
+
+    both = [line.along(*states, *test, alphas, adjust) for adjust in (None, repair)]
+    of_both_ends = [name for name in both[0] if "alpha" not in both[0][name].dims]  # REPAIR leaves the ends as they are
+    inside = [part.drop_vars(of_both_ends) for part in both]
+    treated = xarray.concat(inside, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
+    return treated.merge(both[0][of_both_ends])
+
+
+def _of_matching(networks, ends, found, x):
+    """How well the strangers' units match, what permuting changes, and whether planted permutations are found."""
+    state_i, state_j = ends["two tasks", STRANGERS]
+    same = [_difference(state_j, ends["two tasks", how][1], x) for how in HOWS]
+    pretrained = networks[f"pretrained, {ANGLES[0]:g}°"].state_dict()
+    recovered = [planted(pretrained, PLAN, trial) for trial in range(TRIALS)]
+    correlation = _correlations(state_i, state_j, found, x)
+    return xarray.Dataset({"correlation": correlation, "same_answers": ("how", same),
+                           "recovered": ("trial", recovered)}, coords={"how": list(HOWS)})
+
+
+def permutations_between(network_a: MLP, network_b: MLP, x: Tensor, seed: int = 0) -> dict[str, matching.Permutations]:
     """{how: permutations of B's units}: none, by the weights, and by the features on training images x."""
-    state_a, state_b = network_a.state_dict(), network_b.state_dict()
-    return {STRANGERS: matching.identity(state_b, PLAN), BY_WEIGHTS: matching.weight_matching(state_a, state_b, PLAN, seed=seed).permutations,
+    state_a = network_a.state_dict()
+    state_b = network_b.state_dict()
+    return {STRANGERS: matching.identity(state_b, PLAN),
+            BY_WEIGHTS: matching.weight_matching(state_a, state_b, PLAN, seed=seed).permutations,
             BY_FEATURES: matching.activation_matching(network_a, network_b, PLAN, x)}
 
 
-TRIALS = 5
-
-
-def planted(state, plan: matching.Plan, seed: int, restarts: int = 1) -> bool:
+def planted(state: State, plan: matching.Plan, seed: int, restarts: int = 1) -> bool:
     """Whether weight matching undoes a random permutation of a network's units exactly."""
     secret = matching.random_permutations(state, plan, seed)
     found = matching.weight_matching(state, matching.permute(state, plan, secret), plan, restarts, seed).permutations
     return all(torch.equal(secret[name][found[name]], torch.arange(len(secret[name]))) for name in secret)
 
 
-def _correlations(states, found, x):
-    features_a, features_b = (chapter_1.MLP.from_state(state).features(x) for state in states)
-    values = [[(100 * matching.unit_correlation(features_a[layer], features_b[layer][:, permutations[layer]])).round().to(torch.int8).numpy()
-               for layer in PLAN.units] for permutations in found.values()]
-    return xarray.DataArray(values, dims=("how", "unit_layer", "unit", "partner"), coords={"how": list(found), "unit_layer": list(PLAN.units)})
+def _correlations(state_i, state_j, found, x):
+    features_i = MLP.from_state(state_i).features(x)
+    features_j = MLP.from_state(state_j).features(x)
+    values = []
+    for permutations in found.values():
+        for layer in PLAN.units:
+            matched = features_j[layer][:, permutations[layer]]
+            values.append((100 * matching.unit_correlation(features_i[layer], matched)).round().to(torch.int8).numpy())
+    units = values[0].shape
+    return xarray.DataArray(np.reshape(values, (len(found), len(PLAN.units), *units)),
+                            dims=("how", "unit_layer", "unit", "partner"),
+                            coords={"how": list(found), "unit_layer": list(PLAN.units)})
 
 
 def _difference(state, permuted, x):
-    return (chapter_1.MLP.from_state(state)(x) - chapter_1.MLP.from_state(permuted)(x)).abs().max().item()
+    return (MLP.from_state(state)(x) - MLP.from_state(permuted)(x)).abs().max().item()
+
+
+def _own_accuracy(network, angle, settings):
+    x, y = line.test_images(angle, settings.test_images)
+    _, accuracy = linearity.evaluate(network(x), y)
+    return accuracy
 
 
 # -- claims ----------------------------------------------------------------------------------------
 
-def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """The numbers behind CTL-14, from one sweep: {claim: {number: value}}. What each means stands in claims.yaml."""
+def claims(sweep: xarray.Dataset) -> Numbers:
+    """The numbers behind CTL-14, from one sweep. What each means stands in claims.yaml."""
     return {"CTL-14": claim_14(sweep)}
 
 
 def shares(sweep: xarray.Dataset, pair: str = "two tasks") -> xarray.DataArray:
-    """(setting, layer): the gap half-way between the two networks as a share of their own distance, statistics as they are."""
+    """(setting, layer): the gap half-way between the two networks as a share of their own distance, statistics as they
+    are."""
     return (sweep.gap_mean.sel(alpha=0.5, treatment=TREATMENTS[0]) / sweep.own_mean).sel(pair=pair)
 
 
 def barriers(sweep: xarray.Dataset) -> xarray.DataArray:
     """(pair, setting, treatment): how far the loss rises above the straight line between its ends (nats)."""
-    return xarray.apply_ufunc(lambda losses: linearity.barrier(losses, sweep.alpha.values) if losses[0] == losses[0] else float("nan"), sweep.loss,
-                              input_core_dims=[["alpha"]], vectorize=True)
+    def barrier(losses):
+        return linearity.barrier(losses, sweep.alpha.values) if np.isfinite(losses[0]) else float("nan")
+
+    return xarray.apply_ufunc(barrier, sweep.loss, input_core_dims=[["alpha"]], vectorize=True)
 
 
 def claim_14(sweep: xarray.Dataset) -> dict[str, float]:
-    """CTL-14: gap and coef in the hidden layers half-way, their share of the own distance, and the barrier, in every setting; what REPAIR does; the same for one task."""
-    hidden, plain = sweep.sel(layer=sweep.layer.values[:-1]), barriers(sweep).sel(treatment=TREATMENTS[0])
+    """CTL-14: gap and coef in the hidden layers half-way, their share of the own distance, and the barrier, in every
+    setting; what REPAIR does; the same for one task."""
     found = {}
     for setting in SETTINGS:
-        name, here = setting.replace(" ", "_"), hidden.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0])
-        found |= {f"{name}_gap": here.gap_mean.mean().item(), f"{name}_coef": here.coef_mean.mean().item(), f"{name}_share": shares(sweep).sel(setting=setting).mean().item(),
-                  f"{name}_accuracy": sweep.accuracy.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0]).item()}
-    return found | {"strangers_barrier": plain.sel(pair="two tasks", setting=STRANGERS).item(), "strangers_repaired_barrier": barriers(sweep).sel(pair="two tasks", setting=STRANGERS, treatment=TREATMENTS[1]).item(),
-                    "one_task_strangers_barrier": plain.sel(pair="one task", setting=STRANGERS).item(), "one_task_matched_barrier": plain.sel(pair="one task", setting=[BY_WEIGHTS, BY_FEATURES]).max().item(),
-                    "planted_recovered": float(sweep.recovered.sum()), "same_answers_most": sweep.same_answers.max().item(), "own_accuracy_least": sweep.own_accuracy.min().item()}
+        for name, value in _half_way(sweep, setting).items():
+            found[f"{setting.replace(' ', '_')}_{name}"] = value
+    rise = barriers(sweep)
+    plain = rise.sel(treatment=TREATMENTS[0])
+    matched = plain.sel(pair="one task", setting=[BY_WEIGHTS, BY_FEATURES])
+    strangers = rise.sel(pair="two tasks", setting=STRANGERS)
+    return found | {
+        "strangers_barrier": strangers.sel(treatment=TREATMENTS[0]).item(),
+        "strangers_repaired_barrier": strangers.sel(treatment=TREATMENTS[1]).item(),
+        "one_task_strangers_barrier": plain.sel(pair="one task", setting=STRANGERS).item(),
+        "one_task_matched_barrier": matched.max().item(),
+        "planted_recovered": float(sweep.recovered.sum()),
+        "same_answers_most": sweep.same_answers.max().item(),
+        "own_accuracy_least": sweep.own_accuracy.min().item()}
+
+
+def _half_way(sweep, setting):
+    """What is half-way between the networks of two tasks; gap and coef in the hidden layers, the share in all."""
+    here = sweep.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0])
+    hidden = here.sel(layer=sweep.layer.values[:-1])
+    return {"gap": hidden.gap_mean.mean().item(),
+            "coef": hidden.coef_mean.mean().item(),
+            "share": shares(sweep).sel(setting=setting).mean().item(),
+            "accuracy": here.accuracy.item()}
+
+
+STARTS = Experiment("starts", measure, PROFILES, line.source, "MNIST",
+                    recipes=lambda settings, seed: all_recipes(seed), claims=claims)
+LEDGER = (STARTS,)
+run = STARTS.run

@@ -1,1 +1,3 @@
-"""The pictures of chapter 5: of `starts` and matching, of shuffled `labels`, and of `curvature`."""
+"""The pictures of chapter 5: of `starts` and matching, of shuffled `labels`, of `curvature`, and of the `resnet`s."""
+from lessons.kit.sweep import caption
+from lessons.pretraining.panels import curvature, labels, resnet, starts

@@ -3,56 +3,86 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, table
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, RED
+from lessons.kit.page import Page, reading, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, still
+from lessons.kit.sweep import caption, position
 from lessons.pretraining.experiment import curvature as experiment
 from lessons.pretraining.experiment.curvature import FUNCTIONS
-from lessons.kit.sweep import caption, position
-from lessons.kit.panel import panel
-from lessons.kit.plotting import still
 
-NAMES = {"loss": "the loss", "loss, smooth": "the loss, smooth ReLU", "logit": "the right class's logit", "logit, smooth": "the right class's logit, smooth ReLU"}
+NAMES = {"loss": "the loss",
+         "loss, smooth": "the loss, smooth ReLU",
+         "logit": "the right class's logit",
+         "logit, smooth": "the right class's logit, smooth ReLU"}
+SECOND = Look(ORANGE, "^")
+MEASURED = Look(BLUE, "o")
+_PARTS = ("deviation", "second", "bound")
+_DASHED = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "marker": ""}  # where both sides are equal
 
+
+# -- panel (d): both sides -------------------------------------------------------------------------
 
 @panel
 def both_sides(sweep: xarray.Dataset):
-    """Panel (d): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint. Controls: scale, function."""
+    """Panel (d): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint.
+
+    Controls: scale, function.
+    """
     fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(4, 3))
     scales = sweep.scale.values
-    least = float(np.abs(sweep.scaled_deviation).min())
-    left.set(xscale="log", yscale="log", xlabel="scale s: networks at θ₀ + s·(θ − θ₀)", ylabel="how far f sags (units of f)", ylim=(least / 3, 5 * float(sweep.scaled_bound.max())),
-             xlim=(scales.min() / 1.3, 1.3))
-    looks = {"bound": (GREY, "s", "bound, ½α(1 − α)·λmax·‖d‖²"), "second": (ORANGE, "^", "second order, ½α(1 − α)·|dᵀHd|"), "deviation": (BLUE, "o", "measured, δ"),
-             "rest": (RED, "v", "what the second order misses")}
-    curves = {name: left.plot([], [], color=colour, marker=marker, markersize=5, linewidth=1.5, label=label, animated=True)[0] for name, (colour, marker, label) in looks.items()}
-    here = left.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
+    curves = _sides(left, sweep)
+    ratio = _ratio(right, scales)
+    at_scale = [here(ax, 1) for ax in (left, right)]
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    right.set(xscale="log", xlabel="scale s", ylabel="measured over second order", xlim=(scales.min() / 1.3, 1.3), ylim=(-3.2, 4.4))
-    right.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    ratio = right.plot([], [], color=BLUE, marker="o", animated=True)[0]
-    dot = right.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
-    titles = plotting.moving_titles((left, right))
-    of = {name: {part: sweep[f"scaled_{part}"].sel(function=name).values for part in ("deviation", "second", "bound")} for name in FUNCTIONS}
+    titles = moving_titles((left, right))
+    of = {}
+    for name in FUNCTIONS:
+        values = {part: sweep[f"scaled_{part}"].sel(function=name).values for part in _PARTS}
+        of[name] = values | {"rest": values["deviation"] - values["second"]}
 
     def draw(scale, function):
-        values, step = of[function], position(scales, scale, "scale")
-        rest = values["deviation"] - values["second"]
-        for name, curve in curves.items():
-            curve.set_data(scales, np.abs(rest if name == "rest" else values[name]))
+        values = of[function]
+        step = position(scales, scale, "scale")
+        for name, one in curves.items():
+            one.set_data(scales, np.abs(values[name]))
         ratios = values["deviation"] / values["second"]
         ratio.set_data(scales, ratios)
-        for line in (here, dot):
+        for line in at_scale:
             line.set_xdata([scale, scale])
         delta, second, bound = abs(values["deviation"][step]), values["second"][step], values["bound"][step]
         titles[0].set_text(f"s = {_scale(scale)}: the bound is {bound / delta:,.0f} times δ")
         titles[1].set_text(f"Measured over second order: {ratios[step]:.2f}")
-        return (f"f is {NAMES[function]}, scale {_scale(scale)}: measured δ {delta:.3g}, second-order term {second:.3g}, bound {bound:.3g}, {bound / delta:,.0f} times "
-                f"δ. Measured over second order "
-                f"{ratios[step]:.2f}; at the smallest scale {ratios[-1]:.2f}.")
+        return said("""f is {f}, scale {scale}: measured δ {delta:.3g}, second-order term {second:.3g}, bound
+                       {bound:.3g}, {slack:,.0f} times δ. Measured over second order {ratio:.2f}; at the smallest scale
+                       {last:.2f}.""", f=NAMES[function], scale=_scale(scale), delta=delta, second=second, bound=bound,
+                    slack=bound / delta, ratio=ratios[step], last=ratios[-1])
 
     controls = {"scale": _scales(scales), "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
-    return controls, fig, draw, caption(sweep) + f" λmax {', '.join(f'{value:.1f}' for value in sweep.function_largest.values)} for the four choices of f."
+    largest = ", ".join(f"{value:.1f}" for value in sweep.function_largest.values)
+    return controls, fig, draw, caption(sweep) + f" λmax {largest} for the four choices of f."
+
+
+def _sides(ax, sweep):
+    """{part of the theorem: its curve}."""
+    scales = sweep.scale.values
+    least = float(np.abs(sweep.scaled_deviation).min())
+    ax.set(xscale="log", yscale="log", xlabel="scale s: networks at θ₀ + s·(θ − θ₀)",
+           ylabel="how far f sags (units of f)", ylim=(least / 3, 5 * float(sweep.scaled_bound.max())),
+           xlim=(scales.min() / 1.3, 1.3))
+    looks = {"bound": (Look(GREY, "s"), "bound, ½α(1 − α)·λmax·‖d‖²"),
+             "second": (SECOND, "second order, ½α(1 − α)·|dᵀHd|"),
+             "deviation": (MEASURED, "measured, δ"),
+             "rest": (Look(RED, "v"), "what the second order misses")}
+    return {name: curve(ax, look, label, markersize=5, linewidth=1.5) for name, (look, label) in looks.items()}
+
+
+def _ratio(ax, scales):
+    """The curve of measured over second order."""
+    ax.set(xscale="log", xlabel="scale s", ylabel="measured over second order", xlim=(scales.min() / 1.3, 1.3),
+           ylim=(-3.2, 4.4))
+    ax.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    return curve(ax, MEASURED)
 
 
 def _scale(value):
@@ -60,44 +90,60 @@ def _scale(value):
 
 
 def _scales(scales):
-    control = slider("scale s", [float(scale) for scale in scales[::-1]], 1.0)
-    control.options = [(_scale(value), value) for _, value in control.options]
-    control.value = 1.0
-    return control
+    return slider("scale s", {_scale(scale): float(scale) for scale in scales[::-1]}, 1.0)
 
+
+# -- still figures ---------------------------------------------------------------------------------
 
 @still
 def slack(sweep: xarray.Dataset):
     """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
     fig, (left, right) = plotting.figure(2, height=4.0)
-    delta, bound = np.abs(sweep.deviation.values), 0.125 * (sweep.largest * sweep.distance_squared).values
+    delta = np.abs(sweep.deviation.values)
+    bound = experiment.predictors(sweep)["product"]
+    times = bound / delta
+    _beside_the_bound(left, sweep, bound, delta)
+    left.set_title(f"The bound: median {np.median(times):.0f} times δ")
+    _along_the_line(right, sweep)
+    alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured δ, median {median:.0f}. The
+                  second-order term along the line is, in the median, {start:.2f} times the measured value with the
+                  Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
+               pairs=sweep.sizes["pairs"], least=np.min(times), most=np.max(times), median=np.median(times),
+               start=np.median(sweep.at_start / sweep.deviation), half_way=np.median(sweep.half_way / sweep.deviation))
+    return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
+
+
+def _beside_the_bound(ax, sweep, bound, delta):
     for number in range(sweep.sizes["which"]):
         mine = sweep.checkpoint.values == number
-        left.scatter(bound[mine], delta[mine], s=28, color=COLOURS[number], marker=MARKERS[number], label=f"checkpoint {number + 1}, λmax "
-            f"{sweep.largest.values[mine][0]:.0f}")
+        label = f"checkpoint {number + 1}, λmax {sweep.largest.values[mine][0]:.0f}"
+        ax.scatter(bound[mine], delta[mine], s=28, color=COLOURS[number], marker=MARKERS[number], label=label)
     ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
-    left.plot(ends, ends, color=GREY, linestyle="--", linewidth=1.2, marker="")
-    left.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)", title=f"The bound: median {np.median(bound / delta):.0f} "
-        f"times δ")
-    left.legend(fontsize=8)
-    for name, colour, marker, label in (("at_start", ORANGE, "^", "Hessian at the checkpoint"), ("half_way", BLUE, "o", "Hessian half-way between the two")):
-        right.scatter(sweep[name], sweep.deviation, s=22, color=colour, marker=marker, alpha=0.8, label=label)
-    low, high = float(min(sweep.at_start.min(), sweep.half_way.min(), 0)), float(max(sweep.at_start.max(), sweep.half_way.max()))
-    right.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="")
-    right.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)", title="The curvature along the line itself")
-    right.legend(loc="lower right")
-    alt = (f"{sweep.sizes['pairs']} pairs: the bound is {np.min(bound / delta):.1f} to {np.max(bound / delta):,.0f} times the measured δ, median {np.median(bound / delta):.0f}. The "
-           f"second-order term along the line is, in the median, "
-           f"{np.median(sweep.at_start / sweep.deviation):.2f} times the measured value with the Hessian at the checkpoint and "
-           f"{np.median(sweep.half_way / sweep.deviation):.2f} times with the Hessian half-way.")
-    return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
+    ax.plot(ends, ends, **_DASHED)
+    ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
+    ax.legend(fontsize=8)
+
+
+def _along_the_line(ax, sweep):
+    for values, look, label in ((sweep.at_start, SECOND, "Hessian at the checkpoint"),
+                                (sweep.half_way, MEASURED, "Hessian half-way between the two")):
+        ax.scatter(values, sweep.deviation, s=22, color=look.colour, marker=look.marker, alpha=0.8, label=label)
+    low = float(min(sweep.at_start.min(), sweep.half_way.min(), 0))
+    high = float(max(sweep.at_start.max(), sweep.half_way.max()))
+    ax.plot([low, high], [low, high], **_DASHED)
+    ax.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)",
+           title="The curvature along the line itself")
+    ax.legend(loc="lower right")
 
 
 @still
 def regressions(sweep: xarray.Dataset):
-    """The three regressions of CTL, B.2, and a fourth: δ on the product, on λmax, on the squared distance, and on the curvature half-way."""
+    """The three regressions of CTL, B.2, and a fourth: δ on the product, on λmax, on the squared distance, and on the
+    curvature half-way."""
     fig, axes = plotting.figure(4, height=3.0, sharey=True)
-    delta, predictors, r2 = np.abs(sweep.deviation.values), experiment.predictors(sweep), experiment.r2(sweep)
+    delta = np.abs(sweep.deviation.values)
+    predictors = experiment.predictors(sweep)
+    r2 = experiment.r2(sweep)
     labels = {"product": "⅛·λmax·‖d‖²", "largest": "λmax", "distance": "‖d‖²", "half_way": "⅛·|dᵀHd|, half-way"}
     for ax, (name, label) in zip(axes, labels.items()):
         for number in range(sweep.sizes["which"]):
@@ -105,32 +151,42 @@ def regressions(sweep: xarray.Dataset):
             ax.scatter(predictors[name][mine], delta[mine], s=14, color=COLOURS[number], marker=MARKERS[number])
         ax.set(xlabel=label, title=f"R² = {r2[name]:.2f}", xlim=(0, None), ylim=(0, None))
     axes[0].set_ylabel("measured δ (nats)")
-    alt = f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: {', '.join(f'{r2[name]:.3f} on {label}' for name, label in labels.items())}."
+    each = ", ".join(f"{r2[name]:.3f} on {label}" for name, label in labels.items())
+    alt = f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: {each}."
     return plotting.show(fig, alt, caption(sweep) + " One colour a checkpoint.")
 
 
+# -- in words --------------------------------------------------------------------------------------
+
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """How far apart both sides of Theorem 1 are, with this sweep's numbers."""
-    loss, logit, loss_smooth, logit_smooth = (experiment.theorem(sweep, name) for name in ("loss", "logit", "loss, smooth", "logit, smooth"))
-    text = (f"For the two networks at their real distance the bound is {loss['slack']:.0f} times what is measured for the loss, and {logit['slack']:.0f} times for the "
-            f"logit. λmax is the curvature in the one worst "
-            f"direction; along the line between the two networks it is {loss['along']:.1%} and {logit['along']:.1%} of it. Even so the second-order term is only a "
-            f"rough guide at this distance: {loss['second']:.2f} and "
-            f"{logit['second']:.2f} of the measured value. Close to the checkpoint, at a scale of 1/64, it is {loss_smooth['second_near']:.2f} and "
-            f"{logit_smooth['second_near']:.2f} of it with a smooth ReLU; what it misses falls "
-            f"with the power {loss_smooth['rest_slope']:.1f} and {logit_smooth['rest_slope']:.1f} of the scale. With the real ReLU it is {loss['second_near']:.2f} and "
-            f"{logit['second_near']:.2f}, and what it misses falls with "
-            f"the power {loss['rest_slope']:.1f} and {logit['rest_slope']:.1f}, δ itself with {loss['deviation_slope']:.1f} and {logit['deviation_slope']:.1f}.")
-    return Page(text, f"<p><b>Both sides of Theorem 1.</b> {text}</p>")
+    of = {name.replace(", ", "_"): experiment.theorem(sweep, name) for name in FUNCTIONS}
+    return reading("Both sides of Theorem 1", """
+        For the two networks at their real distance the bound is {loss[slack]:.0f} times what is measured for the loss,
+        and {logit[slack]:.0f} times for the logit. λmax is the curvature in the one worst direction; along the line
+        between the two networks it is {loss[along]:.1%} and {logit[along]:.1%} of it. Even so the second-order term is
+        only a rough guide at this distance: {loss[second]:.2f} and {logit[second]:.2f} of the measured value. Close to
+        the checkpoint, at a scale of 1/64, it is {loss_smooth[second_near]:.2f} and {logit_smooth[second_near]:.2f} of
+        it with a smooth ReLU; what it misses falls with the power {loss_smooth[rest_slope]:.1f} and
+        {logit_smooth[rest_slope]:.1f} of the scale. With the real ReLU it is {loss[second_near]:.2f} and
+        {logit[second_near]:.2f}, and what it misses falls with the power {loss[rest_slope]:.1f} and
+        {logit[rest_slope]:.1f}, δ itself with {loss[deviation_slope]:.1f} and {logit[deviation_slope]:.1f}.""", **of)
 
 
 def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
     """The source's three R² and ours, with this sweep's numbers."""
     of = experiment.claim_17(sweep)
-    rows = (("½α(1 − α)·λmax·‖d‖², the source's "
-             "product", "0.903", of["product_r2"], None), ("λmax", "0.782", of["largest_r2"], None), ("‖d‖²", "0.839", of["distance_r2"], of["within_distance_r2"]),
-            ("½α(1 − α)·|dᵀHd|, H at the checkpoint", "–", of["at_start_r2"], of["within_at_start_r2"]), ("½α(1 − α)·|dᵀHd|, H half-way", "–", of["half_way_r2"], of["within_half_way_r2"]))
-    text = "; ".join(f"{name}: source {source}, here "
-                     f"{here:.3f}" + (f", within a checkpoint {within:.3f}" if within is not None else "") for name, source, here, within in rows)
-    return table(("δ predicted from", "R², source", "R², all pairs here", "R² within a checkpoint, mean"),
-                 [(name, source, f"{here:.3f}", "–" if within is None else f"{within:.3f}") for name, source, here, within in rows], text)
+    predictors = (("½α(1 − α)·λmax·‖d‖², the source's product", "0.903", "product"),
+                  ("λmax", "0.782", "largest"),
+                  ("‖d‖²", "0.839", "distance"),
+                  ("½α(1 − α)·|dᵀHd|, H at the checkpoint", "–", "at_start"),
+                  ("½α(1 − α)·|dᵀHd|, H half-way", "–", "half_way"))
+    rows, lines = [], []
+    for name, source, key in predictors:
+        line = f"{name}: source {source}, here {of[f'{key}_r2']:.3f}"
+        within = of.get(f"within_{key}_r2")
+        inside = "–" if within is None else f"{within:.3f}"
+        rows.append((name, source, f"{of[f'{key}_r2']:.3f}", inside))
+        lines.append(line if within is None else f"{line}, within a checkpoint {inside}")
+    head = ("δ predicted from", "R², source", "R², all pairs here", "R² within a checkpoint, mean")
+    return table(head, rows, "; ".join(lines))
