@@ -1,6 +1,5 @@
 """The pictures of trained networks: the first epoch, and panel (d), merging after 1 to 20 epochs."""
 import numpy as np
-import seaborn
 import xarray
 
 from lessons.gradients.experiment import epochs as experiment
@@ -46,6 +45,7 @@ def _shares(ax, part, name, highest):
 
 def _alike(ax, alike):
     """The cosines between the epochs' gradients; those with the first in numbers."""
+    import seaborn  # takes a second, and nothing else here needs it
     numbers = np.full(alike.shape, "", dtype=object)
     numbers[0] = [f"{value:.1f}" for value in alike.values[0]]
     epochs = alike.epoch.values
