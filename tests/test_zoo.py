@@ -356,37 +356,3 @@ zoo.get(recipe)
     """)
     assert (quiet_store / "log").read_text() == "trained\n"
     assert same_weights(zoo.get(RECIPE), train(RECIPE))
-
-
-# -- a second process ----------------------------------------------------------------------------------------------------------
-
-@pytest.fixture
-def idle(monkeypatch):
-    """A machine with two cores that has nothing else to do."""
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.3, 0.3, 0.3), raising=False)
-
-
-def test_a_second_process_trains_what_is_missing_with_the_same_weights(trained, idle):
-    zoo.get(RECIPE)
-    process = zoo.train_meanwhile([RECIPE, FINETUNED])
-    assert process.wait(timeout=60) == 0 and len(kept()) == 2
-    assert same_weights(zoo.get(FINETUNED), train(FINETUNED, zoo.get(RECIPE).state_dict())) and trained == [RECIPE]
-
-
-def test_without_anything_missing_or_an_idle_core_no_process_is_started(monkeypatch, idle):
-    zoo.get(RECIPE)
-    assert zoo.train_meanwhile([RECIPE]) is None
-    monkeypatch.setattr(os, "getloadavg", lambda: (1.9, 0.3, 0.3))
-    assert zoo.train_meanwhile([FINETUNED]) is None
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.3, 0.3, 0.3))
-    assert zoo.train_meanwhile([FINETUNED]) is None
-
-
-def test_where_the_second_process_is_killed_the_first_trains(trained, idle):
-    process = zoo.train_meanwhile([RECIPE, FINETUNED])
-    process.kill()
-    process.wait()
-    zoo.get_all([RECIPE, FINETUNED])
-    assert len(kept()) == 2

@@ -6,9 +6,6 @@ that ask for one model train it once (`data.store.once`).
 import dataclasses
 import hashlib
 import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -104,25 +101,6 @@ def _make(group, bar):
     _stored(longest, make)
 
 
-def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
-    """Have a second process train what is missing of these, on one core of the CPU, and return at once.
-
-    Nothing depends on it: `get` waits for a model that is being trained there, and trains it itself where the process did not come to it or failed.
-
-    Returns:
-        The process; None where nothing is missing, there is no second core, or the machine has been busy for the last minute.
-    """
-    missing = [recipe for recipe in recipes if not os.path.exists(path_of(recipe))]
-    cores, busy = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
-    if not missing or cores < 2 or busy > cores - 0.5:
-        return None
-    process = subprocess.Popen([sys.executable, "-m", "toy_models.zoo"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env=os.environ | {"OMP_NUM_THREADS": "1", "WEIGHTSPACE_DATA": str(store.root().absolute())})
-    with process.stdin as pipe:
-        pipe.write(pickle.dumps(missing))
-    return process
-
-
 def _get(recipe, device, bar):
     def make():
         start = _start(recipe, device, bar)
@@ -211,8 +189,3 @@ def _read(path, recipe):
     if metadata.get("digest") != _digest(state, recipe.to_json()):
         raise store.Damaged("its digest does not match its contents")
     return state
-
-
-if __name__ == "__main__":  # what `train_meanwhile` starts
-    for together in _grouped(pickle.load(sys.stdin.buffer)):  # one after the other, for there is one core
-        _make(together, tqdm(disable=True))

@@ -61,7 +61,8 @@ class Experiment:
         settings = self.profiles[profile]
         source = self.source()
         recipes = list(dict.fromkeys(self.recipes(settings, seed)))
-        ingredients = {"settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,
+        ingredients = {"profile": profile,  # it is among the attributes, and two may have the same settings
+                       "settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,
                        "recipes": [recipe.key for recipe in recipes], "data": source.digest}
         network = self.network or (described(recipes[0].architecture) if recipes else "")
         about = {"source": source.text, "source_kind": source.kind, "dataset": self.dataset, "network": network,

@@ -57,9 +57,10 @@ def said(template: str, **numbers) -> str:
 
 
 def reading(title: str, template: str, **numbers) -> Page:
-    """What a figure of a source and ours say, compared: `said` under a title in bold."""
+    """What a figure of a source and ours say, compared: `said` under a title, or a question, in bold."""
     text = said(template, **numbers)
-    return Page(text, f"<p><b>{title}.</b> {text}</p>")
+    stop = "" if title.endswith("?") else "."
+    return Page(text, f"<p><b>{title}{stop}</b> {text}</p>")
 
 
 def agrees(holds: bool) -> str:

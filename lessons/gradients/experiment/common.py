@@ -1,6 +1,7 @@
-"""What the float64 experiments share: four tasks on Spirals or on small digits, three networks, two losses, and where finetuning begins."""
+"""What the float64 experiments share: four tasks on Spirals or on small digits, three networks, two losses, and where
+finetuning begins."""
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +10,8 @@ import data
 from lessons.gradients.algorithms import expansion, networks
 from lessons.gradients.algorithms.networks import Function
 
-SPIRALS, DIGITS = "Spirals", "Rotated MNIST"
+SPIRALS = "Spirals"
+DIGITS = "Rotated MNIST"
 ANGLES = (22.5, 45.0, 67.5, 90.0)  # the four tasks; finetuning begins from a network that learned 0°
 NETWORKS = tuple(networks.ACTIVATIONS)
 PRETRAINING_STEPS = 20
@@ -23,8 +25,25 @@ class Setting:
     eta: float
 
 
-SETTINGS = {SPIRALS: Setting("spirals", (2, 8, 8, 2), 0.3), DIGITS: Setting("rotated_mnist", (196, 8, 8, 10), 0.05)}
+SETTINGS = {SPIRALS: Setting("spirals", (2, 8, 8, 2), 0.3),
+            DIGITS: Setting("rotated_mnist", (196, 8, 8, 10), 0.05)}
 
+
+# -- sources ---------------------------------------------------------------------------------------
+
+def digits_source(more: str = "") -> data.types.Source:
+    """Where the digits come from, without the angle by which a task turns them; `more` goes on with the description."""
+    found = data.source("rotated_mnist", angle=ANGLES[0])
+    return replace(found, text=found.text.split(",")[0] + more)
+
+
+def spirals_source(more: str) -> data.types.Source:
+    """Where the Spirals come from; `more` says how they are turned."""
+    found = data.source("spirals", angle=ANGLES[0])
+    return replace(found, text=f"Spirals (generated), {more}")
+
+
+# -- tasks -----------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Tasks:
@@ -47,12 +66,14 @@ class Tasks:
     def alone(self, theta: torch.Tensor, eta, steps: int) -> torch.Tensor:
         """The path of every task alone, (T, steps + 1, parameters): `expansion.descend` of each, all at once."""
         def path(x, y):
-            return expansion.descend(networks.loss_of(self.widths, self.activation, self.loss, x, y), theta, eta, steps)
+            loss = networks.loss_of(self.widths, self.activation, self.loss, x, y)
+            return expansion.descend(loss, theta, eta, steps)
         return torch.vmap(path)(torch.stack(self.inputs), torch.stack(self.labels))
 
 
 def samples(name: str, angle: float, size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first training samples of a task, x (samples, inputs) in float64 and y; digits are shrunk to 14×14 by averaging squares of four pixels."""
+    """The first training samples of a task, x (samples, inputs) in float64 and y; digits are shrunk to 14×14 by
+    averaging squares of four pixels."""
     if name == SPIRALS:
         found = data.load("spirals", "train", angle=angle)
         return found.x[:size].double(), found.y[:size]
@@ -60,7 +81,8 @@ def samples(name: str, angle: float, size: int) -> tuple[torch.Tensor, torch.Ten
     return F.avg_pool2d(found.x[:, None], 2).flatten(1).double(), found.y
 
 
-def tasks(name: str, activation: str, loss: str, size: int, seed: int = 0, angles: Sequence[float] = ANGLES) -> Tasks:
+def tasks(name: str, activation: str, loss: str, size: int, seed: int = 0,
+          angles: Sequence[float] = ANGLES) -> Tasks:
     """The tasks of a family, and a network that took 20 full-batch steps on its first data, those at 0°.
 
     Args:
@@ -71,10 +93,13 @@ def tasks(name: str, activation: str, loss: str, size: int, seed: int = 0, angle
     setting = SETTINGS[name]
     inputs, labels = zip(*(samples(name, angle, size) for angle in angles))
     losses = tuple(networks.loss_of(setting.widths, activation, loss, x, y) for x, y in zip(inputs, labels))
-    before = networks.loss_of(setting.widths, activation, loss, *samples(name, 0.0, size))
-    base = expansion.descend(before, networks.initial(setting.widths, seed), setting.eta, PRETRAINING_STEPS)[-1]
+    upright = networks.loss_of(setting.widths, activation, loss, *samples(name, 0.0, size))
+    before = networks.initial(setting.widths, seed)
+    base = expansion.descend(upright, before, setting.eta, PRETRAINING_STEPS)[-1]
     return Tasks(setting.widths, activation, loss, inputs, labels, losses, base)
 
+
+# -- walks -----------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Walk:
@@ -95,5 +120,7 @@ class Walk:
 
 def walk(tasks: Tasks, eta, alpha: float, steps: int) -> Walk:
     """The walk with step size η alone and αη together; `eta` may be a tensor without dimensions."""
-    own, joint = tasks.alone(tasks.base, eta, steps), expansion.descend(expansion.total(tasks.losses, alpha), tasks.base, eta, steps)
-    return Walk(own, joint, expansion.task_arithmetic(tasks.base, own, alpha) - joint, *expansion.bendings(tasks.losses, joint, alpha))
+    own = tasks.alone(tasks.base, eta, steps)
+    joint = expansion.descend(expansion.total(tasks.losses, alpha), tasks.base, eta, steps)
+    gap = expansion.task_arithmetic(tasks.base, own, alpha) - joint
+    return Walk(own, joint, gap, *expansion.bendings(tasks.losses, joint, alpha))

@@ -1,0 +1,97 @@
+"""Panel (c): the bound of Theorem 2 against the truth."""
+import numpy as np
+import xarray
+
+from lessons.gradients.experiment import bound as experiment
+from lessons.gradients.experiment.common import ANGLES
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading, said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.plotting import BLACK, BLUE, GREY, RED
+from lessons.kit.sweep import caption, position
+
+LOOKS = {"C": (Look(BLACK, "o"), "measured, ‖C‖"),
+         "printed": (Look(RED, "v"), "printed bound, |αT − 1|"),
+         "corrected": (Look(BLUE, "s"), "corrected bound, α(T − 1) + |1 − α|")}
+LOWEST = 0.1  # ratio of a bound to the truth that is shown
+_THIN = {"markersize": 5, "linewidth": 1.5}
+
+
+@panel
+def against_alpha(sweep: xarray.Dataset):
+    """Panel (c): the length of C and both versions of Theorem 2's bound against α; right, how many times the bound is
+    the truth. Controls: alpha, network, known."""
+    fig, (left, right) = plotting.figure(2, height=4.2)
+    alphas = sweep.alpha.values
+    floor = 0.3 * float(sweep.C.min())
+    _axes(left, right, sweep, floor)
+    curves = {name: curve(left, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
+    ratios = {name: curve(right, LOOKS[name][0], **_THIN) for name in ("printed", "corrected")}
+    lines = [here(ax, 0) for ax in (left, right)]
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    titles = moving_titles((left, right))
+
+    def draw(alpha, network, known):
+        now = sweep.sel(network=network, known=known)
+        for name, line in curves.items():
+            line.set_data(alphas, np.maximum(now[name].values, floor))
+        for name, line in ratios.items():
+            line.set_data(alphas, np.maximum(now[name].values / now.C.values, LOWEST))
+        for line in lines:
+            line.set_xdata([alpha, alpha])
+        at = _numbers(now.isel(alpha=position(alphas, alpha)))
+        titles[0].set_text(said("{network}, α = {alpha:.2f}: ‖C‖ = {C:.3g}", network=network, alpha=alpha, **at))
+        titles[1].set_text(said("{printed_times} printed, {corrected_times} corrected", **at))
+        return said("""{network} network, α = {alpha:.2f}, {known}: measured ‖C‖ {C:.3g}, printed bound {printed:.3g},
+                       {printed_times}, corrected bound {corrected:.3g}, {corrected_times}. H is {hessian:.3g} and G
+                       {gradient:.3g}.""", network=network, alpha=alpha, known=known, **at)
+
+    known = {"measured": experiment.MEASURED,
+             "from the norms, as printed": experiment.AS_PRINTED,
+             "from the norms, corrected": experiment.AS_CORRECTED}
+    controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.25),
+                "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
+                "known": choice("H and G", known)}
+    remarks = said("T = {tasks}, k = {steps}, η = {eta:g}. Dotted: α = 1/T. At the lower edge: 0.",
+                   tasks=len(ANGLES), steps=experiment.STEPS, eta=experiment.ETA)
+    return controls, fig, draw, f"{caption(sweep)} {remarks}"
+
+
+def _axes(left, right, sweep, floor):
+    """Lengths to the left, ratios to the right, both against α; below a ratio of 1 a bound is none."""
+    last = sweep.alpha.values.max()
+    for ax, label, low, high in ((left, "length over η²", floor, sweep.corrected),
+                                 (right, "bound over measured length", LOWEST, sweep.corrected / sweep.C)):
+        ax.set(yscale="log", xlabel="α", ylabel=label, xlim=(0, last * 1.03), ylim=(low, 2 * float(high.max())))
+    right.axhspan(LOWEST, 1, color=RED, alpha=0.12, linewidth=0)
+    right.text(last, 0.45, "no bound here", ha="right", fontsize=9, color=RED)
+    for ax in (left, right):
+        ax.axvline(1 / len(ANGLES), color=GREY, linestyle=":", linewidth=1.2, marker="")
+
+
+def _numbers(at):
+    """What titles and alternative text say of one α."""
+    found = {name: float(at[name]) for name in ("C", "printed", "corrected", "hessian", "gradient")}
+    for name in ("printed", "corrected"):
+        found[f"{name}_times"] = _times(found[name] / found["C"])
+    return found
+
+
+def _times(ratio):
+    if ratio >= 10:
+        return f"{ratio:,.0f}×"
+    return f"{ratio:.1f}×" if ratio >= 0.05 else "0×"
+
+
+def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
+    """How loose both versions are, with this sweep's numbers."""
+    of = experiment.claims(sweep)["TVG-5"]
+    return reading("How loose?", """
+        At α = 1/T the printed bound is {printed_at_average:.2g} and the smooth networks' ‖C‖ at least
+        {C_at_average:.2g}. Over all α measured it is below the truth in {printed_violated_share:.0%} of the cases. The
+        corrected bound always holds; with H and G measured it is {corrected_over_C_least:.1f} times the truth at least
+        and {corrected_over_C_median:.1f} times in the median. From α = 1 on the two are the same. With H and G from the
+        layers' norms it grows to about {by_norms:,.0f} times. As printed, the norms' bound of H is
+        {printed_network_linear:.2g} for a linear network, whose Hessian has the norm {hessian_linear:.2g}.""",
+                   by_norms=10 ** of["network_over_C_log_median"], **of)
