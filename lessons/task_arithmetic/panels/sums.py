@@ -37,6 +37,8 @@ def _cosines(ax, values):
     written = np.vectorize(lambda value: f"{value:.2f}".lstrip("0"))(values)
     seaborn.heatmap(values, ax=ax, vmin=0, vmax=1, cmap="cividis", cbar=False, square=True,
                     annot=written, fmt="", annot_kws={"fontsize": 6.5})
+    for text, value in zip(ax.texts, values.flat):  # more contrast than seaborn's own choice has
+        text.set_color("white" if value < 0.55 else BLACK)
     places = np.arange(len(names)) + 0.5
     ax.set_xticks(places, names, fontsize=7, rotation=45)
     ax.set_yticks(places, names, fontsize=7, rotation=0)
