@@ -1,5 +1,6 @@
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
-from lessons.kit import claims
+from lessons.kit import claims, plotting
 from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
@@ -388,6 +389,15 @@ def test_the_edit_panel_says_the_sweeps_numbers(sweep):
         alt = panel.set(edit=edit, lam=lam).alt
         values = sweep.accuracy.sel(edit=edit, lam=lam).values
         assert all(f"{value:.3f}" in alt for value in values) and f"λ = {lam:.2f}" in alt
+
+
+def test_the_bars_of_the_tasks_added_have_a_colour_of_their_own(sweep):
+    panel = panels.edits(sweep)
+    for edit, added in (("180°", 1), ("22.5° and 90°", 2), ("all eight", 8)):
+        marks = panel.set(edit=edit).picture.frame["marks"]
+        bars = re.findall(r"stroke: (#\w+); stroke-width: 15", marks)
+        colours = {colour.lower(): bars.count(colour) for colour in bars}
+        assert len(bars) == 9 and colours[plotting.BLUE.lower()] == added and colours[plotting.GREEN.lower()] == 1
 
 
 def test_the_panel_of_equations_says_the_sweeps_numbers(sweep):
