@@ -1,5 +1,6 @@
+import dataclasses
 import itertools
-import time
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
-from lessons.kit.panel import settings_of
+from lessons.kit import claims, plotting
+from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
 from lessons.task_arithmetic.experiment import mlp, resnet
@@ -58,14 +60,16 @@ def test_arithmetic_runs_as_it_is_written(name):
     result = written(base, *(TaskVector(base, state) for state in finetuned))
     assert type(result) is dict and result.keys() == base.keys()
     for key, tensor in base.items():
+        assert result[key].dtype == tensor.dtype
         if tensor.is_floating_point():
-            by_hand = tensor.double() + sum(lam * (state[key].double() - tensor.double()) for lam, state in zip(lams, finetuned))
-            assert torch.allclose(result[key].double(), by_hand, atol=1e-5) and result[key].dtype == tensor.dtype
+            change = sum(lam * (state[key].double() - tensor.double()) for lam, state in zip(lams, finetuned))
+            assert torch.allclose(result[key].double(), tensor.double() + change, atol=1e-5)
         else:
-            assert torch.equal(result[key], tensor) and result[key].dtype == torch.int64, "the counter is carried from the base"
+            assert torch.equal(result[key], tensor), "the counter is carried from the base"
     for state, kept in zip((base, *finetuned), before):
         assert all(torch.equal(state[key], kept[key]) for key in kept), "an argument was changed"
-        assert not any(state[key].data_ptr() == result[key].data_ptr() for key in kept), "the result shares memory with an argument"
+        shared = [key for key in kept if state[key].data_ptr() == result[key].data_ptr()]
+        assert not shared, "the result shares memory with an argument"
     ResNet18.from_state(result)(torch.randn(2, 3, 8, 8))
 
 
@@ -74,7 +78,8 @@ def test_the_counter_is_no_part_of_the_vector():
     tau, counted = TaskVector(base, one), TaskVector(base, one | {COUNTER: torch.tensor(10**9)})
     assert tau.norm() == counted.norm() and tau.dot(counted) == pytest.approx(tau.norm() ** 2)
     assert (base + 3 * (counted + TaskVector(base, two)))[COUNTER] == base[COUNTER]
-    assert len(weights.flatten(tau.difference)) == sum(tensor.numel() for key, tensor in base.items() if "num_batches" not in key)
+    count = sum(tensor.numel() for key, tensor in base.items() if "num_batches" not in key)
+    assert len(weights.flatten(tau.difference)) == count
 
 
 @given(scale=st.floats(-3, 3), other=st.floats(-3, 3))
@@ -85,8 +90,10 @@ def test_task_vectors_obey_the_laws_of_a_vector_space(scale, other):
     def same(x, y):
         return all(torch.allclose(x.difference[key], y.difference[key], atol=1e-4) for key in base)
 
-    assert same(scale * (a + b), scale * a + b * scale) and same((scale + other) * a, scale * a + other * a)
-    assert same(-(-a), a) and same(a + b, b + a) and same(a - b, -(b - a)) and (a - a).norm() == 0
+    assert same(scale * (a + b), scale * a + b * scale)
+    assert same((scale + other) * a, scale * a + other * a)
+    assert same(-1 * -a, a) and same(a + b, b + a) and same(a - b, -(b - a))
+    assert (a - a).norm() == 0
     assert a.cosine(-a) == pytest.approx(-1) and a.dot(b) == pytest.approx(b.dot(a))
 
 
@@ -97,14 +104,26 @@ def test_the_ends_of_an_edit_are_the_two_networks():
         assert all(torch.allclose(result[key], state[key], atol=1e-6) for key in base if base[key].is_floating_point())
 
 
+def with_other_bias(base):
+    return base | {"layers.0.bias": torch.zeros(2)}
+
+
 @pytest.mark.parametrize("nonsense, error, says", [
-    (lambda tau, base: tau / 2, TypeError, "0.5 \\* tau"), (lambda tau, base: tau * torch.ones(3), TypeError, "a number, not by a Tensor"), (lambda tau, base: torch.ones(3) * tau, TypeError, "a number, not by a Tensor"),
-    (lambda tau, base: tau * True, TypeError, "not by a bool"), (lambda tau, base: "2" * tau, TypeError, "not by a str"), (lambda tau, base: tau * tau, TypeError, "not by a TaskVector"),
-    (lambda tau, base: tau * float("inf"), ValueError, "finite number, not inf"), (lambda tau, base: tau.apply_to(base, float("nan")), ValueError, "finite number, not nan"),
-    (lambda tau, base: tau + 1, TypeError, "unsupported operand"), (lambda tau, base: tau - base, TypeError, "unsupported operand"), (lambda tau, base: 1 - tau, TypeError, "unsupported operand"),
-    (lambda tau, base: base | {"layers.0.bias": torch.zeros(2)} + tau, ValueError, "state dict 2 has other keys|other keys"),
-    (lambda tau, base: (base | {"layers.0.bias": torch.zeros(2)}) + tau, ValueError, "'layers.0.bias' has shape"),
-    (lambda tau, base: tau.only("layers.7"), ValueError, "no layer 'layers.7'; the keys are: layers.0.weight"), (lambda tau, base: tau.only("layer"), ValueError, "no layer 'layer'"),
+    (lambda tau, base: tau / 2, TypeError, "0.5 \\* tau"),
+    (lambda tau, base: tau * torch.ones(3), TypeError, "a number, not by a Tensor"),
+    (lambda tau, base: torch.ones(3) * tau, TypeError, "a number, not by a Tensor"),
+    (lambda tau, base: tau * True, TypeError, "not by a bool"),
+    (lambda tau, base: "2" * tau, TypeError, "not by a str"),
+    (lambda tau, base: tau * tau, TypeError, "not by a TaskVector"),
+    (lambda tau, base: tau * float("inf"), ValueError, "finite number, not inf"),
+    (lambda tau, base: tau.apply_to(base, float("nan")), ValueError, "finite number, not nan"),
+    (lambda tau, base: tau + 1, TypeError, "unsupported operand"),
+    (lambda tau, base: tau - base, TypeError, "unsupported operand"),
+    (lambda tau, base: 1 - tau, TypeError, "unsupported operand"),
+    (lambda tau, base: base | {"layers.0.bias": torch.zeros(2)} + tau, ValueError, "other keys"),
+    (lambda tau, base: with_other_bias(base) + tau, ValueError, "'layers.0.bias' has shape"),
+    (lambda tau, base: tau.only("layers.7"), ValueError, "no layer 'layers.7'; the keys are: layers.0.weight"),
+    (lambda tau, base: tau.only("layer"), ValueError, "no layer 'layer'"),
     (lambda tau, base: tau.cosine(0 * tau), ValueError, "cosine with a zero vector"),
 ])
 def test_nonsense_is_an_error_that_says_what_is_wrong(nonsense, error, says):
@@ -141,10 +160,13 @@ def test_parts_of_a_vector_add_up_to_the_whole_and_stop_at_the_dot():
     base, one = mlp_states(2, widths=(3,) * 12)
     tau = TaskVector(base, one)
     first = tau.only("layers.1")
-    assert {key for key, tensor in first.difference.items() if tensor.any()} == {"layers.1.weight", "layers.1.bias"}, "layers.10 is another layer"
+    changed = {key for key, tensor in first.difference.items() if tensor.any()}
+    assert changed == {"layers.1.weight", "layers.1.bias"}, "layers.10 is another layer"
     whole = sum(tau.only(f"layers.{i}") for i in range(11))
     assert all(torch.equal(whole.difference[key], tau.difference[key]) for key in base)
-    assert tau.only(["layers.0", "layers.1.bias"]).norm() == pytest.approx(tau.only(lambda key: key.startswith("layers.0.") or key == "layers.1.bias").norm())
+    by_name = tau.only(["layers.0", "layers.1.bias"])
+    by_function = tau.only(lambda key: key.startswith("layers.0.") or key == "layers.1.bias")
+    assert all(torch.equal(by_name.difference[key], by_function.difference[key]) for key in base)
 
 
 def test_cosines_of_all_are_those_of_pairs():
@@ -167,9 +189,12 @@ def test_shares_of_the_models_give_the_same_network_as_the_task_vectors(lams):
 
 def test_equation_2_is_exact_where_features_are_linear_in_the_weights():
     base, one, two = mlp_states(widths=(12, 5))
-    a, b, x = TaskVector(base, one), TaskVector(base, two), torch.rand(20, 12)
+    a = TaskVector(base, one)
+    b = TaskVector(base, two)
+    x = torch.rand(20, 12)
     for lam in (0.2, 1.0, -3.0):
-        three = [MLP.from_state(state).features(x) for state in (base + lam * (a + b), base + 2 * lam * a, base + 2 * lam * b)]
+        states = base + lam * (a + b), base + 2 * lam * a, base + 2 * lam * b
+        three = [MLP.from_state(state).features(x) for state in states]
         measured = algorithms.halfway(*three)["output"]
         assert measured["gap"].abs().max() < 1e-9 and (measured["coef"] - 1).abs().max() < 1e-4
         assert algorithms.relative_deviation(*(features["output"] for features in three)) < 1e-5
@@ -180,7 +205,8 @@ def test_cosine_arith_agrees_with_a_loop_written_from_the_definition():
     torch.manual_seed(0)
     middle, a, b = torch.randn(3, 5, 4)
     for sample in range(5):
-        p, q = middle[sample].double().tolist(), [(u + v) / 2 for u, v in zip(a[sample].double().tolist(), b[sample].double().tolist())]
+        p, u, v = (features[sample].double().tolist() for features in (middle, a, b))
+        q = [(one + other) / 2 for one, other in zip(u, v)]
         by_hand = sum(u * v for u, v in zip(p, q)) / (sum(u * u for u in p) * sum(v * v for v in q)) ** 0.5
         assert algorithms.cosine_arith(middle, a, b)[sample].item() == pytest.approx(by_hand)
 
@@ -195,9 +221,13 @@ def test_the_deviation_grows_with_the_power_that_the_chapter_derives(activation,
     def features(change):
         return activation(x @ (weight + change).T)
 
+    def deviation(one, other):
+        return algorithms.relative_deviation(features((one + other) / 2), features(one), features(other))
+
     lams = [0.005, 0.01, 0.02]
-    for ends in (lambda lam: (2 * lam * tau_i, 2 * lam * tau_j), lambda lam: (lam * tau_i, -lam * tau_i)):
-        deviations = [algorithms.relative_deviation(features((ends(lam)[0] + ends(lam)[1]) / 2), *map(features, ends(lam))) for lam in lams]
+    adding = [deviation(2 * lam * tau_i, 2 * lam * tau_j) for lam in lams]
+    negating = [deviation(lam * tau_i, -lam * tau_i) for lam in lams]
+    for deviations in (adding, negating):
         assert algorithms.log_slope(lams, deviations) == pytest.approx(exponent, abs=0.05)
 
 
@@ -208,7 +238,8 @@ def test_a_slope_needs_points_above_zero():
             algorithms.log_slope(x, y)
 
 
-@pytest.mark.parametrize("build, shape", [(lambda: MLP((12, 7, 5, 3)), (6, 12)), (lambda: ResNet18(2, 10), (4, 3, 16, 16))], ids=["MLP", "ResNet"])
+@pytest.mark.parametrize("build, shape", [(lambda: MLP((12, 7, 5, 3)), (6, 12)),
+                                          (lambda: ResNet18(2, 10), (4, 3, 16, 16))], ids=["MLP", "ResNet"])
 def test_a_network_given_its_own_features_answers_as_it_does(build, shape):
     torch.manual_seed(0)  # of so narrow a network one in a hundred hardly looks at its first layer
     network, x = build().eval().requires_grad_(False), torch.rand(shape)
@@ -226,10 +257,11 @@ def test_a_delta_that_is_taken_away_is_mirrored():
     assert torch.allclose(algorithms.negated_in_features(base, finetuned) - base, base - finetuned, atol=1e-6)
 
 
-def test_an_unknown_profile_is_named():
-    for function in (mlp.run, mlp.estimate, experiment.run):
-        with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
-            function("huge")
+@pytest.mark.parametrize("function, known", [(mlp.run, "quick, full"), (experiment.announce, "quick, full"),
+                                             (resnet.run, "full")])
+def test_an_unknown_profile_is_named(function, known):
+    with pytest.raises(ValueError, match=f"unknown profile 'huge': choose one of {known}$"):
+        function("huge")
 
 
 @pytest.fixture(scope="session")
@@ -237,7 +269,7 @@ def sweep(standin_folder_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        return experiment.run("quick", 0)
+        return mlp.run("quick", 0)
 
 
 @pytest.fixture
@@ -246,75 +278,143 @@ def networks(sweep, standin_folder_session, monkeypatch):
     return mlp.models(0)
 
 
-def test_the_sweep_holds_what_the_definitions_say(sweep, networks):
-    turned, y = mlp.test_sets(mlp.PROFILES["quick"].test_images)
-    base, vectors = networks[0.0].state_dict(), mlp.task_vectors(networks)
+class Plain:
+    """The networks and images of the sweep, and what is measured of them, written from the definitions."""
 
-    def right(logits):
-        return (logits.argmax(1) == y).double().mean().item()
+    def __init__(self, networks):
+        self.networks = networks
+        self.base = networks[0.0].state_dict()
+        self.vectors = mlp.task_vectors(networks)
+        turned, self.y = mlp.test_sets(mlp.PROFILES["quick"].test_images)
+        self.x = dict(zip(mlp.EVALUATED, turned))
 
-    def close(value):
-        return pytest.approx(value, abs=2.5 / len(y))  # rounding may tip an image
+    def edited(self, lams):
+        return MLP.from_state(self.base + sum(lam * self.vectors[angle] for angle, lam in lams.items()))
 
+    def stitched(self, layer, h):
+        return algorithms.stitched(self.networks[0.0], layer, h)
+
+    def agrees(self, measured, logits):
+        """Rounding may tip an image."""
+        right = (logits.argmax(1) == self.y).double().mean().item()
+        return measured.item() == pytest.approx(right, abs=2.5 / len(self.y))
+
+
+@pytest.fixture
+def plain(networks):
+    return Plain(networks)
+
+
+def test_the_sweeps_accuracies_are_those_of_the_edited_networks(sweep, plain):
     for edit, lam in (("22.5° and 90°", 0.5), ("135°", -0.8), ("all eight", 0.1)):
-        network = MLP.from_state(base + lam * sum(vectors[angle] for angle in mlp.EDITS[edit]))
-        for task, x in zip(mlp.EVALUATED, turned):
-            assert sweep.accuracy.sel(edit=edit, lam=lam, task=task).item() == close(right(network(x)))
+        network = plain.edited(dict.fromkeys(mlp.EDITS[edit], lam))
+        for task, x in plain.x.items():
+            assert plain.agrees(sweep.accuracy.sel(edit=edit, lam=lam, task=task), network(x))
     for angle in (0.0, 180.0):
-        assert sweep.own.sel(model=angle, task=angle).item() == close(right(networks[angle](turned[mlp.EVALUATED.index(angle)])))
-    assert sweep.cosine.sel(part="layer 2", angle=45.0, other=90.0).item() == pytest.approx(vectors[45.0].only("layers.1").cosine(vectors[90.0].only("layers.1")))
-    plus, minus = (MLP.from_state(base + lam * vectors[67.5]) for lam in (0.6, -0.6))
-    x_0, x_i = turned[0], turned[3]
-    given = 2 * networks[0.0].features(x_i)["layer 2"] - plus.features(x_i)["layer 2"]
+        assert plain.agrees(sweep.own.sel(model=angle, task=angle), plain.networks[angle](plain.x[angle]))
+    a, b, c, d = mlp.QUADRUPLES["67.5° + (45° − 22.5°)"]
+    network = plain.edited({c: 0.6, b: 0.6, a: -0.6})
+    assert d == 90 and plain.agrees(sweep.analogy.sel(quadruple="67.5° + (45° − 22.5°)", step=0.6), network(plain.x[d]))
+
+
+def test_the_sweeps_cosines_are_those_of_the_parts(sweep, plain):
+    one, other = (plain.vectors[angle].only("layers.1") for angle in (45.0, 90.0))
+    assert sweep.cosine.sel(part="layer 2", angle=45.0, other=90.0).item() == pytest.approx(one.cosine(other))
+
+
+def test_the_sweeps_negations_are_those_of_the_stitched_networks(sweep, plain):
+    plus = plain.edited({67.5: 0.6})
+    minus = plain.edited({67.5: -0.6})
+    x = plain.x[67.5]
+    given = 2 * plain.networks[0.0].features(x)["layer 2"] - plus.features(x)["layer 2"]
     here = sweep.negated.sel(angle=67.5, lam0=0.6)
-    assert here.sel(layer="layer 2", how=mlp.HOW[0], which="i").item() == close(right(algorithms.stitched(networks[0.0], "layer 2", given)))
-    assert here.sel(layer="output", how=mlp.HOW[1], which="pretraining").item() == close(right(minus(x_0)))
-    other = MLP.from_state(base + 0.6 * vectors[157.5])
-    average = (plus.features(x_i)["layer 1"] + other.features(x_i)["layer 1"]) / 2
-    assert sweep.stitched.sel(pair="67.5° and 157.5°", step=0.6, layer="layer 1", features=mlp.FEATURES[0], two="i").item() == close(right(algorithms.stitched(networks[0.0], "layer 1", average)))
-    ends = [MLP.from_state(base + change).features(torch.cat([x_i, turned[7]])) for change in (0.3 * (vectors[67.5] + vectors[157.5]), 0.6 * vectors[67.5], 0.6 * vectors[157.5])]
-    expected = algorithms.halfway(*ends)["layer 3"]
+    assert plain.agrees(here.sel(layer="layer 2", how=mlp.HOW[0], which="i"), plain.stitched("layer 2", given))
+    assert plain.agrees(here.sel(layer="output", how=mlp.HOW[1], which="pretraining"), minus(plain.x[0.0]))
+    untouched = sweep.negated.sel(lam0=0.0)
+    assert (untouched.isel(how=0) == untouched.isel(how=1)).all(), "at λ = 0 nothing was taken away"
+
+
+def test_the_sweeps_stitched_accuracies_are_those_of_averaged_features(sweep, plain):
+    one = plain.edited({67.5: 0.6})
+    other = plain.edited({157.5: 0.6})
+    x = plain.x[67.5]
+    average = (one.features(x)["layer 1"] + other.features(x)["layer 1"]) / 2
+    here = sweep.stitched.sel(pair="67.5° and 157.5°", step=0.6, layer="layer 1", features=mlp.FEATURES[0], two="i")
+    assert plain.agrees(here, plain.stitched("layer 1", average))
+
+
+def test_the_sweeps_gaps_are_those_of_equation_2(sweep, plain):
+    x = torch.cat([plain.x[67.5], plain.x[157.5]])
+    lams = {67.5: 0.3, 157.5: 0.3}, {67.5: 0.6}, {157.5: 0.6}
+    expected = algorithms.halfway(*(plain.edited(one).features(x) for one in lams))["layer 3"]
     found = sweep.sel(ends="67.5° and 157.5°", step=0.3, layer="layer 3")
-    assert found.gap_mean.item() == pytest.approx(expected["gap"].nanmean().item(), rel=1e-3) and found.base_mean.item() == pytest.approx(expected["base"].nanmean().item(), rel=1e-3)
-    assert (sweep.negated.sel(lam0=0.0).isel(how=0) == sweep.negated.sel(lam0=0.0).isel(how=1)).all(), "at λ = 0 nothing was taken away"
+    assert found.gap_mean.item() == pytest.approx(expected["gap"].nanmean().item(), rel=1e-3)
+    assert found.base_mean.item() == pytest.approx(expected["base"].nanmean().item(), rel=1e-3)
 
 
-def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch):
+def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch, capsys):
+    def refused(settings, seed, device):
+        raise AssertionError("measured again")
+
+    refused.__module__ = mlp.__name__  # the code behind it is part of the key
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    monkeypatch.setattr(mlp, "measure", None)  # would fail if it were called
-    assert experiment.run("quick", 0).equals(sweep)
-    assert "seconds" in mlp.estimate("quick", 0) and "about" in resnet.estimate()
+    assert dataclasses.replace(mlp.TASK_VECTORS, measure=refused).run("quick", 0).equals(sweep)
+    experiment.announce("quick", 0)
+    said = capsys.readouterr().out
+    assert str(mlp.source()) in said and "this takes seconds" in said and "ResNets" not in said
+    experiment.announce("full", 0)
+    assert "training steps and the measurement, about" in capsys.readouterr().out
 
 
 def test_the_claims_are_numbers_of_the_sweep(sweep):
-    found = experiment.claims(sweep)
+    found = mlp.claims(sweep)
     sums = sweep.sel(ends=list(mlp.PAIRS))
     assert found["CTL-10"]["gap_over_base_at_0.4"] == (sums.gap_mean / sums.base_mean).sel(step=0.4).max().item()
     small = sums.deviation.sel(step=[0.05, 0.1, 0.2], layer="layer 1").mean("ends")
-    assert found["CTL-10"]["exponent_layer_1"] == pytest.approx(np.polyfit(np.log(small.step), np.log(small), 1)[0])
-    both = [sweep.accuracy.sel(edit=name, lam=0.5, task=list(pair)).mean().item() for name, pair in mlp.PAIRS.items()]
+    slope = np.polyfit(np.log(small.step), np.log(small), 1)[0]
+    assert found["CTL-10"]["exponent_layer_1"] == pytest.approx(slope)
+    halved = sweep.accuracy.sel(lam=0.5)
+    both = [halved.sel(edit=name, task=list(pair)).mean().item() for name, pair in mlp.PAIRS.items()]
     assert found["CTL-10"]["two_at_half"] == pytest.approx(np.mean(both))
-    worse = sweep.stitched.sel(features=mlp.FEATURES[0], step=1.0, layer=["layer 2", "layer 3", "output"]).min("two").mean("pair")
+    deep = sweep.stitched.sel(features=mlp.FEATURES[0], step=1.0, layer=["layer 2", "layer 3", "output"])
+    worse = deep.min("two").mean("pair")
     assert found["CTL-12"]["worse_with_average_at_1"] == pytest.approx(worse.min().item())
-    assert found["CTL-13"]["features_task_at_1"] == pytest.approx(sweep.negated.sel(lam0=1.0, how=mlp.HOW[0], which="i").mean("angle").max().item())
+    negated = sweep.negated.sel(lam0=1.0, how=mlp.HOW[0], which="i").mean("angle")
+    assert found["CTL-13"]["features_task_at_1"] == pytest.approx(negated.max().item())
 
 
 def test_the_edit_panel_says_the_sweeps_numbers(sweep):
     panel = panels.edits(sweep)
     for edit, lam in itertools.product(("22.5° and 90°", "all eight", "180°"), (-1.0, 0.0, 0.3)):
         alt = panel.set(edit=edit, lam=lam).alt
-        assert all(f"{value:.3f}" in alt for value in sweep.accuracy.sel(edit=edit, lam=lam).values) and f"λ = {lam:.2f}" in alt
+        values = sweep.accuracy.sel(edit=edit, lam=lam).values
+        assert all(f"{value:.3f}" in alt for value in values) and f"λ = {lam:.2f}" in alt
 
 
-def test_the_panels_of_equations_stitching_and_negation_say_the_sweeps_numbers(sweep):
-    equations, stitching, negation = panels.equations(sweep), panels.stitching(sweep), panels.negation(sweep)
+def test_the_bars_of_the_tasks_added_have_a_colour_of_their_own(sweep):
+    panel = panels.edits(sweep)
+    for edit, added in (("180°", 1), ("22.5° and 90°", 2), ("all eight", 8)):
+        marks = panel.set(edit=edit).picture.frame["marks"]
+        bars = re.findall(r"stroke: (#\w+); stroke-width: 15", marks)
+        colours = {colour.lower(): bars.count(colour) for colour in bars}
+        assert len(bars) == 9 and colours[plotting.BLUE.lower()] == added and colours[plotting.GREEN.lower()] == 1
+
+
+def test_the_panel_of_equations_says_the_sweeps_numbers(sweep):
+    panel = panels.equations(sweep)
     for ends, lam in itertools.product(("45° and 180°", mlp.negation_of(90.0)), (0.05, 1.0)):
         here = sweep.sel(ends=ends, step=lam)
-        alt = equations.set(ends=ends, lam=lam).alt
-        assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values)) and ("Eq. 2" in alt) == (" and 180°" in ends)
+        alt = panel.set(ends=ends, lam=lam).alt
+        assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
+        assert ("Eq. 2" in alt) == (" and 180°" in ends)
+
+
+def test_the_panels_of_stitching_and_negation_say_the_sweeps_numbers(sweep):
+    stitching = panels.stitching(sweep)
+    negation = panels.negation(sweep)
     for layer, lam in itertools.product(mlp.LAYERS, (0.1, 1.0)):
-        here = sweep.stitched.sel(layer=layer, step=lam)
-        assert f"{here.sel(features=mlp.FEATURES[0]).min('two').mean().item():.3f} on the worse" in stitching.set(layer=layer, lam=lam).alt
+        here = sweep.stitched.sel(layer=layer, step=lam, features=mlp.FEATURES[0])
+        assert f"{here.min('two').mean().item():.3f} on the worse" in stitching.set(layer=layer, lam=lam).alt
         here = sweep.negated.sel(angle=67.5, layer=layer, lam0=lam)
         alt = negation.set(angle=67.5, layer=layer, lam=lam).alt
         assert all(f"{value:.3f}" in alt for value in here.values.flatten())
@@ -322,21 +422,24 @@ def test_the_panels_of_equations_stitching_and_negation_say_the_sweeps_numbers(s
 
 def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):
     panel = panels.mixing_desk(sweep, networks)
-    base, vectors = networks[0.0].state_dict(), mlp.task_vectors(networks)
-    x, y = torch.tensor(sweep.desk_image.values.astype("float32")) / 255, torch.tensor(sweep.desk_label.values.astype("int64"))
+    base = networks[0.0].state_dict()
+    vectors = mlp.task_vectors(networks)
+    x = torch.tensor(sweep.desk_image.values.astype("float32")) / 255
+    y = torch.tensor(sweep.desk_label.values.astype("int64"))
     lams = dict(zip(mlp.ANGLES, (0.5, 0.0, -0.2, 0.4, 0.0, 0.0, 0.0, 1.0)))
     panel.set(**{f"{angle:g}": lam for angle, lam in lams.items()})
     network = MLP.from_state(base + sum(lam * vectors[angle] for angle, lam in lams.items()))
-    outputs = [networks[0.0](images) + sum(lam * (networks[angle](images) - networks[0.0](images)) for angle, lam in lams.items()) for images in x]
-    for space, logits in (("weights", [network(images) for images in x]), ("outputs", outputs)):
+
+    def mixed(images):
+        before = networks[0.0](images)
+        return before + sum(lam * (networks[angle](images) - before) for angle, lam in lams.items())
+
+    for space, answer in (("weights", network), ("outputs", mixed)):
         alt = panel.set(space=space).alt
-        for angle, one in zip(mlp.EVALUATED, logits):
+        for angle, images in zip(mlp.EVALUATED, x):
             said = float(alt.split(f"; {angle:g}° " if angle else "task: 0° ")[1][:5])
-            assert said == pytest.approx((one.argmax(1) == y).double().mean().item(), abs=0.011), (space, angle)
-    start = time.process_time()
-    for lam in settings_of(panel.controls["112.5"]):
-        panel.set(**{"112.5": lam})
-    assert (time.process_time() - start) / len(settings_of(panel.controls["112.5"])) < 0.1, "a step of the desk should take under 50 ms on a quiet machine"
+            right = (answer(images).argmax(1) == y).double().mean().item()
+            assert said == pytest.approx(right, abs=0.011), (space, angle)
 
 
 def test_eight_faders_are_refused_as_a_page_at_once_and_two_are_written(sweep, networks, tmp_path):
@@ -358,30 +461,35 @@ def test_figures_have_words_and_name_the_stand_in(figure, sweep, standin_folder_
 
 
 def test_readings_hold_the_sweeps_numbers(sweep):
-    found = experiment.claims(sweep)
+    found = mlp.claims(sweep)
     assert f"{found['CTL-10']['coef_at_1']:.2f}" in panels.reading_of_figure_7(sweep).text
     assert f"{found['CTL-12']['worse_with_one_at_1']:.3f}" in panels.reading_of_figure_9(sweep).text
     negated = found["CTL-13"]
-    assert f"{negated['weights_pretraining_at_1']:.3f}" in panels.reading_of_figure_10(sweep).text
+    text = panels.reading_of_figure_10(sweep).text
     left = negated["features_task_at_0.5"] / negated["before_task"]
-    assert f"task i's accuracy {left:.0%} is left" in panels.reading_of_figure_10(sweep).text
+    assert f"{negated['weights_pretraining_at_1']:.3f}" in text and f"task i's accuracy {left:.0%} is left" in text
     assert f"layer 1 {found['CTL-11']['exponent_layer_1']:.2f}" in panels.reading_of_the_slopes(sweep).text
     own = np.mean([[sweep.own.sel(model=i, task=j).item() for j in (22.5, 90.0)] for i in (22.5, 90.0)])
     assert f"{own:.3f}" in panels.misconception(sweep).text
 
 
 def test_limits_are_where_the_curves_cross(sweep):
-    found = experiment.limits(sweep)
     part = sweep.sel(ends=list(mlp.PAIRS), layer="layer 2")
-    beyond = [float(lam) for lam in sweep.step.values if (part.gap_mean / part.base_mean).sel(step=lam).mean() > experiment.SHARE]
-    assert found.gap.sel(equation="Eq. 2", layer="layer 2").item() == min(beyond)
+    ratio = (part.gap_mean / part.base_mean).mean("ends")
+    first = min(float(lam) for lam in sweep.step.values if ratio.sel(step=lam) > mlp.SHARE)
+    assert mlp.limits(sweep).gap.sel(equation="Eq. 2", layer="layer 2").item() == first
     made = sweep.assign(coef_mean=sweep.coef_mean * 0 + 1)
-    assert experiment.limits(made).coef.isnull().all() and "never" in panels.where_it_ends(made).text and f"layer 2 {min(beyond):g}" in panels.where_it_ends(made).text
+    assert mlp.limits(made).coef.isnull().all()
+    text = panels.where_it_ends(made).text
+    assert "never" in text and f"layer 2 {first:g}" in text
 
 
 def test_resnets_are_for_full_alone():
     assert resnet.run("quick") is None
     assert "full" in panels.resnets(None).text and panels.reading_of_the_resnets(None).text == ""
+
+
+TINY = resnet.Settings(test_images=10, statistics_images=20, lams=(-1.0, -0.5, 0.0, 0.25, 0.5, 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -390,12 +498,12 @@ def tiny(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, training.one_thread():
         patch.setenv("WEIGHTSPACE_DATA", str(tmp_path_factory.mktemp("tiny")))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
-        for name, value in {"TEST_IMAGES": 10, "STATISTICS_IMAGES": 20, "LAMS": (-1.0, -0.5, 0.0, 0.25, 0.5, 1.0), "STEPS": (0.2, 0.4, 1.0)}.items():
-            patch.setattr(resnet, name, value)
-        parent = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100), options={"splits": (0,), "size": 60}, lr=0.05, epochs=1, batch_size=30)
-        recipes = {0: parent, **{split: parent.finetune(options={"splits": (split,), "size": 60}) for split in (1, 2, 3)}}
+        parent = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100),
+                           options={"splits": (0,), "size": 60}, lr=0.05, epochs=1, batch_size=30)
+        finetuned = {split: parent.finetune(options={"splits": (split,), "size": 60}) for split in (1, 2, 3)}
+        recipes = {0: parent, **finetuned}
         networks = dict(zip(recipes, zoo.get_all(list(recipes.values()))))
-        return networks, resnet.Edited(networks), resnet.measure(recipes)
+        return networks, resnet.Edited(networks, TINY), resnet.measured_of(recipes, TINY)
 
 
 def test_finetuning_on_a_split_moves_no_other_rows_of_the_head_so_each_task_keeps_its_own(tiny):
@@ -404,10 +512,17 @@ def test_finetuning_on_a_split_moves_no_other_rows_of_the_head_so_each_task_keep
     for treatment in resnet.TREATMENTS:
         head = edited.network({1: 0.3, 2: -0.4}, treatment).head
         for split, network in networks.items():
-            assert torch.allclose(head.weight[resnet._rows(split)], network.head.weight[resnet._rows(split)], atol=1e-6)
-    edit, plain = edited.network({1: 0.3}, "interpolated").state_dict(), networks[0].state_dict()
-    assert torch.allclose(edit["blocks.3.conv1.weight"], 0.7 * plain["blocks.3.conv1.weight"] + 0.3 * networks[1].state_dict()["blocks.3.conv1.weight"], atol=1e-6)
-    assert edit[COUNTER] == plain[COUNTER]
+            own = outputs_of(split)
+            assert torch.allclose(head.weight[own], network.head.weight[own], atol=1e-6)
+
+
+def test_the_backbone_is_edited_and_the_counter_is_that_of_the_base(tiny):
+    networks, edited, _ = tiny
+    edit = edited.network({1: 0.3}, "interpolated").state_dict()
+    base, one = (networks[split].state_dict() for split in (0, 1))
+    key = "blocks.3.conv1.weight"
+    assert torch.allclose(edit[key], 0.7 * base[key] + 0.3 * one[key], atol=1e-6)
+    assert edit[COUNTER] == base[COUNTER]
 
 
 def test_a_variance_below_zero_is_seen_and_answers_that_are_no_numbers_are_wrong(tiny):
@@ -422,17 +537,37 @@ def test_a_variance_below_zero_is_seen_and_answers_that_are_no_numbers_are_wrong
 
 def test_resnets_on_a_tiny_setting(tiny):
     _, _, measured = tiny
-    assert {"split 1", "splits 2 and 3", "all four"} < set(map(str, measured.edit.values)) and measured.sizes["layer"] == 8
-    assert measured.accuracy.sel(edit="splits 1 and 2", lam=-1.0).isnull().all() and measured.accuracy.sel(lam=0.5).notnull().all()
+    edits = set(map(str, measured.edit.values))
+    assert {"split 1", "splits 2 and 3", "all four"} < edits and measured.sizes["layer"] == 8
+    assert measured.accuracy.sel(edit="splits 1 and 2", lam=-1.0).isnull().all()
+    assert measured.accuracy.sel(lam=0.5).notnull().all()
     assert (measured.gap_mean <= measured.base_mean).mean() > 0.9
 
 
-def test_the_resnets_page_and_numbers_on_made_up_measurements(tiny):
+@pytest.fixture(scope="module")
+def full(tiny):
     """Four tasks, as the chapter has; the tiny setting's numbers put into their places."""
     _, _, measured = tiny
-    full = measured.reindex(task=[0, 1, 2, 3, 4]).reindex(edit=[resnet.name_of(*chosen) for n in (1, 2) for chosen in itertools.combinations((1, 2, 3, 4), n)] + ["all four"])
-    full = full.fillna(0.5).reindex(ends=[*(name for name in map(str, full.edit.values) if " and " in name), *(f"split {i} and its negative" for i in range(1, 5))]).fillna(0.5)
-    full = full.assign_attrs(source="a stand-in", source_kind="stand-in", dataset="CIFAR-100", network="ResNet-18", profile="full", seed=0, images="10 test images a task")
-    assert "Not CIFAR-100!" in panels.resnets(full).data and f"{resnet.numbers(full)['two_at_half']:.3f}" in panels.reading_of_the_resnets(full).text
-    found = experiment.claims(full.assign_attrs(profile=experiment.RESNET))
-    assert found["CTL-10"]["ResNet head_elsewhere"] == 0 and all(name.startswith("ResNet ") for numbers in found.values() for name in numbers)
+    tasks = (1, 2, 3, 4)
+    pairs = [resnet.name_of(*pair) for pair in itertools.combinations(tasks, 2)]
+    edits = [*map(resnet.name_of, tasks), *pairs, "all four"]
+    made = measured.reindex(task=[0, *tasks]).reindex(edit=edits).fillna(0.5)
+    made = made.reindex(ends=[*pairs, *map(resnet.negation_of, tasks)]).fillna(0.5)
+    return made.assign_attrs(source="a stand-in", source_kind="stand-in", dataset="CIFAR-100", network="ResNet-18",
+                             profile="full", seed=0, images="10 test images a task")
+
+
+def test_the_resnets_page_holds_their_numbers(full):
+    assert "Not CIFAR-100!" in panels.resnets(full).data
+    assert f"{resnet.numbers(full)['two_at_half']:.3f}" in panels.reading_of_the_resnets(full).text
+
+
+def test_both_experiments_together_give_every_number_that_the_verdicts_need(sweep, full):
+    of_mlps = mlp.claims(sweep)
+    of_resnets = resnet.claims(full)
+    assert of_resnets["CTL-10"]["ResNet head_elsewhere"] == 0
+    for id, numbers in of_mlps.items():
+        found = numbers | of_resnets.get(id, {})
+        needed = {condition.number for condition in claims.ledger()[id].conditions}
+        assert needed <= found.keys(), id
+        assert all(name.startswith("ResNet ") for name in of_resnets.get(id, {}))

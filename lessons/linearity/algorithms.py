@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.linalg import vecdot
 
+from toy_models import ResNet18, batchnorm, training
 from toy_models.weights import mix
 
 
@@ -212,3 +213,24 @@ def _pair(a, b):
     if not len(a):
         raise ValueError("the evaluation set is empty: there is no sample to measure on")
     return a.double(), b.double()
+
+
+TREATMENTS = {"interpolated": "running statistics, mixed like weights", "re-estimated": "estimated anew for each network",
+              "batch": "those of the batch it is given"}
+_PART = 50  # images of each task at once: a layer's features in float64 then stay small, and it is the batch of the treatment "batch"
+
+
+def treated(network: ResNet18, treatment: str, x: Tensor, device: str = "cpu") -> torch.nn.Module:
+    """A copy of the network, on the device, under one of `TREATMENTS` of BatchNorm; "re-estimated" uses the images x (samples, 3, 32, 32).
+
+    Raises:
+        ValueError: there is no such treatment.
+    """
+    if treatment not in TREATMENTS:
+        raise ValueError(f"unknown treatment {treatment!r}: choose one of {', '.join(TREATMENTS)}")
+    device = training.resolve(device)
+    network = ResNet18.from_state({key: tensor.to(device, copy=True) for key, tensor in network.state_dict().items()})
+    network = network.to(memory_format=training.fastest_format(network))
+    if treatment == "re-estimated":
+        return batchnorm.reestimated(network, x.to(device), 2 * _PART)
+    return batchnorm.with_batch_statistics(network) if treatment == "batch" else network

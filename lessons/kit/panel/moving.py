@@ -55,9 +55,11 @@ class Bars:
         above = {"ha": "center", "va": "bottom", "fontsize": fontsize, "animated": True}
         self._texts = [ax.text(place, 0, "", **above) for place in places] if written else []
 
-    def set_values(self, values: Sequence[float]) -> None:
-        """One value a place."""
+    def set_values(self, values: Sequence[float], colours: Sequence[str] = ()) -> None:
+        """One value a place, and, where bars change it, one colour."""
         for bar, value in zip(self._bars, values):
             bar.set_ydata([0, value])
+        for bar, colour in zip(self._bars, colours):
+            bar.set_color(colour)
         for text, value in zip(self._texts, values):
             text.set(y=value, text=self._written(value))

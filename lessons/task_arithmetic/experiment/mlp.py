@@ -1,10 +1,10 @@
-"""Chapter 1's pretrained MLP, finetuned on eight rotations of MNIST, and all that can be done with the eight task vectors (CTL §4.3).
+"""Chapter 1's pretrained MLP, finetuned on eight rotations of MNIST, and all that can be done with the eight task
+vectors (CTL §4.3).
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset; the second time all of it comes from disk.
 """
 import itertools
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,20 +14,22 @@ from tqdm.auto import tqdm
 
 import data
 from data.rotated_mnist import rotate
-from lessons.averaging.algorithms import Family
-from lessons.linearity.experiment import mlp as chapter_1
+from lessons import cast
+from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import cached, on_grid, summarise
+from lessons.kit.sweep import on_grid, summarise
 from lessons.task_arithmetic import algorithms
-from lessons.task_arithmetic.algorithms import TaskVector, shares_of
-from toy_models import MLP, Recipe, training, zoo
+from lessons.task_arithmetic.algorithms import TaskVector
+from lessons.task_arithmetic.experiment.table import Table
+from toy_models import MLP, Recipe, zoo
 
-ANGLES = tuple(22.5 * i for i in range(1, 9))  # the first four are chapter 1's
+ANGLES = cast.ANGLES  # the first four are chapter 1's
 EVALUATED = (0.0, *ANGLES)  # the pretraining task, then the eight
 LAMS = tuple(round(i / 10, 2) for i in range(-10, 11))  # of the panels
-POSITIVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # for Eq. 2, 3 and stitching, the source's range for the latter
-MANY_LAMS = (*(round(i / 20, 2) for i in range(9)), *(round(i / 10, 2) for i in range(5, 11)))  # closer where sums of many need it
-SECONDS = {"quick": 25, "full": 100}  # rough, on 2 cores, nothing cached
+POSITIVE = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # for Eq. 2, 3 and stitching, where the source has this range
+FROM_ZERO = (0.0, *POSITIVE)
+MANY_LAMS = (*(round(i / 20, 2) for i in range(9)),  # closer where sums of many need it
+             *(round(i / 10, 2) for i in range(5, 11)))
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,16 @@ class Settings:
 
 
 PROFILES = Profiles(quick=Settings(test_images=150, subsets=2), full=Settings(test_images=2000, subsets=8))
+SECONDS = Profiles(quick=25, full=100)  # rough, on 2 cores, nothing kept
 
+
+# -- names -----------------------------------------------------------------------------------------
 
 def name_of(*angles: float) -> str:
     """What a sum of task vectors is called: "22.5°", "22.5° and 90°", "all eight"."""
-    return "all eight" if len(angles) == len(ANGLES) else " and ".join(f"{angle:g}°" for angle in angles)
+    if len(angles) == len(ANGLES):
+        return "all eight"
+    return " and ".join(f"{angle:g}°" for angle in angles)
 
 
 def negation_of(angle: float) -> str:
@@ -57,19 +64,32 @@ def negation_of(angle: float) -> str:
 
 PAIRS = {name_of(i, j): (i, j) for i, j in itertools.combinations(ANGLES, 2)}
 EDITS = {name_of(angle): (angle,) for angle in ANGLES} | PAIRS | {name_of(*ANGLES): ANGLES}
+NEGATIONS = [negation_of(angle) for angle in ANGLES]
 LAYERS = ("layer 1", "layer 2", "layer 3", "output")
+PARTS = ("all weights", *LAYERS)
+FEATURES = ("average of both", "of θ₀ + λτᵢ alone", "of θ₀ + λτⱼ alone")
+HOW = ("features of θ₀ minus Δ", "features of θ₀ − λτ")
+QUADRUPLES = {f"{c:g}° + ({b:g}° − {a:g}°)": (a, b, c, d)
+              for a, b, c, d in zip(ANGLES, ANGLES[1:], ANGLES[2:], ANGLES[3:])}
 
 
 # -- the models ------------------------------------------------------------------------------------
 
+def source() -> data.types.Source:
+    """Where the digits come from."""
+    return data.source("rotated_mnist", angle=0.0)
+
+
 def recipes(seed: int = 0) -> dict[float, Recipe]:
-    """{angle: recipe}: chapter 1's pretrained network at 0.0, and one more epoch from there on digits turned by each of the eight angles."""
-    pretrained = chapter_1.recipes(seed)["pretrained"]
-    return {0.0: pretrained, **{angle: pretrained.finetune(options={"angle": angle}) for angle in ANGLES}}
+    """{angle: recipe}: chapter 1's pretrained network at 0.0, and one more epoch from there on digits turned by each
+    of the eight angles. On the stand-in, as in chapter 1, an epoch is three passes."""
+    epoch = 3 if source().is_stand_in else 1
+    return cast.rotations(seed, ANGLES, epoch)
 
 
 def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
-    """{angle: network}: the pretrained one at 0.0 and the eight finetuned ones; trained now if they are not in the zoo."""
+    """{angle: network}: the pretrained one at 0.0 and the eight finetuned ones; trained now if they are not in the
+    zoo."""
     made = recipes(seed)
     return dict(zip(made, zoo.get_all(list(made.values()), device)))
 
@@ -80,94 +100,54 @@ def task_vectors(networks: dict[float, MLP]) -> dict[float, TaskVector]:
     return {angle: TaskVector(base, networks[angle].state_dict()) for angle in ANGLES}
 
 
-def estimate(profile: str, seed: int = 0) -> str:
-    """A sentence that says what `run` will have to do and about how long that takes on two cores."""
-    PROFILES[profile]  # an error where there is no such profile
-    wanted = list(recipes(seed).values())
-    missing = sum(not zoo.path_of(recipe).exists() for recipe in wanted)
-    return f"{missing} of {len(wanted)} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
+def test_sets(size: int) -> tuple[list[Tensor], Tensor]:
+    """Test images turned by each of the nine angles, (images, 28, 28) each, and their labels.
+
+    They are spread evenly over the test part, since MNIST's first half is harder than its second, and only these are
+    turned.
+    """
+    upright = data.load("rotated_mnist", "test", angle=0.0)
+    step = max(1, len(upright.y) // size)
+    x = upright.x[::step][:size]
+    y = upright.y[::step][:size]
+    return [rotate(x, angle) for angle in EVALUATED], y
 
 
 # -- the measurement -------------------------------------------------------------------------------
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """Train what is missing and measure everything.
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """All numbers of the chapter.
 
     Returns:
         A Dataset with
-        accuracy (edit: 37, lam: 21, task: 9): of θ₀ + λ·(sum of the edit's task vectors), on the pretraining task (0°) and the eight;
-        own (model: 9, task): of the pretrained and the finetuned networks alone; norm (angle: 8): ‖τ‖; cosine (part: 5, angle, other): between
-        task vectors, over all weights and layer by layer;
-        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.kit.sweep.summarise` gives them, and deviation: Eq. 2 for 28 pairs on the images
-        of both tasks, Eq. 3 for eight negations on those of their own; `step` is λ;
-        stitched (pair: 28, step, layer, features: 3, two): accuracy on tasks i and j of the pretrained network that is given the average of the
-        features of θ₀ + λτ_i and θ₀ + λτ_j, or those of one of them; "output" is the ensemble;
-        negated (angle, lam0: 10, layer, how: 2, two): accuracy on the pretraining task and task i of the pretrained network given the features
-        minus Δ, or those of θ₀ − λτ_i;
+        accuracy (edit: 37, lam: 21, task: 9): of θ₀ + λ·(sum of the edit's task vectors), on the pretraining task (0°)
+        and the eight;
+        own (model: 9, task): of the pretrained and the finetuned networks alone;
+        norm (angle: 8): ‖τ‖;
+        cosine (part: 5, angle, other): between task vectors, over all weights and layer by layer;
+        gap_*, base_*, coef_* (ends: 36, step: 9, layer: 4), as `lessons.kit.sweep.summarise` gives them, and deviation:
+        Eq. 2 for 28 pairs on the images of both tasks, Eq. 3 for eight negations on those of their own; `step` is λ;
+        stitched (pair: 28, step, layer, features: 3, two): accuracy on tasks i and j of the pretrained network that is
+        given the average of the features of θ₀ + λτ_i and θ₀ + λτ_j, or those of one of them; "output" is the ensemble;
+        negated (angle, lam0: 10, layer, how: 2, two): accuracy on the pretraining task and task i of the pretrained
+        network given the features minus Δ, or those of θ₀ − λτ_i;
         many (num_tasks: 8, many_lam: 15): accuracy of sums of k task vectors on those k tasks, mean over choices of k;
-        desk_image (task, image: 100, row, column), desk_label (image): test images in 256 shades, for what is computed live;
+        desk_image (task, image: 100, row, column), desk_label (image): test images in 256 shades, for what is computed
+        live;
         analogy (quadruple: 5, step): accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), for four angles in equal steps.
-        Attributes: those of `lessons.kit.sweep.caption`.
     """
-    settings = PROFILES[profile]
-    source = data.source("rotated_mnist", angle=0.0)
-    ingredients = {"settings": asdict(settings), "recipes": [recipe.key for recipe in recipes(seed).values()]}
-    return cached("task-arithmetic", ingredients, lambda: measure(settings, seed, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="MNIST", network="MLP 784–100–100–100–10", profile=profile, seed=seed))
-
-
-@training.one_thread()
-def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """`run` without the cache."""
     networks = models(seed, device)
+    pretrained = networks[0.0]
     table = Table(networks, *test_sets(settings.test_images))
-    return xarray.merge([_edits(table), _vectors(networks), _equations(table), _stitching(table, networks[0.0]), _negation(table, networks[0.0]),
-                         _many(table, settings.subsets, seed), _analogies(table), _desk_images()]).assign_attrs(images=f"{len(table.y):,} test images a task")
-
-
-class Table:
-    """The nine networks looked at on the same digits, turned by each of the nine angles; any θ₀ + Σ λ_t τ_t on them.
-
-    θ₀ + Σ λ_t τ_t is (1 − Σ λ_t)·θ₀ + Σ λ_t·θ_t, so chapter 3's `Family` computes it, sharing the first layer's work.
-
-    Args:
-        networks: {angle: network} as `models` gives them.
-        turned: the same digits turned by each angle, nine times (images, 28, 28).
-        y: their labels (images,).
-
-    Attributes:
-        family: the networks on all images, the pretrained one first; y.
-    """
-
-    def __init__(self, networks: dict[float, MLP], turned: Sequence[Tensor], y: Tensor):
-        self.y = y
-        self.family = Family([networks[angle].state_dict() for angle in EVALUATED], torch.cat(turned))
-
-    def features(self, lams: dict[float, float]) -> dict[str, Tensor]:
-        """{layer: (9 · images, width)} of θ₀ + Σ λ_t τ_t, for {angle: λ}."""
-        return self.family.average([0, *(EVALUATED.index(angle) for angle in lams)], shares_of(list(lams.values())))
-
-    def in_features(self, lams: dict[float, float]) -> Tensor:
-        """f(θ₀) + Σ λ_t·(f(θ_t) − f(θ₀)) in the output layer, (9 · images, classes): the same point, computed with outputs instead of weights."""
-        return self.family.ensemble([0, *(EVALUATED.index(angle) for angle in lams)], shares_of(list(lams.values())))
-
-    def accuracy(self, logits: Tensor) -> np.ndarray:
-        """Share correct on each of the nine tasks, (9,), from logits (9 · images, classes)."""
-        return (logits.argmax(1).view(len(EVALUATED), -1) == self.y).double().mean(1).numpy()
-
-    def of(self, values: Tensor, *angles: float) -> Tensor:
-        """The rows of (9 · images, …) that belong to the images of some tasks, one after the other."""
-        parts = values.view(len(EVALUATED), -1, *values.shape[1:])
-        return torch.cat([parts[EVALUATED.index(angle)] for angle in angles])
-
-
-def test_sets(size: int) -> tuple[list[Tensor], Tensor]:
-    """Test images turned by each of the nine angles, (images, 28, 28) each, and their labels. They are spread evenly over the test part, since MNIST's
-    first half is harder than its second, and only these are turned."""
-    upright = data.load("rotated_mnist", "test", angle=0.0)
-    step = max(1, len(upright.y) // size)
-    x = upright.x[::step][:size]
-    return [rotate(x, angle) for angle in EVALUATED], upright.y[::step][:size]
+    parts = [_edits(table),
+             _vectors(networks),
+             _equations(table),
+             _stitching(table, pretrained),
+             _negation(table, pretrained),
+             _many(table, settings.subsets, seed),
+             _analogies(table),
+             _desk_images()]
+    return xarray.merge(parts).assign_attrs(images=f"{len(table.y):,} test images a task")
 
 
 DESK_IMAGES = 100  # that the sweep keeps of every task
@@ -175,52 +155,65 @@ DESK_IMAGES = 100  # that the sweep keeps of every task
 
 def _desk_images():
     turned, y = test_sets(DESK_IMAGES)
-    return xarray.Dataset({"desk_image": (("task", "image", "row", "column"), (torch.stack(turned) * 255).round().to(torch.int16).numpy()), "desk_label": ("image", y.numpy())})
+    shades = (torch.stack(turned) * 255).round().to(torch.int16)
+    return xarray.Dataset({"desk_image": (("task", "image", "row", "column"), shades.numpy()),
+                           "desk_label": ("image", y.numpy())})
 
 
 def desk(sweep: xarray.Dataset, networks: dict[float, MLP]) -> Table:
     """The networks on the images that the sweep keeps: few enough to look at any mixture while a fader moves."""
-    return Table(networks, [torch.tensor(images) / 255 for images in sweep.desk_image.values.astype("float32")], torch.tensor(sweep.desk_label.values.astype("int64")))
+    turned = [torch.tensor(images) / 255 for images in sweep.desk_image.values.astype("float32")]
+    y = torch.tensor(sweep.desk_label.values.astype("int64"))
+    return Table(networks, turned, y)
 
 
 def _edits(table):
-    values = [[table.accuracy(table.features(dict.fromkeys(angles, lam))["output"]) for lam in LAMS] for angles in tqdm(EDITS.values(), desc="measuring sums", unit="sum")]
-    own = [table.accuracy(one) for one in table.family.features["output"]]
-    return xarray.Dataset({"accuracy": (("edit", "lam", "task"), values), "own": (("model", "task"), own)},
-                          coords={"edit": list(EDITS), "lam": list(LAMS), "task": list(EVALUATED), "model": list(EVALUATED)})
-
-
-PARTS = ("all weights", *LAYERS)
+    values = []
+    for angles in tqdm(EDITS.values(), desc="measuring sums", unit="sum"):
+        values.append([table.accuracy_of(dict.fromkeys(angles, lam)) for lam in LAMS])
+    return xarray.Dataset({"accuracy": (("edit", "lam", "task"), values),
+                           "own": (("model", "task"), table.own())},
+                          coords={"edit": list(EDITS), "lam": list(LAMS),
+                                  "task": list(EVALUATED), "model": list(EVALUATED)})
 
 
 def _vectors(networks):
     vectors = list(task_vectors(networks).values())
-    parts = [vectors, *([tau.only(f"layers.{i}") for tau in vectors] for i in range(len(LAYERS)))]
-    return xarray.Dataset({"norm": ("angle", [tau.norm() for tau in vectors]), "cosine": (("part", "angle", "other"), [algorithms.cosines(part).numpy() for part in parts])},
+    parts = [vectors]
+    for i in range(len(LAYERS)):
+        parts.append([tau.only(f"layers.{i}") for tau in vectors])
+    cosines = [algorithms.cosines(part).numpy() for part in parts]
+    return xarray.Dataset({"norm": ("angle", [tau.norm() for tau in vectors]),
+                           "cosine": (("part", "angle", "other"), cosines)},
                           coords={"angle": list(ANGLES), "other": list(ANGLES), "part": list(PARTS)})
 
 
 def _ends(table, lam):
-    """Yield (name, tasks whose images count, middle, one end, other end) of Eq. 2 for every pair and Eq. 3 for every task; features of each."""
+    """Eq. 2 for every pair, then Eq. 3 for every task.
+
+    Yields:
+        (tasks whose images count, (middle, one end, other end)), features of each.
+    """
     doubled = {angle: table.features({angle: 2 * lam}) for angle in ANGLES}
-    for name, (i, j) in PAIRS.items():
-        yield name, (i, j), table.features({i: lam, j: lam}), doubled[i], doubled[j]
-    base = {layer: feature[0] for layer, feature in table.family.features.items()}
+    for i, j in PAIRS.values():
+        yield (i, j), (table.features({i: lam, j: lam}), doubled[i], doubled[j])
     for angle in ANGLES:
-        yield negation_of(angle), (angle,), base, table.features({angle: lam}), table.features({angle: -lam})
+        plus = table.features({angle: lam})
+        minus = table.features({angle: -lam})
+        yield (angle,), (table.base(), plus, minus)
 
 
 def _equations(table):
     found = []
     for lam in tqdm(POSITIVE, desc="measuring Eq. 2 and 3", unit="λ"):
-        for _, tasks, *three in _ends(table, lam):
-            three = [{layer: table.of(feature, *tasks) for layer, feature in features.items()} for features in three]
+        for tasks, networks in _ends(table, lam):
+            three = []
+            for features in networks:
+                three.append({layer: table.of(feature, *tasks) for layer, feature in features.items()})
             for layer, values in algorithms.halfway(*three).items():
-                found.append(summarise(values) | {"deviation": algorithms.relative_deviation(*(features[layer] for features in three))})
-    return on_grid(found, step=POSITIVE, ends=[*PAIRS, *map(negation_of, ANGLES)], layer=LAYERS)
-
-
-FEATURES = ("average of both", "of θ₀ + λτᵢ alone", "of θ₀ + λτⱼ alone")
+                deviation = algorithms.relative_deviation(*(features[layer] for features in three))
+                found.append(summarise(values) | {"deviation": deviation})
+    return on_grid(found, step=POSITIVE, ends=[*PAIRS, *NEGATIONS], layer=LAYERS)
 
 
 def _stitching(table, pretrained):
@@ -229,49 +222,195 @@ def _stitching(table, pretrained):
     for step, lam in enumerate(tqdm(POSITIVE, desc="stitching", unit="λ")):
         single = {angle: table.features({angle: lam}) for angle in ANGLES}
         for place, layer in enumerate(LAYERS):
-            alone = {angle: table.accuracy(algorithms.stitched(pretrained, layer, single[angle][layer])) for angle in ANGLES}
-            for row, (i, j) in enumerate(PAIRS.values()):
-                where = [EVALUATED.index(i), EVALUATED.index(j)]
-                logits = algorithms.stitched(pretrained, layer, table.of(single[i][layer] + single[j][layer], i, j) / 2)
-                result[row, step, place] = [(logits.argmax(1).view(2, -1) == table.y).double().mean(1).tolist(), alone[i][where], alone[j][where]]
+            at_layer = {angle: features[layer] for angle, features in single.items()}
+            result[:, step, place] = _stitched_at(table, pretrained, layer, at_layer)
     return xarray.Dataset({"stitched": (("pair", "step", "layer", "features", "two"), result)},
-                          coords={"pair": list(PAIRS), "step": list(POSITIVE), "layer": list(LAYERS), "features": list(FEATURES), "two": ["i", "j"]})
+                          coords={"pair": list(PAIRS), "step": list(POSITIVE), "layer": list(LAYERS),
+                                  "features": list(FEATURES), "two": ["i", "j"]})
 
 
-HOW = ("features of θ₀ minus Δ", "features of θ₀ − λτ")
-FROM_ZERO = (0.0, *POSITIVE)
+def _stitched_at(table, pretrained, layer, single):
+    """(pairs, features: 3, two): accuracies of the pretrained network that is given features at one layer.
+
+    Args:
+        single: {angle: features of θ₀ + λτ at that layer}.
+    """
+    alone = {}
+    for angle, h in single.items():
+        alone[angle] = table.accuracy(algorithms.stitched(pretrained, layer, h))
+    found = []
+    for i, j in PAIRS.values():
+        average = table.of(single[i] + single[j], i, j) / 2
+        both = table.accuracy(algorithms.stitched(pretrained, layer, average))
+        where = table.places(i, j)
+        found.append([both, alone[i][where], alone[j][where]])
+    return found
 
 
 def _negation(table, pretrained):
-    """Fig. 10 of CTL: the pretrained network with a task's Δ taken out of its features, and with the features of θ₀ − λτ."""
+    """Fig. 10 of CTL: the pretrained network with a task's Δ taken out of its features, and with the features of
+    θ₀ − λτ."""
     result = np.zeros((len(ANGLES), len(FROM_ZERO), len(LAYERS), len(HOW), 2))
-    base = {layer: feature[0] for layer, feature in table.family.features.items()}
+    base = table.base()
     for row, angle in enumerate(ANGLES):
         for step, lam in enumerate(FROM_ZERO):
-            plus, minus = table.features({angle: lam}), table.features({angle: -lam})
+            plus = table.features({angle: lam})
+            minus = table.features({angle: -lam})
             for place, layer in enumerate(LAYERS):
-                for way, h in enumerate((algorithms.negated_in_features(base[layer], plus[layer]), minus[layer])):
+                mirrored = algorithms.negated_in_features(base[layer], plus[layer])
+                for way, h in enumerate((mirrored, minus[layer])):
                     logits = algorithms.stitched(pretrained, layer, table.of(h, 0.0, angle))
-                    result[row, step, place, way] = (logits.argmax(1).view(2, -1) == table.y).double().mean(1)
+                    result[row, step, place, way] = table.accuracy(logits)
     return xarray.Dataset({"negated": (("angle", "lam0", "layer", "how", "which"), result)},
-                          coords={"angle": list(ANGLES), "lam0": list(FROM_ZERO), "layer": list(LAYERS), "how": list(HOW), "which": ["pretraining", "i"]})
+                          coords={"angle": list(ANGLES), "lam0": list(FROM_ZERO), "layer": list(LAYERS),
+                                  "how": list(HOW), "which": ["pretraining", "i"]})
 
 
 def _many(table, subsets, seed):
     """Sums of 1, 2, … 8 task vectors, on the tasks they are made of."""
-    generator, values = np.random.default_rng(seed), np.zeros((len(ANGLES), len(MANY_LAMS)))
-    for k in range(1, len(ANGLES) + 1):
+    generator = np.random.default_rng(seed)
+    counts = range(1, len(ANGLES) + 1)
+    values = np.zeros((len(counts), len(MANY_LAMS)))
+    for row, k in enumerate(counts):
         every = list(itertools.combinations(ANGLES, k))
         chosen = [every[i] for i in generator.permutation(len(every))[:subsets]]
         for place, lam in enumerate(MANY_LAMS):
-            values[k - 1, place] = np.mean([table.accuracy(table.features(dict.fromkeys(angles, lam))["output"])[[EVALUATED.index(angle) for angle in angles]].mean() for angles in chosen])
-    return xarray.Dataset({"many": (("num_tasks", "many_lam"), values)}, coords={"num_tasks": list(range(1, len(ANGLES) + 1)), "many_lam": list(MANY_LAMS)})
+            values[row, place] = np.mean([_on_its_own(table, angles, lam) for angles in chosen])
+    return xarray.Dataset({"many": (("num_tasks", "many_lam"), values)},
+                          coords={"num_tasks": list(counts), "many_lam": list(MANY_LAMS)})
 
 
-QUADRUPLES = {f"{c:g}° + ({b:g}° − {a:g}°)": (a, b, c, d) for a, b, c, d in zip(ANGLES, ANGLES[1:], ANGLES[2:], ANGLES[3:])}
+def _on_its_own(table, angles, lam):
+    """Mean accuracy of a sum of task vectors on the tasks that it is made of."""
+    return table.accuracy_of(dict.fromkeys(angles, lam))[table.places(*angles)].mean()
 
 
 def _analogies(table):
     """a is to b as c is to d: four angles in equal steps."""
-    values = [[table.accuracy(table.features({c: lam, b: lam, a: -lam})["output"])[EVALUATED.index(d)] for lam in POSITIVE] for a, b, c, d in QUADRUPLES.values()]
-    return xarray.Dataset({"analogy": (("quadruple", "step"), values)}, coords={"quadruple": list(QUADRUPLES), "step": list(POSITIVE)})
+    values = []
+    for a, b, c, d in QUADRUPLES.values():
+        place, = table.places(d)
+        values.append([table.accuracy_of({c: lam, b: lam, a: -lam})[place] for lam in POSITIVE])
+    return xarray.Dataset({"analogy": (("quadruple", "step"), values)},
+                          coords={"quadruple": list(QUADRUPLES), "step": list(POSITIVE)})
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+# λ = 0.4 of the source's figures: the sum's coefficient by its definition of cosine_arith, and by Eq. 2
+READINGS = (0.2, 0.4)
+SHARE, LENGTH = 0.05, 0.9  # from when on an equation is said to hold no longer: gap over baseline, and coef
+DEEP = ("layer 2", "layer 3", "output")  # where averaged features are said to serve both tasks
+
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind the chapter's claims: {claim: {number: value}}. What each means stands in claims.yaml."""
+    return {"CTL-10": claim_10(sweep),
+            "CTL-11": claim_11(sweep),
+            "CTL-12": claim_12(sweep),
+            "CTL-13": claim_13(sweep)}
+
+
+def exponents(part: xarray.Dataset) -> dict[str, float]:
+    """{layer: the power of λ with which the deviation grows}, for λ up to 0.2, mean over the ends of this part."""
+    small = part.deviation.sel(step=slice(0, 0.2)).mean("ends")
+    slopes = {}
+    for layer in map(str, small.layer.values):
+        slopes[layer] = algorithms.log_slope(small.step.values, small.sel(layer=layer).values)
+    return slopes
+
+
+def _equation(part):
+    """What Eq. 2 and Eq. 3 have in common: how large the gap is beside the baseline, how short the features, and how
+    the deviation grows."""
+    ratio = part.gap_mean / part.base_mean
+    numbers = {"base_least": part.base_mean.sel(step=READINGS[0]).min().item()}
+    for lam in (*READINGS, 1.0):
+        numbers[f"gap_over_base_at_{lam:g}"] = ratio.sel(step=lam).max().item()
+        numbers[f"coef_at_{lam:g}"] = part.coef_mean.sel(step=lam).mean("ends").min().item()
+    slopes = list(exponents(part).values())
+    return numbers | {"exponent_layer_1": slopes[0], "exponent_deepest": slopes[-1]}
+
+
+def limits(sweep: xarray.Dataset) -> xarray.Dataset:
+    """The smallest measured λ at which, in a layer and on average over pairs or tasks, the gap exceeds a twentieth of
+    the baseline, and coef falls below 0.9.
+
+    Returns:
+        A Dataset with gap and coef (equation: 2, layer), NaN where that does not happen up to λ = 1.
+    """
+    found = []
+    for names in (list(PAIRS), NEGATIONS):
+        part = sweep.sel(ends=names)
+        beyond = {"gap": (part.gap_mean / part.base_mean).mean("ends") > SHARE,
+                  "coef": part.coef_mean.mean("ends") < LENGTH}
+        first = {name: sweep.step.where(where).min("step") for name, where in beyond.items()}
+        found.append(xarray.Dataset(first))
+    return xarray.concat(found, xarray.DataArray(["Eq. 2", "Eq. 3"], dims="equation", name="equation"))
+
+
+def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
+    """CTL-10: Eq. 2 at three λ, and what the sum is worth on both tasks."""
+    own = sum(sweep.own.sel(model=angle, task=angle).item() for angle in ANGLES) / len(ANGLES)
+    eight = sweep.many.sel(num_tasks=len(ANGLES))
+    return _equation(sweep.sel(ends=list(PAIRS))) | {
+        "own": own,
+        "two_at_half": _of_two(sweep, 0.5),
+        "two_at_one": _of_two(sweep, 1.0),
+        "eight_best": eight.max().item(),
+        "eight_best_lam": eight.idxmax("many_lam").item(),
+        "eight_before": eight.sel(many_lam=0).item()}
+
+
+def _of_two(sweep, lam):
+    """Accuracy of the sum of two task vectors on both tasks, mean over pairs."""
+    values = []
+    for name, tasks in PAIRS.items():
+        values.append(sweep.accuracy.sel(edit=name, lam=lam, task=list(tasks)).mean().item())
+    return sum(values) / len(values)
+
+
+def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
+    """CTL-11: Eq. 3 at three λ."""
+    return _equation(sweep.sel(ends=NEGATIONS))
+
+
+def claim_12(sweep: xarray.Dataset) -> dict[str, float]:
+    """CTL-12: the worse of two tasks with averaged features, and with the better of the two single ones."""
+    worse = sweep.stitched.min("two")
+    both = worse.sel(features=FEATURES[0])
+    alone = worse.sel(features=list(FEATURES[1:])).max("features")
+    numbers = {}
+    for lam in (0.4, 1.0):
+        deep = {"step": lam, "layer": list(DEEP)}
+        better = (both > alone).sel(deep)
+        numbers |= {f"worse_with_average_at_{lam:g}": both.sel(deep).mean("pair").min().item(),
+                    f"worse_with_one_at_{lam:g}": alone.sel(deep).mean("pair").max().item(),
+                    f"share_of_pairs_at_{lam:g}": better.mean("pair").min().item()}
+    whole = sweep.stitched.sel(step=1.0, layer=list(DEEP))
+    own = (whole.sel(features=FEATURES[1], two="i") + whole.sel(features=FEATURES[2], two="j")) / 2
+    first = {"step": 1.0, "layer": "layer 1"}
+    return numbers | {"one_on_its_own_at_1": own.mean("pair").min().item(),
+                      "layer_1_with_average_at_1": both.sel(first).mean().item(),
+                      "layer_1_share_of_pairs_at_1": (both > alone).sel(first).mean().item()}
+
+
+def claim_13(sweep: xarray.Dataset) -> dict[str, float]:
+    """CTL-13: what negation costs on the pretraining task and on the task, in features and in weights."""
+    mean = sweep.negated.mean("angle")
+    before = sweep.negated.isel(lam0=0)
+    numbers = {"before_pretraining": before.sel(which="pretraining").mean().item(),
+               "before_task": before.sel(which="i").mean().item()}
+    for lam in (0.5, 1.0):
+        for how, name in zip(HOW, ("features", "weights")):
+            here = mean.sel(lam0=lam, how=how)
+            numbers |= {f"{name}_pretraining_at_{lam:g}": here.sel(which="pretraining").min().item(),
+                        f"{name}_task_at_{lam:g}": here.sel(which="i").max().item()}
+    near = sweep.negated.sel(angle=22.5, which="i", how=HOW[0], layer="layer 2")
+    return numbers | {"near_task_before": near.sel(lam0=0).item(),
+                      "near_task_at_1": near.sel(lam0=1.0).item()}
+
+
+TASK_VECTORS = Experiment("task-arithmetic", measure, PROFILES, source, "MNIST", claims=claims,
+                          recipes=lambda settings, seed: recipes(seed).values())
+run = TASK_VECTORS.run

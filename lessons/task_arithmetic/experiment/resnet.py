@@ -1,8 +1,10 @@
-"""Task vectors of chapter 2's ResNet-18 of width 16 on Split CIFAR-100: an own head for every split, so that the backbone is what is edited (CTL §4.3).
+"""Task vectors of chapter 2's ResNet-18 of width 16 on Split CIFAR-100: an own head for every split, so that the
+backbone is what is edited (CTL §4.3).
 
-It takes minutes of training where chapter 2 was not run in its profile "width 16", so the chapter measures it in "full" alone.
+It takes minutes of training where no other chapter has trained these networks, so it is measured in "full" alone.
 """
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,113 +13,159 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 import data
-from data import split_cifar100
-from lessons.linearity.experiment import resnet as chapter_2
-from lessons.kit.sweep import cached, on_grid, summarise
+from lessons import cast
+from lessons.kit.experiment import Experiment, missing
+from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import on_grid, summarise
+from lessons.linearity.algorithms import treated
+from lessons.suites import outputs_of, share_correct_among
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector
 from toy_models import Recipe, ResNet18, zoo
 
 SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
 MEASURING_SECONDS = 150
-TEST_IMAGES, STATISTICS_IMAGES = 100, 30  # per task
-LAMS = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
-STEPS = (0.2, 0.4, 1.0)  # λ of Eq. 2 and 3
-TREATMENTS = ("interpolated", "re-estimated")  # of chapter 2: statistics that went through the same arithmetic as the weights, or estimated anew
+READINGS = (0.2, 0.4)  # of the source's λ; see `mlp`
+# of chapter 2: statistics that went through the same arithmetic as the weights, or estimated anew
+TREATMENTS = ("interpolated", "re-estimated")
 BATCH = 100
 
 
-def recipes(seed: int = 0) -> dict[int, Recipe]:
-    """{split: recipe}: chapter 2's in its profile "width 16"; the pretrained network at split 0."""
-    return chapter_2.recipes("width 16", seed)
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured.
+
+    Attributes:
+        test_images: per task.
+        statistics_images: training images per task from which BatchNorm's statistics are estimated anew.
+        lams: λ of the sums.
+        steps: λ of Eq. 2 and 3.
+    """
+    test_images: int = 100
+    statistics_images: int = 30
+    lams: tuple[float, ...] = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
+    steps: tuple[float, ...] = (*READINGS, 1.0)
+
+
+PROFILES = Profiles(full=Settings())
+
+
+def source() -> data.types.Source:
+    """Where the images come from."""
+    return data.source(cast.SPLIT_CIFAR, splits=(cast.PRETRAINING, *cast.TASKS))
 
 
 def name_of(*splits: int) -> str:
     """What a sum of task vectors is called: "split 1", "splits 1 and 2", "all four"."""
-    return f"split {splits[0]}" if len(splits) == 1 else "splits " + " and ".join(map(str, splits)) if len(splits) == 2 else "all four"
+    if len(splits) > 2:
+        return "all four"
+    return f"splits {splits[0]} and {splits[1]}" if len(splits) == 2 else f"split {splits[0]}"
+
+
+def negation_of(split: int) -> str:
+    """What Eq. 3 for one task vector is called: "split 1 and its negative"."""
+    return f"{name_of(split)} and its negative"
 
 
 def estimate(seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
-    missing = [recipe for recipe in recipes(seed).values() if not zoo.path_of(recipe).exists()]
-    steps = sum(recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size) for recipe in missing)
+    steps = 0
+    for recipe in missing(cast.split_resnets(seed).values()):
+        batches = -(-dict(recipe.options)["size"] // recipe.batch_size)
+        steps += recipe.epochs * batches
     minutes = (steps * SECONDS_A_STEP + MEASURING_SECONDS) / 60
-    return f"The ResNets at the end: {steps:,} training steps and the measurement, about {minutes:.0f} minutes where nothing of it is on disk, once."
+    return (f"The ResNets at the end: {steps:,} training steps and the measurement, about {minutes:.0f} minutes where "
+            "nothing of it is on disk, once.")
 
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measure the ResNets in "full"; None in "quick".
+# -- the measurement -------------------------------------------------------------------------------
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """`measured_of` chapter 2's networks of width 16."""
+    return measured_of(cast.split_resnets(seed), settings, device)
+
+
+def measured_of(recipes: dict[int, Recipe], settings: Settings, device: str = "auto") -> xarray.Dataset:
+    """All numbers of any pretrained ResNet and versions of it that were finetuned on one split each.
+
+    Args:
+        recipes: {split: recipe}, the pretrained network first.
 
     Returns:
         A Dataset with
-        accuracy (treatment: 2, edit: 11, lam: 7, task: 5): of θ₀ + λ·Σ τ in the backbone, on the pretraining task (split 0) and the four, each
-        with its own head; NaN where it was not measured; negative (edit, lam): share of BatchNorm's channels whose running variance, carried through the
-        arithmetic, is below 0; own (task): of the network trained on the task, with its own statistics; head_elsewhere: the most that
-        finetuning moved a head's weight of another task;
-        gap_*, base_*, coef_* (ends: 10, step: 3, layer: 8): Eq. 2 for six pairs and Eq. 3 for four tasks, statistics re-estimated; cosine (task_i, task_j).
-        Attributes: those of `lessons.kit.sweep.caption`.
+        accuracy (treatment: 2, edit: 11, lam: 7, task: 5): of θ₀ + λ·Σ τ in the backbone, on the pretraining task
+        (split 0) and the four, each with its own head; NaN where it was not measured;
+        negative (edit, lam): share of BatchNorm's channels whose running variance, carried through the arithmetic, is
+        below 0;
+        own (task): of the network trained on the task, with its own statistics;
+        head_elsewhere: the most that finetuning moved a head's weight of another task;
+        gap_*, base_*, coef_* (ends: 10, step: 3, layer: 8): Eq. 2 for six pairs and Eq. 3 for four tasks, statistics
+        re-estimated;
+        cosine (task_i, task_j).
     """
-    if profile == "quick":
-        return None
-    wanted = recipes(seed)
-    source = data.source("split_cifar100", splits=tuple(wanted))
-    settings = [TEST_IMAGES, STATISTICS_IMAGES, LAMS, STEPS]
-    return cached("task-arithmetic-resnet", {"recipes": [recipe.key for recipe in wanted.values()], "settings": settings}, lambda: measure(wanted, device).assign_attrs(
-        source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile=profile, seed=seed))
-
-
-def measure(wanted: dict[int, Recipe], device: str = "auto") -> xarray.Dataset:
-    """`run` without the cache, for any pretrained ResNet (first) and versions of it that were finetuned on one split each."""
-    networks = dict(zip(wanted, zoo.get_all(list(wanted.values()), device)))
-    edited = Edited(networks)
-    return xarray.merge([_edits(edited), _equations(edited)]).assign_attrs(images=f"{len(edited.tests[0][1]):,} test images a task")
+    networks = dict(zip(recipes, zoo.get_all(list(recipes.values()), device)))
+    edited = Edited(networks, settings)
+    found = [_edits(edited, settings.lams), _alone(edited), _equations(edited, settings.steps)]
+    return xarray.merge(found).assign_attrs(images=f"{len(edited.tests[0][1]):,} test images a task")
 
 
 class Edited:
     """Networks θ₀ + λ·Σ τ whose backbone is edited, and whose head has every task's own rows.
 
     Attributes:
-        splits: of the pretraining task, first, and of the others; vectors: {split: TaskVector of the backbone}; tests: [(images, labels) a task].
+        splits: of the pretraining task, first, and of the others.
+        vectors: {split: TaskVector of the backbone}.
+        head_elsewhere: the most that finetuning moved a head's weight of another task.
+        own: the networks themselves.
+        tests: [(images, labels) a task].
+        statistics: training images of all tasks, for BatchNorm.
     """
 
-    def __init__(self, networks: dict[int, ResNet18]):
-        self.splits, self.base = list(networks), next(iter(networks.values())).state_dict()
+    def __init__(self, networks: dict[int, ResNet18], settings: Settings):
+        self.splits = list(networks)
+        self.own = list(networks.values())
+        self.base = self.own[0].state_dict()
         whole = {split: TaskVector(self.base, networks[split].state_dict()) for split in self.splits[1:]}
         self.vectors = {split: tau.only(lambda key: not key.startswith("head.")) for split, tau in whole.items()}
-        self.heads = sum(tau.only("head") for tau in whole.values())  # a head's rows of other tasks do not move, so each task's rows come from its own
-        self.head_elsewhere = max(_others(tau.difference["head.weight"], split).abs().max().item() for split, tau in whole.items())
-        self.own = list(networks.values())
-        self.tests = [_images(split, "test", TEST_IMAGES) for split in self.splits]
-        self.statistics = torch.cat([_images(split, "train", STATISTICS_IMAGES)[0] for split in self.splits])
+        # a head's rows of other tasks do not move, so each task's rows come from its own
+        self.heads = sum(tau.only("head") for tau in whole.values())
+        self.head_elsewhere = max(_moved_elsewhere(tau, split) for split, tau in whole.items())
+        self.tests = [_images(split, "test", settings.test_images) for split in self.splits]
+        training = [_images(split, "train", settings.statistics_images) for split in self.splits]
+        self.statistics = torch.cat([x for x, _ in training])
 
     def network(self, lams: dict[int, float], treatment: str = "re-estimated") -> ResNet18:
-        """θ₀ + Σ λ_t τ_t, for {split: λ}, with BatchNorm statistics that went through the same arithmetic, or estimated anew on training images of all tasks."""
-        network = ResNet18.from_state(sum((lam * self.vectors[split] for split, lam in lams.items()), self.heads).apply_to(self.base))
-        return chapter_2.treated(network, treatment, self.statistics)
+        """θ₀ + Σ λ_t τ_t, for {split: λ}, with BatchNorm statistics that went through the same arithmetic, or
+        estimated anew on training images of all tasks."""
+        tau = sum((lam * self.vectors[split] for split, lam in lams.items()), self.heads)
+        return treated(ResNet18.from_state(tau.apply_to(self.base)), treatment, self.statistics)
 
     def accuracies(self, network: ResNet18) -> list[float]:
-        """Share correct on every task, among its own five classes; 0.2 is chance. Where the network's answer is not a number, nothing is correct."""
+        """Share correct on every task, among its own five classes; 0.2 is chance. Where the network's answer is not a
+        number, nothing is correct."""
         return [_accuracy(network, *test, split) for split, test in zip(self.splits, self.tests)]
+
+    def images(self, splits) -> Tensor:
+        """Test images of some tasks, one after the other."""
+        return torch.cat([self.tests[self.splits.index(split)][0] for split in splits])
 
 
 def _images(split, part, size):
     """Images and labels spread evenly over a split's part."""
-    dataset = data.load("split_cifar100", part, splits=(split,))
+    dataset = data.load(cast.SPLIT_CIFAR, part, splits=(split,))
     step = max(1, len(dataset.y) // size)
     return dataset.x[::step][:size], dataset.y[::step][:size]
 
 
-def _rows(split):
-    return slice(split_cifar100.CLASSES_PER_SPLIT * split, split_cifar100.CLASSES_PER_SPLIT * (split + 1))
-
-
-def _others(rows, split):
-    return torch.cat([rows[:_rows(split).start], rows[_rows(split).stop:]])
+def _moved_elsewhere(tau, split):
+    rows = tau.difference["head.weight"]
+    own = outputs_of(split)
+    return torch.cat([rows[:own.start], rows[own.stop:]]).abs().max().item()
 
 
 def _accuracy(network, x, y, split):
-    logits = torch.cat([network(part) for part in x.split(BATCH)])[:, _rows(split)]
-    return ((logits.argmax(1) + _rows(split).start == y) & logits.isfinite().all(1)).double().mean().item()
+    logits = torch.cat([network(part) for part in x.split(BATCH)])
+    return share_correct_among(logits, y, split)
 
 
 def below_zero(state: dict[str, Tensor]) -> float:
@@ -126,65 +174,147 @@ def below_zero(state: dict[str, Tensor]) -> float:
     return (variances < 0).double().mean().item()
 
 
-def _edits(edited):
+def _edits(edited, lams):
+    """Sums are only added, single task vectors also subtracted."""
     tasks = edited.splits[1:]
     chosen = [*((split,) for split in tasks), *itertools.combinations(tasks, 2), tuple(tasks)]
-    accuracy, negative = np.full((len(TREATMENTS), len(chosen), len(LAMS), len(edited.splits)), np.nan), np.full((len(chosen), len(LAMS)), np.nan)
-    base = np.array([edited.accuracies(edited.network({}, treatment)) for treatment in TREATMENTS])
+    accuracy = np.full((len(TREATMENTS), len(chosen), len(lams), len(edited.splits)), np.nan)
+    negative = np.full((len(chosen), len(lams)), np.nan)
+    base = [edited.accuracies(edited.network({}, treatment)) for treatment in TREATMENTS]
     for row, splits in enumerate(tqdm(chosen, desc="measuring ResNets", unit="sum")):
-        for place, lam in enumerate(LAMS):
+        for place, lam in enumerate(lams):
             if lam == 0:
                 accuracy[:, row, place] = base
-            elif lam > 0 or len(splits) == 1:  # sums are only added, single task vectors also subtracted
-                lams = dict.fromkeys(splits, lam)
-                accuracy[:, row, place] = [edited.accuracies(edited.network(lams, treatment)) for treatment in TREATMENTS]
-                negative[row, place] = below_zero(edited.network(lams, "interpolated").state_dict())
-    own = [_accuracy(network, *test, split) for network, test, split in zip(edited.own, edited.tests, edited.splits)]
+            elif lam > 0 or len(splits) == 1:
+                networks = [edited.network(dict.fromkeys(splits, lam), treatment) for treatment in TREATMENTS]
+                accuracy[:, row, place] = [edited.accuracies(network) for network in networks]
+                negative[row, place] = below_zero(networks[0].state_dict())
+    return xarray.Dataset({"accuracy": (("treatment", "edit", "lam", "task"), accuracy),
+                           "negative": (("edit", "lam"), negative)},
+                          coords={"treatment": list(TREATMENTS), "edit": [name_of(*splits) for splits in chosen],
+                                  "lam": list(lams), "task": edited.splits})
+
+
+def _alone(edited):
+    """What is measured of the networks and the task vectors themselves."""
+    tasks = edited.splits[1:]
+    own = []
+    for network, test, split in zip(edited.own, edited.tests, edited.splits):
+        own.append(_accuracy(network, *test, split))
     vectors = [edited.vectors[split].only(lambda key: "running" not in key) for split in tasks]
-    return xarray.Dataset({"accuracy": (("treatment", "edit", "lam", "task"), accuracy), "negative": (("edit", "lam"), negative), "own": ("task", own),
-                           "head_elsewhere": edited.head_elsewhere, "cosine": (("task_i", "task_j"), algorithms.cosines(vectors).numpy())},
-                          coords={"treatment": list(TREATMENTS), "edit": [name_of(*splits) for splits in chosen], "lam": list(LAMS), "task": edited.splits, "task_i": tasks, "task_j": tasks})
+    return xarray.Dataset({"own": ("task", own),
+                           "head_elsewhere": edited.head_elsewhere,
+                           "cosine": (("task_i", "task_j"), algorithms.cosines(vectors).numpy())},
+                          coords={"task": edited.splits, "task_i": tasks, "task_j": tasks})
 
 
-def _equations(edited):
-    tasks, found = edited.splits[1:], []
-    ends = {name_of(*pair): pair for pair in itertools.combinations(tasks, 2)} | {f"{name_of(split)} and its negative": (split,) for split in tasks}
+def _equations(edited, steps):
+    tasks = edited.splits[1:]
     layers = edited.own[0].layer_names[:-1]
+    pairs = list(itertools.combinations(tasks, 2))
     base = edited.network({})
-    for lam in tqdm(STEPS, desc="ResNets, Eq. 2 and 3", unit="λ"):
+    found = []
+    for lam in tqdm(steps, desc="ResNets, Eq. 2 and 3", unit="λ"):
         doubled = {split: edited.network({split: 2 * lam}) for split in tasks}
-        for splits in ends.values():
-            if len(splits) == 2:
-                three = edited.network(dict.fromkeys(splits, lam)), *(doubled[split] for split in splits)
-            else:
-                three = base, edited.network({splits[0]: lam}), edited.network({splits[0]: -lam})
-            x = torch.cat([edited.tests[edited.splits.index(split)][0] for split in splits])
-            parts = [algorithms.halfway(*({layer: network_features[layer].flatten(1) for layer in layers} for network_features in (network.features(part) for network in three)))
-                     for part in x.split(BATCH)]
-            found += [summarise({name: torch.cat([part[layer][name] for part in parts]) for name in parts[0][layer]}) for layer in layers]
-    return on_grid(found, step=STEPS, ends=list(ends), layer=layers)
+        for i, j in pairs:
+            three = edited.network({i: lam, j: lam}), doubled[i], doubled[j]
+            found += _halfway(three, edited.images((i, j)), layers)
+        for split in tasks:
+            three = base, edited.network({split: lam}), edited.network({split: -lam})
+            found += _halfway(three, edited.images((split,)), layers)
+    names = [*(name_of(*pair) for pair in pairs), *map(negation_of, tasks)]
+    return on_grid(found, step=steps, ends=names, layer=layers)
+
+
+def _halfway(networks, x, layers):
+    """`algorithms.halfway` of three networks on the images, summarised, layer by layer."""
+    parts = []
+    for some in x.split(BATCH):
+        three = []
+        for network in networks:
+            features = network.features(some)
+            three.append({layer: features[layer].flatten(1) for layer in layers})
+        parts.append(algorithms.halfway(*three))
+    found = []
+    for layer in layers:
+        names = parts[0][layer]
+        found.append(summarise({name: torch.cat([part[layer][name] for part in parts]) for name in names}))
+    return found
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+NUMBERS = {  # of every claim
+    "CTL-10": ("eq_2_block_1_at_0.2", "eq_2_block_8_at_0.2", "eq_2_block_1_at_0.4", "eq_2_block_8_at_0.4",
+               "own", "two_at_0", "two_at_half", "two_at_one", "four_at_quarter", "four_at_half", "four_at_one",
+               "four_at_one_carried_statistics", "variances_below_zero_four_at_one", "head_elsewhere"),
+    "CTL-11": ("eq_3_block_1_at_0.2", "eq_3_block_8_at_0.2", "eq_3_block_1_at_0.4", "eq_3_block_8_at_0.4"),
+    "CTL-13": ("pretraining_at_0", "pretraining_at_minus_half", "task_at_0", "task_at_minus_half",
+               "pretraining_lost_at_minus_half", "task_lost_at_minus_half", "variances_below_zero_one_at_minus_one")}
+
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """What the ResNet says to the chapter's claims: {claim: {number: value}}, whose names begin with "ResNet". What
+    each means stands in claims.yaml."""
+    found = numbers(sweep) | {"four_at_half": four_at_half(sweep)}
+    for which in ("pretraining", "task"):
+        found[f"{which}_lost_at_minus_half"] = found[f"{which}_at_0"] - found[f"{which}_at_minus_half"]
+    return {id: {f"ResNet {name}": found[name] for name in names} for id, names in NUMBERS.items()}
 
 
 def numbers(sweep: xarray.Dataset) -> dict[str, float]:
-    """What the chapter's claims come to on the ResNet, statistics re-estimated unless said: accuracies are means over pairs or tasks."""
-    tasks, pretraining = [int(task) for task in sweep.task.values[1:]], int(sweep.task.values[0])
+    """What the chapter's claims come to on the ResNet, statistics re-estimated unless said: accuracies are means over
+    pairs or tasks."""
+    pretraining, *tasks = (int(task) for task in sweep.task.values)
+    anew = sweep.accuracy.sel(treatment="re-estimated")
+    carried = sweep.accuracy.sel(treatment="interpolated")
     pairs = {name_of(*pair): list(pair) for pair in itertools.combinations(tasks, 2)}
-    anew, carried = (sweep.accuracy.sel(treatment=treatment) for treatment in TREATMENTS[::-1])
-
-    def mean(accuracy, edits, lam):
-        return float(np.mean([accuracy.sel(edit=edit, lam=lam, task=task).mean() for edit, task in edits.items()]))
-
+    four = {"all four": tasks}
     alone = {name_of(task): [task] for task in tasks}
     before = {name: [pretraining] for name in alone}
-    found = {"own": float(sweep.own.sel(task=tasks).mean()), "two_at_0": mean(anew, pairs, 0.0), "two_at_half": mean(anew, pairs, 0.5), "two_at_one": mean(anew, pairs, 1.0),
-             "four_at_quarter": mean(anew, {"all four": tasks}, 0.25), "four_at_one": mean(anew, {"all four": tasks}, 1.0), "four_at_one_carried_statistics": mean(carried, {"all four": tasks}, 1.0),
-             "variances_below_zero_four_at_one": float(sweep.negative.sel(edit="all four", lam=1.0)),
-             "variances_below_zero_one_at_minus_one": float(sweep.negative.sel(edit=list(alone), lam=-1.0).mean()),
-             "task_at_minus_half": mean(anew, alone, -0.5), "task_at_0": mean(anew, alone, 0.0),
-             "pretraining_at_minus_half": mean(anew, before, -0.5), "pretraining_at_0": mean(anew, before, 0.0), "head_elsewhere": float(sweep.head_elsewhere)}
-    ratio = sweep.gap_mean / sweep.base_mean
-    for name, ends in (("eq_2", list(pairs)), ("eq_3", [f"{edit} and its negative" for edit in alone])):
-        for lam in STEPS[:2]:
-            for layer in ("block 1", "block 8"):
-                found[f"{name}_{layer.replace(' ', '_')}_at_{lam:g}"] = float(ratio.sel(ends=ends, step=lam, layer=layer).mean())
+    return {"own": float(sweep.own.sel(task=tasks).mean()),
+            "two_at_0": _mean(anew, pairs, 0.0),
+            "two_at_half": _mean(anew, pairs, 0.5),
+            "two_at_one": _mean(anew, pairs, 1.0),
+            "four_at_quarter": _mean(anew, four, 0.25),
+            "four_at_one": _mean(anew, four, 1.0),
+            "four_at_one_carried_statistics": _mean(carried, four, 1.0),
+            "variances_below_zero_four_at_one": float(sweep.negative.sel(edit="all four", lam=1.0)),
+            "variances_below_zero_one_at_minus_one": float(sweep.negative.sel(edit=list(alone), lam=-1.0).mean()),
+            "task_at_minus_half": _mean(anew, alone, -0.5),
+            "task_at_0": _mean(anew, alone, 0.0),
+            "pretraining_at_minus_half": _mean(anew, before, -0.5),
+            "pretraining_at_0": _mean(anew, before, 0.0),
+            "head_elsewhere": float(sweep.head_elsewhere),
+            **_shares(sweep, "eq_2", list(pairs)),
+            **_shares(sweep, "eq_3", list(map(negation_of, tasks)))}
+
+
+def _mean(accuracy, edits, lam):
+    """Mean accuracy at λ over {edit: tasks}."""
+    return float(np.mean([accuracy.sel(edit=edit, lam=lam, task=tasks).mean() for edit, tasks in edits.items()]))
+
+
+def _shares(sweep, name, ends):
+    """The gap as a share of the baseline, in the first and the last block, mean over the ends."""
+    ratio = (sweep.gap_mean / sweep.base_mean).sel(ends=ends)
+    found = {}
+    for lam in READINGS:
+        for layer in ("block 1", "block 8"):
+            found[f"{name}_{layer.replace(' ', '_')}_at_{lam:g}"] = float(ratio.sel(step=lam, layer=layer).mean())
     return found
+
+
+def four_at_half(sweep: xarray.Dataset) -> float:
+    """The accuracy with all four task vectors at λ = ½, mean over the four tasks."""
+    return _mean(sweep.accuracy.sel(treatment="re-estimated"), {"all four": sweep.task.values[1:]}, 0.5)
+
+
+RESNETS = Experiment("task-arithmetic-resnets", measure, PROFILES, source, "CIFAR-100", claims=claims,
+                     recipes=lambda settings, seed: cast.split_resnets(seed).values(),
+                     ledger={"full": (0, 1, 2)}, one_thread=False)
+
+
+def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
+    """Measure the ResNets in "full"; None in "quick"."""
+    return None if profile == "quick" else RESNETS.run(profile, seed, device)

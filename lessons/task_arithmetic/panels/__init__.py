@@ -1,10 +1,8 @@
 """The pictures of chapter 4: five panels, and the source's Figures 7 to 10 redrawn from our measurement."""
 from lessons.kit.sweep import caption
 from lessons.task_arithmetic.panels.desk import mixing_desk
-from lessons.task_arithmetic.panels.equations import equations, figure_7, reading_of_figure_7, reading_of_the_slopes, where_it_ends
+from lessons.task_arithmetic.panels.equations import (
+    equations, figure_7, reading_of_figure_7, reading_of_the_slopes, where_it_ends)
 from lessons.task_arithmetic.panels.resnet import reading_of_the_resnets, resnets
-from lessons.task_arithmetic.panels.stitching import negation, reading_of_figure_10, reading_of_figure_9, stitching
+from lessons.task_arithmetic.panels.stitching import negation, reading_of_figure_9, reading_of_figure_10, stitching
 from lessons.task_arithmetic.panels.sums import analogies, edits, heat_map, many, misconception
-
-__all__ = ["analogies", "caption", "edits", "equations", "figure_7", "heat_map", "many", "misconception", "mixing_desk", "negation", "reading_of_figure_10",
-           "reading_of_figure_7", "reading_of_figure_9", "reading_of_the_resnets", "reading_of_the_slopes", "resnets", "stitching", "where_it_ends"]

@@ -2,113 +2,191 @@
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lessons.kit.page import Page, agrees, reading, said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
-from lessons.kit.panel import panel
-from lessons.task_arithmetic import experiment as experiment_claims
+from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import ACCURACY, CHANCE, agrees, at_least
+from lessons.task_arithmetic.panels.common import CHANCE, at_least, dotted, grid
 
-_SORTS = tuple(zip((PURPLE, BLUE, ORANGE), ("D", "o", "s"), ("average of both", "θ₀ + λτᵢ alone", "θ₀ + λτⱼ alone")))
+FEATURES = {"average of both": Look(PURPLE, "D"),
+            "θ₀ + λτᵢ alone": Look(BLUE, "o"),
+            "θ₀ + λτⱼ alone": Look(ORANGE, "s")}
+MEANS = {"average of both, worse of two tasks": Look(PURPLE, "D"),
+         "one alone, its own task": Look(BLUE, "o"),
+         "one alone, the other task": Look(BLUE, "o", ":")}
 
+
+# -- panel (c) -------------------------------------------------------------------------------------
 
 @panel
 def stitching(sweep: xarray.Dataset):
-    """Panel (c): Figure 9 of CTL, one dot a pair and kind of features; right, the mean over pairs against λ. Controls: lam, layer."""
+    """Panel (c): Figure 9 of CTL, one dot a pair and kind of features; right, the mean over pairs against λ. Controls:
+    lam, layer."""
     fig, (left, right) = plotting.figure(2, height=4.4)
-    lams = list(map(float, sweep.step.values))
-    left.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
-    left.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
-    dots = [left.plot([], [], color=colour, marker=marker, markersize=5, alpha=0.75, linestyle="", label=label, animated=True)[0] for colour, marker, label in _SORTS]
-    right.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
-    styles = (("average of both, worse of two tasks", PURPLE, "D", "-"), ("one alone, its own task", BLUE, "o", "-"), ("one alone, the other task", BLUE, "o", ":"))
-    curves = [right.plot([], [], color=colour, marker=marker, markersize=4, linestyle=style, label=label, animated=True)[0] for label, colour, marker, style in styles]
-    here = right.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
-    before = sweep.own.sel(model=0.0)
-    left.plot([before.sel(task=i).item() for i, _ in PAIRS.values()], [before.sel(task=j).item() for _, j in PAIRS.values()], color=BLACK, marker="x", markersize=4, markeredgewidth=0.8,
-              linestyle="", label="θ₀ itself")
+    lams = grid(sweep.step)
+    dots = _plane(left)
+    curves, at_lam = _means(right)
+    _before(left, sweep.own.sel(model=0.0))
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right")
-    titles = plotting.moving_titles((left, right))
-    values = {layer: sweep.stitched.sel(layer=layer).transpose("step", "pair", "features", "two").values for layer in LAYERS}
+    titles = moving_titles((left, right))
+    values = {}
+    for layer in LAYERS:
+        values[layer] = sweep.stitched.sel(layer=layer).transpose("step", "pair", "features", "two").values
 
     def draw(lam, layer):
-        row, of = position(lams, lam, "lam"), values[layer]
+        row = position(lams, lam, "lam")
+        of = values[layer]
         for dot, points in zip(dots, of[row].transpose(1, 2, 0)):
             dot.set_data(*points)
-        worse, own, other = of[:, :, 0].min(-1).mean(1), (of[:, :, 1, 0] + of[:, :, 2, 1]).mean(1) / 2, (of[:, :, 1, 1] + of[:, :, 2, 0]).mean(1) / 2
-        for curve, series in zip(curves, (worse, own, other)):
-            curve.set_data(lams, series)
-        here.set_xdata([lam, lam])
+        worse = of[:, :, 0].min(-1).mean(1)
+        own = (of[:, :, 1, 0] + of[:, :, 2, 1]).mean(1) / 2
+        other = (of[:, :, 1, 1] + of[:, :, 2, 0]).mean(1) / 2
+        for line, series in zip(curves, (worse, own, other)):
+            line.set_data(lams, series)
+        at_lam.set_xdata([lam, lam])
+        means = {"worse": worse[row], "own": own[row], "other": other[row]}
         titles[0].set_text(f"Put in at {layer}, λ = {lam:.2f}")
-        titles[1].set_text(f"Means: average {worse[row]:.3f}, own {own[row]:.3f}, other {other[row]:.3f}")
-        return (f"28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs: with the average of both networks' features "
-                f"{of[row, :, 0].mean():.3f}, and {worse[row]:.3f} on the worse of the two tasks; with one network's features {own[row]:.3f} on its own task and "
-                f"{other[row]:.3f} on the other.")
+        titles[1].set_text(said("Means: average {worse:.3f}, own {own:.3f}, other {other:.3f}", **means))
+        return said("""28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs:
+                       with the average of both networks' features {both:.3f}, and {worse:.3f} on the worse of the two
+                       tasks; with one network's features {own:.3f} on its own task and {other:.3f} on the other.""",
+                    layer=layer, lam=lam, both=of[row, :, 0].mean(), **means)
 
-    controls = {"lam": slider("λ", lams, 1.0), "layer": choice("put in at", {layer: layer for layer in ("layer 2", "layer 1", "layer 3", "output")})}
-    return controls, fig, draw, caption(sweep) + " At the output nothing is left behind: the averaged features are the logits ensemble."
+    controls = {"lam": slider("λ", lams, 1.0), "layer": _layers("layer 2", "layer 1", "layer 3", "output")}
+    below = " At the output nothing is left behind: the averaged features are the logits ensemble."
+    return controls, fig, draw, caption(sweep) + below
+
+
+def _layers(*names):
+    """The menu of layers."""
+    return choice("put in at", {name: name for name in names})
+
+
+def _plane(ax):
+    """The left axes: accuracy on task j against that on task i, and the dots of the three kinds of features."""
+    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
+    ax.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
+    return [cloud(ax, look, label, markersize=5, alpha=0.75) for label, look in FEATURES.items()]
+
+
+def _means(ax):
+    """The right axes: means over pairs against λ; their curves, and where the slider stands."""
+    ax.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
+    return [curve(ax, look, label, markersize=4) for label, look in MEANS.items()], here(ax, 1)
+
+
+def _before(ax, own):
+    """A cross for every pair: θ₀'s accuracy on both tasks."""
+    of_i = [own.sel(task=i).item() for i, _ in PAIRS.values()]
+    of_j = [own.sel(task=j).item() for _, j in PAIRS.values()]
+    ax.plot(of_i, of_j, color=BLACK, marker="x", markersize=4, markeredgewidth=0.8, linestyle="", label="θ₀ itself")
 
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 9 of CTL and ours, with this sweep's numbers."""
-    of = experiment_claims.claim_12(sweep)
-    text = (f"{agrees(of['share_of_pairs_at_1'] > 0.9)} at λ = 1, put in at layer 2 or later: in {at_least(of['share_of_pairs_at_1'])} of the pairs the averaged features serve the worse of the two "
-            f"tasks better than either network's own, {of['worse_with_average_at_1']:.3f} at least against {of['worse_with_one_at_1']:.3f} at most, mean over pairs. Differs: at λ = 0.4 "
-            f"that holds for {of['share_of_pairs_at_0.4']:.0%} of the pairs in the worst of these layers ({of['worse_with_average_at_0.4']:.3f} against {of['worse_with_one_at_0.4']:.3f}), because so "
-            f"little of a task vector has not yet taught the network anything to average; in layer 1 the average reads {of['layer_1_with_average_at_1']:.3f} even at λ = 1. And one network's features are not "
-            "without any ability on the other task: neighbouring angles share it.")
-    return Page(text, f"<p><b>Figure 9 of CTL, and ours.</b> {text}</p>")
+    of = mlp.claim_12(sweep)
+    return reading("Figure 9 of CTL, and ours", """
+        {agrees} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
+        the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
+        Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
+        against {small_one:.3f}), because so little of a task vector has not yet taught the network anything to average;
+        in layer 1 the average reads {first:.3f} even at λ = 1. And one network's features are not without any ability
+        on the other task: neighbouring angles share it.""",
+                   agrees=agrees(of["share_of_pairs_at_1"] > 0.9),
+                   share=at_least(of["share_of_pairs_at_1"]),
+                   both=of["worse_with_average_at_1"],
+                   one=of["worse_with_one_at_1"],
+                   small_share=of["share_of_pairs_at_0.4"],
+                   small_both=of["worse_with_average_at_0.4"],
+                   small_one=of["worse_with_one_at_0.4"],
+                   first=of["layer_1_with_average_at_1"])
 
+
+# -- panel (d) -------------------------------------------------------------------------------------
 
 @panel
 def negation(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): Figure 10 of CTL, accuracy of the two stitched networks on the pretraining task and on the task taken away. Controls: lam, angle, layer.
+    """Panel (d): Figure 10 of CTL, accuracy of the two stitched networks on the pretraining task and on the task taken
+    away. Controls: lam, angle, layer.
 
     The prediction, the accuracy on the pretraining task of θ₀ − τ for 45°, is a star.
     """
     fig, ax = plotting.figure(height=4.0, width=7.2)
-    lams = list(map(float, sweep.lam0.values))
-    ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
-    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
-    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=8.5, ha="right")
-    kinds = [(way, which) for which in ("pretraining", "i") for way in range(2)]
-    curves = [ax.plot([], [], color=GREEN if which == "pretraining" else RED, marker="^" if which == "pretraining" else "o", markersize=5, linestyle="-" if way == 0 else "--",
-                      markerfacecolor=None if way == 0 else "white", label=f"{'pretraining task' if which == 'pretraining' else 'task i'}, {HOW[way]}", animated=True)[0] for way, which in kinds]
-    here = ax.axvline(0.4, color=BLACK, linewidth=1, marker="", animated=True)
+    lams = grid(sweep.lam0)
+    curves = _negated(ax)
+    at_lam = here(ax, 0.4)
     star = Star(ax, prediction, 1.0)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    title, = plotting.moving_titles((ax,))
-    values = {(angle, layer): sweep.negated.sel(angle=angle, layer=layer).transpose("lam0", "how", "which").values for angle in ANGLES for layer in LAYERS}
+    title, = moving_titles((ax,))
+    values = {}
+    for angle in ANGLES:
+        for layer in LAYERS:
+            part = sweep.negated.sel(angle=angle, layer=layer)
+            values[angle, layer] = part.transpose("lam0", "how", "which").values
 
     def draw(lam, angle, layer):
-        row, of = position(lams, lam, "lam"), values[angle, layer]
-        for curve, (way, which) in zip(curves, kinds):
-            curve.set_data(lams, of[:, way, 0 if which == "pretraining" else 1])
-        here.set_xdata([lam, lam])
+        of = values[angle, layer]
+        for (way, which), line in curves.items():
+            line.set_data(lams, of[:, way, which])
+        at_lam.set_xdata([lam, lam])
         star.place()
-        (features_before, features_task), (weights_before, weights_task) = of[row]
-        title.set_text(f"{angle:g}° at {layer}, λ = {lam:.2f}: task {features_task:.3f} and {weights_task:.3f}, pretraining {features_before:.3f} and {weights_before:.3f}")
-        return (f"The pretrained network with other features at {layer}; the task is {angle:g}°, λ = {lam:.2f}. Features minus Δ: pretraining task {features_before:.3f}, task i "
-                f"{features_task:.3f}. Features of θ₀ − λτ: {weights_before:.3f} and {weights_task:.3f}. Untouched: {of[0, 0, 0]:.3f} and {of[0, 0, 1]:.3f}.")
+        features, negated = of[position(lams, lam, "lam")]
+        title.set_text(said("""{angle:g}° at {layer}, λ = {lam:.2f}: task {f[1]:.3f} and {w[1]:.3f}, pretraining
+                               {f[0]:.3f} and {w[0]:.3f}""", angle=angle, layer=layer, lam=lam, f=features, w=negated))
+        return said("""The pretrained network with other features at {layer}; the task is {angle:g}°, λ = {lam:.2f}.
+                       Features minus Δ: pretraining task {f[0]:.3f}, task i {f[1]:.3f}. Features of θ₀ − λτ: {w[0]:.3f}
+                       and {w[1]:.3f}. Untouched: {before[0]:.3f} and {before[1]:.3f}.""",
+                    layer=layer, angle=angle, lam=lam, f=features, w=negated, before=of[0, 0])
 
-    controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}),
-                "layer": choice("put in at", {layer: layer for layer in ("output", "layer 1", "layer 2", "layer 3")})}
+    angles = {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}
+    controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", angles),
+                "layer": _layers("output", "layer 1", "layer 2", "layer 3")}
     return controls, fig, draw, caption(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
+
+
+def _negated(ax):
+    """The axes of panel (d), and its curves, {(way, task): curve}; task 0 is the pretraining task, 1 is task i."""
+    ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
+    dotted(ax)
+    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=8.5, ha="right")
+    curves = {}
+    for which, (task, colour, marker) in enumerate((("pretraining task", GREEN, "^"), ("task i", RED, "o"))):
+        for way, (line, filling) in enumerate((("-", None), ("--", "white"))):
+            curves[way, which] = curve(ax, Look(colour, marker, line), f"{task}, {HOW[way]}", markersize=5,
+                                       markerfacecolor=filling)
+    return curves
 
 
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 10 of CTL and ours, with this sweep's numbers."""
-    of = experiment_claims.claim_13(sweep)
-    text = (f"Mean over the eight tasks, worst layer. Before: pretraining task {of['before_pretraining']:.3f}, task i {of['before_task']:.3f}. With Δ taken out of the features at λ = 1: "
-            f"{of['features_pretraining_at_1']:.3f} and {of['features_task_at_1']:.3f}. {agrees(of['before_pretraining'] - of['features_pretraining_at_1'] < 0.12)}: the task goes, the pretraining task loses "
-            f"{100 * (of['before_pretraining'] - of['features_pretraining_at_1']):.0f} points. "
-            f"At λ = 0.5 it loses {100 * (of['before_pretraining'] - of['features_pretraining_at_0.5']):.0f}, and of "
-            f"task i's accuracy {of['features_task_at_0.5'] / of['before_task']:.0%} is left. "
-            f"With the features of θ₀ − λτ it is much the same up to λ = 0.5 ({of['weights_pretraining_at_0.5']:.3f} and {of['weights_task_at_0.5']:.3f}, against {of['features_pretraining_at_0.5']:.3f} and "
-            f"{of['features_task_at_0.5']:.3f}). Differs: at λ = 1 the two are no longer similar; the pretraining task falls to {of['weights_pretraining_at_1']:.3f}. Mind also how little there was to forget. "
-            f"Of 22.5°, where the pretrained network is good, {of['near_task_at_1']:.3f} of {of['near_task_before']:.3f} is left (layer 2).")
-    return Page(text, f"<p><b>Figure 10 of CTL, and ours.</b> {text}</p>")
+    of = mlp.claim_13(sweep)
+    before = of["before_pretraining"]
+    lost = before - of["features_pretraining_at_1"]
+    return reading("Figure 10 of CTL, and ours", """
+        Mean over the eight tasks, worst layer. Before: pretraining task {before:.3f}, task i {before_task:.3f}. With Δ
+        taken out of the features at λ = 1: {whole:.3f} and {whole_task:.3f}. {agrees}: the task goes, the pretraining
+        task loses {lost:.0f} points. At λ = 0.5 it loses {half_lost:.0f}, and of task i's accuracy {left:.0%} is left.
+        With the features of θ₀ − λτ it is much the same up to λ = 0.5 ({weights:.3f} and {weights_task:.3f}, against
+        {half:.3f} and {half_task:.3f}). Differs: at λ = 1 the two are no longer similar; the pretraining task falls to
+        {fallen:.3f}. Mind also how little there was to forget. Of 22.5°, where the pretrained network is good,
+        {near:.3f} of {near_before:.3f} is left (layer 2).""",
+                   before=before,
+                   before_task=of["before_task"],
+                   whole=of["features_pretraining_at_1"],
+                   whole_task=of["features_task_at_1"],
+                   agrees=agrees(lost < 0.12),
+                   lost=100 * lost,
+                   half_lost=100 * (before - of["features_pretraining_at_0.5"]),
+                   left=of["features_task_at_0.5"] / of["before_task"],
+                   weights=of["weights_pretraining_at_0.5"],
+                   weights_task=of["weights_task_at_0.5"],
+                   half=of["features_pretraining_at_0.5"],
+                   half_task=of["features_task_at_0.5"],
+                   fallen=of["weights_pretraining_at_1"],
+                   near=of["near_task_at_1"],
+                   near_before=of["near_task_before"])
