@@ -1,4 +1,5 @@
 """The cast: networks that several chapters talk about, as recipes. The zoo trains each of them once, for all chapters."""
+import data
 from toy_models import Architecture, Recipe
 
 # -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------------------------------
@@ -16,6 +17,32 @@ def rotations(seed: int = 0, angles: tuple[float, ...] = ANGLES, epochs: int = 1
     """{angle: recipe}: the pretrained network at 0.0, and as many more epochs from there on digits turned by each angle."""
     pretrained = pretrained_mlp(seed, epochs)
     return {0.0: pretrained, **{angle: pretrained.finetune(options={"angle": angle}) for angle in angles}}
+
+
+def linearity_mlps(seed: int = 0) -> dict[str, Recipe | dict | list]:
+    """The MLPs of chapter 1, from which chapter 3 goes on.
+
+    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task":
+    two more epochs on upright digits, each in its own order of samples; "strangers": two networks that began from
+    different random weights and each saw upright digits for two epochs. On the stand-in, which is a third of MNIST, an
+    epoch is three passes, so that the number of steps is that of the source.
+    """
+    epoch = 3 if data.source("rotated_mnist", angle=0.0).is_stand_in else 1
+    finetuned = rotations(seed, ANGLES[:4], epoch)
+    pretrained = finetuned.pop(0.0)
+    stranger = pretrained_mlp(seed + 1000, epoch)
+    second = pretrained.finetune(seed=seed + 2000)
+    return {"pretrained": pretrained,
+            "finetuned": finetuned,
+            "same_task": [second, pretrained.finetune(seed=seed + 3000)],
+            "strangers": [second, stranger.finetune(seed=seed + 3000)]}
+
+
+def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
+    """The recipes of `linearity_mlps`, once each, in one list."""
+    made = linearity_mlps(seed)
+    groups = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
+    return list(dict.fromkeys(groups))
 
 
 # -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------------------------------

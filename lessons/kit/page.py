@@ -59,7 +59,8 @@ def said(template: str, **numbers) -> str:
 def reading(title: str, template: str, **numbers) -> Page:
     """What a figure of a source and ours say, compared: `said` under a title in bold."""
     text = said(template, **numbers)
-    return Page(text, f"<p><b>{title}.</b> {text}</p>")
+    end = "" if title.endswith("?") else "."
+    return Page(text, f"<p><b>{title}{end}</b> {text}</p>")
 
 
 def agrees(holds: bool) -> str:
