@@ -378,7 +378,9 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     assert f"R² = {r2:.3f}" in panels.triples.reading_of_figure_4(sweep).text
     assert f"{sweep.gap_mean.max().item():.4f}" in panels.features.reading_of_figure_5(sweep).text
     of_all = sweep.uniform.sel(guest="nobody", size=20).item()
-    assert f"{of_all:.3f}" in panels.soups.reading_of_the_soups(sweep).text
+    soups = panels.soups.reading_of_the_soups(sweep)
+    assert f"{of_all:.3f}" in soups.text
+    assert soups._repr_html_().startswith("<p><b>Which soup?</b> Of all twenty")
     assert "+0.333" in panels.mixes.counterexample().text
     lost = 100 * (sweep.outlier_average.sel(outlier=STRANGER).mean() - sweep.average_accuracy.mean()).item()
     farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()

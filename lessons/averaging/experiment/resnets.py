@@ -28,11 +28,16 @@ AT_ONCE = 250  # images
 
 @dataclass(frozen=True)
 class Settings:
-    """statistics_images: of the training part, from which an averaged network's BatchNorm statistics are estimated."""
+    """How much is looked at.
+
+    Attributes:
+        statistics_images: training images from which an averaged network's BatchNorm statistics are estimated again.
+    """
     statistics_images: int
 
 
-PROFILES = Profiles(quick=None, full=Settings(statistics_images=750))
+PROFILES = Profiles(quick=None,  # not measured
+                    full=Settings(statistics_images=750))
 
 
 def source() -> Source:
