@@ -1,34 +1,60 @@
-"""The cast: networks that several chapters talk about, as recipes. The zoo trains each of them once, for all
-chapters."""
+"""The cast: networks that several chapters talk about, as recipes. The zoo trains each once, for all chapters."""
+import data
 from toy_models import Architecture, Recipe
 
-# -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8)
-# ---------------------------------------------------------------------
+# -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------
 
 MLP_100 = Architecture.of("MLP", widths=(784, 100, 100, 100, 10))  # of CTL, §4.1
 ANGLES = tuple(22.5 * i for i in range(1, 9))  # of the finetuned networks; chapter 1 has the first four
 
 
+def passes(epochs: int = 1) -> int:
+    """So many epochs of MNIST, in passes over the images that are here: the stand-in is a third of MNIST, and takes
+    three passes for as many steps."""
+    return 3 * epochs if data.source("rotated_mnist", angle=0.0).is_stand_in else epochs
+
+
 def pretrained_mlp(seed: int = 0, epochs: int = 1) -> Recipe:
     """CTL's MLP after so many epochs of upright MNIST."""
-    return Recipe.on("rotated_mnist", MLP_100, options={"angle": 0.0}, lr=0.1, epochs=epochs, batch_size=64, seed=seed)
+    return Recipe.on("rotated_mnist", MLP_100, options={"angle": 0.0}, lr=0.1, epochs=passes(epochs), batch_size=64,
+                     seed=seed)
 
 
-def rotations(seed: int = 0, angles: tuple[float, ...] = ANGLES, epochs: int = 1) -> dict[float, Recipe]:
-    """{angle: recipe}: the pretrained network at 0.0, and as many more epochs from there on digits turned by each
-    angle."""
-    pretrained = pretrained_mlp(seed, epochs)
+def rotations(seed: int = 0, angles: tuple[float, ...] = ANGLES) -> dict[float, Recipe]:
+    """{angle: recipe}: the pretrained network at 0.0, and one more epoch from there on digits turned by each angle."""
+    pretrained = pretrained_mlp(seed)
     return {0.0: pretrained, **{angle: pretrained.finetune(options={"angle": angle}) for angle in angles}}
 
 
-# -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8)
-# ----------------------------------------------------------------
+def linearity_mlps(seed: int = 0) -> dict[str, Recipe | dict | list]:
+    """The MLPs of chapter 1, from which chapter 3 goes on.
+
+    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task":
+    two more epochs on upright digits, each in its own order of samples; "strangers": two networks that began from
+    different random weights and each saw upright digits for two epochs.
+    """
+    finetuned = rotations(seed, ANGLES[:4])
+    pretrained = finetuned.pop(0.0)
+    stranger = pretrained_mlp(seed + 1000)
+    second = pretrained.finetune(seed=seed + 2000)
+    return {"pretrained": pretrained,
+            "finetuned": finetuned,
+            "same_task": [second, pretrained.finetune(seed=seed + 3000)],
+            "strangers": [second, stranger.finetune(seed=seed + 3000)]}
+
+
+def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
+    """The recipes of `linearity_mlps`, once each, in one list."""
+    made = linearity_mlps(seed)
+    return list(dict.fromkeys([made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]))
+
+
+# -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------
 
 SPLIT_CIFAR = "split_cifar100"
 CLASSES = 100  # one head for all splits; each task uses its own five outputs
 WIDTH = 16
-# images of a split: 39 batches of 64. The other 4 would make a batch of their own; chapter 2 shows what it does
-WHOLE = 2496
+WHOLE = 2496  # images of a split: 39 batches of 64. The other 4 would be a batch of their own; see chapter 2
 PRETRAINING = 0  # the split that pretrains
 TASKS = (1, 2, 3, 4)  # splits to finetune on
 FINETUNING_EPOCHS = 10

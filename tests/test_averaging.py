@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from lessons.averaging import algorithms, experiment, panels
 from lessons.averaging.algorithms import Family
-from lessons.linearity.algorithms import coef
+from lessons.averaging.experiment import models, resnets
+from lessons.averaging.experiment.models import BOLD, STRANGER
 from lessons.kit.panel import settings_of
+from lessons.linearity.algorithms import coef
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
 
@@ -46,11 +48,13 @@ def test_the_ensemble_is_the_weighted_mean_of_the_outputs(shares):
 def test_stored_work_is_not_changed_by_using_it():
     states, x = small_models()
     family = Family(states, x)
-    before = family.before.clone(), {layer: feature.clone() for layer, feature in family.features.items()}
+    before = family.before.clone()
+    features = {layer: feature.clone() for layer, feature in family.features.items()}
     family.average([0, 1, 2])
     family.ensemble([0, 1, 2])
     list(algorithms.along_an_order(family, [3, 1, 0]))
-    assert torch.equal(family.before, before[0]) and all(torch.equal(family.features[layer], kept) for layer, kept in before[1].items())
+    assert torch.equal(family.before, before)
+    assert all(torch.equal(family.features[layer], kept) for layer, kept in features.items())
 
 
 def test_running_sums_along_an_order_agree_with_the_definitions():
@@ -63,9 +67,12 @@ def test_running_sums_along_an_order_agree_with_the_definitions():
         single = [MLP.from_state(states[i]).features(x) for i in order[:k]]
         for layer, numbers in layers.items():
             features = torch.stack([one[layer] for one in single])
-            assert torch.allclose(numbers["gap"], 1 - algorithms.cosine_avg(average[layer], features), atol=1e-6, equal_nan=True)
-            assert torch.allclose(numbers["base"], 1 - algorithms.cosine_base(average[layer], features), atol=1e-6, equal_nan=True)
-            assert torch.allclose(numbers["coef"], coef(average[layer], features.double().mean(0)), atol=1e-5, equal_nan=True)
+            gap = 1 - algorithms.cosine_avg(average[layer], features)
+            base = 1 - algorithms.cosine_base(average[layer], features)
+            length = coef(average[layer], features.double().mean(0))
+            assert torch.allclose(numbers["gap"], gap, atol=1e-6, equal_nan=True)
+            assert torch.allclose(numbers["base"], base, atol=1e-6, equal_nan=True)
+            assert torch.allclose(numbers["coef"], length, atol=1e-5, equal_nan=True)
 
 
 def test_cosine_avg_and_base_agree_with_loops_written_from_the_definition():
@@ -78,15 +85,18 @@ def test_cosine_avg_and_base_agree_with_loops_written_from_the_definition():
     for sample in range(5):
         rows = [features[i, sample].double().tolist() for i in range(3)]
         one = average[sample].double().tolist()
-        assert algorithms.cosine_avg(average, features)[sample].item() == pytest.approx(cos(one, [sum(column) / 3 for column in zip(*rows)]))
-        assert algorithms.cosine_base(average, features)[sample].item() == pytest.approx(sum(cos(one, row) for row in rows) / 3)
+        mean = [sum(column) / 3 for column in zip(*rows)]
+        base = sum(cos(one, row) for row in rows) / 3
+        assert algorithms.cosine_avg(average, features)[sample].item() == pytest.approx(cos(one, mean))
+        assert algorithms.cosine_base(average, features)[sample].item() == pytest.approx(base)
 
 
 @given(seed=st.integers(0, 1000), k=st.integers(2, 6))
 @settings(max_examples=30, deadline=None)
 def test_pairs_predict_the_deviation_of_a_quadratic_exactly(seed, k):
     generator = torch.Generator().manual_seed(seed)
-    hessian, slope = torch.randn(3, 4, 4, generator=generator, dtype=torch.float64), torch.randn(3, 4, generator=generator, dtype=torch.float64)
+    hessian = torch.randn(3, 4, 4, generator=generator, dtype=torch.float64)
+    slope = torch.randn(3, 4, generator=generator, dtype=torch.float64)
     points = torch.randn(k, 4, generator=generator, dtype=torch.float64)
     shares = torch.rand(k, generator=generator, dtype=torch.float64)
     shares /= shares.sum()
@@ -110,33 +120,42 @@ def test_pairs_predict_the_deviation_of_a_quadratic_exactly(seed, k):
 def test_the_remainder_of_the_second_order_prediction_falls_with_the_third_power():
     """On a smooth function that is no quadratic: a tenth of the distance, a thousandth of the error."""
     generator = torch.Generator().manual_seed(0)
-    points, inner = torch.randn(4, 5, generator=generator, dtype=torch.float64), torch.randn(6, 5, generator=generator, dtype=torch.float64)
+    points = torch.randn(4, 5, generator=generator, dtype=torch.float64)
+    inner = torch.randn(6, 5, generator=generator, dtype=torch.float64)
     shares = torch.tensor([0.4, 0.3, 0.2, 0.1], dtype=torch.float64)
+    eye = torch.eye(4, dtype=torch.float64)
 
     def error(scale):
+        def f(point):
+            return torch.tanh(inner @ (1 + scale * point))
+
         def deviation(alpha):
-            return torch.tanh(inner @ (1 + scale * alpha @ points)) - sum(a * torch.tanh(inner @ (1 + scale * point)) for a, point in zip(alpha, points))
+            return f(alpha @ points) - sum(a * f(point) for a, point in zip(alpha, points))
+
         halfway = torch.zeros(4, 4, 6, dtype=torch.float64)
         for i, j in itertools.permutations(range(4), 2):
-            halfway[i, j] = deviation((torch.eye(4, dtype=torch.float64)[i] + torch.eye(4, dtype=torch.float64)[j]) / 2)
+            halfway[i, j] = deviation((eye[i] + eye[j]) / 2)
         return (algorithms.predicted_from_pairs(halfway, shares) - deviation(shares)).norm().item()
 
     assert 300 < error(0.1) / error(0.01) < 3000
 
 
 def test_the_counterexample_satisfies_ctl_for_all_pairs_and_not_for_three():
-    numbers = experiment.lemma_2_fails()
+    numbers = experiment.mixes.lemma_2_fails()
     assert numbers["pairs_deviate"] <= 1e-7 and numbers["three_deviate"] == pytest.approx(1 / 3)
     states, x = algorithms.sleeping_unit(), torch.ones(1, 1)
     for alpha in np.linspace(0, 1, 21):
         middle = MLP.from_state(weights.average([states[0], states[2]], [alpha, 1 - alpha])).features(x)
-        assert middle["layer 1"].flatten().tolist() == pytest.approx([alpha, 0, 1 - alpha]) and middle["output"].item() == 0
+        assert middle["layer 1"].flatten().tolist() == pytest.approx([alpha, 0, 1 - alpha])
+        assert middle["output"].item() == 0
 
 
 def test_average_with_shares_is_a_convex_combination_and_says_what_is_wrong_with_others():
-    a, b = ({"w": torch.tensor(w), "num_batches_tracked": torch.tensor(n)} for w, n in (([1.0, 3.0], 4), ([5.0, 3.0], 9)))
+    a = {"w": torch.tensor([1.0, 3.0]), "num_batches_tracked": torch.tensor(4)}
+    b = {"w": torch.tensor([5.0, 3.0]), "num_batches_tracked": torch.tensor(9)}
     assert weights.average([a, b], [0.25, 0.75])["w"].tolist() == [4.0, 3.0]
-    assert weights.average([a, b], torch.tensor([1.0, 0.0]))["w"].tolist() == [1.0, 3.0] and weights.average([a, b], [0.5, 0.5])["num_batches_tracked"] == 4
+    assert weights.average([a, b], torch.tensor([1.0, 0.0]))["w"].tolist() == [1.0, 3.0]
+    assert weights.average([a, b], [0.5, 0.5])["num_batches_tracked"] == 4
     for shares in ([0.5, 0.6], [1.5, -0.5], [1.0], [float("nan"), 1.0]):
         with pytest.raises(ValueError, match="shares must be 2 numbers, none negative, that sum to 1, not"):
             weights.average([a, b], shares)
@@ -145,7 +164,9 @@ def test_average_with_shares_is_a_convex_combination_and_says_what_is_wrong_with
 def test_regression_of_an_exact_line_and_of_nothing():
     x = np.arange(5.0)
     line = algorithms.regression(x, 3 - 2 * x)
-    assert line["slope"] == pytest.approx(-2) and line["intercept"] == pytest.approx(3) and line["r2"] == pytest.approx(1)
+    assert line["slope"] == pytest.approx(-2)
+    assert line["intercept"] == pytest.approx(3)
+    assert line["r2"] == pytest.approx(1)
     with pytest.raises(ValueError, match="three points that differ"):
         algorithms.regression(np.ones(5), x)
     assert np.corrcoef(algorithms.without(x ** 2, x), x)[0, 1] == pytest.approx(0, abs=1e-12)
@@ -154,8 +175,8 @@ def test_regression_of_an_exact_line_and_of_nothing():
 def test_what_only_follows_a_third_thing_does_not_remain():
     """The test that the partial R² can fail: two numbers that share a cause and nothing else."""
     generator = np.random.default_rng(0)
-    cause, noise = generator.normal(size=2000), generator.normal(size=(2, 2000)) * 0.3
-    a, b = cause + noise[0], cause + noise[1]
+    cause = generator.normal(size=2000)
+    a, b = cause + generator.normal(size=(2, 2000)) * 0.3
     assert algorithms.regression(a, b)["r2"] > 0.7
     assert algorithms.regression(algorithms.without(a, cause), algorithms.without(b, cause))["r2"] < 0.01
 
@@ -164,28 +185,44 @@ def test_what_only_follows_a_third_thing_does_not_remain():
 @settings(max_examples=40, deadline=None)
 def test_a_greedy_soup_starts_with_the_best_and_is_never_worse_on_held_out_data(seed, count):
     generator = np.random.default_rng(seed)
-    table = {chosen: round(generator.random(), 1) for size in range(1, count + 1) for chosen in itertools.combinations(range(count), size)}
+    table = {}
+    for size in range(1, count + 1):
+        for chosen in itertools.combinations(range(count), size):
+            table[chosen] = round(generator.random(), 1)
     held_out = [table[(i,)] for i in range(count)]
     soup = algorithms.greedy_soup(held_out, lambda chosen: table[tuple(sorted(chosen))])
-    assert held_out[soup[0]] == max(held_out) and len(set(soup)) == len(soup)
+    assert held_out[soup[0]] == max(held_out)
+    assert len(set(soup)) == len(soup)
     grown = [table[tuple(sorted(soup[:size]))] for size in range(1, len(soup) + 1)]
     assert grown == sorted(grown)
 
 
-def test_hyper_parameters_are_spread_alike_for_every_seed_and_differ_between_them(tmp_path):
-    first, second = (experiment.recipes(seed)["finetuned"] for seed in (0, 1))
+def test_hyper_parameters_are_spread_alike_for_every_seed_and_differ_between_them():
+    first, second = (models.recipes(seed)["finetuned"] for seed in (0, 1))
     for made in (first, second):
-        assert sorted(recipe.lr for recipe in made) == sorted(experiment.LEARNING_RATES) and len({recipe.key for recipe in made}) == 20
-        assert sorted(recipe.epochs for recipe in made) == sorted(experiment.EPOCHS)
+        assert sorted(recipe.lr for recipe in made) == sorted(models.LEARNING_RATES)
+        assert sorted(recipe.epochs for recipe in made) == sorted(models.EPOCHS)
+        assert sorted(recipe.batch_size for recipe in made) == sorted(models.BATCH_SIZES)
+        assert len({recipe.key for recipe in made}) == 20
     assert [recipe.epochs for recipe in first] != [recipe.epochs for recipe in second]
-    assert experiment.recipes(0)["finetuned"] == first
-    assert experiment.name_of(first[0], 1).startswith("model 1: lr 0.02, ")
+    assert models.recipes(0)["finetuned"] == first
+    assert models.name_of(first[0], 1).startswith("model 1: lr 0.02, ")
+    assert models.name_of(first[0], 22).startswith("the stranger: ")
 
 
 def test_an_unknown_profile_is_named():
-    for function in (experiment.run, experiment.run_resnet, experiment.estimate):
+    for function in (experiment.run, resnets.run, experiment.announce):
         with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
             function("huge")
+
+
+def test_the_chapter_says_what_it_has_to_train_and_on_what(capsys):
+    experiment.announce("quick")
+    data, to_train = capsys.readouterr().out.splitlines()
+    assert data.startswith("stand-in for MNIST") and "turned by 45°" in data
+    assert to_train == "23 of 23 MLPs have to be trained: about 20 s on two cores, once."
+    experiment.announce("full")
+    assert "The ResNets at the end need 1,094 training steps" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
@@ -198,8 +235,10 @@ def sweep(session_sweep):
 
 def test_the_sweep_holds_what_the_definitions_say(sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    networks, (x, y) = experiment.models(0), experiment.test_set(experiment.PROFILES["quick"].test_images)
+    networks = models.networks(0)
     states = [network.state_dict() for network in networks]
+    x, y = models.test_images(experiment.PROFILES["quick"].test_images)
+    an_image = 2 / len(y)  # rounding may tip one
 
     def accuracy(logits):
         return (logits.argmax(1) == y).double().mean().item()
@@ -207,49 +246,73 @@ def test_the_sweep_holds_what_the_definitions_say(sweep, standin_folder_session,
     for number in (0, 500, 1139):
         triple = sweep.member.values[number]
         plain = accuracy(MLP.from_state(weights.average([states[i] for i in triple]))(x))
-        assert sweep.average_accuracy.values[number] == pytest.approx(plain, abs=2 / len(y))  # rounding may tip an image
-        assert sweep.ensemble_accuracy.values[number] == pytest.approx(accuracy(sum(networks[i](x) for i in triple)), abs=2 / len(y))
+        together = accuracy(sum(networks[i](x) for i in triple))
+        assert sweep.average_accuracy.values[number] == pytest.approx(plain, abs=an_image)
+        assert sweep.ensemble_accuracy.values[number] == pytest.approx(together, abs=an_image)
     pair = sweep.pair_member.values[17]
     bold = MLP.from_state(weights.average([states[20], *(states[i] for i in pair)]))
-    assert sweep.outlier_average.sel(outlier=experiment.BOLD).values[17] == pytest.approx(accuracy(bold(x)), abs=2 / len(y))
-    assert sweep.triangle_average.sel(first=1.0, second=0.5).values[0] == pytest.approx(sweep.accuracy.values[sweep.triangle_member.values[0, 0]])
-    assert (sweep.sel(size=1).greedy_size == 1).all() and (sweep.greedy_size <= sweep["size"]).all()
-    assert np.allclose(sweep.predicted.sel(kind="equal", models=2), sweep.deviation.sel(kind="equal", models=2), rtol=1e-3)
+    assert sweep.outlier_average.sel(outlier=BOLD).values[17] == pytest.approx(accuracy(bold(x)), abs=an_image)
+    corner = sweep.triangle_average.sel(first=1.0, second=0.5).values[0]
+    assert corner == pytest.approx(sweep.accuracy.values[sweep.triangle_member.values[0, 0]])
+    assert (sweep.sel(size=1).greedy_size == 1).all()
+    assert (sweep.greedy_size <= sweep["size"]).all()
+    equal = sweep.sel(kind="equal", models=2)
+    assert np.allclose(equal.predicted, equal.deviation, rtol=1e-3)
 
 
-def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch):
+def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch, capsys):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    monkeypatch.setattr(experiment, "measure", None)  # would fail if it were called
+    monkeypatch.setattr(models, "networks", None)  # measuring calls it, and would fail
     assert experiment.run("quick", 0).equals(sweep)
-    assert "seconds" in experiment.estimate("quick", 0)
+    experiment.announce("quick", 0)
+    assert "All MLPs of this chapter are in the zoo" in capsys.readouterr().out
 
 
 def test_the_claims_are_numbers_of_the_sweep(sweep):
     found = experiment.claims(sweep)
-    line = np.polyfit(sweep.average_accuracy, sweep.ensemble_accuracy, 1)
-    assert found["CTL-7"]["slope"] == pytest.approx(line[0])
-    assert found["CTL-7"]["r2"] == pytest.approx(np.corrcoef(sweep.average_accuracy, sweep.ensemble_accuracy)[0, 1] ** 2)
-    rows = [[1.0, own, average, ensemble] for own, average, ensemble in zip(experiment.members_mean(sweep), sweep.average_accuracy.values, sweep.ensemble_accuracy.values)]
-    known, both = np.array(rows)[:, :2], np.array(rows)[:, 2:]
-    rest = both - known @ np.linalg.lstsq(known, both, rcond=None)[0]
-    assert found["CTL-7"]["r2_beyond_members"] == pytest.approx(np.corrcoef(rest.T)[0, 1] ** 2)
+    average, ensemble = sweep.average_accuracy.values, sweep.ensemble_accuracy.values
+    own = sweep.accuracy.values[sweep.member.values].mean(1)
+    assert found["CTL-7"]["slope"] == pytest.approx(np.polyfit(average, ensemble, 1)[0])
+    assert found["CTL-7"]["r2"] == pytest.approx(np.corrcoef(average, ensemble)[0, 1] ** 2)
+    assert found["CTL-7"]["r2_beyond_members"] == pytest.approx(_partial_r2(average, ensemble, own))
+    assert found["CTL-7"]["r2_least_without_one_model"] == pytest.approx(_least_r2_without_one(sweep))
     assert found["CTL-8"]["gap_most"] == sweep.gap_mean.max().item()
-    assert found["CTL-9"]["growth_at_20"] == pytest.approx((sweep.deviation.sel(kind="equal", models=20) / sweep.pair_deviation).mean().item())
+    growth = sweep.deviation.sel(kind="equal", models=20) / sweep.pair_deviation
+    assert found["CTL-9"]["growth_at_20"] == pytest.approx(growth.mean().item())
+
+
+def _partial_r2(a, b, known):
+    """Of what least squares on `known` leaves of a and b."""
+    inputs = np.column_stack([np.ones(len(known)), known])
+    outputs = np.column_stack([a, b])
+    rest = outputs - inputs @ np.linalg.lstsq(inputs, outputs, rcond=None)[0]
+    return np.corrcoef(rest.T)[0, 1] ** 2
+
+
+def _least_r2_without_one(sweep):
+    found = []
+    for model in range(20):
+        kept = [number for number, members in enumerate(sweep.member.values) if model not in members]
+        assert len(kept) == 969  # triples of 19
+        average, ensemble = sweep.average_accuracy.values[kept], sweep.ensemble_accuracy.values[kept]
+        found.append(np.corrcoef(average, ensemble)[0, 1] ** 2)
+    return min(found)
 
 
 def test_every_frame_of_the_scatter_names_its_three_models(sweep):
-    panel = panels.all_triples(sweep)
+    panel = panels.triples.all_triples(sweep)
     ranked = np.argsort(sweep.average_accuracy.values, kind="stable")
     assert settings_of(panel.controls["triple"]) == list(range(1, 1141))
     for rank in (1, 400, 1140):
         panel.set(triple=rank)
-        names = [str(sweep.name.values[i]) for i in sweep.member.values[ranked[rank - 1]]]
+        chosen = ranked[rank - 1]
+        names = [str(sweep.name.values[i]) for i in sweep.member.values[chosen]]
         assert all(name in panel.alt and name in panel.picture.frame["marks"] for name in names)
-        assert f"{sweep.average_accuracy.values[ranked[rank - 1]]:.4f}" in panel.alt
+        assert f"{sweep.average_accuracy.values[chosen]:.4f}" in panel.alt
 
 
 def test_choosing_a_dot_moves_the_slider_and_every_dot_has_its_place_and_its_text(sweep):
-    panel = panels.all_triples(sweep)
+    panel = panels.triples.all_triples(sweep)
     points = panel.children[-1]
     points.chosen = 41
     assert panel.controls["triple"].value == 42 and "Triple 42 of" in panel.alt
@@ -257,67 +320,105 @@ def test_choosing_a_dot_moves_the_slider_and_every_dot_has_its_place_and_its_tex
     places = np.array(points.places)
     assert (places > 0).all() and (places < 1).all()
     assert (np.diff(places[:, 0]) >= -1e-3).all(), "dots are in the order of the slider, left to right"
-    assert all(str(sweep.name.values[i]) in points.texts[0] for i in sweep.member.values[sweep.average_accuracy.values.argmin()])
+    worst = sweep.member.values[sweep.average_accuracy.values.argmin()]
+    assert all(str(sweep.name.values[i]) in points.texts[0] for i in worst)
 
 
 @pytest.mark.parametrize("models", [2, 9, 20])
 def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
     here = sweep.sel(models=models)
-    alt = panels.features_of_the_average(sweep).set(models=models, layer="layer 2").alt
+    alt = panels.features.of_the_average(sweep).set(models=models, layer="layer 2").alt
     assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
-    alt = panels.deviation_against_models(sweep).set(models=models, layer="output", kind="random").alt
+    panel = panels.mixes.deviation_against_models(sweep)
+    alt = panel.set(models=models, layer="output", kind="random").alt
     part = here.sel(kind="random", layer="output")
-    assert f"{part.deviation.item():.4f}" in alt and f"{part.predicted.item():.4f}" in alt and f"{part.agreement.item():.3f}" in alt
+    assert f"{part.deviation.item():.4f}" in alt
+    assert f"{part.predicted.item():.4f}" in alt
+    assert f"{part.agreement.item():.3f}" in alt
 
 
 def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
-    panel = panels.triangle(sweep)
+    panel = panels.triangle.mixes_of_three(sweep)
     for three, alpha, rest in itertools.product(sweep.three.values, (0.0, 0.3, 1.0), (0.0, 0.5)):
         panel.set(three=str(three), alpha=alpha, rest=rest)
         here = sweep.sel(three=three, first=alpha, second=rest)
-        assert f"averaged weights {here.triangle_average.item():.3f}, ensemble {here.triangle_ensemble.item():.3f}" in panel.alt
-    assert experiment.mix_of(0.2, 0.25).tolist() == pytest.approx([0.2, 0.2, 0.6])
+        average, ensemble = here.triangle_average.item(), here.triangle_ensemble.item()
+        assert f"averaged weights {average:.3f}, ensemble {ensemble:.3f}" in panel.alt
+    assert experiment.triangle.mix_of(0.2, 0.25).tolist() == pytest.approx([0.2, 0.2, 0.6])
 
 
 def test_the_soup_panel_says_the_sweeps_numbers(sweep):
-    panel = panels.soups(sweep)
-    for guest, size in itertools.product(experiment.GUESTS, (1, 7, 20)):
+    panel = panels.soups.of_the_best(sweep)
+    for guest, size in itertools.product(experiment.soups.GUESTS, (1, 7, 20)):
         here = sweep.sel(guest=guest, size=size)
         panel.set(guest=guest, size=size)
         assert f"uniform {here.uniform.item():.4f}, greedy {here.greedy.item():.4f}" in panel.alt
 
 
-@pytest.mark.parametrize("figure", [panels.what_remains, panels.triples_with_outliers, panels.figure_17])
-def test_figures_have_words_and_name_the_stand_in(figure, sweep, standin_folder_session, monkeypatch):
+def _left_over(sweep):
+    return experiment.claims(sweep)["CTL-7"]["r2_beyond_members"]
+
+
+FIGURES = {panels.triples.what_remains: lambda sweep: f"R² {_left_over(sweep):.3f}",
+           panels.outliers.alone_and_in_triples: lambda sweep: f"{sweep.distance[:20].max().item():.1f} from the pre",
+           panels.features.figure_17: lambda sweep: f"{sweep.gap_mean.sel(models=[5, 10]).max().item():.4f}"}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_say_the_sweeps_numbers_and_name_the_stand_in(figure, sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
     page = figure(sweep).data
-    assert "Not MNIST!" in page and 'alt=""' not in page
+    assert "Not MNIST!" in page
+    alt = page.partition(' alt="')[2].partition('"')[0]
+    assert FIGURES[figure](sweep) in alt
 
 
 def test_readings_hold_the_sweeps_numbers(sweep):
-    assert f"{sweep.gap_mean.max().item():.4f}" in panels.reading_of_figure_5(sweep).text
-    assert f"R² = {experiment.claim_7(sweep)['r2']:.3f}" in panels.reading_of_figure_4(sweep).text
-    assert f"{sweep.uniform.sel(guest='nobody', size=20).item():.3f}" in panels.reading_of_the_soups(sweep).text
-    assert "+0.333" in panels.counterexample().text
-    lost = 100 * (sweep.outlier_average.sel(outlier=experiment.STRANGER).mean() - sweep.average_accuracy.mean()).item()
+    r2 = experiment.claims(sweep)["CTL-7"]["r2"]
+    assert f"R² = {r2:.3f}" in panels.triples.reading_of_figure_4(sweep).text
+    assert f"{sweep.gap_mean.max().item():.4f}" in panels.features.reading_of_figure_5(sweep).text
+    of_all = sweep.uniform.sel(guest="nobody", size=20).item()
+    soups = panels.soups.reading_of_the_soups(sweep)
+    assert f"{of_all:.3f}" in soups.text
+    assert soups._repr_html_().startswith("<p><b>Which soup?</b> Of all twenty")
+    assert "+0.333" in panels.mixes.counterexample().text
+    lost = 100 * (sweep.outlier_average.sel(outlier=STRANGER).mean() - sweep.average_accuracy.mean()).item()
     farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()
-    said = panels.reading_of_the_outliers(sweep).text
-    assert f"{lost:+.1f} points where weights are averaged" in said and f"lies {farther:.1f} times as far" in said
+    said = panels.outliers.reading_of_the_outliers(sweep).text
+    assert f"{lost:+.1f} points where weights are averaged" in said
+    assert f"lies {farther:.1f} times as far" in said
+
+
+def test_readings_say_whether_the_source_is_right(sweep):
+    """The same sweep with ensembles that follow the averages or nothing, and with small gaps and large ones."""
+    follows = 0.05 + 0.9 * sweep.average_accuracy
+    nothing = sweep.ensemble_accuracy.copy(data=np.random.default_rng(0).random(1140))
+    small = 0.1 * sweep.base_mean
+    large = 0.2 * sweep.base_mean
+    for agree, ensemble, gap in ((True, follows, small), (False, nothing, large)):
+        other = sweep.assign(ensemble_accuracy=ensemble, gap_mean=gap)
+        for reading in (panels.triples.reading_of_figure_4, panels.features.reading_of_figure_5):
+            assert reading(other).text.startswith("Agrees: " if agree else "Does not agree here: ")
 
 
 def test_resnets_are_for_full_alone():
-    assert experiment.run_resnet("quick") is None
-    assert "full" in panels.resnets(None).text
+    assert resnets.run("quick") is None
+    assert "full" in panels.resnets.ten_triples(None).text
 
 
-def test_resnet_triples_on_a_tiny_setting(monkeypatch):
-    monkeypatch.setattr(experiment, "RESNET_STATISTICS", 50)
-    parent = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100), options={"splits": (1,), "size": 60}, lr=0.05, epochs=1, batch_size=30)
+def test_resnet_triples_on_a_tiny_setting():
+    tiny = Architecture.of("ResNet18", width=2, num_classes=100)
+    options = {"splits": (1,), "size": 60}
+    parent = Recipe.on("split_cifar100", tiny, options=options, lr=0.05, epochs=1, batch_size=30)
     recipes = [parent.finetune(seed=seed) for seed in (1, 2, 3)]
-    measured = experiment.measure_resnet(recipes)
+    measured = resnets.of_recipes(recipes, statistics_images=50)
     assert dict(measured.sizes) | {"triple": 1, "model": 3, "layer": 9} == dict(measured.sizes)
     for name in ("average_accuracy", "ensemble_accuracy", "inherited_accuracy"):
         assert 0 <= measured[name].item() <= 1
-    assert zoo.path_of(recipes[0]).exists() and (measured.gap_mean <= measured.base_mean).all()
-    page = panels.resnets(measured.assign_attrs(source="a stand-in", source_kind="stand-in", dataset="CIFAR-100", network="ResNet-18", profile="full", seed=0))
-    assert "Not CIFAR-100!" in page.data
+    assert zoo.path_of(recipes[0]).exists()
+    assert (measured.gap_mean <= measured.base_mean).all()
+    about = {"source": "a stand-in", "source_kind": "stand-in", "dataset": "CIFAR-100", "network": "ResNet-18",
+             "profile": "full", "seed": 0}
+    page = panels.resnets.ten_triples(measured.assign_attrs(about)).data
+    assert "Not CIFAR-100!" in page
+    assert f"{measured.gap_mean.max().item():.3f} over the layers" in page

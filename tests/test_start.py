@@ -1,25 +1,32 @@
 import pytest
 import torch
 
+from lessons import cast
+from lessons.kit import experiment as kit
+from lessons.linearity.experiment import mlp as chapter_1
 from lessons.start import algorithms, experiment, panels
 from toy_models import MLP
 
 
 def test_the_grid_tiles_the_square_row_by_row_from_below():
     points = algorithms.grid(4, 2.0)
-    assert points.shape == (16, 2) and torch.equal(points[0], torch.tensor([-1.5, -1.5])) and torch.equal(points[1], torch.tensor([-0.5, -1.5]))
+    assert points.shape == (16, 2)
+    assert torch.equal(points[0], torch.tensor([-1.5, -1.5]))
+    assert torch.equal(points[1], torch.tensor([-0.5, -1.5]))
     with pytest.raises(ValueError, match="at least one pixel"):
         algorithms.grid(0)
 
 
 def test_the_decision_map_is_the_networks_probability_of_class_1():
-    network, points = MLP([2, 5, 2]), algorithms.grid(3)
+    network = MLP([2, 5, 2])
+    points = algorithms.grid(3)
     chart = algorithms.decision_map(network, points)
     assert torch.allclose(chart[2, 0], network(points[6:7]).softmax(1)[0, 1])
 
 
 def test_accuracy_counts_hits_and_needs_samples():
-    assert algorithms.accuracy(torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]]), torch.tensor([0, 1, 1])) == pytest.approx(2 / 3)
+    logits = torch.tensor([[2.0, 1.0], [0.0, 1.0], [3.0, 0.0]])
+    assert algorithms.accuracy(logits, torch.tensor([0, 1, 1])) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="evaluation set is empty"):
         algorithms.accuracy(torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))
 
@@ -32,16 +39,21 @@ def networks(standin_folder_session):
 
 
 def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(networks):
-    """Chapter 0's prose: both pairs learned their tasks; half-way, only the pair with one start reads the upright spirals."""
+    """Chapter 0's prose: both pairs learned their tasks; half-way, only the pair with one start reads the upright
+    spirals."""
     accuracy = experiment.run(networks).accuracy
     for start in experiment.STARTS:
-        assert accuracy.sel(start=start, alpha=1.0, task="i") > 0.95 and accuracy.sel(start=start, alpha=0.0, task="j") > 0.95
+        own = accuracy.sel(start=start)
+        assert own.sel(alpha=1.0, task="i") > 0.95
+        assert own.sel(alpha=0.0, task="j") > 0.95
     upright = accuracy.sel(alpha=0.5, task="between")
-    assert upright.sel(start="one pretrained start") > 0.95 > 0.9 > upright.sel(start="two random starts")
+    assert upright.sel(start="one pretrained start") > 0.95
+    assert upright.sel(start="two random starts") < 0.9
 
 
 def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks):
-    panel, accuracy = panels.decision_map(networks), experiment.run(networks).accuracy
+    panel = panels.decision_map(networks)
+    accuracy = experiment.run(networks).accuracy
     for start in experiment.STARTS:
         for alpha in (0.0, 0.5, 1.0):
             panel.set(start=start, alpha=alpha)
@@ -50,4 +62,17 @@ def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks):
 
 def test_what_is_found_here_names_a_stand_in():
     found = experiment.look_around()
-    assert "stand-in" in found["data"] and "stand-in" in repr(panels.Found(found)) and "The real MNIST is not here" in panels.Found(found)._repr_html_()
+    assert "stand-in" in found["data"]
+    assert "stand-in" in repr(panels.Found(found))
+    assert "The real MNIST is not here" in panels.Found(found)._repr_html_()
+    assert "The real MNIST is not here" not in panels.Found(found | {"data": "MNIST"})._repr_html_()
+
+
+def test_chapter_0_says_of_chapter_1_what_is_so():
+    """It does not import chapter 1, which comes after it."""
+    assert set(cast.all_linearity_mlps(3)) == set(chapter_1.all_recipes(3))
+    for profile, seconds in chapter_1.SECONDS.items():
+        said = kit.estimate(chapter_1.all_recipes(), seconds, "models")
+        assert experiment.look_around(profile)["chapter 1"] == f"profile {profile}: {said}"
+    with pytest.raises(ValueError, match="unknown profile 'huge'"):
+        experiment.look_around("huge")

@@ -6,16 +6,32 @@ from toy_models import weights
 
 
 def _cases():
-    a, b = torch.tensor([1.0, 2.0, 4.0]), torch.tensor([3.0, -2.0, 0.5])
+    a = torch.tensor([1.0, 2.0, 4.0])
+    b = torch.tensor([3.0, -2.0, 0.5])
     return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0)]
 
 
 EXERCISES = [
-    Exercise("0.1", "on the line between two tensors", 2, weights.mix, cases=_cases, wrong=[
-        Wrong(lambda a, b, alpha: (1 - alpha) * a + alpha * b, "Right idea, other end: in this course α is the weight of the first one, so α = 1 must give a."),
-        Wrong(lambda a, b, alpha: a + alpha * b, "You add α·b to the whole of a. On the line between them the two shares sum to 1: what does b get when a gets α?"),
-        Wrong(lambda a, b, alpha: (a + b) / 2, "That is the half-way point, whatever α is. Give a the share α and b the rest."),
-        Wrong(lambda a, b, alpha: alpha * (a + b), "Both get the share α here, so that at α = 1 you have a + b. b gets what a leaves over."),
-    ], hints=["At α = 1 the result is a, at α = 0 it is b.", "The shares of a and b sum to 1.", "a gets the share alpha, b gets 1 - alpha."],
+    Exercise(
+        "0.1", "on the line between two tensors",
+        minutes=2,
+        solution=weights.mix,
+        cases=_cases,
+        wrong=[
+            Wrong(lambda a, b, alpha: (1 - alpha) * a + alpha * b,
+                  "Right idea, other end: in this course α is the weight of the first one, so α = 1 must give a."),
+            Wrong(lambda a, b, alpha: a + alpha * b,
+                  "You add α·b to the whole of a. On the line between them the two shares sum to 1: what does b get "
+                  "when a gets α?"),
+            Wrong(lambda a, b, alpha: (a + b) / 2,
+                  "That is the half-way point, whatever α is. Give a the share α and b the rest."),
+            Wrong(lambda a, b, alpha: alpha * (a + b),
+                  "Both get the share α here, so that at α = 1 you have a + b. b gets what a leaves over."),
+        ],
+        hints=[
+            "At α = 1 the result is a, at α = 0 it is b.",
+            "The shares of a and b sum to 1.",
+            "a gets the share alpha, b gets 1 - alpha.",
+        ],
         praise="That one line, applied to every weight of a network, is the whole machinery of this course."),
 ]

@@ -1,4 +1,5 @@
-"""Two networks that learned two turned spirals, from one pretrained start or as strangers; and what this machine has and can do."""
+"""Two networks that learned two turned spirals, from one pretrained start or as strangers; and what this machine has
+and can do."""
 import itertools
 import os
 import platform
@@ -8,7 +9,9 @@ import torch
 import xarray
 
 import data
-from lessons.linearity.experiment import mlp as linearity
+from lessons import cast
+from lessons.kit.experiment import estimate
+from lessons.kit.profiles import Profiles
 from lessons.start import algorithms
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
@@ -16,19 +19,27 @@ ARCHITECTURE = Architecture.of("MLP", widths=(2, 32, 32, 2))
 ANGLES = {"i": 45.0, "between": 0.0, "j": -45.0}
 STARTS = ("one pretrained start", "two random starts")
 ALPHAS = tuple(round(i / 50, 2) for i in range(51))
+SECONDS_OF_CHAPTER_1 = Profiles(quick=20, full=45)  # rough, on 2 cores, nothing kept
 
+
+# -- the networks ----------------------------------------------------------------------------------
 
 def recipes(seed: int = 0) -> dict[str, tuple[Recipe, Recipe]]:
-    """{start: (recipe of θ_i, of θ_j)}: θ_i learns the spirals turned by 45°, θ_j by −45°, 600 full-batch steps in all for each.
+    """{start: (recipe of θ_i, of θ_j)}: θ_i learns the spirals turned by 45°, θ_j by −45°, 600 full-batch steps in all
+    for each.
 
-    From "one pretrained start" 400 of these steps are on the upright spirals, and shared; "two random starts" spend all on their own.
+    From "one pretrained start" 400 of these steps are on the upright spirals, and shared; "two random starts" spend all
+    on their own.
     """
-    common = dict(lr=5e-3, batch_size=None, optimiser="adam")
-    pretrained = Recipe.on("spirals", ARCHITECTURE, options={"angle": 0.0}, epochs=400, seed=seed, **common)
-    turned = [{"angle": ANGLES[which]} for which in ("i", "j")]
-    return {"one pretrained start": tuple(pretrained.finetune(options=options, epochs=200) for options in turned),
-            "two random starts": tuple(Recipe.on("spirals", ARCHITECTURE, options=options, epochs=600, seed=seed + 1000 * k, **common)
-                                       for k, options in enumerate(turned, 1))}
+    upright = _on_spirals(0.0, 400, seed)
+    one_start = [upright.finetune(options={"angle": ANGLES[which]}, epochs=200) for which in ("i", "j")]
+    strangers = _on_spirals(ANGLES["i"], 600, seed + 1000), _on_spirals(ANGLES["j"], 600, seed + 2000)
+    return dict(zip(STARTS, (tuple(one_start), strangers)))
+
+
+def _on_spirals(angle, epochs, seed):
+    return Recipe.on("spirals", ARCHITECTURE, options={"angle": angle}, lr=5e-3, epochs=epochs, batch_size=None,
+                     optimiser="adam", seed=seed)
 
 
 def ends(seed: int = 0, device: str = "auto") -> dict[str, tuple[MLP, MLP]]:
@@ -45,16 +56,23 @@ def between(pair: tuple[MLP, MLP], alpha: float) -> MLP:
 
 
 def run(networks: dict[str, tuple[MLP, MLP]]) -> xarray.Dataset:
-    """Accuracy of the interpolated networks: accuracy (start, alpha, task), tasks "i", "between" (upright spirals) and "j"."""
+    """Accuracy of the interpolated networks: accuracy (start, alpha, task), tasks "i", "between" (upright spirals) and
+    "j"."""
     tests = [data.load("spirals", "test", angle=angle) for angle in ANGLES.values()]
-    values = [[[algorithms.accuracy(network(test.x), test.y) for test in tests] for network in (between(pair, alpha) for alpha in ALPHAS)]
-              for pair in networks.values()]
-    return xarray.Dataset({"accuracy": (("start", "alpha", "task"), values)},
-                          coords={"start": list(networks), "alpha": list(ALPHAS), "task": list(ANGLES)}, attrs={"source": tests[1].source.text})
+    accuracy = []
+    for pair in networks.values():
+        along = [between(pair, alpha) for alpha in ALPHAS]
+        accuracy.append([[algorithms.accuracy(network(test.x), test.y) for test in tests] for network in along])
+    return xarray.Dataset({"accuracy": (("start", "alpha", "task"), accuracy)},
+                          coords={"start": list(networks), "alpha": list(ALPHAS), "task": list(ANGLES)},
+                          attrs={"source": tests[1].source.text})
 
+
+# -- this machine ----------------------------------------------------------------------------------
 
 def matrix_product_rate(size: int = 1024, repeats: int = 5, device: str = "auto") -> float:
-    """Floating-point operations a second of the product of two size × size float32 matrices; the best of some repeats."""
+    """Floating-point operations a second of the product of two size × size float32 matrices; the best of some
+    repeats."""
     a, b = torch.rand(2, size, size, device=training.resolve(device))
     a @ b
     best = float("inf")
@@ -66,13 +84,27 @@ def matrix_product_rate(size: int = 1024, repeats: int = 5, device: str = "auto"
 
 
 def look_around(profile: str = "quick", device: str = "auto") -> dict[str, str]:
-    """What the course found here: {"data": …, "device": …, "speed": …, "chapter 1": …, "versions": …}, each a sentence or two."""
-    found, used = data.source("mnist"), training.resolve(device)
-    name = torch.cuda.get_device_name(used) if used.type == "cuda" else f"CPU, {torch.get_num_threads()} threads on {os.cpu_count()} cores"
-    rate = matrix_product_rate(device=device)
-    epoch = 6 * 99_710 * 60_000 / rate  # parameters of chapter 1's MLP, images of MNIST; measured epochs took two to four times this
-    return {"data": str(found), "device": name,
-            "speed": f"{rate / 1e9:.0f} GFLOP/s in matrix products; the arithmetic of one MNIST epoch of chapter 1's network takes {epoch:.1f} s at that rate, "
-                     f"a real epoch a few times as long",
-            "chapter 1": f"profile {profile}: {linearity.estimate(profile)}",
+    """What the course found here: {"data": …, "device": …, "speed": …, "chapter 1": …, "versions": …}, each a sentence
+    or two.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    seconds = SECONDS_OF_CHAPTER_1[profile]
+    return {"data": str(data.source("mnist")),
+            "device": _name_of(training.resolve(device)),
+            "speed": _speed(matrix_product_rate(device=device)),
+            "chapter 1": f"profile {profile}: {estimate(cast.all_linearity_mlps(), seconds, 'models')}",
             "versions": f"Python {platform.python_version()}, torch {torch.__version__}"}
+
+
+def _name_of(device):
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"CPU, {torch.get_num_threads()} threads on {os.cpu_count()} cores"
+
+
+def _speed(rate):
+    epoch = 6 * 99_710 * 60_000 / rate  # parameters of chapter 1's MLP, images of MNIST; measured: 2 to 4 times this
+    return (f"{rate / 1e9:.0f} GFLOP/s in matrix products; the arithmetic of one MNIST epoch of chapter 1's network "
+            f"takes {epoch:.1f} s at that rate, a real epoch a few times as long")

@@ -6,63 +6,91 @@ import numpy as np
 
 import data
 from lessons.kit import plotting
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, themed
+from lessons.kit.page import said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
+from lessons.kit.plotting import BLUE, GREEN, ORANGE
+from lessons.kit.predict import Star
 from lessons.start import algorithms, experiment
 
-_TASKS = {"i": ("task i: spirals turned by +45°", BLUE, "o"), "between": ("upright spirals", GREEN, "^"), "j": ("task j: spirals turned by −45°", ORANGE, "s")}
-_COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
+TASKS = {"i": "task i: spirals turned by +45°", "between": "upright spirals", "j": "task j: spirals turned by −45°"}
+LOOKS = {"i": Look(BLUE, "o"), "between": Look(GREEN, "^"), "j": Look(ORANGE, "s")}
+ARMS = (Look(BLUE, "o"), Look(ORANGE, "s"))
+COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
 EXTENT = 1.2
 
 
-@themed
-def decision_map(networks: dict, prediction=None) -> Panel:
+@panel
+def decision_map(networks: dict, prediction=None):
     """The decision map of the interpolated network beside its accuracy on three spirals.
 
-    Controls: alpha, start, points. The prediction, the accuracy on the upright spirals half-way between strangers, is a star.
+    Controls: alpha, start, points. The prediction, the accuracy on the upright spirals half-way between strangers, is a
+    star.
 
     Args:
         networks: {start: (θ_i, θ_j)} as `experiment.ends` gives them.
     """
     sweep = experiment.run(networks)
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
-    grid, tests = algorithms.grid(extent=EXTENT), {task: data.load("spirals", "test", angle=angle) for task, angle in experiment.ANGLES.items()}
-    image = left.imshow(np.zeros((72, 72, 3)), origin="lower", extent=(-EXTENT, EXTENT) * 2, interpolation="none", animated=True)
-    arms = [left.plot([], [], linestyle="", marker=marker, markersize=4, color=colour, markeredgecolor="white", markeredgewidth=0.5, animated=True)[0]
-            for colour, marker in ((BLUE, "o"), (ORANGE, "s"))]
-    left.set(xlabel="x₁", ylabel="x₂", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
-    left.grid(False)
-    right.set(xlabel="α (weight of θᵢ)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
-    lines = {task: right.plot([], [], color=colour, marker=marker, markevery=10, label=label, animated=True)[0] for task, (label, colour, marker) in _TASKS.items()}
-    here = right.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
-    star = right.plot([0.5], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", animated=True)[0]
+    chart = _Map(left)
+    lines = _curves(right)
+    upright = here(right)
+    star = Star(right, prediction)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
-    titles = plotting.moving_titles((left, right))
-    curves = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
+    titles = moving_titles((left, right))
+    accuracy = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
 
     def draw(alpha, start, points):
-        network = experiment.between(networks[start], alpha)
-        image.set_data(_COLOURS(algorithms.decision_map(network, grid).numpy())[..., :3])
-        test = tests[points]
-        for arm, line in enumerate(arms):
-            line.set_data(*test.x[test.y == arm][::6].T.numpy())
-        for task, values in zip(lines, curves[start]):
-            lines[task].set_data(experiment.ALPHAS, values)
-        here.set_xdata([alpha, alpha])
-        star.set_ydata([np.nan if prediction is None or prediction.committed is None else prediction.committed])
-        now = dict(zip(lines, curves[start][:, experiment.ALPHAS.index(alpha)]))
+        chart.show(experiment.between(networks[start], alpha), points)
+        for line, values in zip(lines, accuracy[start]):
+            line.set_data(experiment.ALPHAS, values)
+        upright.set_xdata([alpha, alpha])
+        star.place()
+        now = dict(zip(TASKS, accuracy[start][:, experiment.ALPHAS.index(alpha)]))
         titles[0].set_text(f"What the network at α = {alpha:.2f} thinks")
-        titles[1].set_text(f"Correct: task i {now['i']:.2f}, upright {now['between']:.2f}, task j {now['j']:.2f}")
-        return _alt(alpha, start, points, now)
+        text = "Correct: task i {i:.2f}, upright {between:.2f}, task j {j:.2f}"
+        titles[1].set_text(text.format(**now))
+        return _said(alpha, start, points, now)
 
-    controls = {"alpha": slider("α", experiment.ALPHAS, 1.0), "start": choice("the two networks began from", {start: start for start in networks}),
-                "points": choice("show the points of", {label: task for task, (label, *_) in _TASKS.items()})}
-    return Panel(controls, fig, draw, f"Computed here: {sweep.attrs['source'].split(',')[0]} (generated), MLP 2–32–32–2.", [prediction] if prediction else [])
+    controls = {"alpha": slider("α", experiment.ALPHAS, 1.0),
+                "start": choice("the two networks began from", {start: start for start in networks}),
+                "points": choice("show the points of", {label: task for task, label in TASKS.items()})}
+    generated = sweep.attrs["source"].split(",")[0]
+    return controls, fig, draw, f"Computed here: {generated} (generated), MLP 2–32–32–2."
 
 
-def _alt(alpha, start, points, accuracy):
-    return (f"Decision map of the network with weights {alpha:.2f}·θ_i + {1 - alpha:.2f}·θ_j, trained from {start}, with the points of {_TASKS[points][0]}. "
-            f"Accuracy: task i {accuracy['i']:.3f}, upright spirals {accuracy['between']:.3f}, task j {accuracy['j']:.3f}.")
+class _Map:
+    """What a network thinks of every point of the plane, with the points of one task."""
+
+    def __init__(self, ax):
+        self._grid = algorithms.grid(extent=EXTENT)
+        self._tests = {task: data.load("spirals", "test", angle=angle) for task, angle in experiment.ANGLES.items()}
+        self._image = ax.imshow(np.zeros((72, 72, 3)), origin="lower", extent=(-EXTENT, EXTENT) * 2,
+                                interpolation="none", animated=True)
+        white = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5}
+        self._arms = [cloud(ax, look, **white) for look in ARMS]
+        ax.set(xlabel="x₁", ylabel="x₂", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
+        ax.grid(False)
+
+    def show(self, network, points):
+        """points: the task of which every sixth point is shown."""
+        probability = algorithms.decision_map(network, self._grid).numpy()
+        self._image.set_data(COLOURS(probability)[..., :3])
+        test = self._tests[points]
+        for arm, dots in enumerate(self._arms):
+            dots.set_data(*test.x[test.y == arm][::6].T.numpy())
+
+
+def _curves(ax):
+    """One for each task."""
+    ax.set(xlabel="α (weight of θᵢ)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
+    return [curve(ax, LOOKS[task], label, markevery=10) for task, label in TASKS.items()]
+
+
+def _said(alpha, start, points, accuracy):
+    return said("""Decision map of the network with weights {alpha:.2f}·θ_i + {rest:.2f}·θ_j, trained from {start}, with
+                   the points of {points}. Accuracy: task i {i:.3f}, upright spirals {between:.3f}, task j {j:.3f}.""",
+                alpha=alpha, rest=1 - alpha, start=start, points=TASKS[points], **accuracy)
 
 
 class Found:
@@ -75,8 +103,16 @@ class Found:
         return "\n".join(f"{name}: {text}" for name, text in self.found.items())
 
     def _repr_html_(self):
-        stand_in = self.found["data"].startswith("stand-in")
-        advice = ("<p style='border-left:5px solid #D55E00;padding:0.3em 0.8em'><b>The real MNIST is not here.</b> Everything works on the stand-in, and every figure "
-                  "says so; the numbers are then not those of MNIST. With a network the files come by themselves; README.md, “Offline”, says how to bring them.</p>" if stand_in else "")
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>{html.escape(text)}</td></tr>" for name, text in self.found.items())
-        return f"<table>{rows}</table>{advice}"
+        rows = [_row(name, text) for name, text in self.found.items()]
+        advice = _ADVICE if self.found["data"].startswith("stand-in") else ""
+        return f"<table>{''.join(rows)}</table>{advice}"
+
+
+def _row(name, text):
+    left = "style='text-align:left'"
+    return f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(text)}</td></tr>"
+
+
+_ADVICE = said("""<p style='border-left:5px solid #D55E00;padding:0.3em 0.8em'><b>The real MNIST is not here.</b>
+                  Everything works on the stand-in, and every figure says so; the numbers are then not those of MNIST.
+                  With a network the files come by themselves; README.md, “Offline”, says how to bring them.</p>""")

@@ -140,6 +140,11 @@ class Panel(widgets.VBox):
         return path
 
     @property
+    def figure(self) -> Figure:
+        """The figure, laid out as it is shown."""
+        return self._figure.figure
+
+    @property
     def alt(self) -> str:
         """What the picture shows now, in words and numbers."""
         return self.picture.frame["alt"]

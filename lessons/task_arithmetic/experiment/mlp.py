@@ -82,9 +82,8 @@ def source() -> data.types.Source:
 
 def recipes(seed: int = 0) -> dict[float, Recipe]:
     """{angle: recipe}: chapter 1's pretrained network at 0.0, and one more epoch from there on digits turned by each
-    of the eight angles. On the stand-in, as in chapter 1, an epoch is three passes."""
-    epoch = 3 if source().is_stand_in else 1
-    return cast.rotations(seed, ANGLES, epoch)
+    of the eight angles."""
+    return cast.rotations(seed, ANGLES)
 
 
 def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:

@@ -1,0 +1,4 @@
+"""The pictures, a file a question: `triples` (Figure 4), `features` (Figures 5, 6, 17, 18), `mixes` (Lemma 2),
+`triangle`, `outliers`, `soups`, `resnets`."""
+from lessons.averaging.panels import features, mixes, outliers, resnets, soups, triangle, triples
+from lessons.kit.sweep import caption

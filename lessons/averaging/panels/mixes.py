@@ -1,0 +1,113 @@
+"""Panel (c) and what belongs to it: Lemma 2 of CTL, what pairs say about many models."""
+import torch
+import xarray
+
+from lessons.averaging import algorithms
+from lessons.averaging.experiment.mixes import KINDS
+from lessons.kit import plotting
+from lessons.kit.page import Page, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE
+from lessons.kit.predict import Star
+from lessons.kit.sweep import caption
+
+MEASURED, PREDICTED = Look(BLUE, "o"), Look(ORANGE, "s", "--")
+_KINDS = dict(zip(("equal shares", "random shares"), KINDS))
+_NAMES = ("deviation", "predicted", "agreement")
+
+
+@panel
+def deviation_against_models(sweep: xarray.Dataset, prediction=None):
+    """Panel (c): how long the deviation of k models is, measured and predicted from pairs; right, in units of that of
+    two models.
+
+    Controls: models, layer, kind. The prediction, the growth from 2 to 20 models in the output layer, is a star.
+    """
+    layers = list(map(str, sweep.layer.values))
+    counts = list(map(int, sweep.models.values))
+    by_kind = {kind: _numbers(sweep.sel(kind=kind)) for kind in KINDS}
+    fig, (left, right) = plotting.figure(2, height=3.8)
+    measured, predicted = _lengths(left, sweep)
+    growth = _growth(right, sweep.models.values, layers)
+    uprights = [here(ax, 2) for ax in (left, right)]
+    star = Star(right, prediction, 20)
+    titles = moving_titles((left, right))
+
+    def draw(models, layer, kind):
+        row = counts.index(models)
+        column = layers.index(layer)
+        numbers = by_kind[kind]
+        measured.set_data(counts, numbers["deviation"][:, column])
+        predicted.set_data(counts, numbers["predicted"][:, column])
+        ratio = numbers["deviation"] / sweep.pair_deviation.values
+        for line, values in zip(growth, ratio.T):
+            line.set_data(counts, values)
+        for upright in uprights:
+            upright.set_xdata([models, models])
+        star.place()
+        now = {name: values[row, column] for name, values in numbers.items()}
+        text = "{name}, k = {models}: {deviation:.4f}, predicted {predicted:.4f}, cosine {agreement:.3f}"
+        titles[0].set_text(text.format(name=layer.capitalize(), models=models, **now))
+        titles[1].set_text(f"Growth at k = {models}: {ratio[row].min():.2f} to {ratio[row].max():.2f}")
+        return _said(models, layer, kind, now, dict(zip(layers, ratio[row])))
+
+    controls = {"models": slider("models in the mix, k", counts, 3),
+                "layer": choice("left-hand picture", {layer: layer for layer in layers[::-1]}),
+                "kind": choice("weights", _KINDS)}
+    thinned = caption(sweep).replace("test images.", "test images, thinned out here.")
+    below = " Lengths over all images together, mean over random choices of models."
+    return controls, fig, draw, thinned + below
+
+
+def _numbers(part):
+    """{name: (models, layer)}."""
+    return {name: part[name].transpose("models", "layer").values for name in _NAMES}
+
+
+def _lengths(ax, sweep):
+    """The curves of what is measured and of what is predicted."""
+    ax.set(xlabel="models in the mix, k", ylabel="deviation, share of the features' length", xlim=(1.5, 20.5),
+           ylim=(0, 1.25 * float(sweep.deviation.max())), xticks=range(2, 21, 3))
+    measured = curve(ax, MEASURED, "measured")
+    predicted = curve(ax, PREDICTED, "predicted from pairs alone", markersize=5)
+    ax.legend(loc="upper left")
+    return measured, predicted
+
+
+def _growth(ax, counts, layers):
+    """A curve for every layer, beside that of a quadratic."""
+    ax.set(xlabel="models in the mix, k", ylabel="in units of the half-way point of two", xlim=(1.5, 20.5),
+           ylim=(0, 5.2), xticks=range(2, 21, 3))
+    ax.plot(counts, 2 * (1 - 1 / counts), color=GREY, linestyle=":", marker="", label="2·(1 − 1/k)")
+    curves = []
+    for layer, colour, marker in zip(layers, COLOURS, MARKERS):
+        curves.append(curve(ax, Look(colour, marker), layer, markersize=4, linewidth=1.4))
+    ax.legend(loc="upper left", ncols=2)
+    return curves
+
+
+def _said(models, layer, kind, now, growth):
+    units = "; ".join(f"{name} {value:.2f}" for name, value in growth.items())
+    return said("""Deviation of mixes of {models} models with {kind} shares. In {layer} its length is {deviation:.4f} of
+                   the features', predicted from pairs {predicted:.4f}, cosine between the two {agreement:.3f}. In units
+                   of the half-way deviation of two models: {units}.""",
+                models=models, kind=kind, layer=layer, units=units, **now)
+
+
+def counterexample() -> Page:
+    """The three networks against Lemma 2, as a table of their second layer's unit along an edge and in the middle."""
+    states = algorithms.sleeping_unit()
+    mixes = {"model 1 alone": (1, 0, 0),
+             "models 1 and 2, half each": (0.5, 0.5, 0),
+             "models 1 and 3, a quarter and three": (0.25, 0, 0.75),
+             "all three, a third each": (1 / 3, 1 / 3, 1 / 3)}
+    rows = []
+    for name, shares in mixes.items():
+        given = 1 - 2 * sum(share ** 2 for share in shares)
+        deviation = algorithms.deviation(states, shares, torch.ones(1, 1))
+        missed = max(value.abs().max().item() for value in deviation.values())
+        rows.append((name, f"{given:+.3f}", f"{missed:.3f}"))
+    text = "\n".join(f"{name}: the unit is given {given}, CTL is missed by {missed}" for name, given, missed in rows)
+    head = ("mix", "what the unit is given, before its ReLU", "largest deviation from CTL, any layer")
+    return table(head, rows, text)

@@ -1,0 +1,58 @@
+"""The ten triples of five ResNet-18s."""
+import numpy as np
+import xarray
+
+from lessons.averaging.panels.features import BASE, GAP
+from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
+from lessons.kit import plotting
+from lessons.kit.page import in_full_alone, said
+from lessons.kit.plotting import BLUE, GREY, RED, WithQuartiles, still
+from lessons.kit.sweep import caption
+
+
+@in_full_alone
+@still
+def ten_triples(sweep: xarray.Dataset | None):
+    """Left, averaged weights and logits ensembles with two kinds of BatchNorm statistics; right, Eq. 1 per block."""
+    fig, (left, right) = plotting.figure(2, height=3.8)
+    _accuracies(left, sweep)
+    _gaps(right, sweep)
+    gap = sweep.gap_mean.mean("triple")
+    base = sweep.base_mean.mean("triple")
+    alt = said("""Five ResNets with accuracies {alone}. Over ten triples the averaged weights have {average:.3f} on
+                  average ({inherited:.3f} with averaged BatchNorm statistics), the ensemble {ensemble:.3f}. The gap
+                  runs from {gap_least:.3f} to {gap_most:.3f} over the layers, the baseline from {base_least:.3f} to
+                  {base_most:.3f}.""",
+               alone=", ".join(f"{value:.3f}" for value in sweep.accuracy.values),
+               average=sweep.average_accuracy.mean().item(), inherited=sweep.inherited_accuracy.mean().item(),
+               ensemble=sweep.ensemble_accuracy.mean().item(), gap_least=gap.min().item(), gap_most=gap.max().item(),
+               base_least=base.min().item(), base_most=base.max().item())
+    alone = ", ".join(f"{value:.2f}" for value in sweep.accuracy.values)
+    below = f" The five alone: {alone}. Right: mean over the triples of mean and quartiles over the images."
+    return plotting.show(fig, alt, caption(sweep) + below)
+
+
+def _accuracies(ax, sweep):
+    seen = sweep[["average_accuracy", "inherited_accuracy", "ensemble_accuracy"]].to_dataarray()
+    low = float(seen.min()) - 0.02
+    high = float(seen.max()) + 0.02
+    ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="")
+    ax.scatter(sweep.average_accuracy, sweep.ensemble_accuracy, color=BLUE, marker="o", s=35,
+               label="statistics estimated again")
+    ax.scatter(sweep.inherited_accuracy, sweep.ensemble_accuracy, color=RED, marker="^", s=35,
+               label="statistics averaged too")
+    ax.set(xlabel=AVERAGE, ylabel=ENSEMBLE, title="Ten triples of five ResNet-18s")
+    ax.legend(loc="best", title="BatchNorm of the average")
+
+
+def _gaps(ax, sweep):
+    mean = sweep.drop_dims([name for name in sweep.dims if name not in ("triple", "layer")]).mean("triple")
+    places = np.arange(len(sweep.layer))
+    base = WithQuartiles(ax, places - 0.1, BASE.colour, BASE.marker, "baseline", animated=False)
+    base.set_values(mean.base_mean, mean.base_low, mean.base_high)
+    gap = WithQuartiles(ax, places + 0.1, GAP.colour, GAP.marker, "to the mean of the features", animated=False)
+    gap.set_values(mean.gap_mean, mean.gap_low, mean.gap_high)
+    ax.set(ylabel="1 − cosine", ylim=(0, 1.3 * float(mean.base_high.max())), title="Eq. 1, averages of three")
+    ax.set_xticks(places, [str(layer).replace("block ", "") for layer in sweep.layer.values])
+    ax.set_xlabel("block")
+    ax.legend(loc="upper left")
