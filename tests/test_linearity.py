@@ -1,3 +1,5 @@
+"""Chapter 1: the algorithms, the experiment on Rotated MNIST and its panels, on the stand-in."""
+import functools
 import itertools
 import math
 
@@ -7,10 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import data
+from lessons.kit.panel import settings_of
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import mlp as experiment
+from lessons.linearity.panels import lines
 from lessons.linearity.panels import mlp as panels
-from lessons.kit.panel import settings_of
 from toy_models import MLP, weights
 
 SHAPES = [(1, 1), (7, 3), (50, 100)]
@@ -25,7 +29,9 @@ def features(shape, seed=0):
 def test_cosine_and_coef_agree_with_loops_written_from_the_definition(shape):
     a, b, _ = features(shape)
     for row, (x, y) in enumerate(zip(a.double().tolist(), b.double().tolist())):
-        product, length_x, length_y = sum(p * q for p, q in zip(x, y)), math.sqrt(sum(p * p for p in x)), math.sqrt(sum(q * q for q in y))
+        product = sum(p * q for p, q in zip(x, y))
+        length_x = math.sqrt(sum(p * p for p in x))
+        length_y = math.sqrt(sum(q * q for q in y))
         cos = product / (length_x * length_y)
         assert algorithms.cosine(a, b)[row].item() == pytest.approx(cos, abs=1e-10)
         assert algorithms.coef(a, b)[row].item() == pytest.approx(length_x * cos / length_y, rel=1e-10)
@@ -77,7 +83,9 @@ def test_barrier_of_a_hump_a_slope_and_a_dip():
     assert algorithms.barrier([3.0, 0.0, 1.0], alphas) == 0
 
 
-@pytest.mark.parametrize("losses, alphas, says", [([1.0], [0.0], "same length"), ([1.0, 2.0], [0.0, 0.5, 1.0], "same length"), ([1.0, 2.0], [0.1, 1.0], "from 0 to 1")])
+@pytest.mark.parametrize("losses, alphas, says", [([1.0], [0.0], "same length"),
+                                                  ([1.0, 2.0], [0.0, 0.5, 1.0], "same length"),
+                                                  ([1.0, 2.0], [0.1, 1.0], "from 0 to 1")])
 def test_a_barrier_without_its_ends_is_refused(losses, alphas, says):
     with pytest.raises(ValueError, match=says):
         algorithms.barrier(losses, alphas)
@@ -97,17 +105,21 @@ def test_the_cross_term_is_exactly_what_mixing_twice_adds(alpha, seed):
 @given(alpha=st.floats(0, 1), seed=st.integers(0, 99))
 @settings(max_examples=30, deadline=None)
 def test_the_first_layer_is_never_above_the_mix_and_misses_it_only_where_signs_differ(alpha, seed):
-    generator = torch.Generator().manual_seed(seed)
-    states = [{"layers.0.weight": torch.randn(8, 5, generator=generator, dtype=torch.float64), "layers.0.bias": torch.randn(8, generator=generator, dtype=torch.float64),
-               "layers.1.weight": torch.randn(2, 8, generator=generator, dtype=torch.float64), "layers.1.bias": torch.zeros(2, dtype=torch.float64)} for _ in range(2)]
-    x = torch.randn(20, 5, generator=generator, dtype=torch.float64)
-    first = [MLP.from_state(state).features(x)["layer 1"] for state in (weights.interpolate(*states, alpha), *states)]
+    drawn = functools.partial(torch.randn, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    states = []
+    for _ in range(2):
+        states.append({"layers.0.weight": drawn(8, 5), "layers.0.bias": drawn(8),
+                       "layers.1.weight": drawn(2, 8), "layers.1.bias": torch.zeros(2, dtype=torch.float64)})
+    x = drawn(20, 5)
+    middle = weights.interpolate(*states, alpha)
+    first = [MLP.from_state(state).features(x)["layer 1"] for state in (middle, *states)]
     short = weights.mix(first[1], first[2], alpha) - first[0]
     assert short.min() > -1e-12
     before = [torch.nn.functional.linear(x, state["layers.0.weight"], state["layers.0.bias"]) for state in states]
     same_sign = before[0] * before[1] >= 0
     assert short[same_sign].abs().max() < 1e-12
-    share = algorithms.opposite_signs(states[0]["layers.0.weight"], states[0]["layers.0.bias"], states[1]["layers.0.weight"], states[1]["layers.0.bias"], x)
+    first_layers = [state[f"layers.0.{part}"] for state in states for part in ("weight", "bias")]
+    share = algorithms.opposite_signs(*first_layers, x)
     assert torch.allclose(share, (~same_sign).double().mean(1))
 
 
@@ -122,22 +134,35 @@ def test_lemma_1_needs_its_condition():
     """Strangers are not linear in their weights, and between them the loss does rise: the test above can fail."""
     alphas = experiment.ALPHAS
     x, y = torch.tensor([[1.0]]), torch.tensor([0])
-    swapped = [{"layers.0.weight": torch.eye(2)[[k, 1 - k]] @ torch.tensor([[3.0], [-3.0]]), "layers.0.bias": torch.zeros(2),
-                "layers.1.weight": torch.tensor([[3.0, 0.0], [0.0, 3.0]])[:, [k, 1 - k]], "layers.1.bias": torch.zeros(2)} for k in (0, 1)]
-    losses = [algorithms.evaluate(MLP.from_state(weights.interpolate(*swapped, alpha))(x), y)[0] for alpha in alphas]
+    swapped = []
+    for order in ([0, 1], [1, 0]):
+        swapped.append({"layers.0.weight": torch.tensor([[3.0], [-3.0]])[order], "layers.0.bias": torch.zeros(2),
+                        "layers.1.weight": 3 * torch.eye(2)[:, order], "layers.1.bias": torch.zeros(2)})
+    networks = [MLP.from_state(weights.interpolate(*swapped, alpha)) for alpha in alphas]
+    losses = [algorithms.evaluate(network(x), y)[0] for network in networks]
     assert losses[0] == pytest.approx(losses[-1]) and algorithms.barrier(losses, alphas) > 0.1
 
 
-@pytest.mark.parametrize("where, says", [({"pair": "0° and 1°"}, "unknown pair '0° and 1°'.*22.5° and 45°"), ({"layer": "layer 9"}, "unknown layer 'layer 9'.*output"),
-                                         ({"alpha": 0.123}, "unknown alpha 0.123"), ({"colour": 1}, "unknown dimension 'colour'")])
+@pytest.mark.parametrize("where, says", [({"pair": "0° and 1°"}, "unknown pair '0° and 1°'.*22.5° and 45°"),
+                                         ({"layer": "layer 9"}, "unknown layer 'layer 9'.*output"),
+                                         ({"alpha": 0.123}, "unknown alpha 0.123"),
+                                         ({"colour": 1}, "unknown dimension 'colour'")])
 def test_an_unknown_place_in_the_sweep_is_named(sweep, where, says):
     with pytest.raises(ValueError, match=says):
         experiment.at(sweep, **where)
 
 
-def test_an_unknown_profile_is_named():
+@pytest.mark.parametrize("asked", [experiment.run, experiment.announce], ids=["run", "announce"])
+def test_an_unknown_profile_is_named(asked):
     with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
-        experiment.run("huge")
+        asked("huge")
+
+
+def test_a_chapter_with_nothing_trained_says_which_data_and_how_long(capsys):
+    experiment.announce("full", 3)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == str(data.source("rotated_mnist"))
+    assert second == "8 of 8 models have to be trained: about 45 s on two cores, once."
 
 
 @pytest.fixture(scope="module")
@@ -147,31 +172,39 @@ def sweep(session_sweep):
         yield experiment.run("quick", 0)
 
 
-def test_the_sweep_is_exact_at_both_ends_and_measures_what_the_definitions_say(sweep, standin_folder_session, monkeypatch):
+def test_the_sweep_is_exact_at_both_ends_and_measures_what_the_definitions_say(sweep, standin_folder_session,
+                                                                               monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
     ends = sweep.sel(alpha=[0.0, 1.0])
     assert abs(ends.gap_mean).max() < 1e-12 and abs(ends.coef_mean - 1).max() < 1e-12
     networks = experiment.models(0)
     i, j, alpha, samples = 45.0, 90.0, 0.35, experiment.PROFILES["quick"].test_images
-    import data
     tests = [data.load("rotated_mnist", "test", angle=angle) for angle in (i, j)]
-    x, y = torch.cat([test.x[:samples] for test in tests]), torch.cat([test.y[:samples] for test in tests])
+    x = torch.cat([test.x[:samples] for test in tests])
+    y = torch.cat([test.y[:samples] for test in tests])
     between = MLP.from_state(weights.interpolate(networks[i].state_dict(), networks[j].state_dict(), alpha))
-    gap = [algorithms.cosine_gap(f, networks[i].features(x)[layer], networks[j].features(x)[layer], alpha) for layer, f in between.features(x).items()]
+    features_i = networks[i].features(x)
+    features_j = networks[j].features(x)
+    gaps = []
+    for layer, feature in between.features(x).items():
+        gap = algorithms.cosine_gap(feature, features_i[layer], features_j[layer], alpha)
+        gaps.append(gap.nanmean().item())
     here = experiment.at(sweep, pair="45° and 90°", alpha=alpha)
-    assert np.allclose(here.gap_mean.values, [value.nanmean().item() for value in gap], rtol=1e-6)
-    assert here.accuracy.sel(task="both").item() == pytest.approx((between(x).argmax(1) == y).double().mean().item())
+    assert np.allclose(here.gap_mean.values, gaps, rtol=1e-6)
+    right = (between(x).argmax(1) == y).double().mean().item()
+    assert here.accuracy.sel(task="both").item() == pytest.approx(right)
     assert (here.coef_count.sum("bin") <= 2 * samples).all()
 
 
 def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    monkeypatch.setattr(experiment, "measure", None)  # would fail if it were called
+    monkeypatch.setattr(experiment, "_along", lambda *_: pytest.fail("measured again"))
     assert experiment.run("quick", 0).equals(sweep)
 
 
-@pytest.mark.parametrize("make, names", [(panels.along_the_line, ("accuracy", "loss")), (panels.gap_per_layer, ("gap_mean", "own_mean")),
-                                         (panels.coef_per_layer, ("coef_median",))], ids=["a", "b", "c"])
+@pytest.mark.parametrize("make, names", [(panels.along_the_line, ("accuracy", "loss")),
+                                         (lines.gap_per_layer, ("gap_mean", "own_mean")),
+                                         (lines.coef_per_layer, ("coef_median",))], ids=["a", "b", "c"])
 def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
     panel = make(sweep)
     pairs, alphas = settings_of(panel.controls["pair"]), settings_of(panel.controls["alpha"])
@@ -195,13 +228,30 @@ def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
 
 def test_figures_have_words_made_of_their_data_and_are_kept(sweep, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    page = panels.figure_13(sweep).data
+    page = lines.figure_13(sweep).data
     assert f"{sweep.own_mean.max().item():.3f}" in page and "Not MNIST!" in page
-    assert panels.figure_13(sweep).data == page
+    monkeypatch.setattr(lines.plotting, "figure", lambda *_, **__: pytest.fail("drawn again"))
+    assert lines.figure_13(sweep).data == page
     with pytest.raises(ValueError, match="unknown pair 'none'"):
-        panels.figure_13(sweep, pairs=["none"])
+        lines.figure_13(sweep, pairs=["none"])
 
 
 def test_worst_finds_the_largest_gap(sweep):
     pair, layer = algorithms.worst(sweep.gap_mean)
     assert sweep.gap_mean.sel(pair=pair, layer=layer).max().item() == sweep.gap_mean.max().item()
+
+
+def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
+    inner = sweep.sel(alpha=[0.25, 0.5, 0.75])
+    most = (inner.gap_mean / sweep.own_mean).max().item()
+    text = lines.reading_of_the_gap(sweep).text
+    assert f"nowhere more than {most:.0%} of the two ends' own distance" in text
+    hidden = inner.coef_mean.isel(layer=slice(None, -1))
+    least, largest = hidden.min().item(), hidden.max().item()
+    text = lines.reading_of_coef(sweep).text
+    assert f"The means run from {least:.3f} to {largest:.3f}" in text
+    flat = 0 * sweep.gap_mean
+    for share, coef, verdict in ((0.1, 0.9, "Agrees: "), (0.2, 0.8, "Does not agree here: ")):
+        made_up = sweep.assign(gap_mean=share * sweep.own_mean + flat, coef_mean=coef + flat)
+        for page in (lines.reading_of_the_gap(made_up), lines.reading_of_coef(made_up)):
+            assert page.text.startswith(verdict)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.linalg import vecdot
 
 from toy_models import ResNet18, batchnorm, training
@@ -203,6 +203,37 @@ def mixed_variance(var_i: float, var_j: float, correlation: float, alpha: float)
     interpolated running statistics no longer fit an interpolated network whose channels have drifted apart (Jordan et al. 2023, REPAIR).
     """
     return alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + 2 * alpha * (1 - alpha) * correlation * (var_i * var_j) ** 0.5
+
+
+TREATMENTS = {"interpolated": "running statistics, mixed like weights",
+              "re-estimated": "estimated anew for each network",
+              "batch": "those of the batch it is given"}  # of BatchNorm
+BATCH = 100  # images at once where statistics are estimated
+
+
+def treated(network: ResNet18, treatment: str, x: Tensor, device: str = "cpu") -> nn.Module:
+    """A copy of the network, on the device, under one of `TREATMENTS` of BatchNorm.
+
+    Args:
+        network: the one to copy.
+        treatment: its name.
+        x: images (samples, 3, 32, 32) on which "re-estimated" estimates the statistics.
+        device: for the copy.
+
+    Raises:
+        ValueError: there is no such treatment.
+    """
+    if treatment not in TREATMENTS:
+        raise ValueError(f"unknown treatment {treatment!r}: choose one of {', '.join(TREATMENTS)}")
+    device = training.resolve(device)
+    state = {key: tensor.to(device, copy=True) for key, tensor in network.state_dict().items()}
+    network = ResNet18.from_state(state)
+    network = network.to(memory_format=training.fastest_format(network))
+    if treatment == "re-estimated":
+        return batchnorm.reestimated(network, x.to(device), BATCH)
+    if treatment == "batch":
+        return batchnorm.with_batch_statistics(network)
+    return network
 
 
 def _pair(a, b):

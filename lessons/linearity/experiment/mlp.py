@@ -78,7 +78,8 @@ def recipes(seed: int = 0) -> dict[str, Recipe | dict]:
 def all_recipes(seed: int = 0) -> list[Recipe]:
     """The recipes of `recipes`, once each, in one list."""
     made = recipes(seed)
-    return list(dict.fromkeys([made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]))
+    wanted = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
+    return list(dict.fromkeys(wanted))
 
 
 def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
@@ -91,7 +92,7 @@ def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, and what `run` will have to do."""
     PROFILES[profile]  # an error where there is no such profile
-    experiment.announce(source(), experiment.estimate(all_recipes(seed), SECONDS[profile]))
+    experiment.announce(source(), experiment.estimate(all_recipes(seed), SECONDS[profile], "models"))
 
 
 # -- the measurement -------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
 
 def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12,
             classes: int = 5) -> dict[str, float]:
-    """Lemma 1 of CTL on networks that are exactly linear in their weights, f(θ; x) = θ·φ(x), with cross-entropy (CTL-6).
+    """CTL's Lemma 1 on networks that are exactly linear in their weights, f(θ; x) = θ·φ(x), with cross-entropy (CTL-6).
 
     θ_i is random; θ_j is another random matrix, scaled until it has the same loss.
 

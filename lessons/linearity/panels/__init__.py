@@ -1,1 +1,2 @@
 """The pictures: `mlp` (chapter 1), `resnet` (chapter 2), and those of any sweep over pairs, α and layers, `lines`."""
+from lessons.linearity.panels import lines, mlp, resnet

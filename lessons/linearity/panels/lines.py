@@ -1,33 +1,43 @@
-"""The pictures of any sweep over pairs, α and layers: two panels, and the source's Figures 2, 3, 13 and 14 redrawn from our measurement."""
+"""The pictures of any sweep over pairs, α and layers: two panels, and the source's Figures 2, 3, 13 and 14 redrawn from
+our measurement."""
 import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
-from lessons.kit.page import Page
-from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, violin
+from lessons.kit.page import Page, agrees, reading, said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Bars, here, moving_titles
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, edges, position
-from lessons.kit.panel import panel
-from lessons.kit.plotting import still
+from lessons.linearity import algorithms
+from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
 
 ALPHA = "α (weight of θᵢ)"
 
 
 def by_choice(sweep: xarray.Dataset, *names) -> dict[tuple, xarray.Dataset]:
-    """{(pair, treatment of BatchNorm, None where the sweep has none): the named variables}: a slider's step then costs no selection in the whole sweep."""
-    treatments = sweep.treatment.values if "treatment" in sweep.dims else [None]
+    """{(pair, treatment of BatchNorm, None where the sweep has none): the named variables}: a slider's step then costs
+    no selection in the whole sweep."""
     part = sweep[list(names)]
-    return {(str(pair), treatment and str(treatment)): part.sel(pair=pair, **({"treatment": treatment} if treatment else {}))
-            for pair in sweep.pair.values for treatment in treatments}
+    found = {}
+    for pair in map(str, sweep.pair.values):
+        of_pair = part.sel(pair=pair)
+        if "treatment" not in sweep.dims:
+            found[pair, None] = of_pair
+            continue
+        for treatment in map(str, sweep.treatment.values):
+            found[pair, treatment] = of_pair.sel(treatment=treatment)
+    return found
 
 
 def controls(sweep: xarray.Dataset) -> dict:
-    """The controls alpha and pair, and treatment where the sweep has several; the pair that its attribute `opens_on` names comes first."""
-    pairs = {pair: pair for pair in sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])}
-    found = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
+    """The controls alpha and pair, and treatment where the sweep has several; the pair that its attribute `opens_on`
+    names comes first."""
+    pairs = sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])
+    found = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5),
+             "pair": choice("θᵢ and θⱼ finetuned on", {pair: pair for pair in pairs})}
     return found | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
 
 
@@ -36,64 +46,63 @@ def treatments(sweep: xarray.Dataset):
     return choice("BatchNorm statistics", {str(treatment): str(treatment) for treatment in sweep.treatment.values})
 
 
-def layer_ticks(ax, layers) -> np.ndarray:
-    """Name the layers below an axis, blocks by number; returns their places."""
-    places = np.arange(len(layers))
-    if layers[0].startswith("block"):
-        ax.set_xticks(places, [layer.removeprefix("block ").replace("output", "out") for layer in layers])
-        ax.set_xlabel("block")
-    else:
-        ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
-    ax.set_xlim(-0.5, len(layers) - 0.5)
-    return places
+def said_of(treatment: str | None) -> str:
+    """The treatment of BatchNorm as the end of a phrase; "" where there is none."""
+    return f", BatchNorm statistics {treatment}" if treatment else ""
 
 
 # -- panel (b): the cosine gap ---------------------------------------------------------------------
 
 @panel
 def gap_per_layer(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right, their ratio.
+    """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right,
+    their ratio.
 
-    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the output layer's ratio over the layers, is a star.
+    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the output layer's ratio over the
+    layers, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2))
     layers = list(map(str, sweep.layer.values))
-    places = layer_ticks(left, layers)
-    left.set(ylim=(0, 1.05 * float(sweep.own_high.max())), ylabel="1 − cosine")
-    own = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends' own features")
-    gap = WithQuartiles(left, places + 0.1, BLUE, "o", "from the network to the mixed features")
-    left.legend(loc="upper left")
-    inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
-    layer_ticks(right, layers)
-    right.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
-    right.yaxis.set_major_formatter(PercentFormatter(1))
-    bars = [right.plot([place, place], [0, 0], color=BLUE, linewidth=min(16, 72 / len(layers)), solid_capstyle="butt", marker="", animated=True)[0] for place in places]
-    texts = [right.text(place, 0, "", ha="center", va="bottom", fontsize=9 if len(layers) < 6 else 7, animated=True) for place in places]
+    own, gap = _distances(left, sweep, layers)
+    bars = _shares(right, sweep, layers)
     star = Star(right, prediction, len(layers) - 1)
-    titles = plotting.moving_titles((left, right))
-
-    lines = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
+    titles = moving_titles((left, right))
+    found = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 
     def draw(alpha, pair, treatment=None):
-        here = lines[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
-        own.set_values(here.own_mean, here.own_low, here.own_high)
-        gap.set_values(here.gap_mean, here.gap_low, here.gap_high)
-        ratio = (here.gap_mean / here.own_mean).values.clip(0)
-        for bar, text, place, value in zip(bars, texts, places, ratio):
-            bar.set_ydata([0, value])
-            text.set(y=value, text=f"{value:.1%}")
-        titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {here.gap_mean.max().item():.3f}")
+        now = found[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
+        own.set_values(now.own_mean, now.own_low, now.own_high)
+        gap.set_values(now.gap_mean, now.gap_low, now.gap_high)
+        bars.set_values((now.gap_mean / now.own_mean).values.clip(0))
+        titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {now.gap_mean.max().item():.3f}")
         titles[1].set_text("In units of the ends' distance")
         star.place()
-        numbers = "; ".join(f"{layer} {g:.4f} against {o:.3f}" for layer, g, o in zip(layers, here.gap_mean.values, here.own_mean.values))
-        return f"1 − cosine per layer for {pair} at α = {alpha:.2f}{said_of(treatment)}, gap against the ends' own distance: {numbers}."
+        both = zip(layers, now.gap_mean.values, now.own_mean.values)
+        numbers = "; ".join(f"{layer} {of_mix:.4f} against {of_ends:.3f}" for layer, of_mix, of_ends in both)
+        return said("""1 − cosine per layer for {pair} at α = {alpha:.2f}{treated}, gap against the ends' own distance:
+                       {numbers}.""", pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers)
 
     return controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
 
 
-def said_of(treatment: str | None) -> str:
-    """The treatment of BatchNorm as the end of a phrase; "" where there is none."""
-    return f", BatchNorm statistics {treatment}" if treatment else ""
+def _distances(ax, sweep, layers):
+    """The ends' own distance and the gap, as markers with quartiles that move."""
+    places = layer_ticks(ax, layers)
+    ax.set(ylim=(0, 1.05 * float(sweep.own_high.max())), ylabel="1 − cosine")
+    own = WithQuartiles(ax, places - 0.1, ORANGE, "s", "between the two ends' own features")
+    gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "from the network to the mixed features")
+    ax.legend(loc="upper left")
+    return own, gap
+
+
+def _shares(ax, sweep, layers):
+    """The gap as a share of the ends' own distance, as bars that move."""
+    inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
+    places = layer_ticks(ax, layers)
+    ax.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    fontsize = 9 if len(layers) < 6 else 7
+    return Bars(ax, places, BLUE, "{:.1%}".format, width=min(16, 72 / len(layers)), fontsize=fontsize)
 
 
 # -- panel (c): coef -------------------------------------------------------------------------------
@@ -104,63 +113,84 @@ def coef_per_layer(sweep: xarray.Dataset):
     layers = list(map(str, sweep.layer.values))
     fig, axes = plotting.figure(len(layers), height=3.0, sharey=True)
     bins = edges(sweep)
-    shapes, medians, texts = [], [], []
-    for ax, layer, colour in zip(axes, layers, plotting.COLOURS):
-        ax.set(title=layer, xlabel="coef", xlim=(0.7, 1.3), ylim=(0, 0.25))
-        ax.axvline(1, color=GREY, linewidth=1, linestyle=":", marker="")
-        shapes.append(ax.stairs(np.zeros(len(bins) - 1), bins, fill=True, color=colour, alpha=0.75, animated=True))
-        medians.append(ax.axvline(1, color=BLACK, linewidth=1.2, marker="", animated=True))
-        texts.append(ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9, animated=True))
+    shapes = [_Distribution(ax, layer, bins, colour) for ax, layer, colour in zip(axes, layers, plotting.COLOURS)]
     axes[0].set_ylabel("share of images (cut at 0.25)")
     where = axes[-1].text(1, 1.03, "", transform=axes[-1].transAxes, ha="right", animated=True)
-
-    lines = {place: line.transpose("alpha", "layer", "bin") for place, line in by_choice(sweep, "coef_count", "coef_median").items()}
+    found = by_choice(sweep, "coef_count", "coef_median")
+    found = {pair: line.transpose("alpha", "layer", "bin") for (pair, _), line in found.items()}
     close = np.abs(sweep.bin.values - 1) < 0.1
 
     def draw(alpha, pair):
-        step = position(sweep.alpha.values, alpha)
-        counts, all_medians = lines[pair, None].coef_count.values[step], lines[pair, None].coef_median.values[step]
+        now = found[pair].isel(alpha=position(sweep.alpha.values, alpha))
         where.set_text(f"α = {alpha:.2f}")
-        said = []
-        for index, layer in enumerate(layers):
-            share, median = counts[index] / counts[index].sum(), all_medians[index]
+        numbers = []
+        for shape, layer, count, median in zip(shapes, layers, now.coef_count.values, now.coef_median.values):
+            share = count / count.sum()
             near = share[close].sum()
-            shapes[index].set_data(share)
-            medians[index].set_xdata([median, median])
-            texts[index].set_text(f"median {median:.3f}\n{near:.0%} in 1 ± 0.1")
-            said.append(f"{layer} median {median:.3f}, {near:.0%} of images within 0.1 of 1")
-        return f"Distribution of coef per layer for {pair} at α = {alpha:.2f}: {'; '.join(said)}."
+            shape.set_values(share, median, near)
+            numbers.append(f"{layer} median {median:.3f}, {near:.0%} of images within 0.1 of 1")
+        return f"Distribution of coef per layer for {pair} at α = {alpha:.2f}: {'; '.join(numbers)}."
 
-    return controls(sweep), fig, draw, caption(sweep) + " Black: median. coef 1 means: exactly as long as the mixed features."
+    below = " Black: median. coef 1 means: exactly as long as the mixed features."
+    return controls(sweep), fig, draw, caption(sweep) + below
+
+
+class _Distribution:
+    """A layer's distribution of coef, its median as an upright line, and both in numbers."""
+
+    def __init__(self, ax, layer, bins, colour):
+        ax.set(title=layer, xlabel="coef", xlim=(0.7, 1.3), ylim=(0, 0.25))
+        ax.axvline(1, color=GREY, linewidth=1, linestyle=":", marker="")
+        self._shape = ax.stairs(np.zeros(len(bins) - 1), bins, fill=True, color=colour, alpha=0.75, animated=True)
+        self._median = here(ax, 1, linewidth=1.2)
+        self._text = ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9, animated=True)
+
+    def set_values(self, share, median, near):
+        """The share of images in every bin, their median, and the share within 0.1 of 1."""
+        self._shape.set_data(share)
+        self._median.set_xdata([median, median])
+        self._text.set_text(f"median {median:.3f}\n{near:.0%} in 1 ± 0.1")
 
 
 # -- the source's figures, from our measurement ----------------------------------------------------
 
 @still
 def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
-    """Figure 13 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and layers. Fig. 2 is a part of it."""
-    pairs, layers = _chosen(sweep, "pair", pairs), _chosen(sweep, "layer", layers)
+    """Figure 13 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and layers.
+    Fig. 2 is a part of it."""
+    pairs = _chosen(sweep, "pair", pairs)
+    layers = _chosen(sweep, "layer", layers)
     columns = min(3, len(pairs))
-    fig, axes = plotting.figure(columns, -(-len(pairs) // columns), height=2.5 * -(-len(pairs) // columns) + 0.4, sharex=True, sharey=True, squeeze=False)
-    places, highest = np.arange(len(layers)), sweep.own_high.sel(pair=pairs, layer=layers).max().item()
+    rows = -(-len(pairs) // columns)
+    fig, axes = plotting.figure(columns, rows, height=2.5 * rows + 0.4, sharex=True, sharey=True, squeeze=False)
+    highest = sweep.own_high.sel(pair=pairs, layer=layers).max().item()
     for ax, pair in zip(axes.flat, pairs):
-        part = at(sweep, pair=pair).sel(layer=layers)
-        points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance", animated=False)
-        points.set_values(part.own_mean, part.own_low, part.own_high)
-        for alpha, shift, colour, marker in zip(SHOWN_ALPHAS, (-0.1, 0.1, 0.3), (BLUE, RED, GREEN), ("o", "^", "D")):
-            here = part.sel(alpha=alpha)
-            points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
-            points.set_values(here.gap_mean, here.gap_low, here.gap_high)
+        _gaps_of_pair(ax, at(sweep, pair=pair).sel(layer=layers))
         ax.set(title=pair, ylim=(0, 1.05 * highest))
         layer_ticks(ax, layers)
     for ax in axes[:, 0]:
         ax.set_ylabel("1 − cosine")
     axes.flat[0].legend(loc="upper left", fontsize=8)
     part = sweep.sel(pair=pairs, layer=layers)
-    gaps = part.gap_mean.sel(alpha=list(SHOWN_ALPHAS))
-    alt = (f"1 − cosine for {len(pairs)} pairs and {len(layers)} layers. The gap to the mixed features lies between {gaps.min().item():.4f} and "
-           f"{gaps.max().item():.4f}, the ends' own distance between {part.own_mean.min().item():.3f} and {part.own_mean.max().item():.3f}.")
+    gap = part.gap_mean.sel(alpha=list(SHOWN_ALPHAS))
+    own = part.own_mean
+    alt = said("""1 − cosine for {pairs} pairs and {layers} layers. The gap to the mixed features lies between
+                  {least:.4f} and {most:.4f}, the ends' own distance between {own_least:.3f} and {own_most:.3f}.""",
+               pairs=len(pairs), layers=len(layers), least=gap.min().item(), most=gap.max().item(),
+               own_least=own.min().item(), own_most=own.max().item())
     return plotting.show(fig, alt, caption(sweep) + " Markers: mean; bars: quartiles over the images.")
+
+
+def _gaps_of_pair(ax, part):
+    """One pair's own distance and its gaps at three α, side by side at every layer."""
+    places = np.arange(part.sizes["layer"])
+    points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance", animated=False)
+    points.set_values(part.own_mean, part.own_low, part.own_high)
+    looks = ((-0.1, BLUE, "o"), (0.1, RED, "^"), (0.3, GREEN, "D"))
+    for alpha, (shift, colour, marker) in zip(SHOWN_ALPHAS, looks):
+        now = part.sel(alpha=alpha)
+        points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
+        points.set_values(now.gap_mean, now.gap_low, now.gap_high)
 
 
 @still
@@ -171,23 +201,35 @@ def figure_2(sweep: xarray.Dataset):
 
 @still
 def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHAS):
-    """Figure 14 of CTL: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a part of it."""
-    pairs, layers = _chosen(sweep, "pair", pairs), _chosen(sweep, "layer", sweep.layer.values[:-1] if layers is None else layers)
+    """Figure 14 of CTL: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a part of
+    it."""
+    pairs = _chosen(sweep, "pair", pairs)
+    layers = _chosen(sweep, "layer", sweep.layer.values[:-1] if layers is None else layers)
     fig, axes = plotting.figure(1, len(layers), height=1.5 * len(layers) + 0.6, sharex=True, sharey=True, squeeze=False)
     for ax, layer in zip(axes[:, 0], layers):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-        for alpha, shift, colour in zip(alphas, np.linspace(-0.27, 0.27, len(alphas)) if len(alphas) > 1 else (0,), (BLUE, RED, GREEN)):
-            for place, pair in enumerate(pairs):
-                here = at(sweep, pair=pair, layer=layer, alpha=alpha)
-                violin(ax, place + shift, here.bin.values, here.coef_count.values, here.coef_median.item(), colour, f"α = {alpha:g}" if not place else None)
+        _lengths_of_layer(ax, at(sweep, layer=layer), pairs, alphas)
         ax.set(ylabel="coef", ylim=(0.7, 1.15), title=layer)
         ax.set_xticks(range(len(pairs)), pairs)
         ax.grid(False, axis="x")
     axes[0, 0].legend(ncols=len(alphas), loc="lower left")
     means = sweep.coef_mean.sel(pair=pairs, layer=layers, alpha=list(alphas))
-    alt = (f"Distributions of coef for {len(pairs)} pairs and {len(layers)} layers at α = {', '.join(f'{alpha:g}' for alpha in alphas)}: their means lie "
-           f"between {means.min().item():.3f} and {means.max().item():.3f}.")
-    return plotting.show(fig, alt, caption(sweep) + " Width: share of the images; line: median; the three α stand left to right.")
+    alt = said("""Distributions of coef for {pairs} pairs and {layers} layers at α = {alphas}: their means lie between
+                  {least:.3f} and {most:.3f}.""",
+               pairs=len(pairs), layers=len(layers), alphas=", ".join(f"{alpha:g}" for alpha in alphas),
+               least=means.min().item(), most=means.max().item())
+    below = " Width: share of the images; line: median; the three α stand left to right."
+    return plotting.show(fig, alt, caption(sweep) + below)
+
+
+def _lengths_of_layer(ax, part, pairs, alphas):
+    """One layer's distributions of coef: every pair, the α left to right."""
+    shifts = np.linspace(-0.27, 0.27, len(alphas)) if len(alphas) > 1 else (0,)
+    for alpha, shift, colour in zip(alphas, shifts, (BLUE, RED, GREEN)):
+        for place, pair in enumerate(pairs):
+            now = at(part, pair=pair, alpha=alpha)
+            label = None if place else f"α = {alpha:g}"
+            violin(ax, place + shift, now.bin.values, now.coef_count.values, now.coef_median.item(), colour, label)
 
 
 @still
@@ -198,44 +240,53 @@ def figure_3(sweep: xarray.Dataset):
 
 @still
 def worst_places(sweep: xarray.Dataset):
-    """A map of the largest gap over α, for every pair and layer, with the pairs' feature and weight distances: where is CTL worst?"""
+    """A map of the largest gap over α, for every pair and layer, with the pairs' feature and weight distances: where is
+    CTL worst?"""
     import seaborn
     gap = sweep.gap_mean.max("alpha").transpose("layer", "pair")
+    of_outputs = sweep.own_mean.isel(layer=-1)
+    at_output = gap.isel(layer=-1)
     fig, (left, right) = plotting.figure(2, height=3.4, width_ratios=(3, 2))
-    seaborn.heatmap(gap.to_pandas(), ax=left, annot=True, fmt=".3f", cmap="cividis_r", cbar_kws={"label": "largest gap over α"}, linewidths=1)
+    seaborn.heatmap(gap.to_pandas(), ax=left, annot=True, fmt=".3f", cmap="cividis_r",
+                    cbar_kws={"label": "largest gap over α"}, linewidths=1)
     left.set(title="Where the gap is largest", xlabel="", ylabel="")
     left.tick_params(axis="x", labelrotation=30)
-    output = sweep.isel(layer=-1)
-    for values, label, colour, marker in ((output.own_mean / output.own_mean.max(), "distance of outputs", ORANGE, "s"),
-                                          (sweep.distance / sweep.distance.max(), "distance of weights", BLUE, "o")):
-        right.plot(values, gap.isel(layer=-1), linestyle="", marker=marker, color=colour, label=label)
-    right.set(title="Output layer, one point a pair", xlabel="distance of the two ends, largest = 1", ylabel="largest gap over α", ylim=(0, None))
+    for distance, label, colour, marker in ((of_outputs, "distance of outputs", ORANGE, "s"),
+                                            (sweep.distance, "distance of weights", BLUE, "o")):
+        right.plot(distance / distance.max(), at_output, linestyle="", marker=marker, color=colour, label=label)
+    right.set(title="Output layer, one point a pair", xlabel="distance of the two ends, largest = 1",
+              ylabel="largest gap over α", ylim=(0, None))
     right.legend(loc="upper left")
-    pair, layer = max(((p, l) for p in gap.pair.values for l in gap.layer.values), key=lambda place: gap.sel(pair=place[0], layer=place[1]).item())
-    alt = (f"The largest gap is {gap.max().item():.3f}, for {pair} at {layer}; the smallest of these maxima is {gap.min().item():.4f}. "
-           f"Over the six pairs the output layer's gap correlates {_correlation(output.own_mean, gap.isel(layer=-1)):.2f} with the distance of the "
-           f"outputs and {_correlation(sweep.distance, gap.isel(layer=-1)):.2f} with the distance of the weights.")
+    pair, layer = algorithms.worst(sweep.gap_mean)
+    alt = said("""The largest gap is {most:.3f}, for {pair} at {layer}; the smallest of these maxima is {least:.4f}.
+                  Over the six pairs the output layer's gap correlates {outputs:.2f} with the distance of the outputs
+                  and {weights:.2f} with the distance of the weights.""",
+               most=gap.max().item(), pair=pair, layer=layer, least=gap.min().item(),
+               outputs=_correlation(of_outputs, at_output), weights=_correlation(sweep.distance, at_output))
     return plotting.show(fig, alt, caption(sweep))
 
 
 def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figures 2 and 13 of CTL and ours, with this sweep's numbers."""
-    of = gaps(sweep)
-    agrees = claims.condition("CTL-2", "gap_over_own_most").holds(of["gap_over_own_most"])
-    text = (f"{'Agrees' if agrees else 'Does not agree here'}: at all pairs, layers and α shown, the gap is at most {of['gap_most']:.3f}, and nowhere more than "
-            f"{of['gap_over_own_most']:.0%} of the two ends' own distance, which runs from {of['own_least']:.2f} to {of['own_most']:.2f}. Differs: the source says that the gap "
-            f"approaches 0, with small error bars. Ours is small, but it has a pattern, highest half-way and for the tasks furthest apart; and from quartile to quartile it spreads over "
-            f"{of['gap_spread']:.0%} of its mean, in the median over all places.")
-    return Page(text, f"<p><b>Figures 2 and 13 of CTL, and ours.</b> {text}</p>")
+    numbers = gaps(sweep)
+    holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
+    return reading("Figures 2 and 13 of CTL, and ours", """
+        {verdict}: at all pairs, layers and α shown, the gap is at most {gap_most:.3f}, and nowhere more than
+        {gap_over_own_most:.0%} of the two ends' own distance, which runs from {own_least:.2f} to {own_most:.2f}.
+        Differs: the source says that the gap approaches 0, with small error bars. Ours is small, but it has a pattern,
+        highest half-way and for the tasks furthest apart; and from quartile to quartile it spreads over
+        {gap_spread:.0%} of its mean, in the median over all places.""", verdict=agrees(holds), **numbers)
 
 
 def reading_of_coef(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figures 3 and 14 of CTL and ours, with this sweep's numbers."""
-    of = lengths(sweep)
-    text = (f"{'Agrees' if of['coef_least'] > 0.85 and of['coef_most'] < 1.15 else 'Does not agree here'}: coef is near 1, {of['coef_mean']:.2f} on average over the hidden layers, and "
-            f"{of['share_within_10_percent']:.0%} of the images lie within 0.1 of 1. Differs: it is not centred on 1. The means run from {of['coef_least']:.3f} to {of['coef_most']:.3f}: "
-            "the interpolated network's features are a little too short, most of all half-way between tasks that are far apart.")
-    return Page(text, f"<p><b>Figures 3 and 14 of CTL, and ours.</b> {text}</p>")
+    numbers = lengths(sweep)
+    holds = numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15
+    return reading("Figures 3 and 14 of CTL, and ours", """
+        {verdict}: coef is near 1, {coef_mean:.2f} on average over the hidden layers, and
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. Differs: it is not centred on 1. The means run
+        from {coef_least:.3f} to {coef_most:.3f}: the interpolated network's features are a little too short, most of
+        all half-way between tasks that are far apart.""", verdict=agrees(holds), **numbers)
 
 
 def _correlation(a, b):
@@ -243,6 +294,7 @@ def _correlation(a, b):
 
 
 def _chosen(sweep, name, wanted):
+    """The pairs or layers to draw, all where none are named; an error where one is unknown."""
     values = list(map(str, sweep[name].values if wanted is None else wanted))
     for value in values:
         at(sweep, **{name: value})

@@ -3,100 +3,130 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.linearity.panels.lines import (  # noqa: F401  what the notebook shows, under one name
-    ALPHA, by_choice, coef_per_layer, controls, figure_2, figure_3, figure_13, figure_14, gap_per_layer, reading_of_coef, reading_of_the_gap, worst_places)
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
+from lessons.kit.page import said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
-from lessons.kit.panel import panel
-from lessons.kit.plotting import still
+from lessons.linearity.panels.lines import ALPHA, by_choice, controls
+
+LOSS = "loss: cross-entropy (nats)"
+
+
+class _Side:
+    """One quantity along the line: curves, an upright line at the slider's α, and a title, all of which move."""
+
+    def __init__(self, ax, label, highest, looks):
+        """looks: {name of a curve: (its label, its `Look`)}; curves without a marker are thinner."""
+        ax.set(xlabel=ALPHA, ylabel=label, xlim=(-0.03, 1.03), ylim=(0, highest))
+        self.curves = {}
+        for name, (text, look) in looks.items():
+            style = {"markevery": 5} if look.marker else {"linewidth": 1.4}
+            self.curves[name] = curve(ax, look, text, **style)
+        self._here = here(ax)
+        self._title, = moving_titles((ax,))
+
+    def set_values(self, alpha, title):
+        """Where the slider stands, and what is said of it."""
+        self._here.set_xdata([alpha, alpha])
+        self._title.set_text(title)
 
 
 # -- panel (a): loss and accuracy ------------------------------------------------------------------
 
-_TASKS = {"i": ("task of θᵢ", BLUE, "o"), "j": ("task of θⱼ", ORANGE, "s"),
-          "both": ("both together", GREEN, "^"), "pretraining": ("pretraining task (0°)", GREY, "D")}
-
+_TASKS = {"i": ("task of θᵢ", Look(BLUE, "o")),
+          "j": ("task of θⱼ", Look(ORANGE, "s")),
+          "both": ("both together", Look(GREEN, "^")),
+          "pretraining": ("pretraining task (0°)", Look(GREY, "D"))}
+_CHORD = {"chord": ("straight line, both", Look(GREEN, "", ":"))}
 _SPOKEN = {"i": "task i", "j": "task j", "both": "both together", "pretraining": "pretraining task"}
 
 
 @panel
 def along_the_line(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): loss and accuracy of the interpolated network for each task, with the straight line between the ends for both together.
+    """Panel (a): loss and accuracy of the interpolated network for each task, with the straight line between the ends
+    for both together.
 
     Controls: alpha, pair. The prediction, an accuracy on both tasks at α = 0.5, is a star.
     """
-    fig, axes = plotting.figure(2, height=3.7)
-    curves = {}
-    for ax, quantity, unit in zip(axes, ("loss", "accuracy"), ("cross-entropy (nats)", "share correct")):
-        ax.set(xlabel=ALPHA, ylabel=f"{quantity}: {unit}", xlim=(-0.03, 1.03), ylim=(0, 1.05 * float(sweep[quantity].max())) if quantity == "loss" else (0, 1))
-        for task, (label, colour, marker) in _TASKS.items():
-            curves[quantity, task] = ax.plot([], [], color=colour, marker=marker, markevery=5, label=label, animated=True)[0]
-        curves[quantity, "chord"] = ax.plot([], [], color=GREEN, linestyle=":", linewidth=1.4, marker="", label="straight line, both", animated=True)[0]
-        curves[quantity, "here"] = ax.axvline(0.5, color=BLACK, linewidth=1, animated=True)
-        curves[quantity, "title"], = plotting.moving_titles((ax,))
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    star = Star(axes[1], prediction)
-    lines = {pair: line.transpose("task", "alpha") for (pair, _), line in by_choice(sweep, "loss", "accuracy").items()}
+    fig, (left, right) = plotting.figure(2, height=3.7)
+    sides = {"loss": _Side(left, LOSS, 1.05 * float(sweep.loss.max()), _TASKS | _CHORD),
+             "accuracy": _Side(right, ACCURACY, 1, _TASKS | _CHORD)}
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    star = Star(right, prediction)
+    lines = by_choice(sweep, "loss", "accuracy")
+    lines = {pair: line.transpose("task", "alpha") for (pair, _), line in lines.items()}
     alphas = sweep.alpha.values
 
     def draw(alpha, pair):
-        line, step = lines[pair], position(alphas, alpha)
-        values = {quantity: dict(zip(_TASKS, line[quantity].values)) for quantity in ("loss", "accuracy")}
-        for quantity, by_task in values.items():
-            for task, along in by_task.items():
-                curves[quantity, task].set_data(alphas, along)
-            curves[quantity, "chord"].set_data([0, 1], by_task["both"][[0, -1]])
-            curves[quantity, "here"].set_xdata([alpha, alpha])
-            curves[quantity, "title"].set_text(f"{quantity.capitalize()} on both at α = {alpha:.2f}: {by_task['both'][step]:.3f}")
+        step = position(alphas, alpha)
+        found = {quantity: dict(zip(_TASKS, lines[pair][quantity].values)) for quantity in sides}
+        for quantity, side in sides.items():
+            of_task = found[quantity]
+            for task, along in of_task.items():
+                side.curves[task].set_data(alphas, along)
+            side.curves["chord"].set_data([0, 1], of_task["both"][[0, -1]])
+            side.set_values(alpha, f"{quantity.capitalize()} on both at α = {alpha:.2f}: {of_task['both'][step]:.3f}")
         star.place()
-        said = ", ".join(f"{name} {values['accuracy'][task][step]:.3f} (loss {values['loss'][task][step]:.3f})" for task, name in _SPOKEN.items())
-        ends = values["accuracy"]["both"]
-        return (f"Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the accuracy is: {said}. "
-                f"The ends score {ends[0]:.3f} (α = 0) and {ends[-1]:.3f} (α = 1) on both together.")
+        return _said_of_tasks(found["accuracy"], found["loss"], alpha, step, pair)
 
     return controls(sweep), fig, draw
 
 
+def _said_of_tasks(accuracy, loss, alpha, step, pair):
+    """Panel (a) in words."""
+    numbers = []
+    for task, name in _SPOKEN.items():
+        numbers.append(f"{name} {accuracy[task][step]:.3f} (loss {loss[task][step]:.3f})")
+    return said("""Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the
+                   accuracy is: {numbers}. The ends score {first:.3f} (α = 0) and {last:.3f} (α = 1) on both
+                   together.""",
+                pair=pair, alpha=alpha, numbers=", ".join(numbers),
+                first=accuracy["both"][0], last=accuracy["both"][-1])
+
+
 # -- panel (d): linear in the weights, so linear in the outputs? -----------------------------------
+
+_OF_TWO = {"mixed": ("mix of the two outputs", Look(ORANGE, "s", "--")),
+           "start": ("network with mixed weights", Look(BLUE, "o"))}
+
 
 @panel
 def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): two networks that learned the same task; the interpolated network beside the mixed outputs, which linearity would give.
+    """Panel (d): two networks that learned the same task; the interpolated network beside the mixed outputs, which
+    linearity would give.
 
     Controls: alpha, start. The prediction, the accuracy half-way between two strangers, is a star.
     """
-    fig, axes = plotting.figure(2, height=3.7)
-    curves = {}
-    for ax, quantity, unit in zip(axes, ("loss", "accuracy"), ("cross-entropy (nats)", "share correct")):
-        highest = float(max(sweep[f"start_{quantity}"].max(), sweep[f"mixed_{quantity}"].max()))
-        ax.set(xlabel=ALPHA, ylabel=f"{quantity}: {unit}", xlim=(-0.03, 1.03), ylim=(0, 1.08 * highest) if quantity == "loss" else (0, 1.02))
-        curves[quantity, "mixed"] = ax.plot([], [], color=ORANGE, linestyle="--", marker="s", markevery=5, label="mix of the two outputs", animated=True)[0]
-        curves[quantity, "start"] = ax.plot([], [], color=BLUE, marker="o", markevery=5, label="network with mixed weights", animated=True)[0]
-        curves[quantity, "here"] = ax.axvline(0.5, color=BLACK, linewidth=1, marker="", animated=True)
-        curves[quantity, "title"], = plotting.moving_titles((ax,))
-    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    star = Star(axes[1], prediction)
-
-    variables = [f"{which}_{quantity}" for which in ("start", "mixed") for quantity in ("loss", "accuracy")]
+    fig, (left, right) = plotting.figure(2, height=3.7)
+    highest = float(max(sweep.start_loss.max(), sweep.mixed_loss.max()))
+    sides = {"loss": _Side(left, LOSS, 1.08 * highest, _OF_TWO),
+             "accuracy": _Side(right, ACCURACY, 1.02, _OF_TWO)}
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    star = Star(right, prediction)
+    variables = [f"{which}_{quantity}" for which in _OF_TWO for quantity in sides]
     lines = {str(start): sweep[variables].sel(start=start) for start in sweep.start.values}
+    alphas = sweep.alpha.values
 
     def draw(alpha, start):
         line = lines[start]
-        here = line.isel(alpha=position(sweep.alpha.values, alpha))
-        for quantity in ("loss", "accuracy"):
-            for which in ("start", "mixed"):
-                curves[quantity, which].set_data(line.alpha.values, line[f"{which}_{quantity}"].values)
-            curves[quantity, "here"].set_xdata([alpha, alpha])
-            curves[quantity, "title"].set_text(f"{quantity.capitalize()} at α = {alpha:.2f}: {here[f'start_{quantity}'].item():.3f}")
+        now = line.isel(alpha=position(alphas, alpha))
+        for quantity, side in sides.items():
+            for which in _OF_TWO:
+                side.curves[which].set_data(alphas, line[f"{which}_{quantity}"].values)
+            value = now[f"start_{quantity}"].item()
+            side.set_values(alpha, f"{quantity.capitalize()} at α = {alpha:.2f}: {value:.3f}")
         star.place()
-        return (f"Two networks trained on upright digits from {start}. At α = {alpha:.2f} the network with mixed weights has accuracy "
-                f"{here.start_accuracy.item():.3f} and loss {here.start_loss.item():.3f}; mixing the outputs gives {here.mixed_accuracy.item():.3f} "
-                f"and {here.mixed_loss.item():.3f}.")
+        return said("""Two networks trained on upright digits from {start}. At α = {alpha:.2f} the network with mixed
+                       weights has accuracy {accuracy:.3f} and loss {loss:.3f}; mixing the outputs gives
+                       {mixed_accuracy:.3f} and {mixed_loss:.3f}.""",
+                    start=start, alpha=alpha, accuracy=now.start_accuracy.item(), loss=now.start_loss.item(),
+                    mixed_accuracy=now.mixed_accuracy.item(), mixed_loss=now.mixed_loss.item())
 
     starts = {str(start): str(start) for start in sweep.start.values[::-1]}
-    two = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.0), "start": choice("the two networks began from", starts)}
+    two = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.0),
+           "start": choice("the two networks began from", starts)}
     return two, fig, draw
 
 
@@ -111,6 +141,5 @@ def digits(sweep: xarray.Dataset):
     ax.set(xticks=[], title="The same test images, turned")
     ax.grid(False)
     angles = ", ".join(f"{angle:g}" for angle in example.angle.values)
-    return plotting.show(fig, f"{columns} test images, each turned by {angles} degrees.", caption(sweep).split(";")[0] + ".")
-
-
+    alt = f"{columns} test images, each turned by {angles} degrees."
+    return plotting.show(fig, alt, caption(sweep).split(";")[0] + ".")
