@@ -84,8 +84,8 @@ def elected(stack: Tensor) -> Tensor:
 
 
 def mean_of_those(stack: Tensor) -> Tensor:
-    """Step 3: for every entry the mean over the tasks whose entry has the elected sign: (tasks, …) -> (…); 0 where there
-    is none."""
+    """Step 3: for every entry the mean over the tasks whose entry has the elected sign: (tasks, …) -> (…); 0 where
+    there is none."""
     chosen = stack * elected(stack) > 0
     return (stack * chosen).sum(0) / chosen.sum(0).clamp(min=1)
 

@@ -161,8 +161,8 @@ def in_the_ledger() -> Page:
     note = "The ledger has no numbers yet."
     if suites:
         note = said(
-            """AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {leads}, by the 95 % interval over tasks.
-               Everywhere the smallest and the largest value over the ledger's seeds, on the real data.""",
+            """AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {leads}, by the 95 % interval over
+               tasks. Everywhere the smallest and the largest value over the ledger's seeds, on the real data.""",
             leads="; ".join(_lead(numbers, suite) for suite in suites))
     found = page.table(HEAD, rows, after=f"<p style='color:#555'>{note}</p>")
     return Page(f"{found.text}\n{note}", found.page)

@@ -68,7 +68,8 @@ def search(sweep: xarray.Dataset):
             by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(names, shown)),
             best=tried.best(method))
 
-    return _search_controls(tried), fig, draw, caption(sweep) + " Thin lines: the other values of the method's other parameter."
+    text = caption(sweep) + " Thin lines: the other values of the method's other parameter."
+    return _search_controls(tried), fig, draw, text
 
 
 class _Tried:

@@ -1,4 +1,5 @@
-"""The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each task."""
+"""The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each
+task."""
 import functools
 
 import numpy as np
@@ -12,7 +13,7 @@ from lessons.interference.experiment import toy as experiment
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import plotting
 from lessons.kit.page import said
-from lessons.kit.panel import Panel, choice, panel, slider
+from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 from lessons.kit.sweep import position
@@ -109,7 +110,7 @@ class _Errors:
 
 
 @panel
-def interference() -> Panel:
+def interference():
     """Panel (a): τ_A and τ_B trimmed, the elected signs, the merged vector; below, what the merge costs each task.
     Controls: density, how, shared."""
     fig, axes = plotting.figure(4, 2, height=5.8, height_ratios=(4, 4))
