@@ -38,8 +38,8 @@ def common_and_own(sweep: xarray.Dataset):
         at = np.unravel_index(table.argmax(), table.shape)
         star.set_data([at[1]], [at[0]])
         line.set_data(common, row)
-        best = {"best": table.max(), "a": common[at[1]], "own": own[at[0]],
-                "of_row": row.max(), "a_of_row": common[row.argmax()]}
+        best = {"best": table.max(), "a": common[at[1]], "own": own[at[0]], "of_row": row.max(),
+                "a_of_row": common[row.argmax()]}
         titles[0].set_text("rank ratio {:g}: best {best:.3f} at a = {a:g}, λ = {own:g}".format(rank_ratio, **best))
         titles[1].set_text("λ = {:.2f}: best {of_row:.3f} at a = {a_of_row:g}".format(scale, **best))
         return said(
@@ -55,9 +55,12 @@ def common_and_own(sweep: xarray.Dataset):
             average=table[0, one],
             **best)
 
-    controls = {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
-                "scale": slider("λ", [float(scale) for scale in own], 1.0)}
-    return controls, fig, draw, caption(sweep) + " Star: the best of the plane."
+    return _controls(ratios, own), fig, draw, caption(sweep) + " Star: the best of the plane."
+
+
+def _controls(ratios, own):
+    return {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
+            "scale": slider("λ", [float(scale) for scale in own], 1.0)}
 
 
 def _map(ax, values, common, own):
