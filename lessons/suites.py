@@ -1,10 +1,11 @@
 """Suites of tasks, a network finetuned on each of them, and the accuracy of anything merged from these.
 
-Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on "test", the odd-numbered ones.
+Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on
+"test", the odd-numbered ones.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -52,10 +53,38 @@ class Suite:
         recipe = list(self.recipes.values())[-1]
         return data.source(recipe.dataset, **dict(recipe.options))
 
+    @property
+    def sources(self) -> list[data.types.Source]:
+        """The data sets that the tasks are made of, once each, whatever was done to their images."""
+        found = []
+        for recipe in self.recipes.values():
+            options = {name: value for name, value in recipe.options if name == "of"}
+            if "angle" in dict(recipe.options):
+                options["angle"] = 0.0
+            if self.splits:
+                options["splits"] = self.splits
+            found.append(data.source(recipe.dataset, **options))
+        return list(dict.fromkeys(found))
+
+    @property
+    def all_recipes(self) -> list[Recipe]:
+        """The pretrained network's recipe and those of the finetuned ones."""
+        return [self.base, *self.recipes.values()]
+
+    @property
+    def kind(self) -> str:
+        """Of the networks: "MLP" or "ResNet18"."""
+        return self.base.architecture.name
+
     def load(self, device: str = "auto", images: int | None = None) -> "Loaded":
-        """The networks, trained now if they are not in the zoo, and the images to look at, at most `images` per task and part."""
-        base, *finetuned = zoo.get_all([self.base, *self.recipes.values()], device)
-        return Loaded(self, base, finetuned, images or IMAGES[self.base.architecture.name])
+        """The networks, trained now if they are not in the zoo, and the images to look at.
+
+        Args:
+            device: "auto", or torch's name of one.
+            images: at most so many per task and part; None for those of `IMAGES`.
+        """
+        base, *finetuned = zoo.get_all(self.all_recipes, device)
+        return Loaded(self, base, finetuned, images or IMAGES[self.kind])
 
 
 class Loaded:
@@ -63,24 +92,31 @@ class Loaded:
 
     Attributes:
         suite: where they come from.
-        base, finetuned: state dicts of what is merged: the whole network, or without its head where every task has its own.
+        base, finetuned: state dicts of what is merged: the whole network, or without its head where every task has its
+            own.
     """
 
     def __init__(self, suite: Suite, base: nn.Module, finetuned: Sequence[nn.Module], images: int):
-        self.suite, self.images, self.networks, self.network = suite, images, finetuned, base
-        self.base, *self.finetuned = (self._merged_part(network.state_dict()) for network in (base, *finetuned))
+        self.suite = suite
+        self.images = images
+        self.networks = finetuned
+        self.network = base
+        self.base = self._merged_part(base)
+        self.finetuned = [self._merged_part(network) for network in finetuned]
 
     def accuracy(self, merged: State | PerTask, part: str = "test") -> np.ndarray:
-        """The share correct on every task, (tasks,), of a merged state dict or of a `PerTask`; BatchNorm's statistics are estimated anew.
+        """The share correct on every task, (tasks,), of a merged state dict or of a `PerTask`.
 
-        Where an answer is not a number, it is wrong.
+        BatchNorm's statistics are estimated anew. Where an answer is not a number, it is wrong.
         """
+        tasks = range(len(self.suite.tasks))
         if isinstance(merged, PerTask):
-            return np.array([self._correct(self.complete(merged.model(task), [task]), task, part) for task in range(len(self.suite.tasks))])
-        if not self.suite.splits:
-            return self._correct_at_once(self.complete(merged), part)
+            networks = (self.complete(merged.model(task), [task]) for task in tasks)
+            return np.array([self._correct(network, task, part) for task, network in enumerate(networks)])
         network = self.complete(merged)
-        return np.array([self._correct(network, task, part) for task in range(len(self.suite.tasks))])
+        if not self.suite.splits:
+            return self._correct_at_once(network, part)
+        return np.array([self._correct(network, task, part) for task in tasks])
 
     def own(self, part: str = "test") -> np.ndarray:
         """The share correct of every task's own network, (tasks,)."""
@@ -91,7 +127,9 @@ class Loaded:
         return self.accuracy(merged, part) / self.own(part)
 
     def complete(self, merged: State, statistics_of: Sequence[int] | None = None) -> nn.Module:
-        """A network that can answer: the merged part and, where tasks have their own heads, all heads side by side and new BatchNorm statistics.
+        """A network that can answer.
+
+        Where tasks have their own heads, it has all heads side by side and new BatchNorm statistics.
 
         Args:
             merged: with the keys of `base`.
@@ -99,16 +137,22 @@ class Loaded:
         """
         if not self.suite.splits:
             return MLP.from_state(merged)
-        network = ResNet18.from_state({key: merged[key] if key in merged else tensor for key, tensor in self._whole_head.items()})
-        return batchnorm.reestimated(network, torch.cat([self._statistics_images[i] for i in statistics_of or range(len(self.suite.tasks))]), _BATCH)
+        network = ResNet18.from_state(self._with_heads(merged))
+        tasks = statistics_of or range(len(self.suite.tasks))
+        images = torch.cat([self._statistics_images[task] for task in tasks])
+        return batchnorm.reestimated(network, images, _BATCH)
 
     def forward(self, state: State, x: Tensor, task: int) -> Tensor:
-        """Logits (samples, classes of the task), differentiable in the state dict; BatchNorm normalises with the batch."""
+        """Logits (samples, classes of the task), differentiable in the state dict.
+
+        BatchNorm normalises with the batch.
+        """
         if not self.suite.splits:
             return functional_call(self.network, state, (x,))
-        state = {key: state[key] if key in state else tensor for key, tensor in self._whole_head.items()}
-        return functional_call(batchnorm.with_batch_statistics(self.network), {key: tensor for key, tensor in state.items() if "running" not in key and "batches" not in key},
-                               (x,))[:, self._outputs(task)]
+        whole = self._with_heads(state)
+        weights = {key: tensor for key, tensor in whole.items() if "running" not in key and "batches" not in key}
+        logits = functional_call(batchnorm.with_batch_statistics(self.network), weights, (x,))
+        return logits[:, self._outputs(task)]
 
     def unlabelled(self, batch_size: int = 64, batches: int = 4) -> list[list[Tensor]]:
         """Held-out images without labels for test-time adaptation: for every task some batches."""
@@ -117,19 +161,12 @@ class Loaded:
     @cached_property
     def held_out(self) -> list[tuple[Tensor, Tensor]]:
         """[(images, labels) of every task], the even-numbered test images."""
-        return [self._part(recipe, 0) for recipe in self.suite.recipes.values()]
+        return [_half(recipe, 0, self.images) for recipe in self.suite.recipes.values()]
 
     @cached_property
     def test(self) -> list[tuple[Tensor, Tensor]]:
         """[(images, labels) of every task], the odd-numbered test images."""
-        return [self._part(recipe, 1) for recipe in self.suite.recipes.values()]
-
-    def _part(self, recipe, first):
-        """Every second test image from the first or second on, `images` of them spread evenly: MNIST's first half is harder than its second."""
-        whole = data.load(recipe.dataset, "test", **{name: value for name, value in recipe.options if name != "size"})
-        x, y = whole.x[first::2], whole.y[first::2]
-        step = max(1, len(y) // self.images)
-        return x[::step][:self.images].clone(), y[::step][:self.images].clone()
+        return [_half(recipe, 1, self.images) for recipe in self.suite.recipes.values()]
 
     def images_of(self, part: str) -> list[tuple[Tensor, Tensor]]:
         """`held_out` or `test`.
@@ -148,29 +185,62 @@ class Loaded:
     def _correct(self, network, task, part):
         x, y = self.images_of(part)[task]
         logits = torch.cat([network(some) for some in x.split(_BATCH)])
-        return share_correct_among(logits, y, self.suite.splits[task]) if self.suite.splits else share_correct(logits, y)
+        if self.suite.splits:
+            return share_correct_among(logits, y, self.suite.splits[task])
+        return share_correct(logits, y)
 
     @torch.no_grad()
     def _correct_at_once(self, network, part):
         images = self.images_of(part)
         logits = network(torch.cat([x for x, _ in images]))
-        return np.array([share_correct(some, y) for some, (_, y) in zip(logits.split([len(y) for _, y in images]), images)])
+        of_task = logits.split([len(y) for _, y in images])
+        return np.array([share_correct(some, y) for some, (_, y) in zip(of_task, images)])
 
-    def _merged_part(self, state):
+    def _merged_part(self, network):
+        """Its state dict, without the head where every task has its own."""
+        state = network.state_dict()
         return {key: tensor for key, tensor in state.items() if not (self.suite.splits and key.startswith("head."))}
+
+    def _with_heads(self, merged):
+        """A merged state dict with what it lacks: every task's own rows in the head."""
+        return {key: merged.get(key, tensor) for key, tensor in self._whole_head.items()}
 
     @cached_property
     def _whole_head(self):
         """The base's state dict with every task's own rows in the head."""
         state = {key: tensor.clone() for key, tensor in self.network.state_dict().items()}
         for task, network in enumerate(self.networks):
+            own = network.state_dict()
             for key in ("head.weight", "head.bias"):
-                state[key][self._outputs(task)] = network.state_dict()[key][self._outputs(task)]
+                state[key][self._outputs(task)] = own[key][self._outputs(task)]
         return state
 
     @cached_property
     def _statistics_images(self):
-        return [data.load(recipe.dataset, "train", **dict(recipe.options)).x[:STATISTICS_IMAGES].clone() for recipe in self.suite.recipes.values()]
+        found = []
+        for recipe in self.suite.recipes.values():
+            training = data.load(recipe.dataset, "train", **dict(recipe.options))
+            found.append(training.x[:STATISTICS_IMAGES].clone())
+        return found
+
+
+def _half(recipe, first, images):
+    """Every second test image from the first or second on, `images` of them spread evenly, and their labels: MNIST's
+    first half is harder than its second."""
+    options = tuple((name, value) for name, value in recipe.options if name != "size")
+    digest = data.source(recipe.dataset, **dict(options)).digest
+    return _spread(recipe.dataset, options, first, images, digest)
+
+
+# Eight tasks, two parts, two numbers of images. A chapter asks for them several times, and to turn or permute those of
+# eight tasks takes a second.
+@lru_cache(maxsize=32)
+def _spread(dataset, options, first, images, digest):
+    whole = data.load(dataset, "test", **dict(options))
+    x = whole.x[first::2]
+    y = whole.y[first::2]
+    step = max(1, len(y) // images)
+    return x[::step][:images].clone(), y[::step][:images].clone()
 
 
 def share_correct(logits: Tensor, y: Tensor) -> float:
@@ -207,46 +277,71 @@ def rotated(seed: int = 0, size: int | None = None) -> Suite:
     recipes = cast.rotations(seed)
     base = recipes.pop(0.0)
     if size is not None:
-        base = Recipe.on(base.dataset, base.architecture, lr=base.lr, epochs=base.epochs, batch_size=base.batch_size, seed=seed, options={"angle": 0.0, "size": size})
-        recipes = {angle: base.finetune(options={"angle": angle, "size": size}, epochs=recipe.epochs, lr=recipe.lr) for angle, recipe in recipes.items()}
+        base, recipes = _of_size(base, recipes, size)
     return Suite("Rotated MNIST", base, {f"{angle:g}°": recipe for angle, recipe in recipes.items()})
 
 
-def permuted(num_tasks: int = 4, share: float = 1.0, seed: int = 0, size: int | None = None, width: int = 400, epochs: int = 1) -> Suite:
+def _of_size(base, recipes, size):
+    """The same recipes on the first `size` images."""
+    smaller = Recipe.on(base.dataset, base.architecture, options={"angle": 0.0, "size": size}, lr=base.lr,
+                        epochs=base.epochs, batch_size=base.batch_size, seed=base.seed)
+    found = {}
+    for angle, recipe in recipes.items():
+        options = {"angle": angle, "size": size}
+        found[angle] = smaller.finetune(options=options, epochs=recipe.epochs, lr=recipe.lr)
+    return smaller, found
+
+
+def permuted(num_tasks: int = 4, share: float = 1.0, seed: int = 0, size: int | None = None, width: int = 400,
+             epochs: int = 1) -> Suite:
     """Permuted MNIST: on every task the same share of the pixels has changed places, another way each time; one head.
 
     Args:
         num_tasks: how many tasks.
         share: of the pixels; at 0 all tasks are MNIST itself, in another order of samples.
+        seed: of the networks.
         size: training images a task, None for all.
         width: of the one hidden layer.
         epochs: of finetuning.
     """
     base = _on_mnist(seed, size, width)
-    return Suite(f"Permuted MNIST, {share:.0%} of the pixels", base, {f"permutation {i}": _finetuned(base, "mnist", i, share, epochs, seed) for i in range(1, num_tasks + 1)})
+    recipes = {}
+    for number in range(1, num_tasks + 1):
+        recipes[f"permutation {number}"] = _finetuned(base, "mnist", number, share, epochs, seed)
+    return Suite(f"Permuted MNIST, {share:.0%} of the pixels", base, recipes)
 
 
 def several(seed: int = 0, size: int | None = None, width: int = 400, epochs: int = 1) -> Suite:
-    """Several data sets: MNIST, Fashion-MNIST and three copies of each with permuted pixels; one head of ten outputs."""
+    """Several data sets: MNIST, Fashion-MNIST and three copies of each with permuted pixels; one head of ten
+    outputs."""
     base = _on_mnist(seed, size, width)
-    return Suite("MNIST, Fashion-MNIST and permuted copies", base, {
-        f"{name}{f', permuted ({i})' if i else ''}": _finetuned(base, of, i, 1.0, epochs, seed) for i in range(COPIES + 1) for of, name in (("mnist", "digits"), ("fashion_mnist", "clothes"))})
+    recipes = {}
+    for number in range(COPIES + 1):
+        copy = f", permuted ({number})" if number else ""
+        for of, name in (("mnist", "digits"), ("fashion_mnist", "clothes")):
+            recipes[f"{name}{copy}"] = _finetuned(base, of, number, 1.0, epochs, seed)
+    return Suite("MNIST, Fashion-MNIST and permuted copies", base, recipes)
 
 
 def _on_mnist(seed, size, width):
-    return Recipe.on("permuted_mnist", Architecture.of("MLP", widths=(784, width, 10)), lr=0.1, epochs=2, batch_size=64, seed=seed, options={"size": size} if size else {})
+    options = {"size": size} if size else {}
+    return Recipe.on("permuted_mnist", Architecture.of("MLP", widths=(784, width, 10)), options=options, lr=0.1,
+                     epochs=2, batch_size=64, seed=seed)
 
 
 def _finetuned(base, of, permutation, share, epochs, seed):
     """A seed of its own for every task: at share 0 tasks would else be trained alike to the last bit."""
-    options = {"of": of, "permutation": permutation, "share": share} | {name: value for name, value in base.options if name == "size"}
+    options = {"of": of, "permutation": permutation, "share": share}
+    options |= {name: value for name, value in base.options if name == "size"}
     return base.finetune(options=options, epochs=epochs, seed=1000 * permutation + seed)
 
 
 def split(num_tasks: int | Sequence[int] = 8, seed: int = 0) -> Suite:
-    """Split CIFAR-100: ResNet-18 of width 16, pretrained in one pass over all splits, finetuned on each of the first `num_tasks` splits, or on those
-    that are named; own heads, so that the backbone is what is merged."""
+    """Split CIFAR-100: ResNet-18 of width 16, pretrained in one pass over all splits, finetuned on each of the first
+    `num_tasks` splits, or on those that are named; own heads, so that the backbone is what is merged."""
     splits = tuple(range(num_tasks)) if isinstance(num_tasks, int) else tuple(num_tasks)
     base = cast.widely_pretrained_resnet(seed)
-    recipes = {f"split {i}": cast.finetuned_resnet(base, i, epochs=FINETUNING_EPOCHS) for i in splits}
+    recipes = {}
+    for number in splits:
+        recipes[f"split {number}"] = cast.finetuned_resnet(base, number, epochs=FINETUNING_EPOCHS)
     return Suite(f"Split CIFAR-100, {len(splits)} tasks", base, recipes, splits)

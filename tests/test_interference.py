@@ -6,16 +6,22 @@ import pytest
 import torch
 import xarray
 
-from lessons.kit import claims
-from lessons.merging import experiment, merge, methods, panels
-from lessons.merging import adaptive
-from lessons.interference.experiment import adaptation, choices, comparison, plane, results, toy
 from lessons import suites
-from lessons.interference.experiment.comparison import Line, Settings, Sweeps
+from lessons.interference import experiment, panels
+from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
+from lessons.interference.experiment.comparison import Line
+from lessons.interference.experiment.searches import Settings
+from lessons.interference.panels.methods import title_of
+from lessons.kit import claims
 from lessons.kit.panel import settings_of
+from lessons.kit.profiles import Profiles
+from lessons.merging import adaptive, merge, methods
 from toy_models import zoo
 
 SMALL = Settings(held_out=30, test=40, scales=(0.1, 0.2, 0.3, 1.0, 1.4), places=(1, 2, 3))
+SMALL_GRID = plane.Grid((0.1, 0.5), (0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), held_out=30, test=40)
+FEW_STEPS = adaptation.Settings(steps=4, lr=0.05, batch_size=8, batches=2, every=2, test=40, starts=(0.3, 1.0),
+                                rank_ratio=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,20 @@ def suite(folder):
 
 @pytest.fixture(scope="module")
 def sweep(suite):
-    return comparison.measure(suite, SMALL).assign_attrs(comparison.attributes(suite, "quick", 0))
+    return comparison.of_suite(suite, Profiles(quick=SMALL)).run("quick")
+
+
+@pytest.fixture(scope="module")
+def plane_sweep(suite):
+    return plane.of_suite(suite, Profiles(quick=SMALL_GRID)).run("quick")
+
+
+@pytest.fixture(scope="module")
+def adapted(suite):
+    def measure(settings, seed, device):
+        return adaptation.measure(suite, settings, device)
+
+    return comparison.on_suite(suite, "small", measure, Profiles(quick=FEW_STEPS)).run("quick")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +60,7 @@ def loaded(suite):
     return suite.load(images=40)
 
 
-# -- the toy -------------------------------------------------------------------------------------------------------------------
+# -- the toy ---------------------------------------------------------------------------------------
 
 def as_state(tensor):
     return {"weight": tensor.clone()}
@@ -63,20 +82,27 @@ def test_a_density_keeps_so_many_entries_of_largest_magnitude():
 
 
 def test_the_toys_error_is_that_of_the_layer_on_inputs_that_the_task_sees():
-    made, generator = toy.toy("one of five"), torch.Generator().manual_seed(0)
-    base, merged = torch.randn(toy.OUTPUTS, toy.INPUTS, generator=generator), toy.merged(made, 0.5, "sum")[1]
+    made = toy.toy("one of five")
+    generator = torch.Generator().manual_seed(0)
+    base = torch.randn(toy.OUTPUTS, toy.INPUTS, generator=generator)
+    merged = toy.merged(made, 0.5, "sum")[1]
     for task in range(2):
         x = torch.randn(100_000, toy.INPUTS, generator=generator) * made.seen[task]
         right = x @ (base + made.vectors[task]).T
-        loss, before = ((x @ (base + vector).T - right).square().sum(1).mean() for vector in (merged, torch.zeros_like(merged)))
+        loss = (x @ (base + merged).T - right).square().sum(1).mean()
+        before = (x @ base.T - right).square().sum(1).mean()
         assert (loss / before).item() == pytest.approx(made.errors(merged)[task].item(), rel=0.03)
 
 
 def test_the_toy_shows_what_the_chapter_says():
-    best = {shared: {how: min(toy.toy(shared).errors(toy.merged(toy.toy(shared), density, how)[1]).mean().item() for density in toy.DENSITIES) for how in ("ties", "mean")} for shared in toy.SEEN}
-    average = {shared: toy.toy(shared).errors(toy.merged(toy.toy(shared), 1.0, "mean")[1]).mean().item() for shared in toy.SEEN}
-    assert best["one of five"]["ties"] < 0.7 * average["one of five"] and best["none"]["ties"] < 0.7 * average["none"]
-    assert best["all five"]["ties"] > average["all five"]
+    def error(shared, density, how):
+        made = toy.toy(shared)
+        return made.errors(toy.merged(made, density, how)[1]).mean().item()
+
+    ties = {shared: min(error(shared, density, "ties") for density in toy.DENSITIES) for shared in toy.SEEN}
+    average = {shared: error(shared, 1.0, "mean") for shared in toy.SEEN}
+    assert ties["one of five"] < 0.7 * average["one of five"] and ties["none"] < 0.7 * average["none"]
+    assert ties["all five"] > average["all five"]
     full = toy.merged(toy.toy(), 1.0, "ties")[0]
     assert toy.conflicts(full).sum() > toy.conflicts(toy.merged(toy.toy(), 0.5, "ties")[0]).sum()
 
@@ -87,58 +113,69 @@ def test_centred_models_sum_to_zero_and_have_no_counters():
     assert all(state.keys() == {"w"} for state in centred) and sum(state["w"] for state in centred).abs().max() < 1e-6
 
 
-# -- the comparison --------------------------------------------------------------------------------------------------------------
+# -- the comparison --------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("method", comparison.SEARCHED)
+@pytest.mark.parametrize("method", searches.SEARCHED)
 def test_a_method_moves_along_a_straight_line_as_its_scale_grows(method, loaded):
-    search = comparison.SEARCHES[method]
-    given = {search.other: search.values[1]} if search.other else {}
+    given = searches.SEARCHES[method].at(1)
     line = Line.of(method, loaded.base, loaded.finetuned, **given)
     for scale in (0.3, 2.0):
-        straight, merged = line.at(scale), merge(method, loaded.base, loaded.finetuned, scale=scale, **given)
+        straight = line.at(scale)
+        merged = merge(method, loaded.base, loaded.finetuned, scale=scale, **given)
         assert all(torch.allclose(straight[key], merged[key], atol=1e-5) for key in merged)
 
 
-def test_searches_name_parameters_that_their_methods_have_and_hold_the_sources_values():
-    for name, search in comparison.SEARCHES.items():
-        known = {parameter.name: parameter for parameter in methods()[name].parameters}
-        assert "scale" in known and (search.other is None or search.other in known)
-        assert all(known[search.other].check(value) == value for value in search.values)
-        for settings in (kinds for profile in comparison.PROFILES.values() for kinds in profile.values()):
-            scales, places = settings.scales or search.few_scales, comparison._places(search, settings)
-            assert set(scales) <= set(comparison.SCALES) and set(scales) & set(search.source_scales), (name, settings)
-            assert not search.other or {search.values[place] for place in places} & set(search.source_values), (name, settings)
+@pytest.mark.parametrize("name", searches.SEARCHES)
+def test_searches_name_parameters_that_their_methods_have_and_hold_the_sources_values(name):
+    search = searches.SEARCHES[name]
+    known = {parameter.name: parameter for parameter in methods()[name].parameters}
+    assert "scale" in known and (search.other is None or search.other in known)
+    assert all(known[search.other].check(value) == value for value in search.values)
+    for settings in (settings for kind in comparison.PROFILES.values() for settings in kind.values()):
+        scales = set(settings.scales_of(search))
+        tried = {search.values[place] for place in settings.places_of(search) if search.other}
+        assert scales <= set(searches.SCALES) and scales & set(search.source_scales), settings
+        assert not search.other or tried & set(search.source_values), settings
 
 
 def test_the_chosen_values_are_the_best_on_held_out_images_and_reported_on_test_images(sweep, suite):
-    few, many = suite.load(images=SMALL.held_out), suite.load(images=SMALL.test)
+    few = suite.load(images=SMALL.held_out)
+    many = suite.load(images=SMALL.test)
     for method in ("ties", "task_arithmetic", "cart"):
         found = results.chosen(sweep, method)
-        merged = {given: merge(method, few.base, few.finetuned, **dict(given)) for given in _all_tried(method)}
-        shares = {given: few.normalised(state, "held-out").mean() for given, state in merged.items()}
+        shares = {}
+        for given in _all_tried(method):
+            merged = merge(method, few.base, few.finetuned, **dict(given))
+            shares[given] = few.normalised(merged, "held-out").mean()
         assert shares[tuple(found.items())] == pytest.approx(max(shares.values()), abs=0.02)
         report = many.accuracy(merge(method, many.base, many.finetuned, **found))
         assert list(sweep.accuracy.sel(grid="wide", reported=method).values) == pytest.approx(list(report))
 
 
 def _all_tried(method):
-    search = comparison.SEARCHES[method]
+    search = searches.SEARCHES[method]
     others = [((search.other, search.values[place]),) for place in SMALL.places] if search.other else [()]
     return [(("scale", scale), *other) for scale in SMALL.scales for other in others]
 
 
 def test_the_sources_grid_is_a_part_of_what_was_tried(sweep):
-    for method, search in comparison.SEARCHES.items():
+    for method, search in searches.SEARCHES.items():
         found = results.chosen(sweep, method, "source")
-        assert found["scale"] in search.source_scales and (not search.other or found[search.other] in search.source_values)
+        assert found["scale"] in search.source_scales
+        assert not search.other or found[search.other] in search.source_values
 
 
 def test_a_best_value_at_the_edge_is_said_unless_the_method_becomes_another_there():
-    made = xarray.Dataset({"tried": (("searched", "place", "scale", "task"), np.ones((1, 5, 3, 1))), "value": (("searched", "place"), [list(comparison.SEARCHES["consensus"].values)]),
-                           "place_chosen": (("grid", "searched"), [[0]]), "scale_chosen": (("grid", "searched"), [[0.2]])},
-                          coords={"searched": ["consensus"], "scale": [0.1, 0.2, 0.3], "grid": ["wide"]})
+    values = [list(searches.SEARCHES["consensus"].values)]
+    made = xarray.Dataset(
+        {"tried": (("searched", "place", "scale", "task"), np.ones((1, 5, 3, 1))),
+         "value": (("searched", "place"), values),
+         "place_chosen": (("grid", "searched"), [[0]]),
+         "scale_chosen": (("grid", "searched"), [[0.2]])},
+        coords={"searched": ["consensus"], "scale": [0.1, 0.2, 0.3], "grid": ["wide"]})
     assert results.at_edge(made, "consensus") == []  # mask strength 0.1 is nearly task arithmetic
-    made.place_chosen[0, 0], made.scale_chosen[0, 0] = 4, 0.3
+    made.place_chosen[0, 0] = 4
+    made.scale_chosen[0, 0] = 0.3
     assert results.at_edge(made, "consensus") == ["scale", "mask_strength"]
 
 
@@ -146,12 +183,26 @@ def test_the_lead_and_its_interval_are_those_of_paired_differences(sweep):
     one, other = (sweep.accuracy.sel(grid="wide", reported=method) / sweep.own for method in ("ties", "average"))
     differences = (one - other).values
     mean, half = results.difference(sweep, "ties", "average")
-    assert mean == pytest.approx(differences.mean()) and half == pytest.approx(4.3027 * differences.std(ddof=1) / 3 ** 0.5, rel=1e-3)  # Student, 2 degrees of freedom
+    student = 4.3027  # 2 degrees of freedom
+    assert mean == pytest.approx(differences.mean())
+    assert half == pytest.approx(student * differences.std(ddof=1) / 3 ** 0.5, rel=1e-3)
 
 
 def test_suites_together_carry_one_caption_and_name_a_stand_in(sweep):
-    both = Sweeps({"a": sweep.assign_attrs(digest="1"), "b": sweep.assign_attrs(digest="2", source="CIFAR-100", source_kind="official", dataset="CIFAR-100")})
-    assert both.attrs["digest"] == "1; 2" and "Not MNIST!" in panels.caption(both)
+    other = sweep.assign_attrs(source="CIFAR-100", source_kind="official", dataset="CIFAR-100", network="ResNet-18")
+    said = panels.caption({"a": other, "b": sweep})
+    assert said.startswith("Not MNIST! Measured on CIFAR-100; stand-in for MNIST")
+    assert "; ResNet-18; MLP 784–20–10, profile quick, seed 0, " in said
+    assert said.count("40 test and 30 held-out images a task") == 1
+    assert not panels.caption({"a": other}).startswith("Not")
+
+
+def test_a_suites_sweep_says_on_which_tasks_and_network_it_was_measured(sweep, suite):
+    about = {"suite": "Permuted MNIST, 100% of the pixels", "network": "MLP 784–20–10", "dataset": "MNIST",
+             "source_kind": "stand-in", "profile": "quick", "seed": 0}
+    assert {name: sweep.attrs[name] for name in about} == about
+    several = comparison.of_suite(suites.several())
+    assert several.source().text.count("stand-in for") == 2 and " and " in several.source().text
 
 
 def test_an_unknown_profile_is_named():
@@ -159,75 +210,99 @@ def test_an_unknown_profile_is_named():
         comparison.suites_of("huge")
 
 
-def test_every_suite_is_estimated_and_its_data_named(folder):
-    shared = {recipe for suite in comparison.suites_of("full").values() for recipe in (suite.base, *suite.recipes.values()) if not zoo.path_of(recipe).exists()}
-    assert f"{len(shared)} networks have to be trained" in comparison.estimate("full") and "CIFAR-100" in comparison.sources(comparison.suites_of("full"))
-    assert comparison.sources(comparison.suites_of("quick")).count("stand-in for MNIST") == 1
+def test_every_suite_is_estimated_and_its_data_named(folder, capsys):
+    full = comparison.suites_of("full")
+    missing = {recipe for suite in full.values() for recipe in suite.all_recipes if not zoo.path_of(recipe).exists()}
+    experiment.announce("full")
+    sources, estimate = capsys.readouterr().out.splitlines()
+    assert f"{len(missing)} networks have to be trained" in estimate and "CIFAR-100" in sources
+    experiment.announce("quick")
+    assert capsys.readouterr().out.splitlines()[0].count("stand-in for MNIST") == 1
 
 
-# -- plane, adaptation, choices --------------------------------------------------------------------------------------------------
+# -- plane, adaptation, choices --------------------------------------------------------------------
 
-@pytest.fixture(scope="module")
-def plane_sweep(suite):
-    return plane.measure(suite, plane.Grid((0.1, 0.5), (0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0)), 30, 40).assign_attrs(comparison.attributes(suite, "quick", 0))
+ON_THE_LINES = (  # a, λ, and which merge that is
+    (2.0, 0.0, "task_arithmetic", {"scale": 2 / 3}),
+    (1.0, 1.5, "cart", {"scale": 1.5, "rank_ratio": 0.5}),
+    (1.0, 0.0, "average", {}),
+    (0.0, 0.0, "task_arithmetic", {"scale": 0.0}),
+)
 
 
-def test_the_planes_lines_are_task_arithmetic_and_cart(loaded, plane_sweep):
-    base, finetuned, average = loaded.base, loaded.finetuned, merge("average", loaded.base, loaded.finetuned)
+@pytest.mark.parametrize("common, scale, method, given", ON_THE_LINES)
+def test_the_planes_lines_are_task_arithmetic_and_cart(common, scale, method, given, loaded):
+    base, finetuned = loaded.base, loaded.finetuned
     own = Line.of("cart", base, finetuned, rank_ratio=0.5).direction
-    for common, scale, method, given in ((2.0, 0.0, "task_arithmetic", {"scale": 2 / 3}), (1.0, 1.5, "cart", {"scale": 1.5, "rank_ratio": 0.5}), (1.0, 0.0, "average", {}), (0.0, 0.0, "task_arithmetic", {"scale": 0.0})):
-        point, merged = plane.point(base, average, own, common, scale), merge(method, base, finetuned, **given)
-        assert all(torch.allclose(point[key], merged[key], atol=1e-5) for key in merged), method
-    assert (plane_sweep.share.sel(own=0.0).isel(rank_ratio=0) == plane_sweep.share.sel(own=0.0).isel(rank_ratio=1)).all()
+    point = plane.point(base, merge("average", base, finetuned), own, common, scale)
+    merged = merge(method, base, finetuned, **given)
+    assert all(torch.allclose(point[key], merged[key], atol=1e-5) for key in merged)
+
+
+def test_the_planes_best_lie_on_their_lines_and_without_an_own_part_the_rank_does_not_matter(plane_sweep):
+    without = plane_sweep.share.sel(own=0.0)
+    assert (without.isel(rank_ratio=0) == without.isel(rank_ratio=1)).all()
     best = plane_sweep.best
-    assert best.sel(line=plane.LINES[1], coordinate="common") == 1 and best.sel(line=plane.LINES[2], coordinate="own") == 0
-
-
-@pytest.fixture(scope="module")
-def adapted(suite, sweep):
-    few = adaptation.Settings(steps=4, lr=0.05, batch_size=8, batches=2, every=2, test=40)
-    return adaptation.measure(suite, few, [0.3, 1.0], 0.1).assign_attrs(comparison.attributes(suite, "quick", 0))
+    assert best.sel(line=plane.LINES[1], coordinate="common") == 1
+    assert best.sel(line=plane.LINES[2], coordinate="own") == 0
 
 
 @pytest.mark.parametrize("method", adaptation.ADAPTED)
 def test_watching_an_adaptation_changes_nothing(method, loaded, adapted):
     """The final λ and accuracy are those of the library's method, run without a trace."""
-    given = {"forward": loaded.forward, "batches": loaded.unlabelled(8, 2), "steps": 4, "lr": 0.05} | ({"start": 0.3} if method == "adamerging" else {"start": 1.0, "rank_ratio": 0.1})
-    merged = merge(method, loaded.base, loaded.finetuned, **given)
-    origin, vectors = adaptive.plain(loaded.base, loaded.finetuned) if method == "adamerging" else adaptive.centred(loaded.base, loaded.finetuned, 0.1)
+    given = {"forward": loaded.forward, "batches": loaded.unlabelled(8, 2), "steps": 4, "lr": 0.05}
+    if method == "adamerging":
+        merged = merge(method, loaded.base, loaded.finetuned, start=0.3, **given)
+        origin, vectors = adaptive.plain(loaded.base, loaded.finetuned)
+    else:
+        merged = merge(method, loaded.base, loaded.finetuned, start=1.0, rank_ratio=0.1, **given)
+        origin, vectors = adaptive.centred(loaded.base, loaded.finetuned, 0.1)
     lams = adapted.lam.sel(adapted=method)
     ours = adaptive.combined(origin, vectors, {key: torch.tensor(lams.sel(layer=key).values) for key in vectors})
     assert all(torch.allclose(ours[key], merged[key], atol=1e-5) for key in merged)
-    assert list(adapted.accuracy.sel(adapted=method).values[-1]) == pytest.approx(list(loaded.normalised(merged)), abs=0.051)
+    last = list(adapted.accuracy.sel(adapted=method).values[-1])
+    assert last == pytest.approx(list(loaded.normalised(merged)), abs=0.051)
     assert adapted.step.values.tolist() == [0, 2, 4] and (adapted.collapse >= 0.1).all()
 
 
-@pytest.mark.parametrize("profile", adaptation.PROFILES)
+def test_an_adaptation_starts_from_what_held_out_images_chose(suite, sweep):
+    settings = adaptation.of_suite(suite, sweep).profiles["quick"]
+    chosen = {method: results.chosen(sweep, method) for method in ("task_arithmetic", "cart")}
+    assert settings.starts == (chosen["task_arithmetic"]["scale"], chosen["cart"]["scale"])
+    assert settings.rank_ratio == chosen["cart"]["rank_ratio"]
+
+
+@pytest.mark.parametrize("profile", ["quick", "full"])
 def test_what_a_profile_adapts_is_among_its_suites_and_has_enough_unlabelled_images(profile):
     suites = comparison.suites_of(profile)
     for name in adaptation.SUITES[profile]:
-        settings = adaptation.PROFILES[profile][suites[name].base.architecture.name]
+        settings = adaptation.PROFILES[suites[name].kind][profile]
         assert settings.batch_size * settings.batches <= settings.test and settings.steps % settings.every == 0
 
 
 def test_each_choice_is_one_that_the_method_has_and_makes_two_merges(loaded, suite):
     for choice in choices.CHOICES:
-        methods()[choice.method].check(choice.given | choice.one[1])
-        methods()[choice.method].check(choice.given | choice.other[1])
-    measured = choices.measure(suite, 40)
+        for parameters in choice.both:
+            methods()[choice.method].check(parameters)
+    measured = choices.of_suite(suite, Profiles(quick=SMALL)).run("quick")
     assert measured.sizes["choice"] == len(choices.CHOICES) and measured.notnull().all().to_array().all()
-    last = {name: measured[name].values[-1] for name in ("one", "other", "entries")}
-    assert last["other"] == pytest.approx(loaded.normalised(merge("average", loaded.base, loaded.finetuned)).mean()) and last["entries"] > 0.9
-    page = panels.choices(measured.assign_attrs(comparison.attributes(suite, "quick", 0)))
-    assert len(page.text.splitlines()) == len(choices.CHOICES)
+    last = measured.isel(choice=-1)
+    average = loaded.normalised(merge("average", loaded.base, loaded.finetuned)).mean()
+    assert last.other == pytest.approx(average) and last.entries > 0.9
+    lines = panels.choices.table(measured).text.splitlines()
+    assert len(lines) == len(choices.CHOICES) and f"{average:.3f}" in lines[-1]
 
 
-# -- panels, tables, claims --------------------------------------------------------------------------------------------------------
+# -- panels, tables --------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def made(sweep, plane_sweep, adapted):
-    both = Sweeps({"several": sweep.assign_attrs(digest="1"), "rotated": sweep.assign_attrs(digest="2", suite="another suite")})
-    return {"toy": panels.interference(), "search": panels.search(sweep), "bars": panels.bars_and_radar(both), "plane": panels.common_and_own(plane_sweep), "adaptation": panels.adapting(adapted)}
+    both = {"several": sweep, "rotated": sweep.assign_attrs(suite="another suite")}
+    return {"toy": panels.toy.interference(),
+            "search": panels.comparison.search(sweep),
+            "bars": panels.comparison.bars_and_radar(both),
+            "plane": panels.plane.common_and_own(plane_sweep),
+            "adaptation": panels.adaptation.adapting(adapted)}
 
 
 @pytest.mark.parametrize("name", ["toy", "search", "bars", "plane", "adaptation"])
@@ -251,52 +326,86 @@ def test_the_panels_fit_on_a_page_of_their_own(made, tmp_path):
 
 
 def test_the_full_profiles_search_panel_fits_on_a_page():
-    assert len(comparison.SCALES) * 5 * len(comparison.SEARCHED) <= 2000
+    assert len(searches.SCALES) * 5 * len(searches.SEARCHED) <= 2000
+
+
+def test_a_panel_of_several_sweeps_is_kept_until_one_of_them_changes(sweep, quiet_store):
+    def backgrounds():
+        return {path.name for path in (quiet_store / "figures").glob("bars_and_radar-*.json")}
+
+    panels.comparison.bars_and_radar({"several": sweep})
+    first = backgrounds()
+    panels.comparison.bars_and_radar({"several": sweep})
+    assert backgrounds() == first and len(first) == 1
+    panels.comparison.bars_and_radar({"several": sweep.assign_attrs(digest="another")})
+    assert len(backgrounds()) == 2
 
 
 def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
-    both = Sweeps({"several": sweep})
-    table, order = panels.chosen(both), panels.order(both)
+    table = panels.comparison.chosen({"several": sweep})
+    order = panels.comparison.order({"several": sweep})
     assert f"λ {results.chosen(sweep, 'cart')['scale']:g}" in table.text and "CART" in order.text
-    scales = [results.chosen(sweep, method)["scale"] for method in comparison.SEARCHED]
-    assert f"from {min(scales):g} to {max(scales):g}, a factor of {max(scales) / min(scales):.0f}" in table.text
-    assert " > ".join(results.title_of(method) for method in results.order(sweep)) in order.text
-    assert all(name in panels.registry().text for name in methods())
+    scales = [results.chosen(sweep, method)["scale"] for method in searches.SEARCHED]
+    low, high = min(scales), max(scales)
+    assert f"from {low:g} to {high:g}, a factor of {high / low:.0f}" in table.text
+    assert " > ".join(title_of(method) for method in results.order(sweep)) in order.text
+    assert all(name in panels.comparison.registry().text for name in methods())
 
+
+# -- the ledger ------------------------------------------------------------------------------------
 
 def test_the_ledgers_intervals_are_over_seeds(monkeypatch):
-    monkeypatch.setattr(claims, "measured", lambda: {"CART-8": {"several: cart over consensus": [0.01, 0.02, 0.03], "ResNet split 8: cart over consensus": [-0.02, -0.02, -0.02]}})
-    first = panels.order_in_the_ledger().text.splitlines()[0]
-    assert re.search(r"several \+2\.0 ± 2\.5", first) and "split 8 -2.0 ± 0.0" in first
+    numbers = {"several: cart over consensus": [0.01, 0.02, 0.03],
+               "ResNet split 8: cart over consensus": [-0.02, -0.02, -0.02]}
+    monkeypatch.setattr(claims, "measured", lambda: {"CART-8": numbers})
+    first = panels.comparison.order_in_the_ledger().text.splitlines()[0]
+    assert re.search(r"several \+2\.0 ± 2\.5", first) and "split 8 -2.0 ± 0.0" in first and "ResNet" not in first
 
 
 def test_the_ledgers_adaptation_is_told_by_suite_and_method(monkeypatch):
-    numbers = {"split 8: with CART over without": [0.005, 0.011], "split 8: with CART over without, in intervals": [0.2, -1.2]}
+    suite = "ResNet split 8"
+    numbers = {f"{suite}: with CART over without": [0.005, 0.011],
+               f"{suite}: with CART over without, in intervals": [0.2, -1.2]}
     for method in adaptation.ADAPTED:
         ledger = {", at first": [0.9, 0.95], ", in the end": [0.91, 0.93], ", entropy at first": [0.8, 0.8],
                   ", entropy in the end": [0.71, 0.68], ", collapse in the end": [0.2, 0.2]}
-        numbers |= {f"split 8: {method}{name}": values for name, values in ledger.items()}
+        numbers |= {f"{suite}: {method}{name}": values for name, values in ledger.items()}
     monkeypatch.setattr(claims, "measured", lambda: {"CART-9": numbers})
-    first, *_, note = panels.adaptation_in_the_ledger().text.splitlines()
-    assert first.startswith("split 8, AdaMerging: ") and "0.900 … 0.950" in first and "in nats -0.12 … -0.09" in first
+    first, *_, note = panels.adaptation.in_the_ledger().text.splitlines()
+    assert first.startswith(f"{suite}, AdaMerging: ") and "0.900 … 0.950" in first and "in nats -0.12 … -0.09" in first
     assert "in points -2.0 … +1.0" in first and first.endswith(" 20%")
-    assert "on split 8 +0.5 … +1.1 points, which 1 of 2 seeds tell from 0" in note
+    assert f"on {suite} +0.5 … +1.1 points, which 1 of 2 seeds tell from 0" in note
 
 
 def test_an_empty_ledger_is_said(monkeypatch):
     monkeypatch.setattr(claims, "measured", dict)
-    assert "no numbers yet" in panels.adaptation_in_the_ledger().text
+    assert "no numbers yet" in panels.adaptation.in_the_ledger().text
+    assert "no numbers yet" in panels.comparison.order_in_the_ledger().text
 
 
-def test_the_claims_numbers_come_back_by_name(monkeypatch, sweep, plane_sweep, adapted):
-    found = experiment.numbers(Sweeps({"several": sweep}), {"several": plane_sweep}, {"several": adapted})
-    assert found["CART-8"]["several: cart over average"] == pytest.approx(results.difference(sweep, "cart", "average")[0])
-    assert found["CART-9"]["several: with CART over without"] == pytest.approx((adapted.accuracy.mean("task")[1, -1] - adapted.accuracy.mean("task")[0, -1]).item())
-    monkeypatch.setattr(comparison, "suites_of", lambda profile, seed: {"several": suites.permuted(3, size=640, width=20)})
-    monkeypatch.setattr(comparison, "run", lambda *_: sweep.assign_attrs(digest="1"))
+def test_the_claims_numbers_come_back_by_name(sweep, plane_sweep, adapted):
+    found = experiment.numbers({"several": sweep}, {"several": plane_sweep}, {"several": adapted})
+    eight, nine = found["CART-8"], found["CART-9"]
+    assert eight["several: cart over average"] == pytest.approx(results.difference(sweep, "cart", "average")[0])
+    assert eight["several: best a"] == plane_sweep.best.sel(line="anywhere", coordinate="common").item()
+    first, last = adapted.accuracy.mean("task").sel(adapted="adamerging").values[[0, -1]]
+    assert nine["several: adamerging, at first"] == first and nine["several: adamerging lost"] == first - last
+    with_cart = adapted.accuracy.mean("task").sel(adapted="adamerging_cart").values[-1]
+    assert nine["several: with CART over without"] == pytest.approx(with_cart - last)
+    assert experiment.numbers({"several": sweep}).keys() == {"CART-8"}
+
+
+def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypatch, sweep, plane_sweep, adapted):
+    monkeypatch.setattr(comparison, "run", lambda *_: sweep)
     monkeypatch.setattr(plane, "run", lambda *_: plane_sweep)
     monkeypatch.setattr(adaptation, "run", lambda *_: adapted)
-    assert set(experiment.claims(experiment.run("quick", 0))["CART-8"]) == set(found["CART-8"])
+    names = [one.name for one in experiment.LEDGER]
+    assert names == ["interference", "interference-resnets", "interference-more-tasks"]
+    given = [one.measure("full", 0) for one in experiment.LEDGER]
+    for id in ("CART-8", "CART-9"):
+        names = [name for numbers in given for name in numbers.get(id, {})]
+        assert len(names) == len(set(names)) and {one.number for one in claims.ledger()[id].conditions} <= set(names)
+        assert set(claims.measured()[id]) == {name for name in names if claims.ledger()[id].keeps(name)}
 
 
 @pytest.mark.slow  # trains and searches one suite in full
@@ -304,5 +413,5 @@ def test_the_claims_numbers_come_back_by_name(monkeypatch, sweep, plane_sweep, a
 def test_measuring_a_suite_again_confirms_the_ledger(real_data, real_folder_session, monkeypatch):
     """Rotated MNIST alone, in full, seed 0: all suites take minutes."""
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
-    sweeps = Sweeps({"rotated": comparison.run(comparison.suites_of("full")["rotated"], "full", 0)})
+    sweeps = {"rotated": comparison.run(comparison.suites_of("full")["rotated"], "full", 0)}
     assert claims.confirmed(experiment.numbers(sweeps)) == []

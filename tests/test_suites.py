@@ -3,8 +3,8 @@ import pytest
 import torch
 
 import data
-from lessons.merging import merge
 from lessons import suites
+from lessons.merging import merge
 from lessons.suites import Suite
 from toy_models import Architecture, Recipe
 
@@ -18,8 +18,10 @@ def small(one_thread):
 @pytest.fixture
 def resnets(one_thread):
     """Two splits with their own heads on ResNets of width 8."""
-    base = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=8, num_classes=100), options={"splits": (5,), "size": 64}, lr=0.05, epochs=1)
-    return Suite("two splits", base, {f"split {i}": base.finetune(options={"splits": (i,), "size": 64}) for i in (0, 3)}, (0, 3)).load(images=20)
+    architecture = Architecture.of("ResNet18", width=8, num_classes=100)
+    base = Recipe.on("split_cifar100", architecture, options={"splits": (5,), "size": 64}, lr=0.05, epochs=1)
+    recipes = {f"split {i}": base.finetune(options={"splits": (i,), "size": 64}) for i in (0, 3)}
+    return Suite("two splits", base, recipes, (0, 3)).load(images=20)
 
 
 def test_held_out_and_test_images_are_the_even_and_the_odd_ones(small):
@@ -38,13 +40,15 @@ def test_a_part_that_does_not_exist_is_named(small):
 def test_a_finetuned_networks_weights_have_its_own_accuracy_on_its_task(small):
     for part in suites.PARTS:
         own = small.own(part)
-        assert [small.accuracy(state, part)[task] for task, state in enumerate(small.finetuned)] == pytest.approx(list(own))
+        of_task = [small.accuracy(state, part)[task] for task, state in enumerate(small.finetuned)]
+        assert of_task == pytest.approx(list(own))
         assert small.normalised(small.finetuned[1], part)[1] == pytest.approx(1)
 
 
 def test_what_is_kept_per_task_answers_each_task_with_its_own_weights(small, resnets):
     whole = merge("cart_indexing", small.base, small.finetuned, rank_ratio=1.0)
-    assert list(small.accuracy(whole)) == pytest.approx(list(small.own()), abs=0.021)  # what is no matrix is averaged: one image of 50 may change
+    one_image = 0.021  # of 50 may change: what is no matrix is averaged
+    assert list(small.accuracy(whole)) == pytest.approx(list(small.own()), abs=one_image)
     assert resnets.accuracy(merge("emr", resnets.base, resnets.finetuned)).shape == (2,)
 
 
@@ -56,7 +60,8 @@ def test_an_answer_that_is_not_a_number_is_wrong(small):
 def test_tasks_that_are_not_permuted_are_still_trained_differently():
     recipes = list(suites.permuted(3, share=0.0, size=640, width=20).recipes.values())
     assert len({recipe.seed for recipe in recipes}) == 3
-    assert {data.source(recipe.dataset, **dict(recipe.options)).digest for recipe in recipes} == {data.source("permuted_mnist", size=640).digest}
+    digests = {data.source(recipe.dataset, **dict(recipe.options)).digest for recipe in recipes}
+    assert digests == {data.source("permuted_mnist", size=640).digest}
 
 
 def test_the_backbone_is_merged_and_every_task_keeps_its_own_head(resnets):
@@ -89,7 +94,29 @@ def test_forward_gives_the_tasks_own_outputs_and_a_gradient(small, resnets):
 
 
 def test_suites_have_as_many_tasks_as_they_say():
-    assert suites.rotated().tasks == [f"{22.5 * i:g}°" for i in range(1, 9)] and suites.rotated(size=640).tasks == suites.rotated().tasks
+    assert suites.rotated().tasks == [f"{22.5 * i:g}°" for i in range(1, 9)]
+    assert suites.rotated(size=640).tasks == suites.rotated().tasks
     assert len(suites.several().tasks) == 8 and suites.several().tasks[:2] == ["digits", "clothes"]
     assert suites.split(14).splits == tuple(range(14)) and suites.split((3, 7)).tasks == ["split 3", "split 7"]
     assert suites.rotated().source.is_stand_in
+
+
+@pytest.mark.parametrize("make, texts", [
+    (suites.rotated, ["MNIST"]),
+    (suites.several, ["MNIST", "Fashion-MNIST"]),
+    (suites.split, ["CIFAR-100"])])
+def test_a_suite_names_each_of_its_data_sets_once_and_not_what_was_done_to_their_images(make, texts):
+    said = [source.text for source in make().sources]
+    assert len(said) == len(texts) and all(text in one for text, one in zip(texts, said))
+    assert not any(word in one for one in said for word in ("turned", "permuted", "first"))
+
+
+def test_images_are_those_of_the_data_that_are_there_now(small, monkeypatch):
+    """They are kept for the next time; under other data they are others."""
+    recipe = small.suite.recipes["permutation 2"]
+    before = suites._half(recipe, 0, 50)
+    assert suites._half(recipe, 0, 50)[0] is before[0]
+    other = data.Dataset(torch.zeros(200, 28, 28), torch.zeros(200, dtype=int), data.types.Source("generated", "", "1"))
+    monkeypatch.setattr(data, "source", lambda *_, **__: other.source)
+    monkeypatch.setattr(data, "load", lambda *_, **__: other)
+    assert suites._half(recipe, 0, 50)[0].abs().sum() == 0 < before[0].abs().sum()

@@ -14,18 +14,28 @@ def kept(function, sweep, arguments: tuple, suffix: str, draw: Callable[[], str]
 
     Args:
         function: that draws; its name and the code behind its module are part of the key.
-        sweep: an xarray Dataset with the attribute `digest`. What has none, because it was not kept, is drawn anew.
+        sweep: an xarray Dataset with the attribute `digest`, or a dict of several. What has none, because it was not
+            kept, is drawn anew.
         arguments: what else the drawing depends on; they are told apart by their `repr`.
         suffix: of the file, ".html".
         draw: () -> text.
     """
-    if "digest" not in getattr(sweep, "attrs", ()):
+    digests = _digests(sweep)
+    if digests is None:
         return draw()
     code = behind(function.__module__, drawing=True)
-    parts = [sweep.attrs["digest"], function.__name__, *arguments, mpl.__version__, code]
+    parts = [digests, function.__name__, *arguments, mpl.__version__, code]
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
     path = store.root() / "figures" / f"{function.__name__}-{key}{suffix}"
     return store.once(path, draw, read=_read, write=_write)
+
+
+def _digests(sweep):
+    """What tells a sweep, or a dict of sweeps, from others; None where a sweep was not kept."""
+    if isinstance(sweep, dict):
+        found = {name: _digests(one) for name, one in sweep.items()}
+        return None if None in found.values() else found
+    return getattr(sweep, "attrs", {}).get("digest")
 
 
 def _write(page, path):

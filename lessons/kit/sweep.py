@@ -186,16 +186,26 @@ def edges(sweep: xarray.Dataset) -> np.ndarray:
     return np.append(sweep.bin.values - step / 2, sweep.bin.values[-1] + step / 2)
 
 
-def caption(sweep: xarray.Dataset) -> str:
+def caption(sweep: xarray.Dataset | dict[str, xarray.Dataset]) -> str:
     """What a figure of this sweep was measured on; a stand-in is named first.
 
     A sweep has the attributes `source` and `source_kind` (of its data), `dataset` (the name of the real thing),
-    `network`, `profile`, `seed` and `images` ("20,000 test images a pair").
+    `network`, `profile`, `seed` and `images` ("20,000 test images a pair"). Of a dict of sweeps everything that they
+    were measured on is named.
     """
-    attrs = sweep.attrs
+    attrs = _together([one.attrs for one in sweep.values()]) if isinstance(sweep, dict) else sweep.attrs
     warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""
     how = f"profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}"
     return f"{warning}Measured on {attrs['source']}; {attrs['network']}, {how}."
+
+
+def _together(parts):
+    """The attributes that a caption needs, of several sweeps; if a stand-in is among them, then its own are said."""
+    found = next((attrs for attrs in parts if attrs["source_kind"] == "stand-in"), parts[0])
+    for name in ("source", "network", "images"):
+        words = "; ".join(dict.fromkeys(attrs[name] for attrs in parts))
+        found = found | {name: words}
+    return found
 
 
 def _digest(dataset):

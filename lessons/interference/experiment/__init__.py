@@ -1,69 +1,152 @@
-"""The experiments: a `toy`; the `suites`; all methods on them (`comparison`, `results`); the `plane` of task arithmetic and CART; test-time `adaptation`;
-and the `choices` in which sources and code differ. Here: the numbers that the ledger keeps.
+"""The experiments: a `toy`; all methods on suites of tasks (`searches`, `comparison`, `results`); the `plane` of task
+arithmetic and CART; test-time `adaptation`; and the `choices` in which sources and code differ. Here: what the notebook
+says first, and the numbers that the ledger keeps.
 
-Profiles "quick" and "full" are the MLP suites'; "ResNet" is Split CIFAR-100 with 8 tasks, "ResNet, more tasks" with 14 and 20, whose networks take minutes to
-hours to train.
+Every measurement but the toy's is an Experiment on one suite. "quick" and "full" have both suites of MLPs, "full" also
+Split CIFAR-100 with 8, 14 and 20 tasks, whose ResNets take minutes to hours to train.
 """
 import xarray
 
-from lessons.interference.experiment import adaptation, comparison, plane, results
-from lessons.interference.experiment.comparison import CLAIMED, GRIDS, REPORTED, Sweeps
+from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
+from lessons.interference.experiment.comparison import suites_of
+from lessons.interference.experiment.searches import CLAIMED, GRIDS, REPORTED, SOURCES, WIDE
+from lessons.kit import experiment
+from lessons.kit.experiment import Collection, Numbers
 from lessons.kit.profiles import SEEDS
+from lessons.suites import Suite
 
-OF_PROFILE = {"ResNet": ("split 8",), "ResNet, more tasks": ("split 14", "split 20")}  # suites that are measured for the ledger by themselves
-LEDGER = {"full": SEEDS, "ResNet": (0, 1, 2), "ResNet, more tasks": (0, 1, 2)}  # profile: seeds that `make claims` measures
-PAIRS = (*zip(CLAIMED, CLAIMED[1:]), ("cart", "task_arithmetic"), ("cart", "ties"), ("cart", "average"), ("tsv", "cart"))
+# Rough, on one core: everything that the chapter measures on a suite, and a network's training.
+SECONDS = {"quick": {"MLP": 8}, "full": {"MLP": 70, "ResNet18": 160}}
+TRAINING_SECONDS = {"quick": {"MLP": 0.45}, "full": {"MLP": 1.5, "ResNet18": 35}}
 
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """Measure, or look up, everything that the claims need.
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Say which data there are, and how long the chapter takes."""
+    suites = suites_of(profile, seed)
+    experiment.announce(sources(suites), estimate(suites, profile))
 
-    Returns:
-        A Dataset with number (name): the values behind the claims, `name` beginning with the claim's id. Attributes: those of `lessons.kit.sweep.caption`.
+
+def sources(suites: dict[str, Suite]) -> str:
+    """Which data the suites are made of; a stand-in is named."""
+    return "; ".join(dict.fromkeys(str(source) for suite in suites.values() for source in suite.sources))
+
+
+def estimate(suites: dict[str, Suite], profile: str) -> str:
+    """A sentence that says what the chapter will have to train and measure on its suites, and about how long that
+    takes."""
+    seconds = sum(SECONDS[profile][suite.kind] for suite in suites.values())
+    to_train = {}  # suites share networks
+    for suite in suites.values():
+        for recipe in experiment.missing(suite.all_recipes):
+            to_train[recipe] = TRAINING_SECONDS[profile][suite.kind]
+    seconds += sum(to_train.values())
+    time = f"{seconds / 60:.0f} minutes" if seconds > 90 else f"{seconds:.0f} s"
+    networks = "All networks of this chapter are in the zoo"
+    if to_train:
+        networks = f"{len(to_train)} networks have to be trained"
+    return f"{networks}; with the measurements, where they are not on disk yet, about {time}, once."
+
+
+# -- the numbers behind the claims -----------------------------------------------------------------
+
+NEIGHBOURS = tuple(zip(CLAIMED, CLAIMED[1:]))
+PAIRS = (*NEIGHBOURS, ("cart", "task_arithmetic"), ("cart", "ties"), ("cart", "average"), ("tsv", "cart"))
+WHEN = {"at first": 0, "in the end": -1}
+
+
+def numbers(sweeps: dict[str, xarray.Dataset], planes: dict[str, xarray.Dataset] | None = None,
+            adapted: dict[str, xarray.Dataset] | None = None) -> Numbers:
+    """{claim: {number: value}}, all in normalised accuracy on test images, mean over tasks.
+
+    CART-8: "suite: method", "suite: one over other" with hyper-parameters from all that was tried, the same with "in
+    the sources' grids", and where the `plane` is given, where its best lies and by how much it exceeds the better of
+    CART's and task arithmetic's lines. CART-9: each adapted method at first and in the end, its entropy, and the share
+    of predictions on the most frequent class; the lead with CART also in units of half its 95 % confidence interval
+    over tasks.
     """
-    whole = "full" if profile in OF_PROFILE else profile
-    suites = {name: suite for name, suite in comparison.suites_of(whole, seed).items() if (name in OF_PROFILE[profile] if profile in OF_PROFILE else not suite.splits)}
-    sweeps = Sweeps({name: comparison.run(suite, whole, seed, device) for name, suite in suites.items()})
-    adapted = adaptation.run_all(suites, sweeps, whole, seed, device)
-    if profile in OF_PROFILE:
-        found = {claim: {f"{profile} {name}": value for name, value in values.items()} for claim, values in numbers(sweeps, adapted=adapted).items()}
-    else:
-        found = numbers(sweeps, plane.run_all(suites, profile, seed, device), adapted)
-    names = [(f"{claim} {name}", value) for claim, values in found.items() for name, value in values.items()]
-    return xarray.Dataset({"number": ("name", [value for _, value in names])}, coords={"name": [name for name, _ in names]}, attrs=sweeps.attrs | {"profile": profile})
+    eight = {}
+    for name, sweep in sweeps.items():
+        eight |= _compared(name, sweep)
+    for name, sweep in (planes or {}).items():
+        eight |= _on_the_plane(name, sweep)
+    nine = {}
+    for name, sweep in (adapted or {}).items():
+        nine |= _adapted(name, sweep)
+    return {"CART-8": eight, "CART-9": nine} if nine else {"CART-8": eight}
 
 
-def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """The numbers behind the chapter's claims: {claim: {number: value}}; those of the ResNets begin with their profile."""
-    found = {}
-    for name, value in zip(sweep.name.values, sweep.number.values):
-        claim, _, number = str(name).partition(" ")
-        found.setdefault(claim, {})[number] = float(value)
+def _compared(name, sweep):
+    means = {grid: results.shares(sweep, grid).mean("task") for grid in GRIDS}
+    found = {f"{name}: {method}": means[WIDE].sel(reported=method).item() for method in REPORTED}
+    for grid, said in ((WIDE, ""), (SOURCES, " in the sources' grids")):
+        for one, other in PAIRS:
+            lead = means[grid].sel(reported=one) - means[grid].sel(reported=other)
+            found[f"{name}: {one} over {other}{said}"] = lead.item()
     return found
 
 
-def numbers(sweeps: Sweeps, planes: dict[str, xarray.Dataset] | None = None, adapted: dict[str, xarray.Dataset] | None = None) -> dict[str, dict[str, float]]:
-    """{claim: {number: value}}, all in normalised accuracy on test images, mean over tasks.
+def _on_the_plane(name, sweep):
+    anywhere, cart, plain = map(float, sweep.test.values)
+    _, common, scale = map(float, sweep.best.values[0])
+    return {f"{name}: plane": anywhere,
+            f"{name}: plane over both lines": anywhere - max(cart, plain),
+            f"{name}: best a": common,
+            f"{name}: best λ": scale}
 
-    CART-8: "suite: method", "suite: one over other" with hyper-parameters from all that was tried, the same with "in the sources' grids", and where the
-    `plane` is given, where its best lies and by how much it exceeds the better of CART's and task arithmetic's lines. CART-9: each adapted method at
-    first and in the end, its entropy, and the share of predictions on the most frequent class; the lead with CART also in units of half its 95 % confidence interval over tasks.
-    """
-    eight, nine = {}, {}
-    for name, sweep in sweeps.items():
-        means = {grid: results.shares(sweep, grid).mean("task") for grid in GRIDS}
-        eight |= {f"{name}: {method}": means[GRIDS[0]].sel(reported=method).item() for method in REPORTED}
-        for grid, said in zip(GRIDS, ("", " in the sources' grids")):
-            eight |= {f"{name}: {one} over {other}{said}": (means[grid].sel(reported=one) - means[grid].sel(reported=other)).item() for one, other in PAIRS}
-    for name, sweep in (planes or {}).items():
-        anywhere, cart, plain = map(float, sweep.test.values)
-        eight |= {f"{name}: plane": anywhere, f"{name}: plane over both lines": anywhere - max(cart, plain), f"{name}: best a": float(sweep.best[0, 1]), f"{name}: best λ": float(sweep.best[0, 2])}
-    for name, sweep in (adapted or {}).items():
-        means = sweep.accuracy.mean("task")
-        for method in sweep.adapted.values:
-            nine |= {f"{name}: {method}, {when}": means.sel(adapted=method).values[step] for when, step in (("at first", 0), ("in the end", -1))}
-            nine |= {f"{name}: {method}, {what} {when}": sweep[what].sel(adapted=method).values[step] for what in ("entropy", "collapse") for when, step in (("at first", 0), ("in the end", -1))}
-        nine[f"{name}: adamerging lost"] = nine[f"{name}: adamerging, at first"] - nine[f"{name}: adamerging, in the end"]
-        leads = (sweep.accuracy.sel(adapted="adamerging_cart") - sweep.accuracy.sel(adapted="adamerging")).isel(step=-1).values
-        nine |= {f"{name}: with CART over without": leads.mean(), f"{name}: with CART over without, in intervals": leads.mean() / results.interval(leads)}
-    return {"CART-8": eight} | ({"CART-9": nine} if adapted else {})
+
+def _adapted(name, sweep):
+    found = {}
+    for method in map(str, sweep.adapted.values):
+        of = sweep.sel(adapted=method)
+        curves = {"": of.accuracy.mean("task"), "entropy ": of.entropy, "collapse ": of.collapse}
+        for what, curve in curves.items():
+            for when, step in WHEN.items():
+                found[f"{name}: {method}, {what}{when}"] = curve.values[step]
+    first, last = (found[f"{name}: adamerging, {when}"] for when in WHEN)
+    found[f"{name}: adamerging lost"] = first - last
+    ends = sweep.accuracy.isel(step=-1)
+    leads = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
+    found[f"{name}: with CART over without"] = leads.mean()
+    found[f"{name}: with CART over without, in intervals"] = leads.mean() / results.interval(leads)
+    return found
+
+
+# -- the ledger ------------------------------------------------------------------------------------
+
+IN_THE_LEDGER = {  # suite: what the ledger's numbers of it begin with
+    "split 8": "ResNet split 8",
+    "split 14": "ResNet, more tasks split 14",
+    "split 20": "ResNet, more tasks split 20",
+    "rotated": "rotated",
+    "several": "several",
+}
+
+
+def _collection(name, of_suites, seeds):
+    """The numbers of some suites together."""
+    def chosen(profile, seed):
+        suites = suites_of(profile, seed)
+        return {suite: suites[suite] for suite in of_suites}
+
+    def measure(profile="full", seed=0, device="auto"):
+        suites = chosen(profile, seed)
+        sweeps = comparison.run_all(suites, profile, seed, device)
+        planes = plane.run_all(suites, profile, seed, device)
+        adapted = adaptation.run_all(suites, sweeps, profile, seed, device)
+        return numbers(_renamed(sweeps), _renamed(planes), _renamed(adapted))
+
+    def all_sources():
+        return [source for suite in chosen("full", 0).values() for source in suite.sources]
+
+    return Collection(name, all_sources, measure, ledger={"full": seeds})
+
+
+def _renamed(found):
+    return {IN_THE_LEDGER[name]: sweep for name, sweep in found.items()}
+
+
+LEDGER = (
+    _collection("interference", ("rotated", "several"), SEEDS),
+    _collection("interference-resnets", ("split 8",), (0, 1, 2)),
+    _collection("interference-more-tasks", ("split 14", "split 20"), (0, 1, 2)),
+)

@@ -1,86 +1,133 @@
 """Task arithmetic and CART on one plane: θ₀ + a·(θ_avg − θ₀) + λ·Σ SVD_k(θ_t − θ_avg).
 
-`a` is how far to go along what all tasks have in common, λ how much of what each has alone. Task arithmetic is the line λ = 0, with a = λ_TA · T;
-CART is the line a = 1; the average is where they cross.
+`a` is how far to go along what all tasks have in common, λ how much of what each has alone. Task arithmetic is the line
+λ = 0, with a = λ_TA · T; CART is the line a = 1; the average is where they cross.
 """
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import xarray
 
+from lessons.interference.experiment import comparison
+from lessons.interference.experiment.comparison import Line
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
 from lessons.merging import merge
-from lessons.interference.experiment.comparison import Line, attributes, settings_of
 from lessons.suites import Suite
-from lessons.kit.sweep import cached
-from toy_models import training
 from toy_models.weights import State
 
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried: rank ratios, a, and λ; 1 must be among the a, and 0 among the λ."""
+    """What is tried, and on how many images per task.
+
+    Attributes:
+        rank_ratios, common, own: rank ratios, a, and λ; 1 must be among the a, and 0 among the λ.
+        held_out, test: images per task.
+    """
     rank_ratios: tuple[float, ...]
     common: tuple[float, ...]
     own: tuple[float, ...]
+    held_out: int
+    test: int
 
 
-GRIDS = {"quick": Grid((0.04, 0.16), (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0), (0.0, 0.5, 1.0, 2.0, 3.0)),
-         "full": Grid((0.02, 0.04, 0.08, 0.16, 0.32), (0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0), (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0))}
+PROFILES = Profiles(
+    quick=Grid(
+        rank_ratios=(0.04, 0.16),
+        common=(0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
+        own=(0.0, 0.5, 1.0, 2.0, 3.0),
+        held_out=comparison.QUICK.held_out,
+        test=comparison.QUICK.test),
+    full=Grid(
+        rank_ratios=(0.02, 0.04, 0.08, 0.16, 0.32),
+        common=(0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0),
+        own=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
+        held_out=comparison.FULL.held_out,
+        test=comparison.FULL.test))
 LINES = ("anywhere", "a = 1: CART", "λ = 0: task arithmetic")
+COORDINATES = ("rank_ratio", "common", "own")
 
 
 def point(base: State, average: State, own: State, common: float, scale: float) -> State:
     """θ₀ + a·(θ_avg − θ₀) + λ·own, for state dicts; whole-number tensors are those of the average.
 
     Args:
+        base, average: θ₀ and θ_avg.
         own: Σ SVD_k(θ_t − θ_avg), floating-point keys only.
         common: a.
         scale: λ.
     """
-    return {key: base[key] + common * (tensor - base[key]) + scale * own[key] if key in own else tensor for key, tensor in average.items()}
+    found = dict(average)
+    for key, direction in own.items():
+        found[key] = base[key] + common * (average[key] - base[key]) + scale * direction
+    return found
 
 
-def run(suite: Suite, profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
-    """Train what is missing and look at the plane.
-
-    Returns:
-        A Dataset with
-        share (rank_ratio, common, own): normalised accuracy on held-out images, mean over tasks;
-        best (line: 3, coordinate: 3): rank ratio, a and λ of the best on the whole plane and on both lines; test (line): its normalised accuracy on test images.
-        Attributes: those of `lessons.kit.sweep.caption`, and suite, its title.
-    """
-    settings, grid = settings_of(suite, profile), GRIDS[profile]
-    ingredients = {"grid": [grid.rank_ratios, grid.common, grid.own], "images": [settings.held_out, settings.test],
-                   "recipes": [recipe.key for recipe in (suite.base, *suite.recipes.values())]}
-    return cached("merging-plane", ingredients, lambda: measure(suite, grid, settings.held_out, settings.test, device).assign_attrs(attributes(suite, profile, seed)))
+def of_suite(suite: Suite, profiles: Profiles = PROFILES) -> Experiment:
+    """The plane of a suite; see `measure`."""
+    return comparison.on_suite(suite, "interference-plane",
+                               lambda settings, seed, device: measure(suite, settings, device), profiles)
 
 
-def run_all(suites: dict[str, Suite], profile: str, seed: int, device: str = "auto") -> dict[str, xarray.Dataset]:
+def run(suite: Suite, profile: str, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Train what is missing and look at the plane; from disk where that was done before. See `measure`."""
+    return of_suite(suite).run(profile, seed, device)
+
+
+def run_all(suites: dict[str, Suite], profile: str, seed: int = 0, device: str = "auto") -> dict[str, xarray.Dataset]:
     """`run` for the suites of MLPs."""
     return {name: run(suite, profile, seed, device) for name, suite in suites.items() if not suite.splits}
 
 
-@training.one_thread()
-def measure(suite: Suite, grid: Grid, held_out: int, test: int, device: str = "auto") -> xarray.Dataset:
-    """`run` without the cache."""
-    some, many = (suite.load(device, images) for images in (held_out, test))
-    own, share = some.own("held-out"), np.zeros((len(grid.rank_ratios), len(grid.common), len(grid.own)))
-    lines = {ratio: Line.of("cart", some.base, some.finetuned, rank_ratio=ratio) for ratio in grid.rank_ratios}
+def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
+    """Look at every point of the grid, and at the best of the plane and of both lines.
+
+    Returns:
+        A Dataset with
+        share (rank_ratio, common, own): normalised accuracy on held-out images, mean over tasks;
+        best (line: 3, coordinate: 3): rank ratio, a and λ of the best on the whole plane and on both lines;
+        test (line): its normalised accuracy on test images.
+    """
+    some = suite.load(device, grid.held_out)
+    many = suite.load(device, grid.test)
     average = merge("average", some.base, some.finetuned)
-    for (k, ratio), (i, common), (j, scale) in ((a, b, c) for a in enumerate(grid.rank_ratios) for b in enumerate(grid.common) for c in enumerate(grid.own)):
-        if scale == 0 and k:
-            share[k, i, j] = share[0, i, j]  # without an own part the rank does not matter
-        else:
-            share[k, i, j] = (some.accuracy(point(some.base, average, lines[ratio].direction, common, scale), "held-out") / own).mean()
-    found = xarray.Dataset({"share": (("rank_ratio", "common", "own"), share)}, coords={"rank_ratio": list(grid.rank_ratios), "common": list(grid.common), "own": list(grid.own)})
+    own = {ratio: Line.of("cart", some.base, some.finetuned, rank_ratio=ratio).direction for ratio in grid.rank_ratios}
+    single_held_out = some.own("held-out")
+    single_test = many.own("test")
+
+    def at(ratio, common, scale):
+        return point(some.base, average, own[ratio], common, scale)
+
+    found = _on(grid, lambda *where: (some.accuracy(at(*where), "held-out") / single_held_out).mean())
     best = [line_of(found, line) for line in LINES]
-    at_best = [(many.accuracy(point(many.base, average, lines[ratio].direction, common, scale)) / many.own()).mean() for ratio, common, scale in best]
-    return found.assign(best=(("line", "coordinate"), best), test=("line", at_best)).assign_coords(line=list(LINES), coordinate=["rank_ratio", "common", "own"]).assign_attrs(
+    return found.assign(
+        best=(("line", "coordinate"), best),
+        test=("line", [(many.accuracy(at(*where), "test") / single_test).mean() for where in best]),
+    ).assign_coords(line=list(LINES), coordinate=list(COORDINATES)).assign_attrs(
         images=f"{len(many.test[0][1]):,} test and {len(some.held_out[0][1]):,} held-out images a task")
+
+
+def _on(grid, share):
+    """`share` on the whole grid: share(rank ratio, a, λ) -> normalised accuracy on held-out images, mean over tasks."""
+    places = itertools.product(range(len(grid.rank_ratios)), range(len(grid.common)), range(len(grid.own)))
+    found = np.zeros((len(grid.rank_ratios), len(grid.common), len(grid.own)))
+    for k, i, j in places:
+        if grid.own[j] == 0 and k:
+            found[k, i, j] = found[0, i, j]  # without an own part the rank does not matter
+        else:
+            found[k, i, j] = share(grid.rank_ratios[k], grid.common[i], grid.own[j])
+    coords = {"rank_ratio": list(grid.rank_ratios), "common": list(grid.common), "own": list(grid.own)}
+    return xarray.Dataset({"share": (COORDINATES, found)}, coords=coords)
 
 
 def line_of(found: xarray.Dataset, line: str) -> tuple[float, float, float]:
     """(rank ratio, a, λ) of the best held-out accuracy on a line, one of LINES."""
-    share = found.share.where(found.common == 1) if line == LINES[1] else found.share.where(found.own == 0) if line == LINES[2] else found.share
+    share = found.share
+    if line == LINES[1]:
+        share = share.where(found.common == 1)
+    elif line == LINES[2]:
+        share = share.where(found.own == 0)
     place = np.unravel_index(np.nanargmax(share.values), share.shape)
     return tuple(float(found[name][index]) for name, index in zip(share.dims, place))

@@ -4,8 +4,7 @@ import xarray
 from scipy.special import stdtrit
 from torch import Tensor
 
-from lessons.interference.experiment.comparison import CLAIMED, GRIDS, SEARCHES
-from lessons.merging import methods
+from lessons.interference.experiment.searches import CLAIMED, SEARCHES, WIDE
 
 
 def normalised(accuracy: Tensor, own: Tensor) -> Tensor:
@@ -21,18 +20,20 @@ def normalised(accuracy: Tensor, own: Tensor) -> Tensor:
     return (accuracy / own).mean()
 
 
-def shares(sweep: xarray.Dataset, grid: str = GRIDS[0]) -> xarray.DataArray:
+def shares(sweep: xarray.Dataset, grid: str = WIDE) -> xarray.DataArray:
     """Accuracy on test images as a share of the single model's, (reported, task)."""
     return (sweep.accuracy / sweep.own).sel(grid=grid)
 
 
-def difference(sweep: xarray.Dataset, one: str, other: str, grid: str = GRIDS[0]) -> tuple[float, float]:
-    """How much better one method is than another, and half the width of its 95 % confidence interval; in normalised accuracy.
+def difference(sweep: xarray.Dataset, one: str, other: str, grid: str = WIDE) -> tuple[float, float]:
+    """How much better one method is than another, and half the width of its 95 % confidence interval; in normalised
+    accuracy.
 
-    The interval is Student's for the mean of the paired differences, task by task: it says what other tasks of this kind could have given, not
-    what other seeds could.
+    The interval is Student's for the mean of the paired differences, task by task: it says what other tasks of this
+    kind could have given, not what other seeds could.
     """
-    by_task = (shares(sweep, grid).sel(reported=one) - shares(sweep, grid).sel(reported=other)).values
+    found = shares(sweep, grid)
+    by_task = (found.sel(reported=one) - found.sel(reported=other)).values
     return by_task.mean(), interval(by_task)
 
 
@@ -41,17 +42,20 @@ def interval(values: np.ndarray) -> float:
     return stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / len(values) ** 0.5
 
 
-def chosen(sweep: xarray.Dataset, method: str, grid: str = GRIDS[0]) -> dict[str, float]:
+def chosen(sweep: xarray.Dataset, method: str, grid: str = WIDE) -> dict[str, float]:
     """{"scale": λ, its other parameter: value} that held-out images chose."""
-    search, at = SEARCHES[method], {"grid": grid, "searched": method}
-    found = {"scale": float(sweep.scale_chosen.sel(at))}
-    return found | ({search.other: search.values[int(sweep.place_chosen.sel(at))]} if search.other else {})
+    at = {"grid": grid, "searched": method}
+    scale = float(sweep.scale_chosen.sel(at))
+    return {"scale": scale, **SEARCHES[method].at(int(sweep.place_chosen.sel(at)))}
 
 
 def at_edge(sweep: xarray.Dataset, method: str) -> list[str]:
-    """The parameters whose chosen value is the smallest or largest that was tried, save where the method becomes another one there."""
-    found, search, edges = chosen(sweep, method), SEARCHES[method], []
+    """The parameters whose chosen value is the smallest or largest that was tried, save where the method becomes
+    another one there."""
+    found = chosen(sweep, method)
+    search = SEARCHES[method]
     tried = sweep.tried.sel(searched=method).notnull().all("task")
+    edges = []
     scales = sweep.scale.values[tried.any("place").values]
     if found["scale"] in (scales.min(), scales.max()):
         edges.append("scale")
@@ -62,12 +66,7 @@ def at_edge(sweep: xarray.Dataset, method: str) -> list[str]:
     return edges
 
 
-def order(sweep: xarray.Dataset, grid: str = GRIDS[0]) -> list[str]:
+def order(sweep: xarray.Dataset, grid: str = WIDE) -> list[str]:
     """The five methods of CART's Table 1, best first, as measured."""
     mean = shares(sweep, grid).mean("task")
     return sorted(CLAIMED, key=lambda method: -float(mean.sel(reported=method)))
-
-
-def title_of(method: str) -> str:
-    """What papers call a method."""
-    return methods()[method].title.replace("Consensus (TALL masks)", "Consensus").replace("Model Breadcrumbs", "Breadcrumbs")

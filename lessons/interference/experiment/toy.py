@@ -1,7 +1,8 @@
 """Interference on one page: two tasks, one matrix of 4 × 5 weights, and TIES in its three steps.
 
-A linear layer y = (W₀ + τ)x is finetuned on two tasks. A task sees only some of the five inputs. There its task vector holds what it has learned; in
-the columns of inputs that it never sees, small leftovers that it does not need. What a task loses by a merge can be read off the weights alone.
+A linear layer y = (W₀ + τ)x is finetuned on two tasks. A task sees only some of the five inputs. There its task vector
+holds what it has learned; in the columns of inputs that it never sees, small leftovers that it does not need. What a
+task loses by a merge can be read off the weights alone.
 """
 from dataclasses import dataclass
 
@@ -15,7 +16,11 @@ from toy_models.weights import State
 
 OUTPUTS, INPUTS = 4, 5
 DENSITIES = tuple(tenth / 10 for tenth in range(11))
-SEEN = {"one of five": ((0, 1, 2), (2, 3, 4)), "none": ((0, 1, 2), (3, 4)), "all five": (tuple(range(INPUTS)),) * 2}
+SEEN = {  # how many inputs both tasks see: those of A and those of B
+    "one of five": ((0, 1, 2), (2, 3, 4)),
+    "none": ((0, 1, 2), (3, 4)),
+    "all five": (tuple(range(INPUTS)),) * 2,
+}
 AGREEMENTS = {"TIES: mean of the elected": "ties", "mean of both": "mean", "sum of both": "sum"}
 LEARNED, LEFTOVER = 2.0, 0.5  # standard deviations of the weights that a task needs and of those that it does not
 
@@ -34,15 +39,19 @@ class Toy:
     def errors(self, merged: Tensor) -> Tensor:
         """What the merge costs each task: Σ (merged − τ_t)² / Σ τ_t² over the columns of the inputs that it sees, (2,).
 
-        For independent inputs of variance 1 that is the squared error of the outputs beside the finetuned layer's, as a share of what W₀ alone has:
-        0 is as good as the task's own layer, 1 as bad as W₀.
+        For independent inputs of variance 1 that is the squared error of the outputs beside the finetuned layer's, as a
+        share of what W₀ alone has: 0 is as good as the task's own layer, 1 as bad as W₀.
         """
-        return ((merged - self.vectors).square() * self.seen[:, None]).sum((1, 2)) / (self.vectors.square() * self.seen[:, None]).sum((1, 2))
+        seen = self.seen[:, None]
+        lost = ((merged - self.vectors).square() * seen).sum((1, 2))
+        learned = (self.vectors.square() * seen).sum((1, 2))
+        return lost / learned
 
 
 def toy(shared: str = "one of five", seed: int = 70) -> Toy:
     """The toy, made up of random numbers; `shared`, a key of SEEN, says how many inputs both tasks see."""
-    generator, seen = torch.Generator().manual_seed(seed), torch.zeros(2, INPUTS)
+    generator = torch.Generator().manual_seed(seed)
+    seen = torch.zeros(2, INPUTS)
     for row, columns in zip(seen, SEEN[shared]):
         row[list(columns)] = 1.0
     drawn = torch.randn(2, OUTPUTS, INPUTS, generator=generator)
@@ -75,15 +84,25 @@ def elected(stack: Tensor) -> Tensor:
 
 
 def mean_of_those(stack: Tensor) -> Tensor:
-    """Step 3: for every entry the mean over the tasks whose entry has the elected sign: (tasks, …) -> (…); 0 where there is none."""
+    """Step 3: for every entry the mean over the tasks whose entry has the elected sign: (tasks, …) -> (…); 0 where
+    there is none."""
     chosen = stack * elected(stack) > 0
     return (stack * chosen).sum(0) / chosen.sum(0).clamp(min=1)
 
 
 def merged(toy: Toy, density: float, agreement: str) -> tuple[Tensor, Tensor]:
-    """Both task vectors trimmed, (2, outputs, inputs), and merged, (outputs, inputs); `agreement` is a value of AGREEMENTS."""
+    """Both task vectors trimmed, (2, outputs, inputs), and merged, (outputs, inputs).
+
+    Args:
+        toy: the two task vectors.
+        density: the share of each that is kept.
+        agreement: a value of AGREEMENTS.
+    """
     stack = torch.stack([trimmed(vector, density) for vector in toy.vectors])
-    return stack, {"ties": mean_of_those, "mean": lambda stack: stack.mean(0), "sum": lambda stack: stack.sum(0)}[agreement](stack)
+    return stack, _AGREED[agreement](stack)
+
+
+_AGREED = {"ties": mean_of_those, "mean": lambda stack: stack.mean(0), "sum": lambda stack: stack.sum(0)}
 
 
 def conflicts(stack: Tensor) -> Tensor:

@@ -2,102 +2,196 @@
 import numpy as np
 import xarray
 
-from lessons.kit import claims, plotting
-from lessons.kit.page import Page, table
-from lessons.interference.experiment import results
+from lessons.interference.experiment import IN_THE_LEDGER
 from lessons.interference.experiment.adaptation import ADAPTED
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE
+from lessons.interference.panels.methods import title_of
+from lessons.kit import claims, page, plotting
+from lessons.kit.page import Page, said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
-from lessons.kit.panel import panel
+
+ENTROPY = Look(ORANGE, "^")
+ACCURACY = Look(BLUE, "o")
+COLLAPSE = Look(GREEN, "s")
+OTHER = Look(PURPLE, line=":")
 
 
 @panel
 def adapting(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): entropy, accuracy and collapse against the step; right, how far λ has moved in the end, per layer and task. Controls: step, method.
+    """Panel (e): entropy, accuracy and collapse against the step; right, how far λ has moved in the end, per layer and
+    task. Controls: step, method.
 
     The prediction, the accuracy of AdaMerging after the last step, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
     steps = sweep.step.values
-    left.set(xlabel="step", ylabel="share; entropy in nats", xlim=(-0.02 * steps[-1], 1.02 * steps[-1]), ylim=(0, max(1.02, 1.1 * float(sweep.entropy.max()))))
-    names = (("entropy of the predictions (nats)", ORANGE, "^"), ("accuracy, share of the single model's", BLUE, "o"), ("predictions on the most frequent class", GREEN, "s"))
-    curves = [left.plot([], [], color=colour, marker=marker, markersize=4, label=label, animated=True)[0] for label, colour, marker in names]
-    other = left.plot([], [], color=PURPLE, linestyle=":", marker="", linewidth=1.8, label="accuracy of the other method", animated=True)[0]
+    curves = _Curves(left, sweep)
     star = Star(left, prediction, steps[-1])
-    here = left.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
+    now = here(left, 0)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    layers, tasks = [str(layer).replace("layers.", "") for layer in sweep.layer.values], [str(task) for task in sweep.task.values]
-    lams = sweep.lam.transpose("adapted", "layer", "task").values
-    moved = lams - sweep.start.values[:, None, None]
-    images = {method: right.imshow(table, aspect="auto", cmap="PuOr", vmin=-np.abs(moved).max(), vmax=np.abs(moved).max(), animated=True) for method, table in zip(ADAPTED, moved)}
+    images = _maps(right, sweep)
     fig.colorbar(images["adamerging"], ax=right, label="how far λ has moved in the end")
-    right.set_xticks(range(len(tasks)), [task.replace("permuted ", "") for task in tasks], rotation=60, ha="right", fontsize=7)
-    right.set_yticks(range(len(layers)), layers, fontsize=8)
-    right.grid(False)
-    titles = plotting.moving_titles((left, right))
-    entropy, accuracy, collapse = (sweep[name].transpose("adapted", "step", ...).values for name in ("entropy", "accuracy", "collapse"))
-    means, methods = accuracy.mean(-1), list(ADAPTED)
+    titles = moving_titles((left, right))
+    methods = list(ADAPTED)
 
     def draw(step, method):
-        row, place = methods.index(method), position(steps, step, "step")
-        for curve, values in zip(curves, (entropy[row], means[row], collapse[row])):
-            curve.set_data(steps, values)
-        other.set_data(steps, means[1 - row])
-        here.set_xdata([step, step])
+        row = methods.index(method)
+        place = position(steps, step, "step")
+        curves.show(row)
+        now.set_xdata([step, step])
         star.place()
         for name, image in images.items():
             image.set_visible(name == method)
-        titles[0].set_text(f"Step {step}: entropy {entropy[row, place]:.2f}, accuracy {means[row, place]:.3f}")
-        titles[1].set_text(f"{results.title_of(method)}: λ began at {float(sweep.start[row]):g}")
-        return (f"{results.title_of(method)} on {sweep.attrs['suite']}, step {step} of {steps[-1]}: entropy {entropy[row, place]:.3f} nats (at first {entropy[row, 0]:.3f}), accuracy {means[row, place]:.3f} of the single "
-                f"model's (at first {means[row, 0]:.3f}, in the end {means[row, -1]:.3f}; the other method ends at {means[1 - row, -1]:.3f}); {collapse[row, place]:.0%} of the predictions fall on a task's most frequent "
-                f"class. λ in the end between {lams[row].min():.2f} and {lams[row].max():.2f}, from {float(sweep.start[row]):g}.")
+        entropy = curves.entropy[row, place]
+        accuracy = curves.accuracy[row, place]
+        titles[0].set_text(f"Step {step}: entropy {entropy:.2f}, accuracy {accuracy:.3f}")
+        titles[1].set_text(f"{title_of(method)}: λ began at {float(sweep.start[row]):g}")
+        return _alt(sweep, curves, row, place)
 
-    controls = {"step": slider("step", [int(step) for step in steps], 0), "method": choice("method", {results.title_of(method): method for method in methods})}
+    controls = {"step": slider("step", [int(step) for step in steps], 0),
+                "method": choice("method", {title_of(method): method for method in methods})}
     return controls, fig, draw, caption(sweep) + " Ten classes: evenly spread predictions put 10 % on each."
+
+
+class _Curves:
+    """Left: entropy, accuracy and collapse of one method against the step, and the accuracy of the other.
+
+    Attributes:
+        entropy, accuracy, collapse: (adapted, step); accuracy is the mean over tasks.
+    """
+
+    def __init__(self, ax, sweep):
+        self.steps = sweep.step.values
+        self.entropy = sweep.entropy.transpose("adapted", "step").values
+        self.accuracy = sweep.accuracy.transpose("adapted", "step", "task").values.mean(-1)
+        self.collapse = sweep.collapse.transpose("adapted", "step").values
+        last = self.steps[-1]
+        ax.set(xlabel="step", ylabel="share; entropy in nats", xlim=(-0.02 * last, 1.02 * last),
+               ylim=(0, max(1.02, 1.1 * self.entropy.max())))
+        self._of_entropy = curve(ax, ENTROPY, "entropy of the predictions (nats)", markersize=4)
+        self._of_accuracy = curve(ax, ACCURACY, "accuracy, share of the single model's", markersize=4)
+        self._of_collapse = curve(ax, COLLAPSE, "predictions on the most frequent class", markersize=4)
+        self._other = curve(ax, OTHER, "accuracy of the other method", linewidth=1.8)
+
+    def show(self, row):
+        """The method in this row of `adapted`."""
+        self._of_entropy.set_data(self.steps, self.entropy[row])
+        self._of_accuracy.set_data(self.steps, self.accuracy[row])
+        self._of_collapse.set_data(self.steps, self.collapse[row])
+        self._other.set_data(self.steps, self.accuracy[1 - row])
+
+
+def _maps(ax, sweep):
+    """Right: how far λ has moved in the end, per layer and task, {method: image}; one is visible at a time."""
+    moved = (sweep.lam - sweep.start).transpose("adapted", "layer", "task").values
+    most = np.abs(moved).max()
+    images = {}
+    for method, table in zip(ADAPTED, moved):
+        images[method] = ax.imshow(table, aspect="auto", cmap="PuOr", vmin=-most, vmax=most, animated=True)
+    tasks = [str(task).replace("permuted ", "") for task in sweep.task.values]
+    layers = [str(layer).replace("layers.", "") for layer in sweep.layer.values]
+    ax.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right", fontsize=7)
+    ax.set_yticks(range(len(layers)), layers, fontsize=8)
+    ax.grid(False)
+    return images
+
+
+def _alt(sweep, curves, row, place):
+    """What the panel shows of one method at one step."""
+    lam = sweep.lam.isel(adapted=row)
+    return said(
+        """{method} on {suite}, step {step} of {last}: entropy {entropy:.3f} nats (at first {entropy_first:.3f}),
+           accuracy {accuracy:.3f} of the single model's (at first {accuracy_first:.3f}, in the end {accuracy_last:.3f};
+           the other method ends at {other_last:.3f}); {collapse:.0%} of the predictions fall on a task's most frequent
+           class. λ in the end between {lowest:.2f} and {highest:.2f}, from {start:g}.""",
+        method=title_of(list(ADAPTED)[row]),
+        suite=sweep.attrs["suite"],
+        step=curves.steps[place],
+        last=curves.steps[-1],
+        entropy=curves.entropy[row, place],
+        entropy_first=curves.entropy[row, 0],
+        accuracy=curves.accuracy[row, place],
+        accuracy_first=curves.accuracy[row, 0],
+        accuracy_last=curves.accuracy[row, -1],
+        other_last=curves.accuracy[1 - row, -1],
+        collapse=curves.collapse[row, place],
+        lowest=lam.min().item(),
+        highest=lam.max().item(),
+        start=float(sweep.start[row]))
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
     """What adaptation did to entropy and to accuracy, with these sweeps' numbers."""
     parts = []
     for sweep in sweeps.values():
-        means = sweep.accuracy.mean("task")
-        said = " and ".join(f"{results.title_of(method)} takes the entropy from {float(sweep.entropy.sel(adapted=method)[0]):.2f} to {float(sweep.entropy.sel(adapted=method)[-1]):.2f} nats and the accuracy from "
-                            f"{float(means.sel(adapted=method)[0]):.3f} to {float(means.sel(adapted=method)[-1]):.3f} (highest on the way: {float(means.sel(adapted=method).max()):.3f})" for method in ADAPTED)
-        parts.append(f"On {sweep.attrs['suite']} {said}.")
-    text = " ".join(parts)
-    return Page(text, f"<p><b>What adaptation did.</b> {text}</p>")
+        both = " and ".join(_what_happened(sweep, method) for method in ADAPTED)
+        parts.append(f"On {sweep.attrs['suite']} {both}.")
+    return page.reading("What adaptation did", "{text}", text=" ".join(parts))
+
+
+def _what_happened(sweep, method):
+    of = sweep.sel(adapted=method)
+    entropy = of.entropy.values
+    accuracy = of.accuracy.mean("task").values
+    return said(
+        """{method} takes the entropy from {entropy_first:.2f} to {entropy_last:.2f} nats and the accuracy from
+           {accuracy_first:.3f} to {accuracy_last:.3f} (highest on the way: {highest:.3f})""",
+        method=title_of(method),
+        entropy_first=entropy[0],
+        entropy_last=entropy[-1],
+        accuracy_first=accuracy[0],
+        accuracy_last=accuracy[-1],
+        highest=accuracy.max())
+
+
+# -- the ledger ------------------------------------------------------------------------------------
+
+HEAD = ("", "accuracy at first, share of the single models'", "entropy, change in nats",
+        "accuracy, change in points", "predictions on the most frequent class, in the end")
 
 
 def in_the_ledger() -> Page:
     """A table: what adaptation did over the ledger's seeds on the real data, and how far ahead CART's ends."""
-    numbers, rows, leads = claims.measured().get("CART-9", {}), [], []
-    times = ("at first", "in the end")
-    suites = list(dict.fromkeys(name.partition(":")[0] for name in numbers))
-    for suite in suites:
-        for method in ADAPTED:
-            first, last = (np.array(numbers[f"{suite}: {method}, entropy {when}"]) for when in times)
-            before, after = (np.array(numbers[f"{suite}: {method}, {when}"]) for when in times)
-            collapsed = numbers[f"{suite}: {method}, collapse in the end"]
-            rows.append((f"{suite}, {results.title_of(method)}", _span(before, ".3f"), _span(last - first, "+.2f"),
-                         _span(100 * (after - before), "+.1f"), _span(collapsed, ".0%")))
-        lead = 100 * np.array(numbers[f"{suite}: with CART over without"])
-        intervals = np.abs(numbers[f"{suite}: with CART over without, in intervals"])
-        told = (intervals > 1).sum()
-        leads.append(f"on {suite} {_span(lead, '+.1f')} points, which {told} of {len(lead)} seeds tell from 0")
+    numbers = claims.measured().get("CART-9", {})
+    suites = [name for name in IN_THE_LEDGER.values() if f"{name}: with CART over without" in numbers]
+    rows = [_row(numbers, suite, method) for suite in suites for method in ADAPTED]
     note = "The ledger has no numbers yet."
     if suites:
-        note = (f"AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {'; '.join(leads)}, by the 95 % interval over tasks. "
-                "Everywhere the smallest and the largest value over the ledger's seeds, on the real data.")
-    head = ("", "accuracy at first, share of the single models'", "entropy, change in nats",
-            "accuracy, change in points", "predictions on the most frequent class, in the end")
-    found = table(head, rows, after=f"<p style='color:#555'>{note}</p>")
+        note = said(
+            """AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {leads}, by the 95 % interval over
+               tasks. Everywhere the smallest and the largest value over the ledger's seeds, on the real data.""",
+            leads="; ".join(_lead(numbers, suite) for suite in suites))
+    found = page.table(HEAD, rows, after=f"<p style='color:#555'>{note}</p>")
     return Page(f"{found.text}\n{note}", found.page)
+
+
+def _row(numbers, suite, method):
+    """What adaptation did on one suite with one method."""
+    def by_seed(what):
+        return np.array(numbers[f"{suite}: {method}, {what}"])
+
+    entropy = by_seed("entropy in the end") - by_seed("entropy at first")
+    accuracy = by_seed("in the end") - by_seed("at first")
+    return (f"{suite}, {title_of(method)}",
+            _span(by_seed("at first"), ".3f"),
+            _span(entropy, "+.2f"),
+            _span(100 * accuracy, "+.1f"),
+            _span(by_seed("collapse in the end"), ".0%"))
+
+
+def _lead(numbers, suite):
+    """By how much AdaMerging + CART ends ahead on one suite."""
+    lead = 100 * np.array(numbers[f"{suite}: with CART over without"])
+    intervals = np.abs(numbers[f"{suite}: with CART over without, in intervals"])
+    told = (intervals > 1).sum()
+    return f"on {suite} {_span(lead, '+.1f')} points, which {told} of {len(lead)} seeds tell from 0"
 
 
 def _span(values, form):
     """The smallest and the largest value, or one number where they look the same."""
-    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    low = f"{min(values):{form}}"
+    high = f"{max(values):{form}}"
     return low if low == high else f"{low} … {high}"

@@ -3,19 +3,36 @@ import html
 
 import xarray
 
-from lessons.kit import exercise
-from lessons.interference.experiment import results
 from lessons.interference.experiment.choices import CHOICES
+from lessons.interference.panels.methods import title_of
+from lessons.kit import page
 from lessons.kit.sweep import caption
 
+HEAD = ("method", "choice", "one way", "other way", "weights that differ", "distance", "one", "other", "points")
 
-def table(sweep: xarray.Dataset) -> exercise.Page:
-    """Every choice done both ways: how many weights differ, how far the results lie apart, and what accuracy each has."""
-    rows, lines = [], []
-    for choice, entries, distance, one, other in zip(CHOICES, *(sweep[name].values for name in ("entries", "distance", "one", "other"))):
-        cells = (results.title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{entries:.1%}", f"{distance:.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * (other - one):+.1f}")
+
+def table(sweep: xarray.Dataset) -> page.Page:
+    """Every choice done both ways: how many weights differ, how far the results lie apart, and what accuracy each
+    has."""
+    rows = []
+    lines = []
+    for place, choice in enumerate(CHOICES):
+        cells = _cells(choice, sweep.isel(choice=place))
+        method, what, one_way, other_way, entries, _, one, other, points = cells
         rows.append(map(html.escape, cells))
-        lines.append(f"{cells[0]}, {cells[1]}: {cells[2]} {cells[6]}, {cells[3]} {cells[7]} ({cells[8]} points); {cells[4]} of the weights differ")
-    head = ("method", "choice", "one way", "other way", "weights that differ", "distance", "one", "other", "points")
-    return exercise.table(head, rows, "\n".join(lines), left=4, after="<p style='color:#555'>"
-                          f"{html.escape(sweep.attrs['suite'])}. Distance: between both results, as a share of the first one's from θ₀. One, other: normalised accuracy. {html.escape(caption(sweep))}</p>")
+        lines.append(f"{method}, {what}: {one_way} {one}, {other_way} {other} ({points} points); "
+                     f"{entries} of the weights differ")
+    note = page.said(
+        """{suite}. Distance: between both results, as a share of the first one's from θ₀. One, other: normalised
+           accuracy. {measured}""",
+        suite=html.escape(sweep.attrs["suite"]),
+        measured=html.escape(caption(sweep)))
+    return page.table(HEAD, rows, "\n".join(lines), left=4, after=f"<p style='color:#555'>{note}</p>")
+
+
+def _cells(choice, found):
+    """One row of the table."""
+    one = found.one.item()
+    other = found.other.item()
+    return (title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{found.entries.item():.1%}",
+            f"{found.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * (other - one):+.1f}")

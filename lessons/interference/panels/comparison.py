@@ -1,206 +1,377 @@
-"""The pictures of the comparison: the search panel, bars and radar, and the tables of what was chosen and who is ahead of whom."""
+"""The pictures of the comparison: the search panel, bars and radar, and the tables of what was chosen and who is ahead
+of whom."""
 import html
 
 import numpy as np
 import xarray
 
+from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
+from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
+from lessons.interference.panels.methods import LOOKS, OTHERS, title_of
 from lessons.kit import claims, plotting
-from lessons.kit.page import Page, table
-from lessons.merging import methods
-from lessons.interference.experiment import results
-from lessons.interference.experiment.comparison import CLAIMED, GRIDS, REPORTED, SEARCHED, SEARCHES, STORING, Sweeps
-from lessons.kit.panel import choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from lessons.kit.page import Page, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
+from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, SKY
 from lessons.kit.sweep import caption, position
-from lessons.kit.panel import panel
+from lessons.merging import methods
 
 SHARE = "accuracy, share of the single model's"
-WORDS = {"density": "density", "mask_strength": "mask strength", "drop_rate": "drop rate", "rank_ratio": "rank ratio", "scale": "λ"}
-RADAR = {"average": (GREY, "o"), "task_arithmetic": (BLUE, "s"), "ties": (ORANGE, "^"), "consensus": (GREEN, "D"), "cart": (RED, "v"), "tsv": (PURPLE, "P")}
-GRID_NAMES = {"all that was tried": GRIDS[0], "the sources' grids": GRIDS[1]}
+WORDS = {
+    "density": "density",
+    "mask_strength": "mask strength",
+    "drop_rate": "drop rate",
+    "rank_ratio": "rank ratio",
+    "scale": "λ",
+}
+GRID_NAMES = {"all that was tried": WIDE, "the sources' grids": SOURCES}
+TICKS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 
 
 # -- panel (b): one method's parameters ------------------------------------------------------------
 
 @panel
 def search(sweep: xarray.Dataset):
-    """Panel (b): normalised accuracy on held-out images against λ, one line a value of the other parameter; right, task by task. Controls: scale, place, method."""
+    """Panel (b): normalised accuracy on held-out images against λ, one line a value of the other parameter; right, task
+    by task. Controls: scale, place, method."""
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 4))
-    tried = (sweep.tried / sweep.own_tried).transpose("searched", "place", "scale", "task")
-    used = tried.notnull().all("task")
-    scales, places = sweep.scale.values[used.any(("searched", "place")).values], np.flatnonzero(used.any(("searched", "scale")).values)
-    values = {method: tried.sel(searched=method, scale=scales).values for method in SEARCHED}
-    left.set(xscale="log", xlabel="λ (logarithmic)", ylabel=f"{SHARE}, mean", xlim=(scales.min() / 1.15, scales.max() * 1.15), ylim=(0, 1.02))
-    ticks = [tick for tick in (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0) if scales.min() <= tick <= scales.max()]
-    left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    left.minorticks_off()
-    lines = [left.plot([], [], color=SKY, marker="", linewidth=1.2, animated=True)[0] for _ in places]
-    bold = left.plot([], [], color=BLUE, marker="o", markersize=4, label="this value of the other parameter", animated=True)[0]
-    best = left.plot([], [], color=RED, marker="*", markersize=13, linestyle="", label="best of the method", animated=True)[0]
-    here = left.axvline(1, color=BLACK, linewidth=1, marker="", animated=True)
-    left.legend(loc="upper left", fontsize=8.5)
-    names, rows = [str(task) for task in sweep.task.values], np.arange(sweep.sizes["task"])
-    right.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
-    right.set_yticks(rows, names, fontsize=8 if len(rows) < 10 else 6.5)
-    bars = [right.plot([0, 0], [row, row], color=BLUE, linewidth=90 / len(rows), solid_capstyle="butt", marker="", animated=True)[0] for row in rows]
-    titles = plotting.moving_titles((left, right))
+    tried = _Tried(sweep)
+    scales = tried.scales
+    lines = _Lines(left, tried)
+    names = [str(task) for task in sweep.task.values]
+    bars = _task_bars(right, names)
+    titles = moving_titles((left, right))
 
     def draw(scale, place, method):
-        of, step, has_other = values[method], position(scales, scale, "λ"), SEARCHES[method].other
-        row, means = place if has_other else 0, of.mean(-1)
-        for line, other in zip(lines, places):
-            line.set_data(scales, means[other])
-        bold.set_data(scales, means[row])
-        top = np.unravel_index(np.nanargmax(means), means.shape)
-        best.set_data([scales[top[1]]], [means[top]])
-        here.set_xdata([scale, scale])
+        of = tried.values[method]
+        step = position(scales, scale, "λ")
+        other = SEARCHES[method].other
+        row = place if other else 0
         shown = np.nan_to_num(of[row, step])
+        lines.show(of.mean(-1), row, scale)
         for bar, value in zip(bars, shown):
             bar.set_xdata([0, value])
-        other = f"{WORDS[has_other]} {SEARCHES[method].values[row]:g}" if has_other else f"no other parameter (slider at {place + 1})"
-        titles[0].set_text(f"{results.title_of(method)}, {other}")
-        titles[1].set_text(f"λ = {scale:.2f}: mean {means[row, step]:.3f}")
-        tops = f"{WORDS[has_other]} {SEARCHES[method].values[top[0]]:g}, " if has_other else ""
-        said = "; ".join(f"{name} {value:.3f}" for name, value in zip(names, shown))
-        return (f"{results.title_of(method)} on {sweep.attrs['suite']}, {other}, λ = {scale:.2f}: accuracy on held-out images as a share of the single model's, mean {means[row, step]:.3f}, by "
-                f"task: {said}. The best of the method is {means[top]:.3f}, with {tops}λ = {scales[top[1]]:g}.")
+        given = f"no other parameter (slider at {place + 1})"
+        if other:
+            given = f"{WORDS[other]} {SEARCHES[method].values[row]:g}"
+        mean = of.mean(-1)[row, step]
+        titles[0].set_text(f"{title_of(method)}, {given}")
+        titles[1].set_text(f"λ = {scale:.2f}: mean {mean:.3f}")
+        return said(
+            """{method} on {suite}, {given}, λ = {scale:.2f}: accuracy on held-out images as a share of the single
+               model's, mean {mean:.3f}, by task: {by_task}. The best of the method is {best}.""",
+            method=title_of(method),
+            suite=sweep.attrs["suite"],
+            given=given,
+            scale=scale,
+            mean=mean,
+            by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(names, shown)),
+            best=tried.best(method))
 
-    start = 1.0 if 1.0 in scales else float(scales[len(scales) // 2])
-    controls = {"scale": slider("λ", [float(scale) for scale in scales], start), "place": slider("other parameter, value no.", {str(place + 1): int(place) for place in places}, int(places[len(places) // 2])),
-                "method": choice("method", {results.title_of(method): method for method in sorted(SEARCHED, key=lambda name: name != "ties")})}
-    return controls, fig, draw, caption(sweep) + " Thin lines: the other values of the method's other parameter."
+    text = caption(sweep) + " Thin lines: the other values of the method's other parameter."
+    return _search_controls(tried), fig, draw, text
+
+
+class _Tried:
+    """What was tried of every method.
+
+    Attributes:
+        scales, places: the λ, and the places of the other parameters' values, that were tried of any method.
+        values: {method: normalised accuracy (place, λ, task)}.
+    """
+
+    def __init__(self, sweep):
+        tried = (sweep.tried / sweep.own_tried).transpose("searched", "place", "scale", "task")
+        used = tried.notnull().all("task")
+        self.scales = sweep.scale.values[used.any(("searched", "place")).values]
+        self.places = np.flatnonzero(used.any(("searched", "scale")).values)
+        self.values = {method: tried.sel(searched=method, scale=self.scales).values for method in SEARCHED}
+
+    def best(self, method):
+        """A method's best accuracy, and where it is, in words."""
+        means = self.values[method].mean(-1)
+        place, step = highest(means)
+        search = SEARCHES[method]
+        other = f"{WORDS[search.other]} {search.values[place]:g}, " if search.other else ""
+        return f"{means[place, step]:.3f}, with {other}λ = {self.scales[step]:g}"
+
+
+def highest(means: np.ndarray) -> tuple[int, int]:
+    """Where a table with gaps is highest: (row, column)."""
+    return np.unravel_index(np.nanargmax(means), means.shape)
+
+
+class _Lines:
+    """Left: mean accuracy against λ, a line a value of the other parameter, one of them bold."""
+
+    def __init__(self, ax, tried):
+        self.scales = tried.scales
+        self.places = tried.places
+        low = self.scales.min()
+        high = self.scales.max()
+        ticks = [tick for tick in TICKS if low <= tick <= high]
+        ax.set(xscale="log", xlabel="λ (logarithmic)", ylabel=f"{SHARE}, mean", xlim=(low / 1.15, high * 1.15),
+               ylim=(0, 1.02))
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        self.thin = [curve(ax, Look(SKY), linewidth=1.2) for _ in self.places]
+        self.bold = curve(ax, Look(BLUE, "o"), "this value of the other parameter", markersize=4)
+        self.best = cloud(ax, Look(RED, "*"), "best of the method", markersize=13)
+        self.now = here(ax, 1)
+        ax.legend(loc="upper left", fontsize=8.5)
+
+    def show(self, means, row, scale):
+        """One method's means (place, λ), with the row that is bold."""
+        for line, place in zip(self.thin, self.places):
+            line.set_data(self.scales, means[place])
+        self.bold.set_data(self.scales, means[row])
+        top = highest(means)
+        self.best.set_data([self.scales[top[1]]], [means[top]])
+        self.now.set_xdata([scale, scale])
+
+
+def _task_bars(ax, names):
+    """Right: a bar a task, lying; returns the bars."""
+    rows = np.arange(len(names))
+    ax.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
+    ax.set_yticks(rows, names, fontsize=8 if len(rows) < 10 else 6.5)
+    return [_lying_bar(ax, row, BLUE, width=90 / len(rows)) for row in rows]
+
+
+def _lying_bar(ax, row, colour, width, **options):
+    """A bar that starts at 0, moved by `set_xdata([0, x])`; `width` in points."""
+    bar = curve(ax, Look(colour), linewidth=width, solid_capstyle="butt", **options)
+    bar.set_data([0, 0], [row, row])
+    return bar
+
+
+def _search_controls(tried):
+    scales = [float(scale) for scale in tried.scales]
+    places = [int(place) for place in tried.places]
+    middle = scales[len(scales) // 2]
+    ties_first = sorted(SEARCHED, key=lambda name: name != "ties")
+    return {"scale": slider("λ", scales, 1.0 if 1.0 in scales else middle),
+            "place": slider("other parameter, value no.", {str(place + 1): place for place in places},
+                            places[len(places) // 2]),
+            "method": choice("method", {title_of(method): method for method in ties_first})}
 
 
 # -- panel (c): bars and radar ---------------------------------------------------------------------
 
 @panel
-def bars_and_radar(sweeps: Sweeps, prediction=None):
-    """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, as CART's Figure 4. Controls: suite, grid.
+def bars_and_radar(sweeps: dict[str, xarray.Dataset], prediction=None):
+    """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, as CART's
+    Figure 4. Controls: suite, grid.
 
     The prediction, what the average is worth on the suite of several data sets, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=5.4, width_ratios=(6, 5))
-    rows = {method: row for row, method in enumerate(reversed(REPORTED))}
-    left.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7, len(rows) - 0.3))
-    left.set_yticks(list(rows.values()), [results.title_of(method) for method in rows])
-    left.axvline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    left.axhline(len(STORING) - 0.5, color=GREY, linewidth=0.8, marker="")
-    left.text(0.01, len(STORING) - 0.55, "below: a model per task, extra storage", fontsize=8, color="#555555", va="top")
-    bars = {method: left.plot([0, 0], [row, row], color=RADAR.get(method, (SKY, ""))[0], linewidth=13, alpha=0.75, solid_capstyle="butt", marker="", animated=True)[0] for method, row in rows.items()}
-    dots = left.plot([], [], color=BLACK, marker="o", markersize=2.5, linestyle="", animated=True)[0]
-    means = {method: left.text(0.015, row, "", va="center", fontsize=8.5, fontweight="bold", animated=True) for method, row in rows.items()}
-    star = left.plot([], [], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="", zorder=5, animated=True)[0]
-    polygons, place_spokes = _spider(right, max(sweep.sizes["task"] for sweep in sweeps.values()))
-    titles = plotting.moving_titles((left, right))
-    table = {(name, grid): results.shares(sweep, grid).transpose("reported", "task").values for name, sweep in sweeps.items() for grid in GRIDS}
-    suites = {sweep.attrs["suite"]: name for name, sweep in sweeps.items()}
+    bars = _Bars(left, prediction)
+    radar = _Radar(right, most=max(sweep.sizes["task"] for sweep in sweeps.values()))
+    titles = moving_titles((left, right))
+    tables = {}
+    for name, sweep in sweeps.items():
+        for grid in GRIDS:
+            tables[name, grid] = results.shares(sweep, grid).transpose("reported", "task").values
 
     def draw(suite, grid):
-        of, names = table[suite, grid], [str(task) for task in sweeps[suite].task.values]
-        for method, row in rows.items():
-            value = of[REPORTED.index(method)].mean()
-            bars[method].set_xdata([0, value])
-            means[method].set_text(f"{value:.3f}")
-        dots.set_data(of.ravel(), np.repeat([rows[method] for method in REPORTED], of.shape[1]))
-        guess = prediction.committed if prediction and suite == "several" else None
-        star.set_data(*([], []) if guess is None else ([guess], [rows["average"]]))
-        angles = place_spokes(names)
-        for method, polygon in polygons.items():
-            radius = np.append(of[REPORTED.index(method)], of[REPORTED.index(method), 0])
-            polygon.set_data(radius * np.cos(angles), radius * np.sin(angles))
-        best = max(SEARCHED, key=lambda method: of[REPORTED.index(method)].mean())
-        chosen = "all that was tried" if grid == GRIDS[0] else "the sources' grids"
-        titles[0].set_text(f"{sweeps[suite].attrs['suite']}")
+        of = tables[suite, grid]
+        title = sweeps[suite].attrs["suite"]
+        chosen = "all that was tried" if grid == WIDE else "the sources' grids"
+        means = dict(zip(REPORTED, of.mean(-1)))
+        bars.show(of, guessed=suite == "several")
+        radar.show(of, [str(task) for task in sweeps[suite].task.values])
+        titles[0].set_text(title)
         titles[1].set_text(f"Chosen in {chosen}")
-        said = "; ".join(f"{results.title_of(method)} {of[REPORTED.index(method)].mean():.3f}" for method in REPORTED)
-        return (f"{sweeps[suite].attrs['suite']}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single model's, mean over tasks: {said}. "
-                f"The best single merged model is by {results.title_of(best)}.")
+        return said(
+            """{suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single model's,
+               mean over tasks: {means}. The best single merged model is by {best}.""",
+            suite=title,
+            chosen=chosen,
+            means="; ".join(f"{title_of(method)} {mean:.3f}" for method, mean in means.items()),
+            best=title_of(max(SEARCHED, key=means.get)))
 
-    names = list(suites.items())
-    controls = {"suite": choice("suite", dict(sorted(names, key=lambda item: item[1] != "several"))), "grid": choice("hyper-parameters from", GRID_NAMES)}
+    suites = {sweeps[name].attrs["suite"]: name for name in sorted(sweeps, key=lambda name: name != "several")}
+    controls = {"suite": choice("suite", suites), "grid": choice("hyper-parameters from", GRID_NAMES)}
     return controls, fig, draw, caption(sweeps)
 
 
-def _spider(ax, most):
-    """Rings; {method of RADAR: a line}; and a function that places up to `most` named spokes and returns their angles, the first once more at the end."""
-    ax.set(xlim=(-1.4, 1.4), ylim=(-1.6, 1.3), aspect="equal", anchor="N")
-    ax.axis("off")
-    round_ = np.linspace(0, 2 * np.pi, 90)
-    for ring in (0.25, 0.5, 0.75, 1.0):
-        ax.plot(ring * np.cos(round_), ring * np.sin(round_), color="#cccccc" if ring < 1 else GREY, linewidth=0.8, linestyle="-" if ring < 1 else ":", marker="")
-        ax.text(0, -ring, f"{ring:g}", fontsize=6.5, color="#777777", ha="center", va="bottom")
-    lines = {method: ax.plot([], [], color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=results.title_of(method), animated=True)[0] for method, (colour, marker) in RADAR.items()}
-    ax.legend(loc="lower center", ncols=3, fontsize=7.5, bbox_to_anchor=(0.5, -0.06))
-    spokes = [ax.plot([], [], color="#cccccc", linewidth=0.8, marker="", animated=True)[0] for _ in range(most)]
-    labels = [ax.text(0, 0, "", ha="center", va="center", fontsize=7, animated=True) for _ in range(most)]
+class _Bars:
+    """Left: a lying bar a method, its value, a dot a task, and the prediction's star on the average."""
 
-    def place_spokes(names):
-        angles = np.pi / 2 - 2 * np.pi * np.arange(len(names) + 1) / len(names)
-        for spoke, label in zip(spokes[len(names):], labels[len(names):]):
+    def __init__(self, ax, prediction):
+        self.prediction = prediction
+        self.rows = {method: row for row, method in enumerate(reversed(REPORTED))}
+        ax.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7, len(self.rows) - 0.3))
+        ax.set_yticks(list(self.rows.values()), [title_of(method) for method in self.rows])
+        ax.axvline(1, color=GREY, linestyle=":", linewidth=1, marker="")
+        ax.axhline(len(STORING) - 0.5, color=GREY, linewidth=0.8, marker="")
+        ax.text(0.01, len(STORING) - 0.55, "below: a model per task, extra storage", fontsize=8, color="#555555",
+                va="top")
+        self.bars = {}
+        self.texts = {}
+        for method, row in self.rows.items():
+            colour = LOOKS[method].colour if method in LOOKS else OTHERS
+            self.bars[method] = _lying_bar(ax, row, colour, width=13, alpha=0.75)
+            self.texts[method] = ax.text(0.015, row, "", va="center", fontsize=8.5, fontweight="bold", animated=True)
+        self.dots = cloud(ax, Look(BLACK, "o"), markersize=2.5)
+        self.star = cloud(ax, Look(PURPLE, "*"), markersize=15, markeredgecolor=BLACK, zorder=5)
+
+    def show(self, of, guessed):
+        """Shares (reported, task); `guessed`: the prediction is about these."""
+        for method, shares in zip(REPORTED, of):
+            self.bars[method].set_xdata([0, shares.mean()])
+            self.texts[method].set_text(f"{shares.mean():.3f}")
+        rows = np.repeat([self.rows[method] for method in REPORTED], of.shape[1])
+        self.dots.set_data(of.ravel(), rows)
+        guess = self.prediction.committed if self.prediction and guessed else None
+        if guess is None:
+            self.star.set_data([], [])
+        else:
+            self.star.set_data([guess], [self.rows["average"]])
+
+
+class _Radar:
+    """Right: a polygon a method of LOOKS, with a spoke a task, up to `most` of them."""
+
+    def __init__(self, ax, most):
+        ax.set(xlim=(-1.4, 1.4), ylim=(-1.6, 1.3), aspect="equal", anchor="N")
+        ax.axis("off")
+        for radius in (0.25, 0.5, 0.75, 1.0):
+            _ring(ax, radius)
+        self.polygons = {}
+        for method, look in LOOKS.items():
+            self.polygons[method] = curve(ax, look, title_of(method), markersize=3.5, linewidth=1.4)
+        ax.legend(loc="lower center", ncols=3, fontsize=7.5, bbox_to_anchor=(0.5, -0.06))
+        self.spokes = [curve(ax, Look("#cccccc"), linewidth=0.8) for _ in range(most)]
+        self.labels = [ax.text(0, 0, "", ha="center", va="center", fontsize=7, animated=True) for _ in range(most)]
+
+    def show(self, of, names):
+        """Shares (reported, task), and the tasks' names."""
+        angles = np.pi / 2 - 2 * np.pi * np.arange(len(names) + 1) / len(names)  # the first once more at the end
+        self._place_spokes(names, angles)
+        for method, polygon in self.polygons.items():
+            shares = of[REPORTED.index(method)]
+            radius = np.append(shares, shares[0])
+            polygon.set_data(radius * np.cos(angles), radius * np.sin(angles))
+
+    def _place_spokes(self, names, angles):
+        for spoke, label in zip(self.spokes[len(names):], self.labels[len(names):]):
             spoke.set_data([], [])
             label.set_text("")
-        for spoke, label, name, angle in zip(spokes, labels, names, angles):
+        for spoke, label, name, angle in zip(self.spokes, self.labels, names, angles):
             spoke.set_data([0, np.cos(angle)], [0, np.sin(angle)])
             label.set_text(name.replace(", permuted ", "\n").replace("split ", ""))
             label.set_position((1.2 * np.cos(angle), 1.17 * np.sin(angle)))
-        return angles
 
-    return lines, place_spokes
+
+def _ring(ax, radius):
+    """A circle around the centre, with its radius; the outermost is 1."""
+    around = np.linspace(0, 2 * np.pi, 90)
+    style = {"color": GREY, "linestyle": ":"} if radius == 1 else {"color": "#cccccc", "linestyle": "-"}
+    ax.plot(radius * np.cos(around), radius * np.sin(around), linewidth=0.8, marker="", **style)
+    ax.text(0, -radius, f"{radius:g}", fontsize=6.5, color="#777777", ha="center", va="bottom")
 
 
 # -- tables ----------------------------------------------------------------------------------------
 
-def chosen(sweeps: Sweeps) -> Page:
-    """A table: the hyper-parameters that held-out images chose, in all that was tried and in the sources' grids; a star marks the edge of what was tried."""
-    head = ("method", *(f"{sweep.attrs['suite']}, {name}" for sweep in sweeps.values() for name in GRID_NAMES))
-    rows = [(results.title_of(method), *(_values(sweep, method, grid) for sweep in sweeps.values() for grid in GRIDS)) for method in SEARCHED]
-    edges = [f"{results.title_of(method)} on {sweep.attrs['suite']} ({', '.join(WORDS[name] for name in found)})" for sweep in sweeps.values() for method in SEARCHED
-             if (found := results.at_edge(sweep, method))]
-    note = f"At the edge (*) of what was tried: {'; '.join(edges)}." if edges else "No method's best lies at the edge of what was tried."
-    return _table(head, rows, f"{_widths(sweeps)} {note}")
+def chosen(sweeps: dict[str, xarray.Dataset]) -> Page:
+    """A table: the hyper-parameters that held-out images chose, in all that was tried and in the sources' grids; a star
+    marks the edge of what was tried."""
+    head = ["method"]
+    rows = {method: [title_of(method)] for method in SEARCHED}
+    edges = []
+    for sweep in sweeps.values():
+        suite = sweep.attrs["suite"]
+        head += [f"{suite}, {name}" for name in GRID_NAMES]
+        for method in SEARCHED:
+            at_edge = results.at_edge(sweep, method)
+            rows[method] += [_values(sweep, method, WIDE, at_edge), _values(sweep, method, SOURCES, [])]
+            if at_edge:
+                edges.append(f"{title_of(method)} on {suite} ({', '.join(WORDS[name] for name in at_edge)})")
+    note = "No method's best lies at the edge of what was tried."
+    if edges:
+        note = f"At the edge (*) of what was tried: {'; '.join(edges)}."
+    return _table(head, rows.values(), f"{_widths(sweeps)} {note}")
+
+
+def _values(sweep, method, grid, at_edge):
+    """The chosen values in words, those at the edge with a star."""
+    found = []
+    for name, value in results.chosen(sweep, method, grid).items():
+        star = "*" if name in at_edge else ""
+        found.append(f"{WORDS[name]} {value:g}{star}")
+    return ", ".join(found)
 
 
 def _widths(sweeps):
     """How much the chosen λ differ between the methods."""
     parts = []
     for sweep in sweeps.values():
-        scales = sweep.scale_chosen.sel(grid=GRIDS[0])
-        low, high = scales.min().item(), scales.max().item()
+        scales = sweep.scale_chosen.sel(grid=WIDE)
+        low = scales.min().item()
+        high = scales.max().item()
         parts.append(f"on {sweep.attrs['suite']} from {low:g} to {high:g}, a factor of {high / low:.0f}")
     return f"The methods' λ, in all that was tried, run {'; '.join(parts)}."
 
 
-def _values(sweep, method, grid):
-    edges = results.at_edge(sweep, method) if grid == GRIDS[0] else []
-    return ", ".join(f"{WORDS[name]} {value:g}{'*' if name in edges else ''}" for name, value in results.chosen(sweep, method, grid).items())
+PAIRS = (*NEIGHBOURS, ("cart", "task_arithmetic"), ("cart", "average"))
 
 
-PAIRS = tuple(zip(CLAIMED, CLAIMED[1:])) + (("cart", "task_arithmetic"), ("cart", "average"))
+def order(sweeps: dict[str, xarray.Dataset]) -> Page:
+    """A table: by how many points each method of Table 1 is ahead of the next, with confidence intervals over tasks,
+    and what order was measured."""
+    head = ["ahead by, in points"]
+    rows = [[_minus(one, other)] for one, other in PAIRS]
+    orders = []
+    for sweep in sweeps.values():
+        suite = sweep.attrs["suite"]
+        head.append(suite)
+        for row, (one, other) in zip(rows, PAIRS):
+            row.append(_points(*results.difference(sweep, one, other)))
+        orders.append(f"{suite}: {' > '.join(title_of(method) for method in results.order(sweep))}")
+    note = said(
+        """95 % intervals over tasks. Bold: the interval lies above 0, as Table 1 of CART says; struck: below 0.
+           Measured order: {orders}.""",
+        orders="; ".join(orders))
+    return _table(head, rows, note)
 
 
-def order(sweeps: Sweeps) -> Page:
-    """A table: by how many points each method of Table 1 is ahead of the next, with confidence intervals over tasks, and what order was measured."""
-    head = ("ahead by, in points", *(f"{sweep.attrs['suite']}" for sweep in sweeps.values()))
-    rows = [(f"{results.title_of(one)} − {results.title_of(other)}", *(_points(*results.difference(sweep, one, other)) for sweep in sweeps.values())) for one, other in PAIRS]
-    orders = [f"{sweep.attrs['suite']}: {' > '.join(results.title_of(method) for method in results.order(sweep))}" for sweep in sweeps.values()]
-    return _table(head, rows, f"95 % intervals over tasks. Bold: the interval lies above 0, as Table 1 of CART says; struck: below 0. Measured order: {'; '.join(orders)}.")
+def _minus(one, other):
+    return f"{title_of(one)} − {title_of(other)}"
 
 
 def _points(mean, half):
+    """A lead and its interval in points; bold where it is above 0, struck where below."""
     text = f"{100 * mean:+.1f} ± {100 * half:.1f}"
-    return f"<b>{text}</b>" if mean > half else f"<s>{text}</s>" if mean < -half else text
+    if mean > half:
+        return f"<b>{text}</b>"
+    return f"<s>{text}</s>" if mean < -half else text
 
 
 def order_in_the_ledger() -> Page:
     """A table: the same leads over the ledger's seeds on the real data, with confidence intervals over seeds."""
-    numbers, rows = {name.rpartition(", more tasks ")[2].removeprefix("ResNet "): values for name, values in claims.measured().get("CART-8", {}).items()}, []
-    suites = list(dict.fromkeys(name.split(":")[0] for name in numbers))
+    numbers = claims.measured().get("CART-8", {})
+    leads = {}  # {(suite, one, other): one value a seed}
+    for suite, name in IN_THE_LEDGER.items():
+        for one, other in PAIRS:
+            leads[suite, one, other] = numbers.get(f"{name}: {one} over {other}", [])
+    suites = list(dict.fromkeys(suite for (suite, _, _), values in leads.items() if values))
+    rows = []
     for one, other in PAIRS:
-        found = [numbers.get(f"{suite}: {one} over {other}", []) for suite in suites]
-        rows.append((f"{results.title_of(one)} − {results.title_of(other)}", *("–" if not values else _points(np.mean(values), results.interval(np.array(values))) if len(values) > 1
-                                                                                    else f"{100 * values[0]:+.1f} (1 seed)" for values in found)))
-    note = "Mean over the ledger's seeds on the real data, with the 95 % interval over seeds." if suites else "The ledger has no numbers yet."
-    return _table(("ahead by, in points", *suites), rows, note)
+        rows.append([_minus(one, other), *(_over_seeds(leads[suite, one, other]) for suite in suites)])
+    note = "The ledger has no numbers yet."
+    if suites:
+        note = "Mean over the ledger's seeds on the real data, with the 95 % interval over seeds."
+    return _table(["ahead by, in points", *suites], rows, note)
+
+
+def _over_seeds(values):
+    if not values:
+        return "–"
+    if len(values) == 1:
+        return f"{100 * values[0]:+.1f} (1 seed)"
+    return _points(np.mean(values), results.interval(np.array(values)))
 
 
 def _table(head, rows, note):
@@ -211,6 +382,16 @@ def _table(head, rows, note):
 def registry() -> Page:
     """A table of all methods: their formula, parameters with defaults, what they need, and their source."""
     head = ("name", "method", "in one line", "parameters", "needs", "source")
-    rows = [(name, method.title, method.says, ", ".join(f"{parameter.name}{'' if parameter.required else f' = {parameter.default}'}" for parameter in method.parameters) or "none",
-             ", ".join(method.needs), method.source) for name, method in methods().items()]
-    return table(head, [map(html.escape, map(str, row)) for row in rows], "\n".join(f"{row[0]}: {row[2]} [{row[4]}]" for row in rows), left=len(head))
+    rows = []
+    lines = []
+    for name, method in methods().items():
+        parameters = ", ".join(map(_with_default, method.parameters)) or "none"
+        needs = ", ".join(method.needs)
+        cells = (name, method.title, method.says, parameters, needs, method.source)
+        rows.append([html.escape(cell) for cell in cells])
+        lines.append(f"{name}: {method.says} [{needs}]")
+    return table(head, rows, "\n".join(lines), left=len(head))
+
+
+def _with_default(parameter):
+    return parameter.name if parameter.required else f"{parameter.name} = {parameter.default}"

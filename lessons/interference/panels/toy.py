@@ -1,4 +1,5 @@
-"""The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each task."""
+"""The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each
+task."""
 import functools
 
 import numpy as np
@@ -8,20 +9,27 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from lessons.kit import plotting
 from lessons.interference.experiment import toy as experiment
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
-from lessons.kit.panel import Panel, choice, slider
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, themed
+from lessons.kit import plotting
+from lessons.kit.page import said
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 from lessons.kit.sweep import position
 
 LARGEST = 5.0  # the weight that gets the full colour
+CUT = "#b0b0b0"  # the colour of an entry that was trimmed
+TASK_A = Look(BLUE, "o")
+TASK_B = Look(ORANGE, "s")
+BOTH = Look(GREEN, "^")
+PLAIN = Look(GREY, line="--")
 _SIGNS = LinearSegmentedColormap.from_list("signs", [ORANGE, "white", BLUE])
 
 
 def _square(row, column):
-    low, high = -0.44, 0.44
-    return [(column + low, row + low), (column + high, row + low), (column + high, row + high), (column + low, row + high), (column + low, row + low)]
+    corners = ((-0.44, -0.44), (0.44, -0.44), (0.44, 0.44), (-0.44, 0.44), (-0.44, -0.44))
+    return [(column + x, row + y) for x, y in corners]
 
 
 @functools.cache
@@ -34,17 +42,16 @@ def _number(value):
 
 
 class _Matrix:
-    """A matrix of small numbers, blue above 0 and orange below, grey where an entry was cut; some entries framed. With `signs`, + and − in place of numbers."""
+    """A matrix of small numbers, blue above 0 and orange below, grey where an entry was cut; some entries framed. With
+    `signs`, + and − in place of numbers."""
 
     def __init__(self, ax, title, signs=False):
         ax.set(title=title, xlim=(-0.5, INPUTS - 0.5), ylim=(OUTPUTS - 0.5, -0.5))
-        self.image = ax.imshow(np.zeros((OUTPUTS, INPUTS)), cmap=_SIGNS, vmin=-LARGEST, vmax=LARGEST, aspect="auto", animated=True)
-        places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
-        self.numbers = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
-        self.numbers.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
-        ax.add_collection(self.numbers, autolim=False)
+        self.image = ax.imshow(np.zeros((OUTPUTS, INPUTS)), cmap=_SIGNS, vmin=-LARGEST, vmax=LARGEST, aspect="auto",
+                               animated=True)
+        self.numbers = _numbers(ax)
         self.signs = signs
-        self.marks = [ax.plot([], [], linestyle="", marker=marker, color=BLACK, markersize=8, animated=True)[0] for marker in "+_"] if signs else []
+        self.marks = [cloud(ax, Look(BLACK, marker), markersize=8) for marker in "+_"] if signs else []
         self.frames = LineCollection([], colors=RED, linewidths=2.2, animated=True)
         ax.add_collection(self.frames, autolim=False)
         ax.set_xticks(range(INPUTS), [f"$x_{i + 1}$" for i in range(INPUTS)])
@@ -59,49 +66,109 @@ class _Matrix:
         if not self.signs:
             shown = np.where(values == 0, values if cut is None else cut, values).ravel()
             self.numbers.set_paths([_number(round(float(value), 1)) for value in shown])
-            self.numbers.set_facecolors(["#b0b0b0" if not value else "white" if value > 0.7 * LARGEST else BLACK for value in values.flat])
+            self.numbers.set_facecolors([_colour(value) for value in values.flat])
         for mark, sign in zip(self.marks, (1, -1)):
             mark.set_data(*np.argwhere(values * sign > 0).T[::-1])
         self.frames.set_segments([_square(i, j) for i, j in np.argwhere(framed)])
         self.below.set_text(below)
 
 
-@themed
-def interference() -> Panel:
-    """Panel (a): τ_A and τ_B trimmed, the elected signs, the merged vector; below, what the merge costs each task. Controls: density, how, shared."""
+def _numbers(ax):
+    """The outlines of numbers in the matrix's entries, row by row, moving."""
+    places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
+    found = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
+    found.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
+    ax.add_collection(found, autolim=False)
+    return found
+
+
+def _colour(value):
+    """Of an entry's number."""
+    if not value:
+        return CUT
+    return "white" if value > 0.7 * LARGEST else BLACK
+
+
+class _Errors:
+    """Below: both tasks' errors and their mean against the density, and the plain average's."""
+
+    def __init__(self, ax):
+        ax.set(xlabel="density: share of every task vector that is kept", ylabel="error (1: $W_0$)",
+               xlim=(-0.02, 1.02), ylim=(0, 1.4))
+        ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
+        looks = {"task A": TASK_A, "task B": TASK_B, "mean of both": BOTH}
+        self.curves = [curve(ax, look, label, markersize=4) for label, look in looks.items()]
+        self.plain = curve(ax, PLAIN, "mean of both, plain average", linewidth=1.5)
+        self.now = here(ax, 0)
+
+    def show(self, both, average, density):
+        """Errors (density, task), the plain average's mean error, and where the slider stands."""
+        for line, values in zip(self.curves, (*both.T, both.mean(1))):
+            line.set_data(DENSITIES, values)
+        self.plain.set_data([0, 1], [average, average])
+        self.now.set_xdata([density, density])
+
+
+@panel
+def interference():
+    """Panel (a): τ_A and τ_B trimmed, the elected signs, the merged vector; below, what the merge costs each task.
+    Controls: density, how, shared."""
     fig, axes = plotting.figure(4, 2, height=5.8, height_ratios=(4, 4))
-    matrices = [_Matrix(ax, name, signs=name == "elected sign") for ax, name in zip(axes[0], ("task A", "task B", "elected sign", "merged"))]
+    titles = ("task A", "task B", "elected sign", "merged")
+    matrices = [_Matrix(ax, title, signs=title == "elected sign") for ax, title in zip(axes[0], titles)]
     below = fig.add_subplot(axes[1, 0].get_gridspec()[1, :])
     for ax in axes[1]:
         ax.remove()
-    below.set(xlabel="density: share of every task vector that is kept", ylabel="error (1: $W_0$)", xlim=(-0.02, 1.02), ylim=(0, 1.4))
-    below.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    curves = [below.plot([], [], color=colour, marker=marker, markersize=4, label=label, animated=True)[0]
-              for label, colour, marker in (("task A", BLUE, "o"), ("task B", ORANGE, "s"), ("mean of both", GREEN, "^"))]
-    plain = below.plot([], [], color=GREY, linestyle="--", marker="", linewidth=1.5, label="mean of both, plain average", animated=True)[0]
+    curves = _Errors(below)
     fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    here = below.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
-    title, = plotting.moving_titles((below,))
+    title, = moving_titles((below,))
     toys = {shared: experiment.toy(shared) for shared in SEEN}
-    errors = {(shared, how): np.array([toy.errors(experiment.merged(toy, density, how)[1]).numpy() for density in DENSITIES])
-              for shared, toy in toys.items() for how in AGREEMENTS.values()}
+    errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in AGREEMENTS.values()}
 
     def draw(density, how, shared):
-        toy, row, both = toys[shared], position(DENSITIES, density, "density"), errors[shared, how]
-        stack, merged = experiment.merged(toy, density, how)
-        clash, label = experiment.conflicts(stack).numpy(), next(text for text, value in AGREEMENTS.items() if value == how)
-        for matrix, values, vector, name, seen in zip(matrices, stack.numpy(), toy.vectors.numpy(), "AB", toy.seen.numpy()):
-            matrix.set_values(values, clash, vector, f"sees {', '.join(f'$x_{i + 1}$' for i in np.flatnonzero(seen))}")
-        matrices[2].set_values(experiment.elected(stack).numpy() * LARGEST / 2, clash, below=f"conflicts, framed: {clash.sum()}")
-        matrices[3].set_values(merged.numpy(), clash, below=label)
-        for curve, values in zip(curves, (*both.T, both.mean(1))):
-            curve.set_data(DENSITIES, values)
+        both = errors[shared, how]
+        row = position(DENSITIES, density, "density")
         average = errors[shared, "mean"][-1].mean()
-        plain.set_data([0, 1], [average, average])
-        here.set_xdata([density, density])
-        title.set_text(f"Density {density:.1f}: error {both[row, 0]:.2f} on A, {both[row, 1]:.2f} on B, mean {both[row].mean():.2f}")
-        return (f"Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clash.sum()} sign conflicts among {OUTPUTS * INPUTS} entries. Error on task A {both[row, 0]:.2f}, on task B "
-                f"{both[row, 1]:.2f}, mean {both[row].mean():.2f}; plain average {average:.2f}; the lowest mean over all densities is {both.mean(1).min():.2f}, at {DENSITIES[both.mean(1).argmin()]:.1f}.")
+        label = next(text for text, value in AGREEMENTS.items() if value == how)
+        clashes = _show(matrices, toys[shared], density, how, label)
+        curves.show(both, average, density)
+        found = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
+        title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**found))
+        return said(
+            """Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clashes} sign conflicts among
+               {entries} entries. Error on task A {a:.2f}, on task B {b:.2f}, mean {mean:.2f}; plain average
+               {average:.2f}; the lowest mean over all densities is {lowest:.2f}, at {at:.1f}.""",
+            shared=shared,
+            label=label,
+            clashes=clashes,
+            entries=OUTPUTS * INPUTS,
+            average=average,
+            lowest=both.mean(1).min(),
+            at=DENSITIES[both.mean(1).argmin()],
+            **found)
 
-    controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS), "shared": choice("inputs that both see", {shared: shared for shared in SEEN})}
-    return Panel(controls, fig, draw, "Numbers generated for this page. Blue: above 0, orange: below. Framed: the two tasks pull in opposite directions. Grey: cut by the trimming.")
+    controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS),
+                "shared": choice("inputs that both see", {shared: shared for shared in SEEN})}
+    return controls, fig, draw, CAPTION
+
+
+CAPTION = said("""Numbers generated for this page. Blue: above 0, orange: below. Framed: the two tasks pull in opposite
+                  directions. Grey: cut by the trimming.""")
+
+
+def _errors(toy, how):
+    """What a way of merging costs both tasks, (density, task)."""
+    return np.array([toy.errors(experiment.merged(toy, density, how)[1]).numpy() for density in DENSITIES])
+
+
+def _show(matrices, toy, density, how, label):
+    """Fill the four matrices; returns the number of sign conflicts."""
+    stack, merged = experiment.merged(toy, density, how)
+    clash = experiment.conflicts(stack).numpy()
+    for task in range(2):
+        columns = ", ".join(f"$x_{i + 1}$" for i in np.flatnonzero(toy.seen[task].numpy()))
+        matrices[task].set_values(stack[task].numpy(), clash, toy.vectors[task].numpy(), f"sees {columns}")
+    signs = experiment.elected(stack).numpy() * LARGEST / 2
+    matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
+    matrices[3].set_values(merged.numpy(), clash, below=label)
+    return clash.sum()

@@ -56,30 +56,8 @@ def source() -> data.types.Source:
     return data.source("rotated_mnist", angle=0.0)
 
 
-def recipes(seed: int = 0) -> dict[str, Recipe | dict]:
-    """Every model of the chapter.
-
-    "pretrained": one epoch on upright MNIST; "finetuned": {angle: one more epoch on digits turned by it}; "same_task":
-    two more epochs on upright digits, each in its own order of samples; "strangers": two networks that began from
-    different random weights and each saw upright digits for two epochs. On the stand-in, which is a third of MNIST, an
-    epoch is three passes, so that the number of steps is that of the source.
-    """
-    epoch = 3 if source().is_stand_in else 1
-    finetuned = cast.rotations(seed, ANGLES, epoch)
-    pretrained = finetuned.pop(0.0)
-    stranger = cast.pretrained_mlp(seed + 1000, epoch)
-    second = pretrained.finetune(seed=seed + 2000)
-    return {"pretrained": pretrained,
-            "finetuned": finetuned,
-            "same_task": [second, pretrained.finetune(seed=seed + 3000)],
-            "strangers": [second, stranger.finetune(seed=seed + 3000)]}
-
-
-def all_recipes(seed: int = 0) -> list[Recipe]:
-    """The recipes of `recipes`, once each, in one list."""
-    made = recipes(seed)
-    wanted = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
-    return list(dict.fromkeys(wanted))
+recipes = cast.linearity_mlps
+all_recipes = cast.all_linearity_mlps
 
 
 def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
