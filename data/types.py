@@ -41,6 +41,16 @@ class Dataset:
     def __len__(self):
         return len(self.x)
 
+    def spread(self, count: int) -> "Dataset":
+        """So many samples, spread evenly over the set, as views; all of them where there are fewer.
+
+        Raises:
+            ValueError: count is not a whole number of at least 1.
+        """
+        count = checked_whole("count", count, 1)
+        every = slice(None, None, max(1, len(self) // count))
+        return Dataset(self.x[every][:count], self.y[every][:count], self.source)
+
 
 def digest(*parts) -> str:
     """Sixteen hexadecimal digits of SHA-256 over the parts' text, or bytes where a part is bytes."""

@@ -128,9 +128,8 @@ class Loaded:
     def _part(self, recipe, first):
         """Every second test image from the first or second on, `images` of them spread evenly: MNIST's first half is harder than its second."""
         whole = data.load(recipe.dataset, "test", **{name: value for name, value in recipe.options if name != "size"})
-        x, y = whole.x[first::2], whole.y[first::2]
-        step = max(1, len(y) // self.images)
-        return x[::step][:self.images].clone(), y[::step][:self.images].clone()
+        part = data.Dataset(whole.x[first::2], whole.y[first::2], whole.source).spread(self.images)
+        return part.x.clone(), part.y.clone()
 
     def images_of(self, part: str) -> list[tuple[Tensor, Tensor]]:
         """`held_out` or `test`.

@@ -286,6 +286,22 @@ def test_changing_loaded_images_in_place_does_not_change_what_is_loaded_next(nam
         x.copy_(before)
 
 
+# -- a few samples of many -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("count, which", [(1, [0]), (3, [0, 3, 6]), (4, [0, 2, 4, 6]), (6, [0, 1, 2, 3, 4, 5]), (10, range(10)), (11, range(10))])
+def test_a_few_samples_are_spread_evenly_over_the_set(count, which):
+    whole = types.Dataset(torch.arange(20).view(10, 2), torch.arange(10), types.Source("generated", "numbers", "d1"))
+    some = whole.spread(count)
+    assert some.y.tolist() == list(which)
+    assert torch.equal(some.x, whole.x[list(which)]) and some.source == whole.source
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True, None])
+def test_a_count_of_samples_that_makes_no_sense_is_named(count):
+    with pytest.raises(ValueError, match="count must be a whole number of at least 1"):
+        data.load("spirals", "test").spread(count)
+
+
 # -- the official files --------------------------------------------------------------------------------------------------------
 
 @pytest.mark.real

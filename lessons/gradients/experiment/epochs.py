@@ -161,9 +161,8 @@ def samples(name: str, angle: float, settings: Settings, part: str) -> tuple[tor
         found = data.load(family.dataset, "test" if part == "test" else "train", angle=angle, **({"seed": 1} if part == "held" else {}))
         return (found.x, found.y) if part == "train" else (found.x[:settings.test], found.y[:settings.test])
     if part == "test":
-        found = data.load(family.dataset, "test", angle=angle)
-        step = max(1, len(found.y) // settings.test)
-        return found.x[::step][:settings.test].flatten(1), found.y[::step][:settings.test]
+        found = data.load(family.dataset, "test", angle=angle).spread(settings.test)
+        return found.x.flatten(1), found.y
     beyond = AFTER + len(family.angles) * settings.images
     first, size = (first_image(family, angle, settings), settings.images) if part == "train" else (beyond, min(settings.images, 200))
     found = data.load(family.dataset, "train", angle=angle, first=first, size=size)

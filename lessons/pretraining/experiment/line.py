@@ -41,9 +41,8 @@ def common(seed: int = 0) -> dict[float, Recipe]:
 
 def test_images(angle: float, size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Images and labels, spread evenly over the test part: MNIST's first half is harder than its second."""
-    dataset = data.load("rotated_mnist", "test", angle=angle)
-    step = max(1, len(dataset.y) // size)
-    return dataset.x[::step][:size], dataset.y[::step][:size]
+    dataset = data.load("rotated_mnist", "test", angle=angle).spread(size)
+    return dataset.x, dataset.y
 
 
 def train_images(angle: float, size: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -164,10 +164,8 @@ class Table:
 def test_sets(size: int) -> tuple[list[Tensor], Tensor]:
     """Test images turned by each of the nine angles, (images, 28, 28) each, and their labels. They are spread evenly over the test part, since MNIST's
     first half is harder than its second, and only these are turned."""
-    upright = data.load("rotated_mnist", "test", angle=0.0)
-    step = max(1, len(upright.y) // size)
-    x = upright.x[::step][:size]
-    return [rotate(x, angle) for angle in EVALUATED], upright.y[::step][:size]
+    upright = data.load("rotated_mnist", "test", angle=0.0).spread(size)
+    return [rotate(upright.x, angle) for angle in EVALUATED], upright.y
 
 
 DESK_IMAGES = 100  # that the sweep keeps of every task
