@@ -12,11 +12,6 @@ from torch import Tensor, nn
 _BATCH_NORM = nn.modules.batchnorm._BatchNorm
 
 
-def has_batchnorm(network: nn.Module) -> bool:
-    """Whether any layer keeps running statistics."""
-    return any(isinstance(module, _BATCH_NORM) for module in network.modules())
-
-
 @torch.no_grad()
 def reestimated(network: nn.Module, x: Tensor, batch_size: int = 250) -> nn.Module:
     """A copy of the network whose running statistics are the averages over the batches of x (samples, …); weights stay as they are.

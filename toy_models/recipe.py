@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch import nn
 
 import data
+from data.types import checked_whole
 from toy_models.mlp import MLP
 from toy_models.resnet import ResNet18
 
@@ -70,8 +71,8 @@ class Recipe:
             raise ValueError(f"lr must be a finite number above 0, not {self.lr!r}")
         for name, least in (("epochs", 0), ("batch_size", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least or name == "batch_size" and value is None):
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            if name != "batch_size" or value is not None:
+                object.__setattr__(self, name, checked_whole(name, value, least))  # an int, which JSON can hold
         if self.parent and self.parent.architecture != self.architecture:
             raise ValueError(f"the parent is a {self.parent.architecture}, this recipe a {self.architecture}: finetuning keeps the architecture")
 

@@ -3,6 +3,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from data.types import checked_whole
+
 
 class _Block(nn.Module):
     """Two 3×3 convolutions with BatchNorm, and the input added before the last ReLU."""
@@ -33,9 +35,8 @@ class ResNet18(nn.Module):
 
     def __init__(self, width: int = 64, num_classes: int = 100):
         super().__init__()
-        for name, value in (("width", width), ("num_classes", num_classes)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+        width = checked_whole("width", width, 1)
+        num_classes = checked_whole("num_classes", num_classes, 1)
         self.stem = nn.Sequential(nn.Conv2d(3, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width))
         self.blocks, inputs = nn.ModuleList(), width
         for stage in range(4):

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.linalg import vecdot
 
+from data.types import checked_whole
 from toy_models.weights import mix
 
 
@@ -162,9 +163,8 @@ def last_batch(images: int, batch_size: int) -> int:
     Raises:
         ValueError: one of them is not a positive whole number.
     """
-    for name, value in (("images", images), ("batch_size", batch_size)):
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    images = checked_whole("images", images, 1)
+    batch_size = checked_whole("batch_size", batch_size, 1)
     return images % batch_size or batch_size
 
 

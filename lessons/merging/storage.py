@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from data.types import checked_whole
 from toy_models.weights import State
 
 
@@ -32,8 +33,7 @@ class PerTask:
         Raises:
             ValueError: there is no such task.
         """
-        if not isinstance(task, int) or isinstance(task, bool) or not 0 <= task < len(self):
-            raise ValueError(f"task must be a whole number from 0 to {len(self) - 1}, not {task!r}")
+        task = checked_whole("task", task, 0, len(self) - 1)
         with torch.no_grad():
             return self.rebuild(self.shared, self.extras[task])
 

@@ -210,8 +210,7 @@ def weight_matching(a: State, b: State, plan: Plan, restarts: int = 3, seed: int
     """
     if _checked(a, plan) != _checked(b, plan):
         raise ValueError("the two networks have different numbers of units, so there is no matching between them")
-    if not isinstance(restarts, int) or restarts < 1:
-        raise ValueError(f"restarts must be a positive whole number, not {restarts!r}")
+    restarts = checked_whole("restarts", restarts, 1)
     generator = torch.Generator().manual_seed(seed)
     a, b = ({key: tensor.double() if tensor.is_floating_point() else tensor for key, tensor in state.items()} for state in (a, b))  # once, not at every visit
     still = {name: layer_gain(a, b, plan, {}, name, _alone(plan, name)) for name in plan.units}  # what no other layer's order changes: once
