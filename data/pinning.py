@@ -31,10 +31,11 @@ def kept():
 
 @contextlib.contextmanager
 def pinned():
-    """A context, or as `@pinned()` a decorator, in which torch is as it was when it started; afterwards it is as the learner had it.
+    """A context, or as `@pinned()` a decorator, in which torch is as it was when it started; afterwards it is as the
+    learner had it.
 
-    That is the default dtype and device, gradients (on), autocast (off) and the precision of float32 products. The random state is not
-    among them: loaders, recipes and experiments have generators of their own.
+    That is the default dtype and device, gradients (on), autocast (off) and the precision of float32 products. The
+    random state is not among them: loaders, recipes and experiments have generators of their own.
     """
     with kept(), torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
         for _, set_to, start in SETTINGS:

@@ -13,7 +13,8 @@ def source(angle: float = 0.0, seed: int = 0) -> Source:
     """What is generated: two arms turned by `angle` degrees, drawn with `seed`."""
     angle = checked_angle(angle)
     seed = checked_whole("seed", seed, 0)
-    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 2, SAMPLES, TURNS, NOISE, angle, seed))
+    points = digest("spirals", 2, SAMPLES, TURNS, NOISE, angle, seed)
+    return Source("generated", f"Spirals, turned by {angle:g}°", points)
 
 
 def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:

@@ -23,7 +23,7 @@ SHAPES = {"conv": (4, 3, 2, 2), "weight": (5, 4), "bias": (5,), "temperature": (
 KEY = "bias"
 
 
-# -- state dicts to merge ------------------------------------------------------------------------------------------------------
+# -- state dicts to merge ----------------------------------------------------------------------------------------------
 
 def random_states(seed, tasks, shapes=SHAPES, dtype=torch.float32, grain=0.0):
     """A base and so many finetuned ones. With a grain all weights are small multiples of it: ties, and sums without rounding."""
@@ -91,7 +91,7 @@ shares = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 0.25]), st.floats(0, 1))
 scales = st.floats(-1, 2)
 
 
-# -- the formulas, entry by entry ----------------------------------------------------------------------------------------------
+# -- the formulas, entry by entry --------------------------------------------------------------------------------------
 
 def entries(state):
     return {key: tensor.double().flatten().tolist() for key, tensor in state.items()}
@@ -180,7 +180,7 @@ def naive_polar(columns):
     return u @ v
 
 
-# -- every method is its formula -----------------------------------------------------------------------------------------------
+# -- every method is its formula ---------------------------------------------------------------------------------------
 
 @given(to_merge(exact=True))
 def test_average(states):
@@ -307,7 +307,7 @@ def test_tsv(states, scale, decomposition):
     assert_close(merge("tsv", base, finetuned, scale=scale, decomposition=decomposition), {key: base[key] + scale * vector[key] for key in base})
 
 
-# -- what holds for all methods ------------------------------------------------------------------------------------------------
+# -- what holds for all methods ----------------------------------------------------------------------------------------
 
 def test_the_registry_lists_the_methods_of_the_course():
     assert list(METHODS) == ["average", "task_arithmetic", "ties", "dare", "breadcrumbs", "consensus", "tall_masks", "emr", "tsv", "cart", "cart_indexing",
@@ -684,7 +684,7 @@ def test_state_dicts_may_stay_in_files(name, tmp_path):
     assert "no such key" not in files[0] and len(files[0]) == len(states[0])
 
 
-# -- the ends of the ranges, where methods meet --------------------------------------------------------------------------------
+# -- the ends of the ranges, where methods meet ------------------------------------------------------------------------
 
 TASK_ARITHMETIC = {
     "TIES that trims and elects nothing": ("ties", {"density": 1, "agree": "sum"}), "DARE that drops nothing": ("dare", {"drop_rate": 0}),
@@ -718,7 +718,7 @@ def test_merging_one_model_can_give_it_back(name, parameters):
     assert_close(models(merge(name, base, finetuned, **parameters))[0], finetuned[0], rtol=1e-9, atol=1e-9)
 
 
-# -- what to drop, and how to agree --------------------------------------------------------------------------------------------
+# -- what to drop, and how to agree ------------------------------------------------------------------------------------
 
 def of_vectors(*vectors):
     """A base of zeros and finetuned models that are these task vectors."""
@@ -798,7 +798,7 @@ def test_dare_draws_by_seed_key_and_task():
     assert not torch.equal(*drops("a", torch.ones(2, 200)))
 
 
-# -- masks ---------------------------------------------------------------------------------------------------------------------
+# -- masks -------------------------------------------------------------------------------------------------------------
 
 def test_consensus_drops_catastrophic_and_selfish_weights():
     """With three tasks and strength 0.9, entry 0 matters to the first alone, entry 1, where all agree, to none, and entry 2 to two."""
@@ -847,7 +847,7 @@ def test_a_task_that_is_not_there_is_refused(task):
         merge("emr", *random_states(0, 3)).model(task)
 
 
-# -- low rank ------------------------------------------------------------------------------------------------------------------
+# -- low rank ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [-3.0, 0.0, 1.0, 2.0, 10.0])
@@ -956,7 +956,7 @@ def test_cart_indexing_stores_factors_where_they_are_smaller():
     assert merge("cart_indexing", base, finetuned).shared_bytes() == 4 * (50 * 40 + 50)
 
 
-# -- AdaMerging ----------------------------------------------------------------------------------------------------------------
+# -- AdaMerging --------------------------------------------------------------------------------------------------------
 
 def adapting(tasks=3, dtype=torch.float64):
     torch.manual_seed(0)
@@ -1059,7 +1059,7 @@ def test_adamerging_needs_a_function_and_finite_logits():
         merge("adamerging", base, finetuned, **{**inputs, "forward": lambda state, x, task: inputs["forward"](state, x, task) * math.inf})
 
 
-# -- defects of other libraries ------------------------------------------------------------------------------------------------
+# -- defects of other libraries ----------------------------------------------------------------------------------------
 
 def test_merging_twice_gives_the_same_twice():
     """Elsewhere the average or task arithmetic overwrites the models that it is given."""

@@ -23,14 +23,15 @@ class _Block(nn.Module):
 
 
 class ResNet18(nn.Module):
-    """Eight residual blocks in four stages of width, 2·width, 4·width and 8·width channels, a mean over the image, one linear layer.
+    """Eight residual blocks in four stages of width, 2·width, 4·width and 8·width channels, a mean over the image, one
+    linear layer.
 
     Args:
         width: channels of the first stage; 64 is ResNet-18 (11.2 million parameters), 16 has 0.7 million.
         num_classes: outputs.
 
-    The state dict holds `stem.0.weight` (width, 3, 3, 3), `blocks.0.conv1.weight`, …, `head.weight` (classes, 8·width), `head.bias`, and for
-    every BatchNorm `running_mean`, `running_var` and the whole number `num_batches_tracked`.
+    The state dict holds `stem.0.weight` (width, 3, 3, 3), `blocks.0.conv1.weight`, …, `head.weight` (classes, 8·width),
+    `head.bias`, and for every BatchNorm `running_mean`, `running_var` and the whole number `num_batches_tracked`.
     """
 
     def __init__(self, width: int = 64, num_classes: int = 100):
@@ -57,7 +58,8 @@ class ResNet18(nn.Module):
                 network = cls(state["stem.0.weight"].shape[0], state["head.weight"].shape[0])
             network.load_state_dict({key: tensor.detach() for key, tensor in state.items()}, assign=True)
         except (KeyError, RuntimeError) as error:
-            raise ValueError(f"these are not the weights of a ResNet18: {error}. Keys: {', '.join(list(state)[:8])} …") from None
+            keys = ", ".join(list(state)[:8])
+            raise ValueError(f"these are not the weights of a ResNet18: {error}. Keys: {keys} …") from None
         return network.eval().requires_grad_(False)
 
     @property
@@ -66,8 +68,9 @@ class ResNet18(nn.Module):
         return [f"block {i + 1}" for i in range(len(self.blocks))] + ["output"]
 
     def features(self, x: Tensor) -> dict[str, Tensor]:
-        """What every block gives, after its ReLU: {"block 1": (samples, width, 32, 32), …, "block 8": (samples, 8·width, 4, 4), "output":
-        (samples, classes)}; the output has no ReLU. `x` is (samples, 3, 32, 32).
+        """What every block gives, after its ReLU: {"block 1": (samples, width, 32, 32), …,
+        "block 8": (samples, 8·width, 4, 4), "output": (samples, classes)}; the output has no ReLU. `x` is
+        (samples, 3, 32, 32).
 
         Raises:
             ValueError: x has another shape.
