@@ -86,7 +86,9 @@ def _smooth(distance):
 
 def _colour(uniform):
     """A bright or dark colour (images, 3, 1, 1) of any hue."""
-    hue, saturation, value = uniform(0, 6, 1, 1, 1), uniform(0.2, 0.9, 1, 1, 1), uniform(0.35, 0.95, 1, 1, 1)
+    hue = uniform(0, 6, 1, 1, 1)
+    saturation = uniform(0.2, 0.9, 1, 1, 1)
+    value = uniform(0.35, 0.95, 1, 1, 1)
     wheel = (((hue + torch.tensor([0.0, 4.0, 2.0])[:, None, None]) % 6 - 3).abs() - 1).clamp(0, 1)
     return value * (1 - saturation + saturation * wheel)
 
@@ -125,7 +127,8 @@ def _polygon(*corners):
     ends = list(zip(corners, corners[1:] + corners[:1]))
 
     def distance(u, v):
-        nearest, outside = torch.full_like(u, torch.inf), torch.ones_like(u)
+        nearest = torch.full_like(u, torch.inf)
+        outside = torch.ones_like(u)
         for (ax, ay), (bx, by) in ends:
             dx, dy = bx - ax, by - ay
             x, y = u - ax, v - ay

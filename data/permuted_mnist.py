@@ -17,7 +17,8 @@ def source(of: str = "mnist", permutation: int = 0, share: float = 1.0, size: in
     and the digest.
     """
     found, permutation, share, size = _checked(of, permutation, share, size)
-    text, parts = found.text, []
+    text = found.text
+    parts = []
     if permutation and share:
         text += f", {share:.0%} of the pixels permuted (no. {permutation})"
         parts += ["permutation", permutation, "share", share]

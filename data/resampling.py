@@ -17,9 +17,12 @@ def bilinear(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     Args:
         rows, columns: (m, n) in float64, in pixels from the middle of the first row and column.
     """
-    rows, columns = (GRID * rows).round() / GRID, (GRID * columns).round() / GRID
-    top, left = rows.floor(), columns.floor()
-    down, right = rows - top, columns - left
+    rows = (GRID * rows).round() / GRID
+    columns = (GRID * columns).round() / GRID
+    top = rows.floor()
+    left = columns.floor()
+    down = rows - top
+    right = columns - left
     # a place of all images lies together
     pixels = x.flatten(1).t().to(torch.float64, memory_format=torch.contiguous_format)
     result = torch.zeros(rows.numel(), len(x), dtype=torch.float64)

@@ -168,7 +168,8 @@ choices = st.sets(st.integers(0, 19), min_size=1).map(tuple)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(choices, choices, st.none() | st.integers(1, 15), st.none() | st.integers(1, 15), st.randoms())
-def test_digests_are_equal_only_for_equal_images_whatever_the_order_of_the_splits(here, splits, other, size, other_size, random):
+def test_digests_are_equal_only_for_equal_images_whatever_the_order_of_the_splits(
+        here, splits, other, size, other_size, random):
     first = data.source("split_cifar100", splits=splits, size=size)
     second = data.source("split_cifar100", splits=other, size=other_size)
     assert (first.digest == second.digest) == ((set(splits), size) == (set(other), other_size))

@@ -171,8 +171,9 @@ def test_rotated_digits_have_equal_digests_only_for_equal_angles(angle, other):
 # -- a part of the images ----------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("angle", [0.0, 22.5])
-@pytest.mark.parametrize("options, part", [({"size": 30}, slice(30)), ({"first": 3_950}, slice(3_950, None)), ({"first": 7, "size": 5}, slice(7, 12)),
-                                           ({"size": 4_000}, slice(None))])
+@pytest.mark.parametrize("options, part", [
+    ({"size": 30}, slice(30)), ({"first": 3_950}, slice(3_950, None)), ({"first": 7, "size": 5}, slice(7, 12)),
+    ({"size": 4_000}, slice(None))])
 def test_first_and_size_take_these_images_of_the_rotated_digits(angle, options, part):
     whole = data.load("rotated_mnist", "test", angle=angle)
     some = data.load("rotated_mnist", "test", angle=angle, **options)
@@ -180,8 +181,9 @@ def test_first_and_size_take_these_images_of_the_rotated_digits(angle, options, 
     torch.testing.assert_close(some.x, whole.x[part])
 
 
-@pytest.mark.parametrize("options, text", [({"size": 2_000}, "images 0–1,999"), ({"first": 1_000, "size": 1}, "images 1,000–1,000"),
-                                           ({"first": 1_000}, "images from 1,000 on")])
+@pytest.mark.parametrize("options, text", [
+    ({"size": 2_000}, "images 0–1,999"), ({"first": 1_000, "size": 1}, "images 1,000–1,000"),
+    ({"first": 1_000}, "images from 1,000 on")])
 def test_the_text_says_which_images_of_the_rotated_digits(options, text):
     expected = f"{data.source('mnist').text}, {text}, turned by 30°"
     assert data.source("rotated_mnist", angle=30.0, **options).text == expected
@@ -201,8 +203,9 @@ def test_the_whole_part_keeps_the_digest_it_has_always_had():
         assert data.source("rotated_mnist", angle=22.5, **options).digest == types.digest(plain, 22.5)
 
 
-@pytest.mark.parametrize("options", [{"first": -1}, {"first": 1.5}, {"first": True}, {"first": None}, {"first": "1"}, {"size": 0}, {"size": -1},
-                                     {"size": 2.0}, {"size": True}, {"size": "all"}])
+@pytest.mark.parametrize("options", [
+    {"first": -1}, {"first": 1.5}, {"first": True}, {"first": None}, {"first": "1"},
+    {"size": 0}, {"size": -1}, {"size": 2.0}, {"size": True}, {"size": "all"}])
 def test_a_first_or_size_of_the_rotated_digits_that_makes_no_sense_is_named(options):
     (name, value), = options.items()
     for call in (lambda: data.load("rotated_mnist", "test", **options),
@@ -212,8 +215,9 @@ def test_a_first_or_size_of_the_rotated_digits_that_makes_no_sense_is_named(opti
         assert repr(value) in str(raised.value)
 
 
-@pytest.mark.parametrize("options, message", [({"first": 4_000}, "first .* to 3,999, not 4000"), ({"size": 4_001}, "size .* to 4,000, not 4001"),
-                                              ({"first": 3_990, "size": 11}, "size .* to 10, not 11")])
+@pytest.mark.parametrize("options, message", [
+    ({"first": 4_000}, "first .* to 3,999, not 4000"), ({"size": 4_001}, "size .* to 4,000, not 4001"),
+    ({"first": 3_990, "size": 11}, "size .* to 10, not 11")])
 def test_more_rotated_digits_than_there_are_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         data.load("rotated_mnist", "test", **options)
@@ -459,14 +463,16 @@ def test_what_is_permuted_and_how_many_images_are_taken_is_part_of_text_and_dige
     whole = data.source("fashion_mnist").text
     assert some.text == whole + ", 25% of the pixels permuted (no. 2), first 1,000 training images"
     digests = {data.source("permuted_mnist", **options).digest for options in (
-        {}, {"of": "fashion_mnist"}, {"permutation": 1}, {"permutation": 2}, {"permutation": 2, "share": 0.5}, {"size": 1000})}
+        {}, {"of": "fashion_mnist"}, {"permutation": 1}, {"permutation": 2}, {"permutation": 2, "share": 0.5},
+        {"size": 1000})}
     assert len(digests) == 6
     assert len(data.load("permuted_mnist", "train", size=1000)) == 1000
     assert len(data.load("permuted_mnist", "test", size=1000)) == 4000
 
 
-@pytest.mark.parametrize("options, named", [({"of": "emnist"}, "of must be one of mnist, fashion_mnist, not 'emnist'"), ({"permutation": -1}, "permutation"), ({"share": 1.5}, "share"),
-                                            ({"size": 0}, "size"), ({"size": 20_001}, "size")])
+@pytest.mark.parametrize("options, named", [
+    ({"of": "emnist"}, "of must be one of mnist, fashion_mnist, not 'emnist'"), ({"permutation": -1}, "permutation"),
+    ({"share": 1.5}, "share"), ({"size": 0}, "size"), ({"size": 20_001}, "size")])
 def test_options_of_permuted_mnist_that_make_no_sense_are_named(options, named):
     with pytest.raises(ValueError, match=named):
         data.load("permuted_mnist", "train", **options)

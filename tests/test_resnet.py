@@ -16,7 +16,8 @@ TINY = Architecture.of("ResNet18", width=2, num_classes=100)
 
 
 def recipe(**changes):
-    arguments = {"options": {"splits": (0,), "size": 128}, "lr": 0.05, "epochs": 1, "batch_size": 64, "seed": 0} | changes
+    arguments = {"options": {"splits": (0,), "size": 128}, "lr": 0.05, "epochs": 1, "batch_size": 64, "seed": 0}
+    arguments |= changes
     return Recipe.on("split_cifar100", TINY, **arguments)
 
 
@@ -116,7 +117,8 @@ def test_bfloat16_is_used_where_the_processor_has_it(monkeypatch):
 
 
 def test_training_in_bfloat16_differs_less_than_another_order_of_samples(monkeypatch):
-    """After one epoch, on average over four orders. After three, on these few images, both have led equally far away."""
+    """After one epoch, on average over four orders. After three, on these few images, both have led equally far away.
+    """
     start = recipe(epochs=0)
     weights_before = training.train(start).state_dict()
     trained = {}

@@ -12,11 +12,14 @@ from toy_models import weights
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 SHAPES = {"layers.0.weight": (4, 3), "layers.0.bias": (4,), "temperature": ()}
 FUNCTIONS = {
-    "interpolate at 0": lambda a, b: weights.interpolate(a, b, 0.0), "interpolate": lambda a, b: weights.interpolate(a, b, 0.3),
+    "interpolate at 0": lambda a, b: weights.interpolate(a, b, 0.0),
+    "interpolate": lambda a, b: weights.interpolate(a, b, 0.3),
     "interpolate at 1": lambda a, b: weights.interpolate(a, b, 1.0), "add": weights.add, "subtract": weights.subtract,
-    "scale": lambda a, b: weights.scale(a, 2.0), "scale by 1": lambda a, b: weights.scale(a, 1), "average": lambda a, b: weights.average([a, b]),
-    "average of one": lambda a, b: weights.average([a]), "flatten": lambda a, b: {"vector": weights.flatten(a)},
-    "unflatten": lambda a, b: weights.unflatten(weights.flatten(b), a), "dot": weights.dot, "norm": lambda a, b: weights.norm(a), "cosine": weights.cosine,
+    "scale": lambda a, b: weights.scale(a, 2.0), "scale by 1": lambda a, b: weights.scale(a, 1),
+    "average": lambda a, b: weights.average([a, b]), "average of one": lambda a, b: weights.average([a]),
+    "flatten": lambda a, b: {"vector": weights.flatten(a)},
+    "unflatten": lambda a, b: weights.unflatten(weights.flatten(b), a), "dot": weights.dot,
+    "norm": lambda a, b: weights.norm(a), "cosine": weights.cosine,
 }
 OF_TWO = ["interpolate", "add", "subtract", "average", "dot", "cosine"]
 GIVE_STATES = [name for name in FUNCTIONS if name not in ("flatten", "dot", "norm", "cosine")]

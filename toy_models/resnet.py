@@ -11,8 +11,10 @@ class _Block(nn.Module):
 
     def __init__(self, inputs, outputs, stride):
         super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs)
-        self.conv2, self.bn2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
         self.shortcut = nn.Sequential()
         if stride != 1 or inputs != outputs:
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
@@ -77,7 +79,8 @@ class ResNet18(nn.Module):
         """
         if x.ndim != 4 or x.shape[1] != 3:
             raise ValueError(f"images must be (samples, 3, height, width), not {tuple(x.shape)}")
-        h, features = F.relu(self.stem(x)), {}
+        h = F.relu(self.stem(x))
+        features = {}
         for name, block in zip(self.layer_names, self.blocks):
             h = features[name] = block(h)
         features["output"] = self.head(h.mean((2, 3)))

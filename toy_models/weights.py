@@ -221,8 +221,8 @@ def _combine(function, *states):
     """Apply a function to the floating-point tensors of all state dicts, key by key; carry the others from the first.
     """
     check(*states)
-    first, combined = states[0], {}
-    for key, tensor in first.items():
+    combined = {}
+    for key, tensor in states[0].items():
         if tensor.is_floating_point():
             given = [state[key] for state in states]
             combined[key] = must_fit(key, function(*given), *given)

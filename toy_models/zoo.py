@@ -122,7 +122,8 @@ def train_meanwhile(recipes: Sequence[Recipe]) -> subprocess.Popen | None:
         minute.
     """
     missing = [recipe for recipe in recipes if not os.path.exists(path_of(recipe))]
-    cores, busy = os.cpu_count() or 1, os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
+    cores = os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows does not say
     if not missing or cores < 2 or busy > cores - 0.5:
         return None
     environment = os.environ | {"OMP_NUM_THREADS": "1", "WEIGHTSPACE_DATA": str(store.root().absolute())}

@@ -215,7 +215,8 @@ def greedy_soup(held_out: Sequence[float], accuracy_of: Callable[[list[int]], fl
         The models taken, in the order in which they were.
     """
     first, *others = sorted(range(len(held_out)), key=lambda model: -held_out[model])
-    soup, best = [first], held_out[first]
+    soup = [first]
+    best = held_out[first]
     for model in others:
         accuracy = accuracy_of([*soup, model])
         if accuracy >= best:

@@ -1,4 +1,6 @@
-"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the whole process."""
+"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the whole
+process.
+"""
 import contextlib
 import os
 import random
@@ -11,8 +13,9 @@ from data.pinning import kept
 
 @contextlib.contextmanager
 def restored():
-    """Whatever happens inside, an exception included, these are afterwards as they were before: what `data.pinning` lists of torch, its random
-    state and number of threads, the random states of numpy and Python, and the working directory.
+    """Whatever happens inside, an exception included, these are afterwards as they were before: what `data.pinning`
+    lists of torch, its random state and number of threads, the random states of numpy and Python, and the working
+    directory.
     """
     threads = torch.get_num_threads()
     numpy_state = np.random.get_state()

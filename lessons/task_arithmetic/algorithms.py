@@ -191,7 +191,8 @@ def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
     if len(x) != len(y) or len(x) < 2 or min(*x, *y) <= 0:
         raise ValueError("a slope on logarithmic axes needs at least two points with x and y above 0")
     u, v = ([math.log(value) for value in values] for values in (x, y))
-    mean_u, mean_v = sum(u) / len(u), sum(v) / len(v)
+    mean_u = sum(u) / len(u)
+    mean_v = sum(v) / len(v)
     return sum((p - mean_u) * (q - mean_v) for p, q in zip(u, v)) / sum((p - mean_u) ** 2 for p in u)
 
 

@@ -14,6 +14,7 @@ from lessons.gradients.algorithms.networks import Function
 
 Vector = Float[Tensor, "parameters"]
 Path = Float[Tensor, "points parameters"]
+Paths = Float[Tensor, "T points parameters"]
 
 
 def gradient(f: Function, theta: Vector) -> Vector:
@@ -97,23 +98,24 @@ def bending(f: Function, path: Path, p: Path, behind: int = 0) -> Path:
     return torch.cat([torch.zeros_like(path[:2]), turned.cumsum(0)])
 
 
-def bendings(tasks: Sequence[Function], path: Tensor, alpha: float, behind: int = 0) -> tuple[Tensor, Tensor]:
-    """`drift` and `bending` of every task along the joint path, (T, steps + 1, parameters) each."""
+def bendings(tasks: Sequence[Function], path: Path, alpha: float, behind: int = 0) -> tuple[Paths, Paths]:
+    """`drift` and `bending` of every task along the joint path."""
     r = mismatches(tasks, path, alpha)
     drifts = torch.stack([drift(r[:, t]) for t in range(len(tasks))])
     return drifts, torch.stack([bending(f, path, p, behind) for f, p in zip(tasks, drifts)])
 
 
-def second_order(s: Tensor, eta: float, alpha: float) -> Tensor:
+def second_order(s: Float[Tensor, "T *points parameters"], eta: float,
+                 alpha: float) -> Float[Tensor, "*points parameters"]:
     """−α·η²·Σ_t s_t: the gap θ_TA − θ_MT up to O(η³), derived in the chapter.
 
     Args:
-        s: the tasks' `bending` (T, …, parameters).
+        s: the tasks' `bending`.
     """
     return -alpha * eta ** 2 * s.sum(0)
 
 
-def printed(s: Tensor, eta: float) -> Tensor:
+def printed(s: Float[Tensor, "T *points parameters"], eta: float) -> Float[Tensor, "*points parameters"]:
     """+η²/2·C with C = Σ_t s_t: the same term as TVG prints it (Eq. 2, 3)."""
     return eta ** 2 / 2 * s.sum(0)
 

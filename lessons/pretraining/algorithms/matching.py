@@ -241,7 +241,8 @@ def weight_matching(a: State, b: State, plan: Plan, restarts: int = 3, seed: int
         raise ValueError("the two networks have different numbers of units, so there is no matching between them")
     restarts = checked_whole("restarts", restarts, 1)
     generator = torch.Generator().manual_seed(seed)
-    a, b = _in_float64(a), _in_float64(b)  # once, not at every visit
+    a = _in_float64(a)  # once, not at every visit
+    b = _in_float64(b)
     # what no other layer's order changes: once
     still = {name: layer_gain(a, b, plan, {}, name, _alone(plan, name)) for name in plan.units}
     runs = [_one_run(a, b, plan, still, generator, most_sweeps) for _ in range(restarts)]
@@ -376,7 +377,8 @@ def repaired(state: State, of_i: list[Moments], of_j: list[Moments], alpha: floa
     state = {key: tensor.clone() for key, tensor in state.items()}
     h = x.flatten(1)
     for layer, ((mean_i, spread_i), (mean_j, spread_j)) in enumerate(zip(of_i, of_j)):
-        weight, bias = f"layers.{layer}.weight", f"layers.{layer}.bias"
+        weight = f"layers.{layer}.weight"
+        bias = f"layers.{layer}.bias"
         now = F.linear(h, state[weight], state[bias])
         mean = mix(mean_i, mean_j, alpha)
         spread = mix(spread_i, spread_j, alpha)
