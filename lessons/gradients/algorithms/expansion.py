@@ -27,6 +27,7 @@ def hessian_vector_product(f: Function, theta: Vector, vector: Vector) -> Vector
 
     Unlike chapter 5's, it can be mapped over many θ at once (`torch.vmap`).
     """
+    return torch.func.jvp(torch.func.grad(f), (theta,), (vector,))[1]
 
 
 def task_vector_of_one_step(f: Function, theta: Vector, eta: float | Tensor) -> Vector:
