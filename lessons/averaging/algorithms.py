@@ -16,7 +16,7 @@ from toy_models import MLP, weights
 
 
 def ensemble(logits: Float[Tensor, "models samples classes"],
-             shares: Float[Tensor, "models"] | None = None) -> Float[Tensor, "samples classes"]:
+             shares: Float[Tensor, " models"] | None = None) -> Float[Tensor, "samples classes"]:
     """The logits ensemble: Σ shares_i · f(θ_i), the models' outputs averaged before anything is decided (CTL, §4.2).
 
     Args:
@@ -91,7 +91,7 @@ def _mean(stacked, chosen, shares):
 # -- Eq. 1 -------------------------------------------------------------------------------------------------------------
 
 def cosine_avg(average: Float[Tensor, "samples width"],
-               features: Float[Tensor, "models samples width"]) -> Float64[Tensor, "samples"]:
+               features: Float[Tensor, "models samples width"]) -> Float64[Tensor, " samples"]:
     """The cosine between the averaged network's features and the average of the features, sample by sample (CTL, Eq. 1,
     §4.2).
 
@@ -103,7 +103,7 @@ def cosine_avg(average: Float[Tensor, "samples width"],
 
 
 def cosine_base(average: Float[Tensor, "samples width"],
-                features: Float[Tensor, "models samples width"]) -> Float64[Tensor, "samples"]:
+                features: Float[Tensor, "models samples width"]) -> Float64[Tensor, " samples"]:
     """The baseline: the cosine between the averaged network's features and those of a single one, averaged over these
     (CTL, §4.2).
 
@@ -140,7 +140,7 @@ def along_an_order(family: Family, order: Sequence[int]):
 
 # -- Lemma 2 -----------------------------------------------------------------------------------------------------------
 
-def predicted_from_pairs(halfway: Float[Tensor, "k k ..."], shares: Float[Tensor, "k"]) -> Float[Tensor, "..."]:
+def predicted_from_pairs(halfway: Float[Tensor, "k k ..."], shares: Float[Tensor, " k"]) -> Float[Tensor, "..."]:
     """What the deviations half-way between pairs say about any mix: Σ_{i<j} 4·α_i·α_j·m_ij, exact where f is quadratic.
 
     The deviation of a mix is f(Σ α_i θ_i) − Σ α_i f(θ_i). Expanded around the mix, its first-order terms cancel and the
@@ -180,7 +180,7 @@ def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float],
 
 # -- correlation -------------------------------------------------------------------------------------------------------
 
-def regression(x: Float[np.ndarray, "points"], y: Float[np.ndarray, "points"]) -> dict[str, float]:
+def regression(x: Float[np.ndarray, " points"], y: Float[np.ndarray, " points"]) -> dict[str, float]:
     """The least-squares line y ≈ slope·x + intercept, and r2, the share of y's variance that it explains.
 
     Raises:
@@ -192,7 +192,7 @@ def regression(x: Float[np.ndarray, "points"], y: Float[np.ndarray, "points"]) -
     return {"slope": float(slope), "intercept": float(intercept), "r2": float(np.corrcoef(x, y)[0, 1] ** 2)}
 
 
-def without(y: Float[np.ndarray, "points"], known: Float[np.ndarray, "points"]) -> Float[np.ndarray, "points"]:
+def without(y: Float[np.ndarray, " points"], known: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
     """What is left of y when the best linear prediction from `known` is taken away: the residuals of that regression.
     """
     line = regression(known, y)

@@ -1,5 +1,5 @@
-"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the whole
-process.
+"""What a learner's function may set and must not leave behind: the state that torch, numpy and Python keep for the
+whole process.
 """
 import contextlib
 import os

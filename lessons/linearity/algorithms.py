@@ -8,12 +8,13 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
+from torch.linalg import vecdot
 
 from data.types import checked_whole
 from toy_models.weights import mix
 
 
-def cosine(a: Tensor, b: Tensor) -> Float64[Tensor, "samples"]:
+def cosine(a: Tensor, b: Tensor) -> Float64[Tensor, " samples"]:
     """The cosine between a and b, sample by sample, in float64 and with its sign (CTL, §4.1).
 
     Args:
@@ -29,7 +30,7 @@ def cosine(a: Tensor, b: Tensor) -> Float64[Tensor, "samples"]:
     return vecdot(a, b) / (a.norm(dim=1) * b.norm(dim=1))
 
 
-def coef(a: Tensor, b: Tensor) -> Float64[Tensor, "samples"]:
+def coef(a: Tensor, b: Tensor) -> Float64[Tensor, " samples"]:
     """The length of a's projection on b in units of b: ‖a‖·cos(a, b)/‖b‖ = ⟨a, b⟩/‖b‖² (CTL, §4.1).
 
     Args:
@@ -46,7 +47,7 @@ def coef(a: Tensor, b: Tensor) -> Float64[Tensor, "samples"]:
 
 
 def cosine_gap(features_alpha: Float[Tensor, "samples width"], features_i: Float[Tensor, "samples width"],
-               features_j: Float[Tensor, "samples width"], alpha: float) -> Float64[Tensor, "samples"]:
+               features_j: Float[Tensor, "samples width"], alpha: float) -> Float64[Tensor, " samples"]:
     """1 − cos between the interpolated network's features and the mixed features, sample by sample: 0 is LLFC (CTL,
     Def. 2, Fig. 2).
 
@@ -62,7 +63,7 @@ def cosine_gap(features_alpha: Float[Tensor, "samples width"], features_i: Float
 
 
 def own_distance(features_i: Float[Tensor, "samples width"],
-                 features_j: Float[Tensor, "samples width"]) -> Float64[Tensor, "samples"]:
+                 features_j: Float[Tensor, "samples width"]) -> Float64[Tensor, " samples"]:
     """1 − cos between the two ends' features, sample by sample: the baseline that the cosine gap is compared with (CTL,
     Fig. 2).
     """
@@ -126,7 +127,7 @@ def worst(gap) -> tuple[str, str]:
     return pair, layer
 
 
-def evaluate(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, "samples"]) -> tuple[float, float]:
+def evaluate(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"]) -> tuple[float, float]:
     """Mean cross-entropy (nats) and accuracy (share of 1) of logits against labels y.
 
     Raises:
@@ -152,9 +153,9 @@ def cross_term(weight_i: Float[Tensor, "units width"], weight_j: Float[Tensor, "
     return -alpha * (1 - alpha) * F.linear(below_i - below_j, weight_i - weight_j)
 
 
-def opposite_signs(weight_i: Float[Tensor, "units inputs"], bias_i: Float[Tensor, "units"],
-                   weight_j: Float[Tensor, "units inputs"], bias_j: Float[Tensor, "units"],
-                   x: Float[Tensor, "samples inputs"]) -> Float64[Tensor, "samples"]:
+def opposite_signs(weight_i: Float[Tensor, "units inputs"], bias_i: Float[Tensor, " units"],
+                   weight_j: Float[Tensor, "units inputs"], bias_j: Float[Tensor, " units"],
+                   x: Float[Tensor, "samples inputs"]) -> Float64[Tensor, " samples"]:
     """Share of first-layer units, per sample, whose input is positive in one network and negative in the other.
 
     Only there can the first layer miss the mix: its input W·x + b is exactly linear in the weights, and a ReLU is
@@ -176,7 +177,7 @@ def last_batch(images: int, batch_size: int) -> int:
     return images % batch_size or batch_size
 
 
-def channel_statistics(h: Tensor) -> tuple[Float[Tensor, "channels"], Float[Tensor, "channels"]]:
+def channel_statistics(h: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
     """Mean and variance of every channel, over all samples and pixels together: what BatchNorm normalises with in
     training.
 
@@ -194,8 +195,8 @@ def channel_statistics(h: Tensor) -> tuple[Float[Tensor, "channels"], Float[Tens
     return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
 
 
-def normalise(h: Float[Tensor, "samples channels height width"], mean: Float[Tensor, "channels"],
-              var: Float[Tensor, "channels"], eps: float = 1e-5) -> Float[Tensor, "samples channels height width"]:
+def normalise(h: Float[Tensor, "samples channels height width"], mean: Float[Tensor, " channels"],
+              var: Float[Tensor, " channels"], eps: float = 1e-5) -> Float[Tensor, "samples channels height width"]:
     """(h − mean)/√(var + eps), channel by channel: BatchNorm without its learned scale and shift."""
     return (h - mean[:, None, None]) / (var[:, None, None] + eps).sqrt()
 

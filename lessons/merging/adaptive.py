@@ -24,7 +24,7 @@ def entropy(logits: Float[Tensor, "samples classes"]) -> Float[Tensor, ""]:
 
 
 def combined(origin: State, vectors: dict[str, Float[Tensor, "tasks ..."]],
-             scales: dict[str, Float[Tensor, "tasks"]]) -> State:
+             scales: dict[str, Float[Tensor, " tasks"]]) -> State:
     """origin + Σ_t λ_t · vector_t for every key of `vectors`, differentiable in λ; the other keys are those of
     `origin`.
     """
@@ -60,7 +60,7 @@ def centred(base: State, finetuned: Sequence[State], rank_ratio: float, rounding
 
 
 def adapted_scales(origin: State, vectors: State, forward: Forward, batches: Batches, per: str, start: float,
-                   steps: int, lr: float, clamp: bool) -> tuple[dict[str, Float64[Tensor, "tasks"]], list[float]]:
+                   steps: int, lr: float, clamp: bool) -> tuple[dict[str, Float64[Tensor, " tasks"]], list[float]]:
     """Find λ by Adam on the entropy of the merged model's predictions, summed over tasks.
 
     Args:

@@ -13,8 +13,8 @@ from lessons.merging.storage import PerTask, pack, unpack
 from toy_models.weights import State, must_fit
 
 
-def tall_mask(stack: Float[Tensor, "tasks *shape"], merged: Float[Tensor, "*shape"],
-              mask_strength: float) -> Bool[Tensor, "tasks *shape"]:
+def tall_mask(stack: Float[Tensor, " tasks *shape"], merged: Float[Tensor, "*shape"],
+              mask_strength: float) -> Bool[Tensor, " tasks *shape"]:
     """Which entries matter to which task: |τ_t| > mask_strength · |τ_MTL − τ_t|.
 
     Args:

@@ -143,7 +143,7 @@ def elected_sign(key: str, total: Float[Tensor, "*shape"], on_tie: str,
     return sign
 
 
-def agreed(key: str, stack: Float[Tensor, "tasks *shape"], agree: str, on_tie: str,
+def agreed(key: str, stack: Float[Tensor, " tasks *shape"], agree: str, on_tie: str,
            majority: float = 0.0) -> Float[Tensor, "*shape"]:
     """One vector from those of all tasks.
 

@@ -118,7 +118,7 @@ def in_pieces(function: Callable[..., Tensor], *stacks: Tensor) -> Tensor:
     return torch.cat([function(*together) for together in pieces], -1)
 
 
-def flat(stack: Float[Tensor, "tasks *shape"]) -> Float[Tensor, "tasks entries"]:
+def flat(stack: Float[Tensor, " tasks *shape"]) -> Float[Tensor, "tasks entries"]:
     """Task vectors as a view with one dimension for all entries; a single number is one entry."""
     return stack.view(len(stack), stack[0].numel())
 

@@ -51,12 +51,12 @@ class PerTask:
         return _bytes(self.extras[task])
 
 
-def pack(mask: Bool[Tensor, "..."]) -> UInt8[Tensor, "bytes"]:
+def pack(mask: Bool[Tensor, "..."]) -> UInt8[Tensor, " bytes"]:
     """A boolean tensor as bits, eight to a byte: ⌈entries / 8⌉ bytes."""
     return torch.from_numpy(np.packbits(mask.flatten().cpu().numpy()))
 
 
-def unpack(bits: UInt8[Tensor, "bytes"], shape: torch.Size) -> Bool[Tensor, "..."]:
+def unpack(bits: UInt8[Tensor, " bytes"], shape: torch.Size) -> Bool[Tensor, "..."]:
     """The boolean tensor of that shape that `pack` made the bits of."""
     return torch.from_numpy(np.unpackbits(bits.numpy(), count=shape.numel()).astype(bool)).reshape(shape)
 

@@ -24,7 +24,7 @@ def decision_map(network: nn.Module, points: Float[Tensor, "points 2"]) -> Float
     return network(points).softmax(1)[:, 1].reshape(side, side)
 
 
-def accuracy(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, "samples"]) -> float:
+def accuracy(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"]) -> float:
     """Share of samples, in [0, 1], whose largest logit is that of their label.
 
     Raises:

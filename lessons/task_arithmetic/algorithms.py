@@ -147,7 +147,7 @@ def cosines(vectors: Sequence[TaskVector]) -> Float64[Tensor, "tasks tasks"]:
 # -- Eq. 2, 3 and 4 ----------------------------------------------------------------------------------------------------
 
 def cosine_arith(middle: Float[Tensor, "samples width"], a: Float[Tensor, "samples width"],
-                 b: Float[Tensor, "samples width"]) -> Float64[Tensor, "samples"]:
+                 b: Float[Tensor, "samples width"]) -> Float64[Tensor, " samples"]:
     """The cosine between the edited network's features and the mean of those of its two ends, sample by sample (CTL,
     §4.3).
 
@@ -233,7 +233,7 @@ def stitched(network: MLP | ResNet18, layer: str,
     return h
 
 
-def shares_of(lams: Sequence[float]) -> Float64[Tensor, "models"]:
+def shares_of(lams: Sequence[float]) -> Float64[Tensor, " models"]:
     """θ₀ + Σ λ_t τ_t as a combination of models: the share 1 − Σ λ_t of θ₀, then λ_t of every θ_t.
 
     The shares sum to 1, but where Σ λ_t > 1 or a λ_t is negative the first or that one is below 0: the point lies

@@ -9,7 +9,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 
-def printed_pair(sigma_i: Float[Tensor, "r"], sigma_j: Float[Tensor, "r"]) -> Float[Tensor, "r"]:
+def printed_pair(sigma_i: Float[Tensor, " r"], sigma_j: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
     """One term of I(k) as Eq. 5 prints it, ‖Ṽ_iᵀ Σ̃_i Σ̃_j Ṽ_j‖_F, for k = 1 … r: it is (Σ_{r≤k} σ̃_ir² σ̃_jr²)^½.
 
     The rows of Ṽ_i and Ṽ_j are orthonormal, and multiplying by such factors from outside changes no Frobenius norm. So
@@ -36,18 +36,18 @@ def overlap(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"], rank: in
     return (inner.norm() / (rows_i.norm() * rows_j.norm())).item()
 
 
-def meant_pair(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"]) -> Float[Tensor, "r"]:
+def meant_pair(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"]) -> Float[Tensor, " r"]:
     """`overlap` for every k at once, k = 1 … r."""
     inner = (rows_i / rows_i.norm()) @ (rows_j / rows_j.norm()).T
     return inner.square().cumsum(0).cumsum(1).diagonal().clamp(min=0).sqrt()
 
 
-def normalised(sigma: Float[Tensor, "r"]) -> Float[Tensor, "r"]:
+def normalised(sigma: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
     """Singular values divided by their norm, which is ‖τ‖_F."""
     return sigma / sigma.norm()
 
 
-def interference(rows: Float[Tensor, "tasks r n"], reading: str = "meant") -> Float[Tensor, "r"]:
+def interference(rows: Float[Tensor, "tasks r n"], reading: str = "meant") -> Float[Tensor, " r"]:
     """I(k) for k = 1 … r: the terms of all ordered pairs of tasks added up (CART, Eq. 5).
 
     Args:
@@ -67,7 +67,7 @@ def interference(rows: Float[Tensor, "tasks r n"], reading: str = "meant") -> Fl
     return total
 
 
-def reconstruction_error(sigmas: Float[Tensor, "tasks r"]) -> Float64[Tensor, "r+1"]:
+def reconstruction_error(sigmas: Float[Tensor, "tasks r"]) -> Float64[Tensor, " r+1"]:
     """R(k)/R(0) for k = 0 … r: Σ_t ‖τ_t − SVD_k(τ_t)‖_F² as a share of Σ_t ‖τ_t‖_F² (CART, Eq. 7).
 
     By Eckart and Young it is what the singular values behind the k-th hold: no truncation has to be carried out.

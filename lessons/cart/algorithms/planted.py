@@ -4,7 +4,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 
-def predicted_rank(sigma: Float[Tensor, "r"], num_tasks: int) -> int:
+def predicted_rank(sigma: Float[Tensor, " r"], num_tasks: int) -> int:
     """The rank at which the bell should peak: how many singular values of a task vector are larger than the largest
     divided by T − 1.
 
@@ -26,7 +26,7 @@ def predicted_rank(sigma: Float[Tensor, "r"], num_tasks: int) -> int:
     return int((sigma > sigma[0] / (num_tasks - 1)).sum())
 
 
-def orthogonal_tasks(sigma: Float[Tensor, "r"], num_tasks: int) -> list[Float[Tensor, "Tr Tr"]]:
+def orthogonal_tasks(sigma: Float[Tensor, " r"], num_tasks: int) -> list[Float[Tensor, "Tr Tr"]]:
     """Task vectors with these singular values, (T·r, T·r), whose row and column spaces are orthogonal: blocks on a
     diagonal.
     """

@@ -12,7 +12,7 @@ from torch import Tensor
 from lessons.gradients.algorithms.networks import Function
 
 
-Vector = Float[Tensor, "parameters"]
+Vector = Float[Tensor, " parameters"]
 Path = Float[Tensor, "points parameters"]
 Paths = Float[Tensor, "T points parameters"]
 

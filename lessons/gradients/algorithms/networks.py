@@ -44,8 +44,8 @@ def hidden(theta: Tensor, widths: Sequence[int], activation: str,
     return found
 
 
-def sample_losses(outputs: Float[Tensor, "samples classes"], y: Int64[Tensor, "samples"],
-                  loss: str) -> Float[Tensor, "samples"]:
+def sample_losses(outputs: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"],
+                  loss: str) -> Float[Tensor, " samples"]:
     """The loss of every sample: cross-entropy in nats, or half the squared distance to the one-hot label."""
     if loss not in LOSSES:
         raise ValueError(f"unknown loss {loss!r}: choose one of {', '.join(LOSSES)}")
@@ -56,7 +56,7 @@ def sample_losses(outputs: Float[Tensor, "samples classes"], y: Int64[Tensor, "s
 
 
 def loss_of(widths: Sequence[int], activation: str, loss: str, x: Float[Tensor, "samples inputs"],
-            y: Int64[Tensor, "samples"], share: Float[Tensor, "samples"] | None = None) -> Function:
+            y: Int64[Tensor, " samples"], share: Float[Tensor, " samples"] | None = None) -> Function:
     """θ ↦ the mean loss of a network on x, y.
 
     Args:
@@ -69,7 +69,7 @@ def loss_of(widths: Sequence[int], activation: str, loss: str, x: Float[Tensor, 
     return f
 
 
-def initial(widths: Sequence[int], seed: int = 0) -> Float64[Tensor, "parameters"]:
+def initial(widths: Sequence[int], seed: int = 0) -> Float64[Tensor, " parameters"]:
     """Random weights θ, each of variance 1/inputs of its layer."""
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randn(b * a, generator=generator, dtype=torch.float64) / math.sqrt(a)
@@ -77,8 +77,8 @@ def initial(widths: Sequence[int], seed: int = 0) -> Float64[Tensor, "parameters
     return torch.cat(drawn)
 
 
-def crossed(theta_a: Float[Tensor, "parameters"], theta_b: Float[Tensor, "parameters"], widths: Sequence[int],
-            x: Float[Tensor, "samples inputs"]) -> Float[Tensor, "samples"]:
+def crossed(theta_a: Float[Tensor, " parameters"], theta_b: Float[Tensor, " parameters"], widths: Sequence[int],
+            x: Float[Tensor, "samples inputs"]) -> Float[Tensor, " samples"]:
     """Which samples lie on two sides of some ReLU's kink: a hidden unit is on for them at one θ and off at the other;
     0 or 1.
     """

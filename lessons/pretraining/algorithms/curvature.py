@@ -15,7 +15,7 @@ from torch.func import functional_call
 from toy_models import weights
 
 Function = Callable[[Tensor], Tensor]
-Vector = Float[Tensor, "parameters"]
+Vector = Float[Tensor, " parameters"]
 
 
 def of_network(network: torch.nn.Module, measure: Callable[[Tensor], Tensor],
@@ -33,7 +33,7 @@ def of_network(network: torch.nn.Module, measure: Callable[[Tensor], Tensor],
     return f, weights.flatten(state)
 
 
-def cross_entropy(y: Int64[Tensor, "samples"]) -> Callable[[Tensor], Tensor]:
+def cross_entropy(y: Int64[Tensor, " samples"]) -> Callable[[Tensor], Tensor]:
     """logits (samples, classes) -> mean cross-entropy (nats) against y."""
     return lambda logits: F.cross_entropy(logits, y)
 
@@ -49,7 +49,7 @@ def hessian_vector_product(f: Function, theta: Vector, vector: Vector) -> Vector
     return torch.autograd.grad(slope, theta, vector)[0]
 
 
-def power_iteration(product: Callable[[Tensor], Tensor], start: Float[Tensor, "n"], steps: int) -> float:
+def power_iteration(product: Callable[[Tensor], Tensor], start: Float[Tensor, " n"], steps: int) -> float:
     """The largest absolute eigenvalue of a symmetric operator, by applying it again and again to a vector of length 1.
 
     Simple and slow: the error shrinks by the ratio of the two largest eigenvalues (squared) a step. `lanczos` uses the
@@ -80,7 +80,7 @@ class Spectrum:
     error: float
 
 
-def lanczos(product: Callable[[Tensor], Tensor], start: Float[Tensor, "n"], most_steps: int = 100,
+def lanczos(product: Callable[[Tensor], Tensor], start: Float[Tensor, " n"], most_steps: int = 100,
             tolerance: float = 1e-3) -> Spectrum:
     """The extreme eigenvalues of a symmetric operator that is known by its products (Lanczos 1950), with full
     re-orthogonalisation.

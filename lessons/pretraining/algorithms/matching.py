@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from data.types import checked_whole
 from toy_models.weights import State, mix
 
-Permutations = dict[str, Int64[Tensor, "_"]]
-Moments = tuple[Float[Tensor, "_"], Float[Tensor, "_"]]  # mean and standard deviation of every unit of a layer
+Permutations = dict[str, Int64[Tensor, " _"]]
+Moments = tuple[Float[Tensor, " _"], Float[Tensor, " _"]]  # mean and standard deviation of every unit of a layer
 # BatchNorm's: they move with their channels, but were not learned
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
@@ -115,9 +115,9 @@ def _moved(tensor, names, permutations, but=None):
 
 
 def permute_layer(
-        weight: Float[Tensor, "units inputs"], bias: Float[Tensor, "units"], weight_above: Float[Tensor, "above units"],
-        permutation: Int64[Tensor, "units"],
-) -> tuple[Float[Tensor, "units inputs"], Float[Tensor, "units"], Float[Tensor, "above units"]]:
+        weight: Float[Tensor, "units inputs"], bias: Float[Tensor, " units"],
+        weight_above: Float[Tensor, "above units"], permutation: Int64[Tensor, " units"],
+) -> tuple[Float[Tensor, "units inputs"], Float[Tensor, " units"], Float[Tensor, "above units"]]:
     """One hidden layer with its units in another order, written out for two linear layers: what leaves the layer above
     stays as it was.
 
@@ -188,7 +188,7 @@ class Match:
     sweeps: int
 
 
-def assign(gain: Float[Tensor, "units units"]) -> Int64[Tensor, "units"]:
+def assign(gain: Float[Tensor, "units units"]) -> Int64[Tensor, " units"]:
     """The permutation p with the largest Σ_i gain[i, p[i]] (`scipy.optimize.linear_sum_assignment`).
 
     Args:
