@@ -1,6 +1,7 @@
 """Datasets as tensors, each of which says what it really is.
 
-`load(name, split, **options)` returns the tensors, `source(name, **options)` only what they are: a cheap look that reads no image.
+`load(name, split, **options)` returns the tensors, `source(name, **options)` only what they are: a cheap look that
+reads no image.
 """
 import inspect
 
@@ -9,8 +10,8 @@ from data import cifar100, fashion_mnist, mnist, permuted_mnist, rotated_mnist, 
 from data.pinning import pinned
 from data.types import Dataset, Source
 
-_MODULES = {"cifar100": cifar100, "fashion_mnist": fashion_mnist, "mnist": mnist, "permuted_mnist": permuted_mnist, "rotated_mnist": rotated_mnist, "spirals": spirals,
-            "split_cifar100": split_cifar100}
+_MODULES = {"cifar100": cifar100, "fashion_mnist": fashion_mnist, "mnist": mnist, "permuted_mnist": permuted_mnist,
+            "rotated_mnist": rotated_mnist, "spirals": spirals, "split_cifar100": split_cifar100}
 SPLITS = ("train", "test")
 
 
@@ -29,7 +30,8 @@ def load(name: str, split: str, **options) -> Dataset:
             `splits=(0, 3)` for "split_cifar100".
 
     Returns:
-        A Dataset with `x` (samples, …) in float32, `y` (samples,) in int64 and `source`, which says whether this is the real thing.
+        A Dataset with `x` (samples, …) in float32, `y` (samples,) in int64 and `source`, which says whether this is the
+        real thing.
 
     Raises:
         ValueError: unknown name, split or option, or an option that makes no sense.
@@ -41,7 +43,9 @@ def load(name: str, split: str, **options) -> Dataset:
 
 
 def source(name: str, **options) -> Source:
-    """What `load(name, …, **options)` would give: the official files, a stand-in or generated points, and a digest of it."""
+    """What `load(name, …, **options)` would give: the official files, a stand-in or generated points, and a digest of
+    it.
+    """
     return _module(name, options).source(**options)
 
 

@@ -1,6 +1,8 @@
-"""CIFAR-100 (Krizhevsky 2009), 50,000 + 10,000 colour photographs of 32×32 pixels in 100 classes, from its official binary version.
+"""CIFAR-100 (Krizhevsky 2009), 50,000 + 10,000 colour photographs of 32×32 pixels in 100 classes, from its official
+binary version.
 
-Each image is one coarse byte, one fine byte and 3072 pixels: the red, the green, the blue plane, each row by row. Nothing is unpickled.
+Each image is one coarse byte, one fine byte and 3072 pixels: the red, the green, the blue plane, each row by row.
+Nothing is unpickled.
 """
 import numpy as np
 import torch
@@ -22,9 +24,11 @@ FILES = {
     "names": (_file("fine_label_names.txt", 725, "b517b835c830bc54413daa4cf904aad9"),
               _file("coarse_label_names.txt", 328, "50d7751bb0bc2085059b59e23eb6f789")),
 }
-CLASSES, IMAGES_PER_CLASS = 100, {"train": 500, "test": 100}
+CLASSES = 100
+IMAGES_PER_CLASS = {"train": 500, "test": 100}
 ROW = 2 + 3 * 32 * 32  # bytes an image
-MEAN, STD = (0.50707516, 0.48654887, 0.44091784), (0.26733429, 0.25643846, 0.27615047)  # per channel, of the 50,000 training images
+MEAN = (0.50707516, 0.48654887, 0.44091784)  # per channel, of the 50,000 training images
+STD = (0.26733429, 0.25643846, 0.27615047)
 
 
 def source(size: int | None = None) -> Source:
@@ -37,7 +41,8 @@ def source(size: int | None = None) -> Source:
 
 
 def load(split: str, size: int | None = None) -> Dataset:
-    """Images x (samples, 3, 32, 32), normalised per channel, and labels y (samples,) in 0..99 of one split, in the file's order.
+    """Images x (samples, 3, 32, 32), normalised per channel, and labels y (samples,) in 0..99 of one split, in the
+    file's order.
 
     Args:
         split: "train" or "test".
@@ -53,7 +58,9 @@ def found() -> Source:
 
 
 def part_of(whole: Source, name: str, size: int | None, classes: int) -> Source:
-    """The source of the first `size` images (None: all) of `classes` classes; `name` says which ("": all 100) in the text, and to the digest."""
+    """The source of the first `size` images (None: all) of `classes` classes; `name` says which ("": all 100) in the
+    text, and to the digest.
+    """
     if size is not None:
         size = checked_whole("size", size, 1, classes * IMAGES_PER_CLASS["train"])
     text = whole.text + (f", {name}" if name else "") + (f", first {size:,} images" if size else "")
@@ -61,7 +68,8 @@ def part_of(whole: Source, name: str, size: int | None, classes: int) -> Source:
 
 
 def read(split: str, classes, size: int | None, where: Source) -> tuple[torch.Tensor, torch.Tensor]:
-    """Normalised images x and labels y of some classes, the first `size` of them (None: all), from the official files or drawn.
+    """Normalised images x and labels y of some classes, the first `size` of them (None: all), from the official files
+    or drawn.
 
     Raises:
         ValueError: there are fewer than `size`.
@@ -77,7 +85,9 @@ def read(split: str, classes, size: int | None, where: Source) -> tuple[torch.Te
 
 
 def rows(path, classes, size: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pixels (samples, 3, 32, 32) in uint8 and fine labels (samples,) of some classes in a binary file; no other row's pixels are read."""
+    """Pixels (samples, 3, 32, 32) in uint8 and fine labels (samples,) of some classes in a binary file; no other row's
+    pixels are read.
+    """
     file = np.memmap(path, dtype=np.uint8, mode="r").reshape(-1, ROW)
     fine = file[:, 1].astype(np.int64)
     which = np.flatnonzero(np.isin(fine, list(classes)))[:size]
@@ -85,7 +95,8 @@ def rows(path, classes, size: int | None = None) -> tuple[torch.Tensor, torch.Te
 
 
 def class_names() -> list[str]:
-    """The names of the 100 classes, by label: the official ones ("aquarium fish"), or the stand-in's ("striped disc")."""
+    """The names of the 100 classes, by label: the official ones ("aquarium fish"), or the stand-in's ("striped disc").
+    """
     if found().is_stand_in:
         return drawn.class_names()
     return (store.root() / FILES["names"][0].path).read_text().replace("_", " ").split("\n")[:CLASSES]
@@ -98,9 +109,13 @@ def unnormalise(x: torch.Tensor) -> torch.Tensor:
 
 
 def channel_statistics(pixels: torch.Tensor) -> tuple[list[float], list[float]]:
-    """Mean and standard deviation of each channel of pixels (samples, 3, 32, 32) in uint8, scaled to [0, 1]: how MEAN and STD were computed."""
-    counts = torch.stack([torch.bincount(pixels[:, channel].flatten().int(), minlength=256) for channel in range(3)]).double()
-    values, samples = torch.arange(256) / 255.0, counts[0].sum()
+    """Mean and standard deviation of each channel of pixels (samples, 3, 32, 32) in uint8, scaled to [0, 1]: how MEAN
+    and STD were computed.
+    """
+    channels = [pixels[:, channel].flatten().int() for channel in range(3)]
+    counts = torch.stack([torch.bincount(channel, minlength=256) for channel in channels]).double()
+    values = torch.arange(256) / 255.0
+    samples = counts[0].sum()
     mean = counts @ values.double() / samples
     return mean.tolist(), (counts @ values.double() ** 2 / samples - mean ** 2).sqrt().tolist()
 

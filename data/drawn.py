@@ -1,8 +1,10 @@
-"""The stand-in for CIFAR-100: drawn shapes with textures, 100 classes of 32×32 colour images, as many of each as CIFAR-100 has.
+"""The stand-in for CIFAR-100: drawn shapes with textures, 100 classes of 32×32 colour images, as many of each as
+CIFAR-100 has.
 
-Class 5s + t is shape s of `SHAPES` with texture t of `TEXTURES`, so the five classes of a split of Split CIFAR-100 share a shape and differ
-in texture, as consecutive tasks differ in shape. Place, size, turn, colours, background and noise vary. Each class is drawn when it is first
-asked for, with a generator of its own. Figures measured on it are about it, not about CIFAR-100.
+Class 5s + t is shape s of `SHAPES` with texture t of `TEXTURES`, so the five classes of a split of Split CIFAR-100
+share a shape and differ in texture, as consecutive tasks differ in shape. Place, size, turn, colours, background and
+noise vary. Each class is drawn when it is first asked for, with a generator of its own. Figures measured on it are
+about it, not about CIFAR-100.
 """
 import math
 from functools import lru_cache
@@ -12,9 +14,13 @@ import torch
 from data.types import Source, digest
 
 TEXTURES = ("plain", "striped", "dotted", "checked", "outlined")
-SIZE, SHIFT, TURN = (0.50, 0.80), 0.20, 35.0  # the shape's radius and its centre's distance, in half widths of the image; degrees, at most
-CONTRAST, NOISE = (0.25, 0.80), (0.02, 0.10)  # between a texture's two colours, 1 is as drawn; standard deviation of a pixel's noise
-MEAN, STD = (0.47555188, 0.47571837, 0.47559004), (0.19232118, 0.19301674, 0.19331412)  # per channel, of the 50,000 training images
+SIZE = (0.50, 0.80)  # the shape's radius, in half widths of the image
+SHIFT = 0.20  # of its centre at most, in half widths of the image
+TURN = 35.0  # degrees, at most
+CONTRAST = (0.25, 0.80)  # between a texture's two colours, 1 is as drawn
+NOISE = (0.02, 0.10)  # standard deviation of a pixel's noise
+MEAN = (0.47555188, 0.47571837, 0.47559004)  # per channel, of the 50,000 training images
+STD = (0.19232118, 0.19301674, 0.19331412)
 _IMAGES = {"train": 500, "test": 100}  # a class
 _VERSION = 1  # raise when anything is drawn differently: stored models of the old stand-in are then not used
 _PIXEL = 2 / 32  # an image spans -1 … 1
@@ -22,8 +28,8 @@ _PIXEL = 2 / 32  # an image spans -1 … 1
 
 def source(reason: str) -> Source:
     """The stand-in's source; `reason` says why the real thing is not there."""
-    return Source("stand-in", "stand-in for CIFAR-100: drawn shapes and textures",
-                  digest("drawn", _VERSION, tuple(SHAPES), TEXTURES, SIZE, SHIFT, TURN, CONTRAST, NOISE, _IMAGES), reason)
+    version = digest("drawn", _VERSION, tuple(SHAPES), TEXTURES, SIZE, SHIFT, TURN, CONTRAST, NOISE, _IMAGES)
+    return Source("stand-in", "stand-in for CIFAR-100: drawn shapes and textures", version, reason)
 
 
 def class_names() -> list[str]:
@@ -32,31 +38,41 @@ def class_names() -> list[str]:
 
 
 def pixels(split: str, classes, size: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pixels (samples, 3, 32, 32) in uint8 and labels (samples,) of some classes, in turn one image of each; the first `size`, or all."""
+    """Pixels (samples, 3, 32, 32) in uint8 and labels (samples,) of some classes, in turn one image of each; the first
+    `size`, or all.
+    """
     x = torch.stack([_class(split, c) for c in classes], 1).flatten(0, 1)
     return x[:size], torch.tensor(list(classes)).repeat(_IMAGES[split])[:size]
 
 
 @lru_cache(maxsize=50)  # 1.5 MB for a class of the training part
 def _class(split, label):
-    n, generator = _IMAGES[split], torch.Generator().manual_seed(2 * label + (split == "test"))
-    shape, texture = list(SHAPES.values())[label // len(TEXTURES)], TEXTURES[label % len(TEXTURES)]
+    n = _IMAGES[split]
+    generator = torch.Generator().manual_seed(2 * label + (split == "test"))
+    shape = list(SHAPES.values())[label // len(TEXTURES)]
+    texture = TEXTURES[label % len(TEXTURES)]
 
     def uniform(low, high, *size):
         return low + (high - low) * torch.rand(n, *(size or (1, 1)), generator=generator)
 
     axis = (torch.arange(32) + 0.5) * _PIXEL - 1
-    right, up = axis.expand(1, 32, 32), -axis[:, None].expand(1, 32, 32)
-    radius, angle = uniform(*SIZE), torch.deg2rad(uniform(-TURN, TURN))
-    x, y = right - uniform(-SHIFT, SHIFT), up - uniform(-SHIFT, SHIFT)
-    u, v = (x * angle.cos() + y * angle.sin()) / radius, (y * angle.cos() - x * angle.sin()) / radius  # in the shape's own frame
+    right = axis.expand(1, 32, 32)
+    up = -axis[:, None].expand(1, 32, 32)
+    radius = uniform(*SIZE)
+    angle = torch.deg2rad(uniform(-TURN, TURN))
+    x = right - uniform(-SHIFT, SHIFT)
+    y = up - uniform(-SHIFT, SHIFT)
+    u = (x * angle.cos() + y * angle.sin()) / radius  # in the shape's own frame
+    v = (y * angle.cos() - x * angle.sin()) / radius
     width = _PIXEL / radius  # of a pixel, there
     distance = shape(u, v)
-    inside, second = _smooth(-distance / width), _texture(texture, u, v, distance, width, uniform)
+    inside = _smooth(-distance / width)
+    second = _texture(texture, u, v, distance, width, uniform)
     first_colour, behind, behind_too = (_colour(uniform) for _ in range(3))
     second_colour = first_colour + uniform(*CONTRAST, 1, 1, 1) * (_opposite(first_colour) - first_colour)
     direction = uniform(0, 2 * math.pi)
-    along = ((right * direction.cos() + up * direction.sin()) / 2.8 + 0.5)[:, None]  # the background goes over from one colour to another
+    # the background goes over from one colour to another
+    along = ((right * direction.cos() + up * direction.sin()) / 2.8 + 0.5)[:, None]
     image = behind + along * (behind_too - behind)
     image = image + inside[:, None] * (first_colour + second[:, None] * (second_colour - first_colour) - image)
     image = image + uniform(*NOISE, 1, 1, 1) * torch.randn(n, 3, 32, 32, generator=generator)
@@ -70,7 +86,9 @@ def _smooth(distance):
 
 def _colour(uniform):
     """A bright or dark colour (images, 3, 1, 1) of any hue."""
-    hue, saturation, value = uniform(0, 6, 1, 1, 1), uniform(0.2, 0.9, 1, 1, 1), uniform(0.35, 0.95, 1, 1, 1)
+    hue = uniform(0, 6, 1, 1, 1)
+    saturation = uniform(0.2, 0.9, 1, 1, 1)
+    value = uniform(0.35, 0.95, 1, 1, 1)
     wheel = (((hue + torch.tensor([0.0, 4.0, 2.0])[:, None, None]) % 6 - 3).abs() - 1).clamp(0, 1)
     return value * (1 - saturation + saturation * wheel)
 
@@ -81,7 +99,9 @@ def _opposite(colour):
 
 
 def _texture(name, u, v, distance, width, uniform):
-    """How much of the second colour (images, 32, 32) each place has; the shape spans about -1 … 1 and a pixel is `width` wide."""
+    """How much of the second colour (images, 32, 32) each place has; the shape spans about -1 … 1 and a pixel is
+    `width` wide.
+    """
     if name == "plain":
         return torch.zeros_like(u)
     if name == "outlined":
@@ -96,7 +116,7 @@ def _texture(name, u, v, distance, width, uniform):
     return _smooth((along.sin() ** 2 + across.sin() ** 2 - 1.35) * steepness)  # dotted
 
 
-# -- shapes: (u, v) -> signed distance from the edge, negative inside; they fit the disc of radius 1 --------------------------------
+# -- shapes: (u, v) -> signed distance from the edge, negative inside; they fit the disc of radius 1 -------------------
 
 def _disc(radius, x=0.0, y=0.0):
     return lambda u, v: torch.hypot(u - x, v - y) - radius
@@ -107,7 +127,8 @@ def _polygon(*corners):
     ends = list(zip(corners, corners[1:] + corners[:1]))
 
     def distance(u, v):
-        nearest, outside = torch.full_like(u, torch.inf), torch.ones_like(u)
+        nearest = torch.full_like(u, torch.inf)
+        outside = torch.ones_like(u)
         for (ax, ay), (bx, by) in ends:
             dx, dy = bx - ax, by - ay
             x, y = u - ax, v - ay
@@ -124,7 +145,8 @@ def _regular(corners, inner=None):
     """A regular polygon standing on an edge or, with `inner`, a star whose inner corners lie at that radius."""
     count = corners * (2 if inner else 1)
     radii = [inner if inner and k % 2 else 1.0 for k in range(count)]
-    return _polygon(*((r * math.sin(2 * math.pi * k / count), r * math.cos(2 * math.pi * k / count)) for k, r in enumerate(radii)))
+    angles = [2 * math.pi * k / count for k in range(count)]
+    return _polygon(*((r * math.sin(angle), r * math.cos(angle)) for angle, r in zip(angles, radii)))
 
 
 def _all_of(*shapes):
@@ -153,8 +175,10 @@ SHAPES = {
     "half disc": lambda u, v: _all_of(_disc(1.0), _below(0.0))(u, v - 0.45),
     "crescent": _without(_disc(0.95), _disc(0.75, 0.5, 0.25)),
     "drop": _any_of(_disc(0.6, 0.0, -0.35), _polygon((0.0, 1.0), (-0.55, -0.12), (0.55, -0.12))),
-    "heart": _any_of(_disc(0.5, -0.42, 0.3), _disc(0.5, 0.42, 0.3), _polygon((-0.85, 0.05), (0.0, -0.95), (0.85, 0.05), (0.0, 0.6))),
-    "flower": _any_of(*(_disc(0.42, 0.55 * math.sin(2 * math.pi * k / 5), 0.55 * math.cos(2 * math.pi * k / 5)) for k in range(5))),
+    "heart": _any_of(_disc(0.5, -0.42, 0.3), _disc(0.5, 0.42, 0.3),
+                     _polygon((-0.85, 0.05), (0.0, -0.95), (0.85, 0.05), (0.0, 0.6))),
+    "flower": _any_of(*(_disc(0.42, 0.55 * math.sin(2 * math.pi * k / 5), 0.55 * math.cos(2 * math.pi * k / 5))
+                        for k in range(5))),
     "triangle": _regular(3),
     "square": _box(0.75, 0.75),
     "frame": _without(_box(0.8, 0.8), _box(0.38, 0.38)),
@@ -166,6 +190,7 @@ SHAPES = {
     "chevron": _polygon((-0.9, -0.1), (0.0, 0.8), (0.9, -0.1), (0.9, -0.8), (0.0, 0.1), (-0.9, -0.8)),
     "hourglass": _polygon((-0.75, 0.95), (0.75, 0.95), (0.2, 0.0), (0.75, -0.95), (-0.75, -0.95), (-0.2, 0.0)),
     "letter L": _polygon((-0.7, 0.95), (-0.05, 0.95), (-0.05, -0.3), (0.75, -0.3), (0.75, -0.9), (-0.7, -0.9)),
-    "letter T": _polygon((-0.9, 0.85), (0.9, 0.85), (0.9, 0.25), (0.33, 0.25), (0.33, -0.9), (-0.33, -0.9), (-0.33, 0.25), (-0.9, 0.25)),
+    "letter T": _polygon((-0.9, 0.85), (0.9, 0.85), (0.9, 0.25), (0.33, 0.25), (0.33, -0.9), (-0.33, -0.9),
+                         (-0.33, 0.25), (-0.9, 0.25)),
     "lens": _all_of(_disc(1.15, 0.0, 0.6), _disc(1.15, 0.0, -0.6)),
 }

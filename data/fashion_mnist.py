@@ -1,4 +1,6 @@
-"""Fashion-MNIST (Xiao, Rasul and Vollgraf 2017), 60,000 + 10,000 grey pictures of clothes of 28×28 pixels in ten classes, laid out as MNIST is."""
+"""Fashion-MNIST (Xiao, Rasul and Vollgraf 2017), 60,000 + 10,000 grey pictures of clothes of 28×28 pixels in ten
+classes, laid out as MNIST is.
+"""
 from functools import lru_cache
 
 import torch
@@ -15,10 +17,14 @@ def _file(name, size, md5, archive_md5):
 
 
 FILES = {
-    "train": (_file("train-images-idx3-ubyte", 47_040_016, "f4a8712d7a061bf5bd6d2ca38dc4d50a", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
-              _file("train-labels-idx1-ubyte", 60_008, "9018921c3c673c538a1fc5bad174d6f9", "25c81989df183df01b3e8a0aad5dffbe")),
-    "test": (_file("t10k-images-idx3-ubyte", 7_840_016, "8181f5470baa50b63fa0f6fddb340f0a", "bef4ecab320f06d8554ea6380940ec79"),
-             _file("t10k-labels-idx1-ubyte", 10_008, "15d484375f8d13e6eb1aabb0c3f46965", "bb300cfdad3c16e7a12a480ee83cd310")),
+    "train": (_file("train-images-idx3-ubyte", 47_040_016,
+                    "f4a8712d7a061bf5bd6d2ca38dc4d50a", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
+              _file("train-labels-idx1-ubyte", 60_008,
+                    "9018921c3c673c538a1fc5bad174d6f9", "25c81989df183df01b3e8a0aad5dffbe")),
+    "test": (_file("t10k-images-idx3-ubyte", 7_840_016,
+                   "8181f5470baa50b63fa0f6fddb340f0a", "bef4ecab320f06d8554ea6380940ec79"),
+             _file("t10k-labels-idx1-ubyte", 10_008,
+                   "15d484375f8d13e6eb1aabb0c3f46965", "bb300cfdad3c16e7a12a480ee83cd310")),
 }
 CLASSES = ("T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 _DRAWN = tuple(range(0, 100, 10))  # labels of the drawn stand-in for CIFAR-100: plain shapes, every second one
@@ -30,7 +36,8 @@ def source() -> Source:
 
 
 def _stand_in(reason):
-    return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", digest(drawn.source("").digest, "grey", 2, _DRAWN), reason)
+    version = digest(drawn.source("").digest, "grey", 2, _DRAWN)
+    return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", version, reason)
 
 
 def load(split: str) -> Dataset:
@@ -45,6 +52,7 @@ def load(split: str) -> Dataset:
 @lru_cache(maxsize=2)
 def _grey(split):
     pixels, labels = drawn.pixels(split, _DRAWN)
-    grey = pixels.to(torch.float64).div_(255).mean(1, keepdim=True)  # float32 would end in other bits on other processors
+    # float32 would end in other bits on other processors
+    grey = pixels.to(torch.float64).div_(255).mean(1, keepdim=True)
     x = F.interpolate(grey, size=(28, 28), mode="bilinear", antialias=True)[:, 0].to(torch.float32)
     return x, (labels // 10).to(torch.int64)

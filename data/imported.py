@@ -1,36 +1,44 @@
 """The text that every module of the course had when it was imported.
 
-What is kept on disk is signed with the code that made it. A running kernel has the code that it imported; the file may since have become
-another one (an update, an editor), so its text is taken at the import.
+What is kept on disk is signed with the code that made it. A running kernel has the code that it imported; the file may
+since have become another one (an update, an editor), so its text is taken at the import.
 """
-import importlib.machinery
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOMS = ("data", "toy_models", "lessons")
 _texts = {}  # module's name -> source
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    def exec_module(self, module):
-        _texts[module.__name__] = self.get_data(self.path).decode()
-        super().exec_module(module)
-
-
 class _Finder:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        """Python's own answer, with a loader that remembers; None for what is not the course's."""
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        """What the other finders answer, with a loader that remembers; None for what is not the course's.
+
+        The tests have a finder of jaxtyping's, whose loader makes functions check the shapes in their signatures.
+        """
         if name.partition(".")[0] not in ROOMS:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec and type(spec.loader) is importlib.machinery.SourceFileLoader:
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        others = [finder for finder in sys.meta_path if not isinstance(finder, cls)]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec and isinstance(spec.loader, SourceFileLoader):
+            spec.loader.exec_module = _remembering(spec.loader)
         return spec
 
 
+def _remembering(loader):
+    execute = loader.exec_module
+
+    def exec_module(module):
+        _texts[module.__name__] = loader.get_data(loader.path).decode()
+        execute(module)
+    return exec_module
+
+
 def text(name: str) -> str:
-    """The source of an imported module as it was then; as it is now, where the module came before this one; "" of one without a file.
+    """The source of an imported module as it was then; as it is now, where the module came before this one; "" of one
+    without a file.
 
     Raises:
         KeyError: no such module was imported.

@@ -1,4 +1,6 @@
-"""MNIST (LeCun, Cortes and Burges), 60,000 + 10,000 handwritten digits of 28×28 pixels, as torchvision lays its files out."""
+"""MNIST (LeCun, Cortes and Burges), 60,000 + 10,000 handwritten digits of 28×28 pixels, as torchvision lays its files
+out.
+"""
 import torch
 
 from data import digits, store
@@ -12,10 +14,14 @@ def _file(name, size, md5, archive_md5):
 
 
 FILES = {
-    "train": (_file("train-images-idx3-ubyte", 47_040_016, "6bbc9ace898e44ae57da46a324031adb", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-              _file("train-labels-idx1-ubyte", 60_008, "a25bea736e30d166cdddb491f175f624", "d53e105ee54ea40749a09fcbcd1e9432")),
-    "test": (_file("t10k-images-idx3-ubyte", 7_840_016, "2646ac647ad5339dbf082846283269ea", "9fb629c4189551a2d022fa330f9573f3"),
-             _file("t10k-labels-idx1-ubyte", 10_008, "27ae3e4e09519cfbb04c329615203637", "ec29112dd5afa0611ce80d1b7f02629c")),
+    "train": (_file("train-images-idx3-ubyte", 47_040_016,
+                    "6bbc9ace898e44ae57da46a324031adb", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+              _file("train-labels-idx1-ubyte", 60_008,
+                    "a25bea736e30d166cdddb491f175f624", "d53e105ee54ea40749a09fcbcd1e9432")),
+    "test": (_file("t10k-images-idx3-ubyte", 7_840_016,
+                   "2646ac647ad5339dbf082846283269ea", "9fb629c4189551a2d022fa330f9573f3"),
+             _file("t10k-labels-idx1-ubyte", 10_008,
+                   "27ae3e4e09519cfbb04c329615203637", "ec29112dd5afa0611ce80d1b7f02629c")),
 }
 
 

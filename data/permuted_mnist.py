@@ -1,4 +1,6 @@
-"""Permuted MNIST: MNIST, or Fashion-MNIST, with the same pixels of every image changing places in the same way (Goodfellow et al. 2014)."""
+"""Permuted MNIST: MNIST, or Fashion-MNIST, with the same pixels of every image changing places in the same way
+(Goodfellow et al. 2014).
+"""
 from functools import lru_cache
 
 import torch
@@ -11,9 +13,12 @@ OF = {"mnist": mnist, "fashion_mnist": fashion_mnist}
 
 
 def source(of: str = "mnist", permutation: int = 0, share: float = 1.0, size: int | None = None) -> Source:
-    """Where the images come from; what changes places, and how many images are taken, if not all, are part of the text and the digest."""
+    """Where the images come from; what changes places, and how many images are taken, if not all, are part of the text
+    and the digest.
+    """
     found, permutation, share, size = _checked(of, permutation, share, size)
-    text, parts = found.text, []
+    text = found.text
+    parts = []
     if permutation and share:
         text += f", {share:.0%} of the pixels permuted (no. {permutation})"
         parts += ["permutation", permutation, "share", share]
@@ -30,7 +35,8 @@ def load(split: str, of: str = "mnist", permutation: int = 0, share: float = 1.0
         split: "train" or "test".
         of: whose images, "mnist" or "fashion_mnist".
         permutation: the number of the permutation; 0 leaves the images as they are.
-        share: of the 784 pixels that change places among themselves, from 0 to 1; a larger share moves those of a smaller one and more.
+        share: of the 784 pixels that change places among themselves, from 0 to 1; a larger share moves those of a
+            smaller one and more.
         size: only the first `size` training images, or None for all; the test part stays whole.
 
     Raises:

@@ -12,11 +12,13 @@ _SHUFFLE_SEED = 60_000  # of which labels change places; a constant, since the o
 
 
 def source(angle: float = 0.0, first: int = 0, size: int | None = None, shuffled: float = 0.0) -> Source:
-    """Where the digits come from; the angle, in degrees, the choice of images, if not all, and the share of shuffled labels, if any, are part of the
-    text and the digest."""
+    """Where the digits come from; the angle, in degrees, the choice of images, if not all, and the share of shuffled
+    labels, if any, are part of the text and the digest.
+    """
     found = _upright_or_turned(*_checked(angle, first, size))
     if shuffled := checked_share("shuffled", shuffled):
-        return Source(found.kind, f"{found.text}, {shuffled:.0%} of the training labels shuffled", digest(found.digest, "shuffled", shuffled), found.reason)
+        text = f"{found.text}, {shuffled:.0%} of the training labels shuffled"
+        return Source(found.kind, text, digest(found.digest, "shuffled", shuffled), found.reason)
     return found
 
 
@@ -24,43 +26,52 @@ def _upright_or_turned(angle, first, size):
     found = mnist.source()
     if (first, size) != (0, None):
         text = f"images {first:,}–{first + size - 1:,}" if size else f"images from {first:,} on"
-        found = Source(found.kind, f"{found.text}, {text}", digest(found.digest, "first", first, "size", size), found.reason)
+        part = digest(found.digest, "first", first, "size", size)
+        found = Source(found.kind, f"{found.text}, {text}", part, found.reason)
     if angle == 0:
         return found
     return Source(found.kind, f"{found.text}, turned by {angle:g}°", digest(found.digest, angle), found.reason)
 
 
 def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None, shuffled: float = 0.0) -> Dataset:
-    """Images x (samples, 28, 28) turned by `angle` degrees counter-clockwise about their centre, bilinear, black outside; labels y.
+    """Images x (samples, 28, 28) turned by `angle` degrees counter-clockwise about their centre, bilinear, black
+    outside; labels y.
 
     Args:
         split: "train" or "test".
         angle: in degrees.
         first: the number, from 0, of the first image of this split that is taken.
         size: how many are taken from there on; None for all.
-        shuffled: the share of the training labels, from 0 to 1, that are dealt out anew among the images that had them, always in the same way;
-            about one in ten of them comes out right by chance. Test labels stay.
+        shuffled: the share of the training labels, from 0 to 1, that are dealt out anew among the images that had them,
+            always in the same way; about one in ten of them comes out right by chance. Test labels stay.
 
     Raises:
-        ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many images; shuffled is no share.
+        ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many
+            images; shuffled is no share.
     """
     found = source(angle, first, size, shuffled)
     angle, first, size = _checked(angle, first, size)
-    upright, plain = (angle, first, size) == (0, 0, None), mnist.source().digest
+    plain = mnist.source().digest
+    upright = (angle, first, size) == (0, 0, None)
     x, y = _upright(split, plain) if upright else _turned(split, angle, first, size, plain)
-    return Dataset(x.clone(), _shuffled(y, shuffled if split == "train" else 0), found)  # the caller may change what it gets
+    y = _shuffled(y, shuffled if split == "train" else 0)
+    return Dataset(x.clone(), y, found)  # the caller may change what it gets
 
 
 def _shuffled(y, share):
-    """A copy in which round(share · labels) labels have changed places; a larger share shuffles those of a smaller one and more."""
-    generator, y = torch.Generator().manual_seed(_SHUFFLE_SEED), y.clone()
+    """A copy in which round(share · labels) labels have changed places; a larger share shuffles those of a smaller one
+    and more.
+    """
+    generator = torch.Generator().manual_seed(_SHUFFLE_SEED)
+    y = y.clone()
     chosen = torch.randperm(len(y), generator=generator)[:round(share * len(y))]
     y[chosen] = y[chosen[torch.randperm(len(chosen), generator=generator)]]
     return y
 
 
 def _checked(angle, first, size):
-    return checked_angle(angle), checked_whole("first", first, 0), size if size is None else checked_whole("size", size, 1)
+    size = size if size is None else checked_whole("size", size, 1)
+    return checked_angle(angle), checked_whole("first", first, 0), size
 
 
 @lru_cache(maxsize=2)

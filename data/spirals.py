@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from data.types import Dataset, Source, checked_angle, digest
+from data.types import Dataset, Source, checked_angle, checked_whole, digest
 
 SAMPLES = {"train": 1000, "test": 1000}
 TURNS, NOISE = 1.0, 0.04
@@ -12,9 +12,9 @@ TURNS, NOISE = 1.0, 0.04
 def source(angle: float = 0.0, seed: int = 0) -> Source:
     """What is generated: two arms turned by `angle` degrees, drawn with `seed`."""
     angle = checked_angle(angle)
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
-    return Source("generated", f"Spirals, turned by {angle:g}°", digest("spirals", 2, SAMPLES, TURNS, NOISE, angle, seed))
+    seed = checked_whole("seed", seed, 0)
+    points = digest("spirals", 2, SAMPLES, TURNS, NOISE, angle, seed)
+    return Source("generated", f"Spirals, turned by {angle:g}°", points)
 
 
 def load(split: str, angle: float = 0.0, seed: int = 0) -> Dataset:

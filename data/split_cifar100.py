@@ -1,4 +1,6 @@
-"""Split CIFAR-100: the 100 classes of CIFAR-100 cut into 20 splits of 5 consecutive classes (Mirzadeh et al. 2021; CTL, B.1.1)."""
+"""Split CIFAR-100: the 100 classes of CIFAR-100 cut into 20 splits of 5 consecutive classes (Mirzadeh et al. 2021; CTL,
+B.1.1).
+"""
 from data import cifar100
 from data.cifar100 import class_names, unnormalise  # noqa: F401  what a learner looks at, under the dataset's name
 from data.types import Dataset, Source, checked_whole
@@ -7,7 +9,9 @@ SPLITS, CLASSES_PER_SPLIT = 20, 5
 
 
 def source(splits=(0,), size: int | None = None) -> Source:
-    """Where the images come from; the splits and the size are part of the text and the digest, the order of the splits is not."""
+    """Where the images come from; the splits and the size are part of the text and the digest, the order of the splits
+    is not.
+    """
     splits = checked(splits)
     return cifar100.part_of(cifar100.found(), _named(splits), size, CLASSES_PER_SPLIT * len(splits))
 
@@ -39,7 +43,8 @@ def checked(splits) -> tuple[int, ...]:
             return tuple(sorted(checked_whole("each split", s, 0, SPLITS - 1) for s in splits))
     except (TypeError, ValueError):  # TypeError: something in it cannot even be compared
         pass
-    raise ValueError(f"splits must be a tuple of distinct whole numbers from 0 to {SPLITS - 1}, for example (0,) or (0, 3), not {splits!r}")
+    raise ValueError(f"splits must be a tuple of distinct whole numbers from 0 to {SPLITS - 1}, for example (0,) or "
+                     f"(0, 3), not {splits!r}")
 
 
 def _named(splits):

@@ -1,8 +1,8 @@
 """The folder that keeps files: datasets that were fetched, and whatever `once` made (trained models, sweeps).
 
-It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Nothing in it is believed unread: datasets have published digests, and
-what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and is renamed when complete;
-every write happens under a lock between processes.
+It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Nothing in it is believed unread: datasets have published
+digests, and what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and
+is renamed when complete; every write happens under a lock between processes.
 """
 import contextlib
 import gzip
@@ -57,8 +57,8 @@ class RemoteFile:
         md5: of the file.
         archive_md5: of its gzip archive, which the addresses give; "" where they give the file as it is.
         urls: where to get it; () where it is a member of `within`.
-        within: the tar archive that holds it, itself a published file. It is fetched once for all its members, and stays: a member that is
-            damaged or deleted comes back from it without a network.
+        within: the tar archive that holds it, itself a published file. It is fetched once for all its members, and
+            stays: a member that is damaged or deleted comes back from it without a network.
     """
     path: str
     size: int
@@ -73,7 +73,7 @@ def root() -> Path:
     return Path(os.environ.get("WEIGHTSPACE_DATA") or Path(__file__).parent / "cache").expanduser()
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 def writable(folder: Path) -> Path:
     """Create the folder if need be and return it.
@@ -86,8 +86,9 @@ def writable(folder: Path) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise StoreError(f"cannot write to the data folder {folder}: {error.strerror or error}. Free some space or set the environment variable "
-                         "WEIGHTSPACE_DATA to a folder that you can write to, then restart the kernel.") from error
+        raise StoreError(f"cannot write to the data folder {folder}: {error.strerror or error}. Free some space or set "
+                         "the environment variable WEIGHTSPACE_DATA to a folder that you can write to, then restart "
+                         "the kernel.") from error
 
 
 @contextlib.contextmanager
@@ -125,7 +126,8 @@ def atomic(path: Path):
 
     Call with the lock held. The file gets an ordinary new file's mode; safetensors and pooch make theirs private.
     """
-    for leftover in path.parent.glob(f".{path.name}.*.part"):  # a process was killed while it wrote; we hold the lock, so it is gone
+    # what is left over is of a process that was killed while it wrote: we hold the lock, so it is gone
+    for leftover in path.parent.glob(f".{path.name}.*.part"):
         shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
@@ -177,7 +179,7 @@ def once(path: Path, make, *, read, write):
         return value
 
 
-# -- fetching ------------------------------------------------------------------------------------------------------------------
+# -- fetching ----------------------------------------------------------------------------------------------------------
 
 def fetch(remote: RemoteFile) -> Path:
     """Path of a dataset's file whose digest is right: the one that is there, or else a download.
@@ -205,7 +207,8 @@ def fetch(remote: RemoteFile) -> Path:
                 if path.exists():
                     aside = path.with_name(path.name + ".damaged")
                     os.replace(path, aside)
-                    warnings.warn(f"{path} {problem}; kept as {aside.name} and fetched again", DataWarning, stacklevel=2)
+                    said = f"{path} {problem}; kept as {aside.name} and fetched again"
+                    warnings.warn(said, DataWarning, stacklevel=2)
     except Unavailable as error:
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
@@ -218,11 +221,14 @@ def official(name: str, files: Mapping[str, Sequence[RemoteFile]], stand_in: Cal
             fetch(file)
     except Unavailable as error:
         return stand_in(str(error))
-    return Source("official", f"{name} (official files)", digest(*(file.md5 for file in itertools.chain(*files.values()))))
+    digests = [file.md5 for file in itertools.chain(*files.values())]
+    return Source("official", f"{name} (official files)", digest(*digests))
 
 
 def _getter(remote):
-    """part -> None, which writes the file: from its tar archive, which is fetched first, or from those of its addresses that answer."""
+    """part -> None, which writes the file: from its tar archive, which is fetched first, or from those of its addresses
+    that answer.
+    """
     if remote.within:
         return partial(extract, remote, fetch(remote.within))
     return partial(download, remote, answering(remote.urls))
@@ -278,7 +284,8 @@ def answering(urls: tuple[str, ...]) -> list[str]:
         except requests.RequestException as error:
             answers[url] = type(error).__name__
 
-    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls]  # threads, since looking up a name cannot be given a limit
+    # threads, since looking up a name cannot be given a limit
+    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls]
     end = time.monotonic() + NETWORK_SECONDS
     for thread in threads:
         thread.start()
@@ -287,7 +294,8 @@ def answering(urls: tuple[str, ...]) -> list[str]:
     said = dict(answers)
     if good := [url for url in urls if said.get(url) == 200]:
         return good
-    reason = "; ".join(f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({said.get(url, 'silence')})" for url in urls)
+    reason = "; ".join(f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({said.get(url, 'silence')})"
+                       for url in urls)
     if not any(isinstance(answer, int) for answer in said.values()):
         _no_network = reason
     raise Unavailable(reason)
@@ -303,7 +311,8 @@ def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
     pooch.get_logger().setLevel(logging.WARNING)
     errors = []
     for url in urls:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.stem}.", suffix=".part") as folder:  # `atomic` knows this name
+        # `atomic` knows this name
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.stem}.", suffix=".part") as folder:
             try:
                 came = pooch.retrieve(url, f"md5:{remote.archive_md5 or remote.md5}", path=folder,
                                       downloader=pooch.HTTPDownloader(progressbar=True, timeout=NETWORK_SECONDS))
@@ -312,7 +321,8 @@ def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
                         shutil.copyfileobj(packed, unpacked)
                 else:
                     os.replace(came, target)
-            except (OSError, ValueError, EOFError) as error:  # requests' errors are OSErrors; a wrong digest is a ValueError
+            # requests' errors are OSErrors; a wrong digest is a ValueError
+            except (OSError, ValueError, EOFError) as error:
                 errors.append(f"{url}: {error}")
                 continue
         if not (problem := wrong_with(target, remote)):

@@ -12,7 +12,8 @@ class Source:
     """Where the numbers of a dataset come from.
 
     Attributes:
-        kind: "official" (the published files, digests checked), "stand-in" (something else in their place) or "generated".
+        kind: "official" (the published files, digests checked), "stand-in" (something else in their place) or
+            "generated".
         text: a short description for captions, for example "MNIST (official files)".
         digest: hexadecimal; equal digests mean equal tensors. Part of every recipe, so models never mix two sources.
         reason: why a stand-in was taken; empty otherwise.
@@ -40,6 +41,16 @@ class Dataset:
 
     def __len__(self):
         return len(self.x)
+
+    def spread(self, count: int) -> "Dataset":
+        """So many samples, spread evenly over the set, as views; all of them where there are fewer.
+
+        Raises:
+            ValueError: count is not a whole number of at least 1.
+        """
+        count = checked_whole("count", count, 1)
+        every = slice(None, None, max(1, len(self) // count))
+        return Dataset(self.x[every][:count], self.y[every][:count], self.source)
 
 
 def digest(*parts) -> str:
@@ -69,11 +80,14 @@ def checked_whole(name: str, value, least: int, most: int | None = None) -> int:
     """The value as an int.
 
     Raises:
-        ValueError: it is not a whole number of at least `least` and, where `most` is given, at most `most`; the message begins with `name`.
+        ValueError: it is not a whole number of at least `least` and, where `most` is given, at most `most`; the message
+            begins with `name`.
     """
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= value and (most is None or value <= most):
-        return int(value)
-    raise ValueError(f"{name} must be a whole number {f'of at least {least:,}' if most is None else f'from {least:,} to {most:,}'}, not {value!r}")
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        if least <= value and (most is None or value <= most):
+            return int(value)
+    allowed = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+    raise ValueError(f"{name} must be a whole number {allowed}, not {value!r}")
 
 
 def checked_share(name: str, value) -> float:

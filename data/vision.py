@@ -1,7 +1,8 @@
 """torchvision, importable also beside a torch without its compiled operators.
 
-A CPU-only torch next to a torchvision that was built for CUDA fails on import with "operator torchvision::nms does not exist"
-(pytorch/vision issues 9077 and 9085). The course uses no detection operator, so it is enough to declare the two that are asked for.
+A CPU-only torch next to a torchvision that was built for CUDA fails on import with "operator torchvision::nms does not
+exist" (pytorch/vision issues 9077 and 9085). The course uses no detection operator, so it is enough to declare the two
+that are asked for.
 """
 import sys
 

@@ -46,7 +46,8 @@ def linearity_mlps(seed: int = 0) -> dict[str, Recipe | dict | list]:
 def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
     """The recipes of `linearity_mlps`, once each, in one list."""
     made = linearity_mlps(seed)
-    return list(dict.fromkeys([made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]))
+    wanted = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
+    return list(dict.fromkeys(wanted))
 
 
 # -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------

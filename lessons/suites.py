@@ -239,8 +239,8 @@ def _spread(dataset, options, first, images, digest):
     whole = data.load(dataset, "test", **dict(options))
     x = whole.x[first::2]
     y = whole.y[first::2]
-    step = max(1, len(y) // images)
-    return x[::step][:images].clone(), y[::step][:images].clone()
+    half = data.Dataset(x, y, whole.source).spread(images)
+    return half.x.clone(), half.y.clone()
 
 
 def share_correct(logits: Tensor, y: Tensor) -> float:

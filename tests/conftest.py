@@ -15,15 +15,21 @@ import threading
 from pathlib import Path
 
 import hypothesis
+import jaxtyping
 import pytest
 
 if os.environ.get("PYTEST_XDIST_WORKER"):  # two processes share the cores, second threads would take each other's time
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from data import cifar100, fashion_mnist, mnist, store  # noqa: E402 (torch reads the environment)
+REPOSITORY = Path(__file__).parents[1]
+ALGORITHMS = [f"lessons.{path.parent.name}.algorithms" for path in (REPOSITORY / "lessons").glob("*/algorithms*")]
+# before any of these is imported: in tests they hold the shapes and types in their signatures against what comes
+CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"  # a whole number is a float too
+jaxtyping.install_import_hook(["lessons.merging", *ALGORITHMS], CHECKER)
+
+from data import cifar100, fashion_mnist, mnist, store  # noqa: E402  torch reads the environment
 from toy_models import training  # noqa: E402
 
-REPOSITORY = Path(__file__).parents[1]
 # before any test changes it
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
 

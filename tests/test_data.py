@@ -32,11 +32,12 @@ def own_copy(link):
     shutil.copyfile(target, link)
 
 
-# -- what load gives -----------------------------------------------------------------------------------------------------------
+# -- what load gives ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name, split, shape, classes", [
-    ("mnist", "train", (20_000, 28, 28), 10), ("mnist", "test", (4_000, 28, 28), 10), ("rotated_mnist", "test", (4_000, 28, 28), 10),
-    ("fashion_mnist", "train", (5_000, 28, 28), 10), ("fashion_mnist", "test", (1_000, 28, 28), 10), ("permuted_mnist", "test", (4_000, 28, 28), 10),
+    ("mnist", "train", (20_000, 28, 28), 10), ("mnist", "test", (4_000, 28, 28), 10),
+    ("rotated_mnist", "test", (4_000, 28, 28), 10), ("fashion_mnist", "train", (5_000, 28, 28), 10),
+    ("fashion_mnist", "test", (1_000, 28, 28), 10), ("permuted_mnist", "test", (4_000, 28, 28), 10),
     ("spirals", "train", (1_000, 2), 2), ("spirals", "test", (1_000, 2), 2)])
 def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape, classes):
     loaded = data.load(name, split)
@@ -46,8 +47,9 @@ def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape,
     assert len(loaded) == shape[0]
 
 
-@pytest.mark.parametrize("name, options", [("mnist", {}), ("fashion_mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3}),
-                                           ("permuted_mnist", {"of": "fashion_mnist", "permutation": 2, "share": 0.5})])
+@pytest.mark.parametrize("name, options", [
+    ("mnist", {}), ("fashion_mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3}),
+    ("permuted_mnist", {"of": "fashion_mnist", "permutation": 2, "share": 0.5})])
 def test_source_is_that_of_what_load_gives(name, options):
     assert data.source(name, **options) == data.load(name, "test", **options).source
 
@@ -84,14 +86,15 @@ def test_an_option_of_the_spirals_that_makes_no_sense_is_named(options):
         data.load("spirals", "train", **options)
 
 
-# -- spirals -------------------------------------------------------------------------------------------------------------------
+# -- spirals -----------------------------------------------------------------------------------------------------------
 
 angles = st.floats(-720, 720).map(lambda angle: angle + 0.0)  # + 0.0 makes 0.0 of -0.0
 
 
 @given(angles, angles, st.integers(0, 5), st.integers(0, 5))
 def test_spirals_have_equal_digests_only_for_equal_angle_and_seed(angle, other_angle, seed, other_seed):
-    first, second = (data.source("spirals", angle=angle, seed=seed), data.source("spirals", angle=other_angle, seed=other_seed))
+    first = data.source("spirals", angle=angle, seed=seed)
+    second = data.source("spirals", angle=other_angle, seed=other_seed)
     assert (first.digest == second.digest) == ((angle, seed) == (other_angle, other_seed))
     assert data.source("spirals", angle=angle, seed=seed).digest == first.digest
 
@@ -99,7 +102,8 @@ def test_spirals_have_equal_digests_only_for_equal_angle_and_seed(angle, other_a
 def test_spirals_draw_the_same_points_again_and_others_for_another_seed_or_split():
     first = data.load("spirals", "train", seed=1)
     assert torch.equal(first.x, data.load("spirals", "train", seed=1).x)
-    for other in (data.load("spirals", "train", seed=2), data.load("spirals", "test", seed=1), data.load("spirals", "test", seed=0)):
+    others = [("train", 2), ("test", 1), ("test", 0)]
+    for other in (data.load("spirals", split, seed=seed) for split, seed in others):
         assert not torch.isin(first.x, other.x).all(1).any()
 
 
@@ -111,10 +115,11 @@ def test_spirals_are_generated_and_the_same_for_a_whole_number_as_for_a_float():
 def test_spirals_turn_counter_clockwise():
     plain, turned = (data.load("spirals", "train", angle=angle).x for angle in (0, 90))
     expected = torch.stack([-plain[:, 1], plain[:, 0]], 1)
-    assert (turned - expected).norm(dim=1).mean() < (turned + expected).norm(dim=1).mean() / 4  # up to the noise, which does not turn
+    # up to the noise, which does not turn
+    assert (turned - expected).norm(dim=1).mean() < (turned + expected).norm(dim=1).mean() / 4
 
 
-# -- rotation ------------------------------------------------------------------------------------------------------------------
+# -- rotation ----------------------------------------------------------------------------------------------------------
 
 def test_rotated_by_0_are_the_plain_images():
     plain, rotated = data.load("mnist", "test"), data.load("rotated_mnist", "test", angle=0.0)
@@ -147,7 +152,8 @@ def test_images_in_chunks_are_rotated_as_one_by_one():
 def test_rotation_is_linear_in_the_images(angle, factor, other_factor):
     x, other = torch.rand(2, 4, 28, 28, generator=torch.Generator().manual_seed(0))
     expected = factor * rotated_mnist.rotate(x, angle) + other_factor * rotated_mnist.rotate(other, angle)
-    torch.testing.assert_close(rotated_mnist.rotate(factor * x + other_factor * other, angle), expected, atol=1e-5, rtol=1e-5)
+    turned = rotated_mnist.rotate(factor * x + other_factor * other, angle)
+    torch.testing.assert_close(turned, expected, atol=1e-5, rtol=1e-5)
 
 
 def test_load_rotates_the_digits_and_keeps_the_labels():
@@ -158,29 +164,35 @@ def test_load_rotates_the_digits_and_keeps_the_labels():
 
 @given(angles, angles)
 def test_rotated_digits_have_equal_digests_only_for_equal_angles(angle, other):
-    assert (data.source("rotated_mnist", angle=angle).digest == data.source("rotated_mnist", angle=other).digest) == (angle == other)
+    digests = [data.source("rotated_mnist", angle=turn).digest for turn in (angle, other)]
+    assert (digests[0] == digests[1]) == (angle == other)
 
 
-# -- a part of the images ------------------------------------------------------------------------------------------------------
+# -- a part of the images ----------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("angle", [0.0, 22.5])
-@pytest.mark.parametrize("options, part", [({"size": 30}, slice(30)), ({"first": 3_950}, slice(3_950, None)), ({"first": 7, "size": 5}, slice(7, 12)),
-                                           ({"size": 4_000}, slice(None))])
+@pytest.mark.parametrize("options, part", [
+    ({"size": 30}, slice(30)), ({"first": 3_950}, slice(3_950, None)), ({"first": 7, "size": 5}, slice(7, 12)),
+    ({"size": 4_000}, slice(None))])
 def test_first_and_size_take_these_images_of_the_rotated_digits(angle, options, part):
-    whole, some = data.load("rotated_mnist", "test", angle=angle), data.load("rotated_mnist", "test", angle=angle, **options)
+    whole = data.load("rotated_mnist", "test", angle=angle)
+    some = data.load("rotated_mnist", "test", angle=angle, **options)
     assert torch.equal(some.y, whole.y[part]) and some.source == data.source("rotated_mnist", angle=angle, **options)
     torch.testing.assert_close(some.x, whole.x[part])
 
 
-@pytest.mark.parametrize("options, text", [({"size": 2_000}, "images 0–1,999"), ({"first": 1_000, "size": 1}, "images 1,000–1,000"),
-                                           ({"first": 1_000}, "images from 1,000 on")])
+@pytest.mark.parametrize("options, text", [
+    ({"size": 2_000}, "images 0–1,999"), ({"first": 1_000, "size": 1}, "images 1,000–1,000"),
+    ({"first": 1_000}, "images from 1,000 on")])
 def test_the_text_says_which_images_of_the_rotated_digits(options, text):
-    assert data.source("rotated_mnist", angle=30.0, **options).text == f"{data.source('mnist').text}, {text}, turned by 30°"
+    expected = f"{data.source('mnist').text}, {text}, turned by 30°"
+    assert data.source("rotated_mnist", angle=30.0, **options).text == expected
 
 
 @given(st.integers(0, 3), st.none() | st.integers(1, 3), st.integers(0, 3), st.none() | st.integers(1, 3))
 def test_parts_of_the_rotated_digits_have_equal_digests_only_for_the_same_images(first, size, other_first, other_size):
-    digest, other = (data.source("rotated_mnist", first=f, size=s).digest for f, s in ((first, size), (other_first, other_size)))
+    digest, other = (data.source("rotated_mnist", first=f, size=s).digest
+                     for f, s in ((first, size), (other_first, other_size)))
     assert (digest == other) == ((first, size) == (other_first, other_size))
 
 
@@ -191,24 +203,27 @@ def test_the_whole_part_keeps_the_digest_it_has_always_had():
         assert data.source("rotated_mnist", angle=22.5, **options).digest == types.digest(plain, 22.5)
 
 
-@pytest.mark.parametrize("options", [{"first": -1}, {"first": 1.5}, {"first": True}, {"first": None}, {"first": "1"}, {"size": 0}, {"size": -1},
-                                     {"size": 2.0}, {"size": True}, {"size": "all"}])
+@pytest.mark.parametrize("options", [
+    {"first": -1}, {"first": 1.5}, {"first": True}, {"first": None}, {"first": "1"},
+    {"size": 0}, {"size": -1}, {"size": 2.0}, {"size": True}, {"size": "all"}])
 def test_a_first_or_size_of_the_rotated_digits_that_makes_no_sense_is_named(options):
     (name, value), = options.items()
-    for call in (lambda: data.load("rotated_mnist", "test", **options), lambda: data.source("rotated_mnist", **options)):
+    for call in (lambda: data.load("rotated_mnist", "test", **options),
+                 lambda: data.source("rotated_mnist", **options)):
         with pytest.raises(ValueError, match=name) as raised:
             call()
         assert repr(value) in str(raised.value)
 
 
-@pytest.mark.parametrize("options, message", [({"first": 4_000}, "first .* to 3,999, not 4000"), ({"size": 4_001}, "size .* to 4,000, not 4001"),
-                                              ({"first": 3_990, "size": 11}, "size .* to 10, not 11")])
+@pytest.mark.parametrize("options, message", [
+    ({"first": 4_000}, "first .* to 3,999, not 4000"), ({"size": 4_001}, "size .* to 4,000, not 4001"),
+    ({"first": 3_990, "size": 11}, "size .* to 10, not 11")])
 def test_more_rotated_digits_than_there_are_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         data.load("rotated_mnist", "test", **options)
 
 
-# -- shuffled labels -----------------------------------------------------------------------------------------------------------
+# -- shuffled labels ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("options", [{}, {"angle": 22.5, "size": 500}])
 def test_shuffled_labels_change_places_among_themselves_in_the_same_way_every_time(options):
@@ -229,21 +244,24 @@ def test_test_labels_are_never_shuffled():
 
 def test_the_share_of_shuffled_labels_is_part_of_digest_and_text_and_no_share_leaves_both_as_they_were():
     plain, half = data.source("rotated_mnist", angle=22.5), data.source("rotated_mnist", angle=22.5, shuffled=0.5)
-    assert data.source("rotated_mnist", angle=22.5, shuffled=0) == plain == data.source("rotated_mnist", angle=22.5, shuffled=0.0)
-    assert half.text == f"{plain.text}, 50% of the training labels shuffled" and data.load("rotated_mnist", "test", angle=22.5, shuffled=0.5).source == half
+    assert data.source("rotated_mnist", angle=22.5, shuffled=0) == plain
+    assert data.source("rotated_mnist", angle=22.5, shuffled=0.0) == plain
+    assert half.text == f"{plain.text}, 50% of the training labels shuffled"
+    assert data.load("rotated_mnist", "test", angle=22.5, shuffled=0.5).source == half
     assert len({data.source("rotated_mnist", angle=22.5, shuffled=share).digest for share in (0, 0.25, 0.5, 1)}) == 4
     assert data.source("rotated_mnist", shuffled=1).digest == data.source("rotated_mnist", shuffled=1.0).digest
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, math.nan, math.inf, True, "half", None])
 def test_a_share_of_shuffled_labels_that_makes_no_sense_is_named(share):
-    for call in (lambda: data.load("rotated_mnist", "train", shuffled=share), lambda: data.source("rotated_mnist", shuffled=share)):
+    for call in (lambda: data.load("rotated_mnist", "train", shuffled=share),
+                 lambda: data.source("rotated_mnist", shuffled=share)):
         with pytest.raises(ValueError, match="shuffled must be a share from 0 to 1") as raised:
             call()
         assert repr(share) in str(raised.value)
 
 
-# -- the stand-in --------------------------------------------------------------------------------------------------------------
+# -- the stand-in ------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", ["mnist", "rotated_mnist"])
 def test_the_stand_in_says_what_it_is_and_which_file_is_missing(name, quiet_store):
@@ -286,20 +304,38 @@ def test_changing_loaded_images_in_place_does_not_change_what_is_loaded_next(nam
         x.copy_(before)
 
 
-# -- the official files --------------------------------------------------------------------------------------------------------
+# -- a few samples of many ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("count, which", [(1, [0]), (3, [0, 3, 6]), (4, [0, 2, 4, 6]), (6, [0, 1, 2, 3, 4, 5]),
+                                          (10, range(10)), (11, range(10))])
+def test_a_few_samples_are_spread_evenly_over_the_set(count, which):
+    whole = types.Dataset(torch.arange(20).view(10, 2), torch.arange(10), types.Source("generated", "numbers", "d1"))
+    some = whole.spread(count)
+    assert some.y.tolist() == list(which)
+    assert torch.equal(some.x, whole.x[list(which)]) and some.source == whole.source
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True, None])
+def test_a_count_of_samples_that_makes_no_sense_is_named(count):
+    with pytest.raises(ValueError, match="count must be a whole number of at least 1"):
+        data.load("spirals", "test").spread(count)
+
+
+# -- the official files ------------------------------------------------------------------------------------------------
 
 @pytest.mark.real
 @pytest.mark.parametrize("split, samples", [("train", 60_000), ("test", 10_000)])
 def test_the_official_files_are_taken_where_they_are_sound(real_data, split, samples):
     loaded = data.load("mnist", split)
     assert loaded.source.kind == "official" and not loaded.source.is_stand_in and not loaded.source.reason
-    assert loaded.x.shape == (samples, 28, 28) and loaded.x.dtype == torch.float32 and loaded.x.min() == 0 and loaded.x.max() == 1
+    assert loaded.x.shape == (samples, 28, 28) and loaded.x.dtype == torch.float32
+    assert loaded.x.min() == 0 and loaded.x.max() == 1
     assert loaded.y.shape == (samples,) and loaded.y.dtype == torch.int64
 
 
 @pytest.mark.real
 def test_official_digits_and_stand_in_have_different_digests(real_data, tmp_path, monkeypatch):
-    official = [data.source(name, **options).digest for name, options in (("mnist", {}), ("rotated_mnist", {"angle": 22.5}))]
+    official = [data.source("mnist").digest, data.source("rotated_mnist", angle=22.5).digest]
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "empty"))
     assert not {data.source("mnist").digest, data.source("rotated_mnist", angle=22.5).digest} & set(official)
 
@@ -384,7 +420,7 @@ def test_whatever_makes_the_files_unavailable_is_the_reason(monkeypatch):
     assert data.load("mnist", "test").source.reason == "the reason"
 
 
-# -- permuted pixels -----------------------------------------------------------------------------------------------------------
+# -- permuted pixels ---------------------------------------------------------------------------------------------------
 
 @given(permutation=st.integers(1, 1000), share=st.floats(0, 1))
 def test_a_permutation_moves_at_most_its_share_of_the_pixels_and_loses_none(permutation, share):
@@ -411,7 +447,8 @@ def test_a_larger_share_moves_the_pixels_of_a_smaller_one_too():
 def test_permutations_differ_and_are_the_same_for_both_parts_and_every_time():
     options = {"permutation": 3, "share": 0.5}
     plain, turned = data.load("mnist", "test").x, data.load("permuted_mnist", "test", **options).x
-    assert torch.equal(turned, permuted_mnist.permuted(plain, 3, 0.5)) and torch.equal(turned, data.load("permuted_mnist", "test", **options).x)
+    assert torch.equal(turned, permuted_mnist.permuted(plain, 3, 0.5))
+    assert torch.equal(turned, data.load("permuted_mnist", "test", **options).x)
     assert not torch.equal(turned, data.load("permuted_mnist", "test", permutation=4, share=0.5).x)
 
 
@@ -423,15 +460,19 @@ def test_no_permutation_and_no_share_leave_images_and_digest_as_they_were():
 
 def test_what_is_permuted_and_how_many_images_are_taken_is_part_of_text_and_digest():
     some = data.source("permuted_mnist", of="fashion_mnist", permutation=2, share=0.25, size=1000)
-    assert some.text == data.source("fashion_mnist").text + ", 25% of the pixels permuted (no. 2), first 1,000 training images"
+    whole = data.source("fashion_mnist").text
+    assert some.text == whole + ", 25% of the pixels permuted (no. 2), first 1,000 training images"
     digests = {data.source("permuted_mnist", **options).digest for options in (
-        {}, {"of": "fashion_mnist"}, {"permutation": 1}, {"permutation": 2}, {"permutation": 2, "share": 0.5}, {"size": 1000})}
+        {}, {"of": "fashion_mnist"}, {"permutation": 1}, {"permutation": 2}, {"permutation": 2, "share": 0.5},
+        {"size": 1000})}
     assert len(digests) == 6
-    assert len(data.load("permuted_mnist", "train", size=1000)) == 1000 and len(data.load("permuted_mnist", "test", size=1000)) == 4000
+    assert len(data.load("permuted_mnist", "train", size=1000)) == 1000
+    assert len(data.load("permuted_mnist", "test", size=1000)) == 4000
 
 
-@pytest.mark.parametrize("options, named", [({"of": "emnist"}, "of must be one of mnist, fashion_mnist, not 'emnist'"), ({"permutation": -1}, "permutation"), ({"share": 1.5}, "share"),
-                                            ({"size": 0}, "size"), ({"size": 20_001}, "size")])
+@pytest.mark.parametrize("options, named", [
+    ({"of": "emnist"}, "of must be one of mnist, fashion_mnist, not 'emnist'"), ({"permutation": -1}, "permutation"),
+    ({"share": 1.5}, "share"), ({"size": 0}, "size"), ({"size": 20_001}, "size")])
 def test_options_of_permuted_mnist_that_make_no_sense_are_named(options, named):
     with pytest.raises(ValueError, match=named):
         data.load("permuted_mnist", "train", **options)
@@ -448,4 +489,5 @@ def test_what_is_drawn_for_fashion_mnist_says_so_and_may_be_changed_by_the_calle
 @pytest.mark.real
 def test_the_official_fashion_mnist_is_read(real_fashion):
     loaded = data.load("fashion_mnist", "test")
-    assert loaded.source.kind == "official" and loaded.x.shape == (10_000, 28, 28) and loaded.y.bincount().tolist() == [1000] * 10
+    assert loaded.source.kind == "official" and loaded.x.shape == (10_000, 28, 28)
+    assert loaded.y.bincount().tolist() == [1000] * 10

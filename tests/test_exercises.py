@@ -112,6 +112,8 @@ def test_a_wrong_answer_that_is_right_on_every_case_would_be_noticed():
 STATE = {
     "default dtype": (torch.get_default_dtype, lambda: torch.set_default_dtype(torch.float64)),
     "default device": (torch.get_default_device, lambda: torch.set_default_device("meta")),
+    "precision of float32 products": (torch.get_float32_matmul_precision,
+                                      lambda: torch.set_float32_matmul_precision("medium")),
     "torch's random state": (lambda: torch.get_rng_state().tolist(), lambda: torch.manual_seed(5)),
     "numpy's random state": (lambda: np.random.get_state()[1].tolist(), lambda: np.random.seed(5)),
     "Python's random state": (random.getstate, lambda: random.seed(5)),

@@ -1,9 +1,15 @@
-"""lessons.merging: every method against its formula written out in loops, what holds for all methods, and the defects of other libraries."""
+"""lessons.merging: every method against its formula written out in loops, what holds for all methods, and the defects
+of other libraries.
+"""
 import inspect
 import itertools
 import math
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -11,8 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes
 from safetensors.torch import save_file
 
-from lessons.merging import merge, methods
-from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, sparse, storage, ties
+from data import imported
+from lessons.cart.algorithms import spectra
+from lessons.linearity import algorithms as linearity
+from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, masks, merge, methods, sparse, storage, ties
 from toy_models import MLP, ResNet18, weights
 
 METHODS = methods()
@@ -23,14 +31,17 @@ SHAPES = {"conv": (4, 3, 2, 2), "weight": (5, 4), "bias": (5,), "temperature": (
 KEY = "bias"
 
 
-# -- state dicts to merge ------------------------------------------------------------------------------------------------------
+# -- state dicts to merge ----------------------------------------------------------------------------------------------
 
 def random_states(seed, tasks, shapes=SHAPES, dtype=torch.float32, grain=0.0):
-    """A base and so many finetuned ones. With a grain all weights are small multiples of it: ties, and sums without rounding."""
+    """A base and so many finetuned ones. With a grain all weights are small multiples of it: ties, and sums without
+    rounding.
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def state(spread):
-        drawn = {key: spread * torch.randn(shape, generator=generator, dtype=torch.float64) for key, shape in shapes.items()}
+        drawn = {key: spread * torch.randn(shape, generator=generator, dtype=torch.float64)
+                 for key, shape in shapes.items()}
         return {key: ((tensor / grain).round() * grain if grain else tensor).to(dtype) for key, tensor in drawn.items()}
 
     base = state(1)
@@ -42,7 +53,9 @@ def with_counter(state, count):
 
 
 def needed(name, states):
-    """What a method must be given: for AdaMerging a function that makes three logits of all weights, and inputs; few steps."""
+    """What a method must be given: for AdaMerging a function that makes three logits of all weights, and inputs; few
+    steps.
+    """
     if Needs.INPUTS not in METHODS[name].needs:
         return {}
 
@@ -50,7 +63,8 @@ def needed(name, states):
         vector = torch.cat([tensor.flatten().float() for tensor in state.values() if tensor.is_floating_point()])
         return torch.stack([(vector * (k + 1)).sin().sum() + vector.sum() * x * k for k in range(3)], 1)
 
-    return {"forward": forward, "batches": [[torch.linspace(-1, 1, 4) + task] for task in range(len(states))], "steps": 2}
+    batches = [[torch.linspace(-1, 1, 4) + task] for task in range(len(states))]
+    return {"forward": forward, "batches": batches, "steps": 2}
 
 
 def merged(name, base, finetuned, **parameters):
@@ -75,23 +89,28 @@ def assert_equal(state, expected):
 def assert_close(state, expected, rtol=1e-6, atol=1e-6):
     assert list(state) == list(expected)
     for key in expected:
-        torch.testing.assert_close(state[key], expected[key].to(state[key].dtype), rtol=rtol, atol=atol, msg=lambda text: f"{key}: {text}")
+        torch.testing.assert_close(state[key], expected[key].to(state[key].dtype), rtol=rtol, atol=atol,
+                                   msg=lambda text, key=key: f"{key}: {text}")
 
 
 @st.composite
 def to_merge(draw, exact=False, min_tasks=1, max_tasks=4, max_dims=4):
-    """(base, finetuned) of one to three tensors: random float64, or also float32 with many ties where `exact` says that order and rounding do not matter."""
+    """(base, finetuned) of one to three tensors: random float64, or also float32 with many ties where `exact` says that
+    order and rounding do not matter.
+    """
     shapes = draw(st.lists(array_shapes(min_dims=0, max_dims=max_dims, max_side=4), min_size=1, max_size=3))
     grain = draw(st.sampled_from([0.0, 0.25])) if exact else 0.0
     dtype = draw(st.sampled_from([torch.float32, torch.float64])) if grain else torch.float64
-    return random_states(draw(st.integers(0, 10_000)), draw(st.integers(min_tasks, max_tasks)), {f"key {i}": shape for i, shape in enumerate(shapes)}, dtype, grain)
+    seed = draw(st.integers(0, 10_000))
+    tasks = draw(st.integers(min_tasks, max_tasks))
+    return random_states(seed, tasks, {f"key {i}": shape for i, shape in enumerate(shapes)}, dtype, grain)
 
 
 shares = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 0.25]), st.floats(0, 1))
 scales = st.floats(-1, 2)
 
 
-# -- the formulas, entry by entry ----------------------------------------------------------------------------------------------
+# -- the formulas, entry by entry --------------------------------------------------------------------------------------
 
 def entries(state):
     return {key: tensor.double().flatten().tolist() for key, tensor in state.items()}
@@ -100,7 +119,8 @@ def entries(state):
 def naive_vectors(base, finetuned):
     """[{key: [τ_t]}], one a task."""
     base = entries(base)
-    return [{key: [b - a for a, b in zip(base[key], values)] for key, values in entries(state).items()} for state in finetuned]
+    return [{key: [b - a for a, b in zip(base[key], values)] for key, values in entries(state).items()}
+            for state in finetuned]
 
 
 def naive_state(base, values):
@@ -109,7 +129,8 @@ def naive_state(base, values):
 
 
 def naive_shifted(base, vector, scale):
-    return naive_state(base, {key: [a + scale * v for a, v in zip(values, vector[key])] for key, values in entries(base).items()})
+    shifted = {key: [a + scale * v for a, v in zip(values, vector[key])] for key, values in entries(base).items()}
+    return naive_state(base, shifted)
 
 
 def naive_trim(values, density, outliers=0.0, extra=0):
@@ -132,7 +153,8 @@ def naive_grouped(function, vector, base, trim):
             result[key] = vector[key]
             continue
         width = tensor.shape[-1] if trim == "row" else tensor.numel()
-        result[key] = [value for start in range(0, tensor.numel(), width) for value in function(vector[key][start:start + width])]
+        groups = [vector[key][start:start + width] for start in range(0, tensor.numel(), width)]
+        result[key] = [value for group in groups for value in function(group)]
     return result
 
 
@@ -154,11 +176,16 @@ def naive_agreed(vectors, agree, on_tie="zero"):
 
 
 def naive_matrices(base, finetuned, origin, of_matrices, of_others):
-    """{key: of_matrices([(m, n)]) or of_others([tensor])} of the differences to an origin, tensor by tensor, in float64."""
+    """{key: of_matrices([(m, n)]) or of_others([tensor])} of the differences to an origin, tensor by tensor, in
+    float64.
+    """
     result = {}
     for key in base:
         differences = [state[key].double() - origin[key].double() for state in finetuned]
-        result[key] = of_others(differences) if base[key].ndim < 2 else of_matrices([d.reshape(len(d), -1) for d in differences]).reshape(base[key].shape)
+        if base[key].ndim < 2:
+            result[key] = of_others(differences)
+        else:
+            result[key] = of_matrices([d.reshape(len(d), -1) for d in differences]).reshape(base[key].shape)
     return result
 
 
@@ -180,7 +207,7 @@ def naive_polar(columns):
     return u @ v
 
 
-# -- every method is its formula -----------------------------------------------------------------------------------------------
+# -- every method is its formula ---------------------------------------------------------------------------------------
 
 @given(to_merge(exact=True))
 def test_average(states):
@@ -190,10 +217,12 @@ def test_average(states):
 @given(to_merge(exact=True), scales)
 def test_task_arithmetic(states, scale):
     base, finetuned = states
-    assert_close(merge("task_arithmetic", base, finetuned, scale=scale), naive_shifted(base, naive_agreed(naive_vectors(base, finetuned), "sum"), scale))
+    total = naive_agreed(naive_vectors(base, finetuned), "sum")
+    assert_close(merge("task_arithmetic", base, finetuned, scale=scale), naive_shifted(base, total, scale))
 
 
-AGREE, ON_TIE = (st.sampled_from(next(p for p in METHODS["ties"].parameters if p.name == name).choices) for name in ("agree", "on_tie"))
+AGREE, ON_TIE = (st.sampled_from(next(p for p in METHODS["ties"].parameters if p.name == name).choices)
+                 for name in ("agree", "on_tie"))
 TRIM = st.sampled_from(["global", "tensor", "row"])
 
 
@@ -201,24 +230,30 @@ TRIM = st.sampled_from(["global", "tensor", "row"])
 @given(to_merge(exact=True), scales, shares, TRIM, st.sampled_from(["floor", "floor + 1"]), AGREE, ON_TIE)
 def test_ties(states, scale, density, trim, count, agree, on_tie):
     base, finetuned = states
-    trimmed = [naive_grouped(lambda values: naive_trim(values, density, 0.0, count == "floor + 1"), vector, base, trim) for vector in naive_vectors(base, finetuned)]
+    trimmed = [naive_grouped(lambda values: naive_trim(values, density, 0.0, count == "floor + 1"), vector, base, trim)
+               for vector in naive_vectors(base, finetuned)]
     expected = naive_shifted(base, naive_agreed(trimmed, agree, on_tie), scale)
-    assert_close(merge("ties", base, finetuned, scale=scale, density=density, trim=trim, count=count, agree=agree, on_tie=on_tie), expected)
+    options = {"density": density, "trim": trim, "count": count, "agree": agree, "on_tie": on_tie}
+    assert_close(merge("ties", base, finetuned, scale=scale, **options), expected)
 
 
 @settings(max_examples=100)
 @given(to_merge(exact=True), scales, shares, shares, TRIM, AGREE)
 def test_breadcrumbs(states, scale, density, outliers, trim, agree):
     base, finetuned = states
-    trimmed = [naive_grouped(lambda values: naive_trim(values, density, outliers), vector, base, trim) for vector in naive_vectors(base, finetuned)]
+    trimmed = [naive_grouped(lambda values: naive_trim(values, density, outliers), vector, base, trim)
+               for vector in naive_vectors(base, finetuned)]
     expected = naive_shifted(base, naive_agreed(trimmed, agree), scale)
-    assert_close(merge("breadcrumbs", base, finetuned, scale=scale, density=density, outliers=outliers, trim=trim, agree=agree), expected)
+    options = {"density": density, "outliers": outliers, "trim": trim, "agree": agree}
+    assert_close(merge("breadcrumbs", base, finetuned, scale=scale, **options), expected)
 
 
-@given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]), st.sampled_from(["rate", "norm", "none"]), AGREE, st.integers(0, 100))
+@given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.3, 0.5, 0.9, 1.0]),
+       st.sampled_from(["rate", "norm", "none"]), AGREE, st.integers(0, 100))
 def test_dare(states, scale, drop_rate, rescale, agree, seed):
     base, finetuned = states
-    ones = {key: torch.ones_like(tensor) for key, tensor in base.items()}  # dropping from a vector of ones shows the mask
+    # dropping from a vector of ones shows the mask
+    ones = {key: torch.ones_like(tensor) for key, tensor in base.items()}
     kept = sparse.random(drop_rate, "none", seed)
     masks = {key: kept(key, torch.stack([ones[key].flatten()] * len(finetuned))).tolist() for key in base}
     vectors = naive_vectors(base, finetuned)
@@ -228,28 +263,37 @@ def test_dare(states, scale, drop_rate, rescale, agree, seed):
             factor = {"rate": 1 / (1 - drop_rate) if drop_rate < 1 else 1.0, "none": 1.0,
                       "norm": sum(map(abs, values)) / sum(map(abs, masked)) if any(masked) else 1.0}[rescale]
             vector[key] = [value * factor for value in masked]
-    assume(agree == "sum" or rescale == "none" or (rescale == "rate" and drop_rate in (0, 0.5, 1)))  # rounded, a sum that should be 0 elects a sign
-    assert_close(merge("dare", base, finetuned, scale=scale, drop_rate=drop_rate, seed=seed, rescale=rescale, agree=agree),
+    # rounded, a sum that should be 0 elects a sign
+    assume(agree == "sum" or rescale == "none" or (rescale == "rate" and drop_rate in (0, 0.5, 1)))
+    options = {"drop_rate": drop_rate, "seed": seed, "rescale": rescale, "agree": agree}
+    assert_close(merge("dare", base, finetuned, scale=scale, **options),
                  naive_shifted(base, naive_agreed(vectors, agree), scale), rtol=1e-5 if drop_rate == 0.9 else 1e-6)
 
 
 def naive_tall_masks(vectors, multi, strength):
-    return [{key: [abs(v) > strength * abs(m - v) for v, m in zip(vector[key], multi[key])] for key in multi} for vector in vectors]
+    def of_task(vector):
+        return {key: [abs(v) > strength * abs(m - v) for v, m in zip(vector[key], multi[key])] for key in multi}
+    return [of_task(vector) for vector in vectors]
 
 
 @settings(max_examples=100)
-@given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), st.integers(0, 5), st.sampled_from([1.0, 0.5]), st.sampled_from(["sum", "elected sum"]))
+@given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), st.integers(0, 5),
+       st.sampled_from([1.0, 0.5]), st.sampled_from(["sum", "elected sum"]))
 def test_consensus_and_tall_masks(states, scale, strength, min_votes, density, agree):
     base, finetuned = states
     vectors = naive_vectors(base, finetuned)
-    multi = naive_agreed([naive_grouped(lambda values: naive_trim(values, density), vector, base, "global") for vector in vectors], agree)
+    trimmed = [naive_grouped(lambda values: naive_trim(values, density), vector, base, "global") for vector in vectors]
+    multi = naive_agreed(trimmed, agree)
     masks = naive_tall_masks(vectors, multi, strength)
-    kept = {key: [value * (sum(mask[key][i] for mask in masks) >= min_votes) for i, value in enumerate(values)] for key, values in multi.items()}
+    kept = {key: [value * (sum(mask[key][i] for mask in masks) >= min_votes) for i, value in enumerate(values)]
+            for key, values in multi.items()}
     options = {"mask_strength": strength, "density": density, "agree": agree}
-    assert_close(merge("consensus", base, finetuned, scale=scale, min_votes=min_votes, **options), naive_shifted(base, kept, scale))
+    consensus = merge("consensus", base, finetuned, scale=scale, min_votes=min_votes, **options)
+    assert_close(consensus, naive_shifted(base, kept, scale))
     stored = merge("tall_masks", base, finetuned, **options)
     for task, mask in enumerate(masks):
-        assert_close(stored.model(task), naive_shifted(base, {key: [v * m for v, m in zip(multi[key], mask[key])] for key in base}, 1))
+        masked = {key: [v * m for v, m in zip(multi[key], mask[key])] for key in base}
+        assert_close(stored.model(task), naive_shifted(base, masked, 1))
 
 
 @settings(max_examples=100)
@@ -261,12 +305,17 @@ def test_emr(states, rescale, on_tie):
     majority = sign(sum(sign(value) for values in totals.values() for value in values)) or -1
     elected = {"zero": 0, "positive": 1, "negative": -1, "majority": majority}[on_tie]
     signs = {key: [sign(total) or elected for total in values] for key, values in totals.items()}
-    unified = {key: [s * max([0.0, *(abs(vector[key][i]) for vector in vectors if sign(vector[key][i]) == s)]) for i, s in enumerate(values)] for key, values in signs.items()}
+    unified = {}
+    for key, values in signs.items():
+        aligned = [[abs(vector[key][i]) for vector in vectors if sign(vector[key][i]) == s]
+                   for i, s in enumerate(values)]
+        unified[key] = [s * max([0.0, *magnitudes]) for s, magnitudes in zip(values, aligned)]
     stored = merge("emr", base, finetuned, rescale=rescale, on_tie=on_tie)
     for task, vector in enumerate(vectors):
         masked = {key: [u if v * u > 0 else 0.0 for v, u in zip(vector[key], unified[key])] for key in base}
         share = {key: 1 / max(1, len(values)) if rescale == "tensor" else 1.0 for key, values in masked.items()}
-        above, below = (sum(share[key] * sum(map(abs, values)) for key, values in of.items()) for of in (vector, masked))
+        above, below = (sum(share[key] * sum(map(abs, values)) for key, values in of.items())
+                        for of in (vector, masked))
         assert_close(stored.model(task), naive_shifted(base, masked, above / below if below else 0.0), rtol=2e-6)
 
 
@@ -280,15 +329,20 @@ def test_cart_and_cart_indexing(states, scale, ratio, rounding, decomposition):
     average = naive_average(finetuned)
 
     def rank(full):
-        return 0 if ratio == 0 else math.ceil(ratio * full - 1e-6) if rounding == "ceil" else max(1, math.floor(ratio * full + 1e-6))
+        if ratio == 0:
+            return 0
+        return math.ceil(ratio * full - 1e-6) if rounding == "ceil" else max(1, math.floor(ratio * full + 1e-6))
+
+    def truncated(matrices):
+        return sum(naive_svd(matrix, rank(min(matrix.shape))) for matrix in matrices)
 
     options = {"scale": scale, "rank_ratio": ratio, "rounding": rounding, "decomposition": decomposition}
-    total = naive_matrices(base, finetuned, average, lambda ms: sum(naive_svd(m, rank(min(m.shape))) for m in ms), lambda ds: 0 * ds[0])
+    total = naive_matrices(base, finetuned, average, truncated, lambda others: 0 * others[0])
     assert_close(merge("cart", base, finetuned, **options), {key: average[key] + scale * total[key] for key in base})
-    for vectors in ("own", "average"):
+    for vectors, share in (("own", 1), ("average", 0)):
         stored = merge("cart_indexing", base, finetuned, vectors=vectors, **options)
         for task, state in enumerate(finetuned):
-            single = naive_matrices(base, [state], average, lambda ms: naive_svd(ms[0], rank(min(ms[0].shape))), lambda ds: ds[0] if vectors == "own" else 0 * ds[0])
+            single = naive_matrices(base, [state], average, truncated, lambda others, share=share: share * others[0])
             assert_close(stored.model(task), {key: average[key] + scale * single[key] for key in base})
 
 
@@ -304,13 +358,35 @@ def test_tsv(states, scale, decomposition):
         return naive_polar(left) @ torch.diag(torch.cat([s[:rank] for _, s, _ in parts])) @ naive_polar(right)
 
     vector = naive_matrices(base, finetuned, base, of_matrices, lambda ds: sum(ds) / len(ds))
-    assert_close(merge("tsv", base, finetuned, scale=scale, decomposition=decomposition), {key: base[key] + scale * vector[key] for key in base})
+    result = merge("tsv", base, finetuned, scale=scale, decomposition=decomposition)
+    assert_close(result, {key: base[key] + scale * vector[key] for key in base})
 
 
-# -- what holds for all methods ------------------------------------------------------------------------------------------------
+# -- shapes in signatures ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("module, call", [
+    (lowrank, lambda: lowrank.low_rank(torch.zeros(3), 1)),
+    (lowrank, lambda: lowrank.whitened_sum(torch.zeros(2, 3).double(), torch.zeros(4, 2).double(), 1)),
+    (masks, lambda: masks.tall_mask(torch.zeros(2, 3), torch.zeros(4), 0.4)),
+    (linearity, lambda: linearity.own_distance(torch.zeros(2, 3), torch.zeros(2, 4))),
+    (spectra, lambda: spectra.truncated(torch.zeros(2, 2, 2), 1)),
+])
+def test_in_tests_a_tensor_of_another_shape_is_refused_and_the_text_of_the_module_is_known(module, call):
+    with pytest.raises(jaxtyping.TypeCheckError):
+        call()
+    assert imported._texts[module.__name__] == Path(module.__file__).read_text(encoding="utf-8")
+
+
+def test_outside_tests_signatures_check_nothing():
+    code = "import torch; from lessons.merging.masks import tall_mask; tall_mask(torch.ones(2, 1), torch.ones(3), 0.4)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+# -- what holds for all methods ----------------------------------------------------------------------------------------
 
 def test_the_registry_lists_the_methods_of_the_course():
-    assert list(METHODS) == ["average", "task_arithmetic", "ties", "dare", "breadcrumbs", "consensus", "tall_masks", "emr", "tsv", "cart", "cart_indexing",
+    assert list(METHODS) == ["average", "task_arithmetic", "ties", "dare", "breadcrumbs", "consensus", "tall_masks",
+                             "emr", "tsv", "cart", "cart_indexing",
                              "adamerging", "adamerging_cart"]
     assert [p.name for p in METHODS["ties"].parameters][:3] == ["scale", "density", "trim"]
     assert [p.name for p in METHODS["cart"].parameters][:3] == ["scale", "rank_ratio", "rounding"]
@@ -321,7 +397,8 @@ def test_every_method_says_what_it_is(name):
     method = METHODS[name]
     assert method.name == name and method.title and method.source and method.says and method.needs
     assert method.gives_one_model == (Needs.STORAGE not in method.needs)
-    assert list(inspect.signature(method.function).parameters) == ["base", "finetuned", *(parameter.name for parameter in method.parameters)]
+    names = [parameter.name for parameter in method.parameters]
+    assert list(inspect.signature(method.function).parameters) == ["base", "finetuned", *names]
     for parameter in method.parameters:
         assert parameter.says, f"{parameter.name} is not explained"
         assert parameter.required or parameter.check(parameter.default) == parameter.default
@@ -366,29 +443,34 @@ def test_the_counter_of_batchnorm_is_carried_from_the_base(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_results_have_the_dtype_of_the_input_and_the_accuracy_of_float32(name, dtype):
     base, finetuned = random_states(0, 3, dtype=dtype)
-    result, precise = (models(merged(name, *states)) for states in ((base, finetuned), ({key: t.double() for key, t in base.items()},
-                                                                                         [{key: t.double() for key, t in state.items()} for state in finetuned])))
+    wide_base, *wide = ({key: tensor.double() for key, tensor in state.items()} for state in (base, *finetuned))
+    result = models(merged(name, base, finetuned))
+    precise = models(merged(name, wide_base, wide))
     for state, expected in zip(result, precise):
         assert {tensor.dtype for tensor in state.values()} == {dtype}
         roundings = 1 if METHODS[name].gives_one_model else 4  # what is stored per task is rounded too
         for key in state:
             error = (state[key].double() - expected[key]).abs()
             largest = max(expected[key].abs().max().item(), *(one[key].abs().max().item() for one in finetuned))
-            assert (error <= roundings * largest * max(torch.finfo(dtype).eps, 2e-6 if dtype != torch.float64 else 1e-12)).all(), key
+            relative = max(torch.finfo(dtype).eps, 2e-6 if dtype != torch.float64 else 1e-12)
+            assert (error <= roundings * largest * relative).all(), key
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_state_dict_may_mix_dtypes_and_hold_empty_tensors(name):
     base, finetuned = random_states(0, 2, {**SHAPES, "empty": (0, 3), "none": (0,)})
-    states = [{**state, "weight": state["weight"].double(), "bias": state["bias"].half()} for state in (base, *finetuned)]
+    states = [{**state, "weight": state["weight"].double(), "bias": state["bias"].half()}
+              for state in (base, *finetuned)]
+    expected = {key: (tensor.shape, tensor.dtype) for key, tensor in states[0].items()}
     for state in models(merged(name, states[0], states[1:])):
-        assert {key: (tensor.shape, tensor.dtype) for key, tensor in state.items()} == {key: (tensor.shape, tensor.dtype) for key, tensor in states[0].items()}
+        assert {key: (tensor.shape, tensor.dtype) for key, tensor in state.items()} == expected
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_memory_layout_of_a_tensor_does_not_matter(name):
     base, finetuned = random_states(0, 2)
-    states = [{**state, "conv": state["conv"].to(memory_format=torch.channels_last), "weight": state["weight"].T.contiguous().T} for state in (base, *finetuned)]
+    states = [{**state, "conv": state["conv"].to(memory_format=torch.channels_last),
+               "weight": state["weight"].T.contiguous().T} for state in (base, *finetuned)]
     for state, expected in zip(models(merged(name, states[0], states[1:])), models(merged(name, base, finetuned))):
         assert_close(state, expected)
 
@@ -417,7 +499,8 @@ def test_neither_the_order_of_keys_nor_that_of_tasks_matters(name):
     backwards = models(merged(name, base, [dict(reversed(state.items())) for state in finetuned]))
     for state, same in zip(backwards, expected):
         assert_close(state, same, atol=1e-9)
-    assert_close(dict(sorted(models(merged(name, dict(reversed(base.items())), finetuned))[0].items())), dict(sorted(expected[0].items())), atol=1e-7)
+    turned = models(merged(name, dict(reversed(base.items())), finetuned))[0]
+    assert_close(dict(sorted(turned.items())), dict(sorted(expected[0].items())), atol=1e-7)
     if name in FROM_WEIGHTS and name != "dare":  # its draws belong to the tasks' places
         assert_close(merged(name, base, finetuned[::-1]), expected[0], atol=1e-9)
 
@@ -582,7 +665,8 @@ def test_no_result_holds_an_infinity_however_large_the_weights_are(states, name,
                                               ("ties", {"density": 1.0, "on_tie": "majority"}),
                                               ("dare", {"drop_rate": 0.0, "agree": "elected sum"})])
 def test_a_sum_that_does_not_fit_elects_no_sign(name, parameters):
-    """The sum is -1e38, but its first two terms are infinite: it would elect + and the largest entry, which does fit."""
+    """The sum is -1e38, but its first two terms are infinite: it would elect + and the largest entry, which does fit.
+    """
     with pytest.raises(ValueError, match="'weight' overflows"):
         merge(name, *of_vectors([3e38], [3e38], [-3e38], [-3e38], [-1e38]), **parameters)
 
@@ -627,23 +711,27 @@ def test_large_finite_weights_are_no_infinity():
     assert_equal(merge("task_arithmetic", state, [state]), state)
 
 
-@pytest.mark.parametrize("finetuned, message", [([], "at least one"), ({"weight": torch.zeros(2)}, "list of state dicts"), ("weights", "list of state dicts"),
-                                                (None, "list of state dicts"), ([MLP((2, 2))], r"state_dict\(\)"), ([[torch.zeros(2)]], "dict of tensors")])
+@pytest.mark.parametrize("finetuned, message", [
+    ([], "at least one"), ({"weight": torch.zeros(2)}, "list of state dicts"), ("weights", "list of state dicts"),
+    (None, "list of state dicts"), ([MLP((2, 2))], r"state_dict\(\)"), ([[torch.zeros(2)]], "dict of tensors")])
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_no_list_of_state_dicts_is_refused(name, finetuned, message):
     with pytest.raises(ValueError, match=message):
         METHODS[name].function({"weight": torch.zeros(2)}, finetuned, **needed(name, [0]))
 
 
-WRONG = {float: [math.nan, math.inf, -math.inf, "0.5", None, True, torch.tensor(0.5)], int: [1.5, math.nan, "1", None, True], bool: [0, "yes", None]}
-CASES = [(name, parameter) for name, method in METHODS.items() for parameter in method.parameters if parameter.kind is not object]
+WRONG = {float: [math.nan, math.inf, -math.inf, "0.5", None, True, torch.tensor(0.5)],
+         int: [1.5, math.nan, "1", None, True], bool: [0, "yes", None]}
+CASES = [(name, parameter) for name, method in METHODS.items() for parameter in method.parameters
+         if parameter.kind is not object]
 
 
 @pytest.mark.parametrize("name, parameter", CASES, ids=[f"{name} {parameter.name}" for name, parameter in CASES])
 def test_every_parameter_has_a_range_and_says_it(name, parameter):
     base, finetuned = random_states(0, 2)
     ends = [end for end in (parameter.range.low, parameter.range.high) if math.isfinite(end)]
-    outside = [parameter.range.low - 1e-6] * math.isfinite(parameter.range.low) + [parameter.range.high + 1e-6] * math.isfinite(parameter.range.high)
+    outside = [end + step for end, step in ((parameter.range.low, -1e-6), (parameter.range.high, 1e-6))
+               if math.isfinite(end)]
     if parameter.kind is int:
         outside = [round(end + step) for end, step in zip(ends, (-1, 1))]
 
@@ -684,10 +772,11 @@ def test_state_dicts_may_stay_in_files(name, tmp_path):
     assert "no such key" not in files[0] and len(files[0]) == len(states[0])
 
 
-# -- the ends of the ranges, where methods meet --------------------------------------------------------------------------------
+# -- the ends of the ranges, where methods meet ------------------------------------------------------------------------
 
 TASK_ARITHMETIC = {
-    "TIES that trims and elects nothing": ("ties", {"density": 1, "agree": "sum"}), "DARE that drops nothing": ("dare", {"drop_rate": 0}),
+    "TIES that trims and elects nothing": ("ties", {"density": 1, "agree": "sum"}),
+    "DARE that drops nothing": ("dare", {"drop_rate": 0}),
     "Breadcrumbs of all": ("breadcrumbs", {"density": 1}), "Consensus without votes": ("consensus", {"min_votes": 0}),
 }
 
@@ -696,11 +785,14 @@ TASK_ARITHMETIC = {
 def test_at_one_end_of_their_ranges_the_methods_are_task_arithmetic(case):
     base, finetuned = random_states(0, 3)
     name, parameters = TASK_ARITHMETIC[case]
-    assert_close(merge(name, base, finetuned, scale=0.3, **parameters), merge("task_arithmetic", base, finetuned, scale=0.3))
+    expected = merge("task_arithmetic", base, finetuned, scale=0.3)
+    assert_close(merge(name, base, finetuned, scale=0.3, **parameters), expected)
 
 
-@pytest.mark.parametrize("name, parameters", [("ties", {"density": 0}), ("ties", {"density": 0, "count": "floor + 1"}), ("dare", {"drop_rate": 1}), ("breadcrumbs", {"density": 0}),
-                                              ("consensus", {"min_votes": 4}), ("task_arithmetic", {"scale": 0}), ("ties", {"scale": 0}), ("tsv", {"scale": 0})])
+@pytest.mark.parametrize("name, parameters", [
+    ("ties", {"density": 0}), ("ties", {"density": 0, "count": "floor + 1"}), ("dare", {"drop_rate": 1}),
+    ("breadcrumbs", {"density": 0}), ("consensus", {"min_votes": 4}), ("task_arithmetic", {"scale": 0}),
+    ("ties", {"scale": 0}), ("tsv", {"scale": 0})])
 def test_at_the_other_end_they_leave_the_base(name, parameters):
     base, finetuned = random_states(0, 3)
     assert_equal(merge(name, base, finetuned, **parameters), base)
@@ -711,18 +803,20 @@ def test_task_arithmetic_with_a_scale_of_1_over_the_number_of_tasks_is_the_avera
     assert_close(merge("task_arithmetic", base, finetuned, scale=0.25), merge("average", base, finetuned))
 
 
-@pytest.mark.parametrize("name, parameters", [("task_arithmetic", {"scale": 1}), ("ties", {"density": 1}), ("tsv", {}), ("cart", {}), ("average", {}), ("emr", {}),
-                                              ("tall_masks", {}), ("cart_indexing", {"rank_ratio": 0})])
+@pytest.mark.parametrize("name, parameters", [
+    ("task_arithmetic", {"scale": 1}), ("ties", {"density": 1}), ("tsv", {}), ("cart", {}), ("average", {}),
+    ("emr", {}), ("tall_masks", {}), ("cart_indexing", {"rank_ratio": 0})])
 def test_merging_one_model_can_give_it_back(name, parameters):
     base, finetuned = random_states(0, 1, dtype=torch.float64)
     assert_close(models(merge(name, base, finetuned, **parameters))[0], finetuned[0], rtol=1e-9, atol=1e-9)
 
 
-# -- what to drop, and how to agree --------------------------------------------------------------------------------------------
+# -- what to drop, and how to agree ------------------------------------------------------------------------------------
 
 def of_vectors(*vectors):
     """A base of zeros and finetuned models that are these task vectors."""
-    return {"weight": torch.zeros(len(vectors[0]))}, [{"weight": torch.tensor(vector, dtype=torch.float32)} for vector in vectors]
+    finetuned = [{"weight": torch.tensor(vector, dtype=torch.float32)} for vector in vectors]
+    return {"weight": torch.zeros(len(vectors[0]))}, finetuned
 
 
 def entries_of(name, *vectors, **parameters):
@@ -730,12 +824,15 @@ def entries_of(name, *vectors, **parameters):
 
 
 def test_exact_ties_follow_the_rule_that_is_asked_for():
-    """The formula's sgn(0) leaves 0; the paper's code lets the majority over all entries decide; mergekit says positive, EMR's code negative."""
+    """The formula's sgn(0) leaves 0; the paper's code lets the majority over all entries decide; mergekit says
+    positive, EMR's code negative.
+    """
     vectors = [1.0, 5.0, 3.0], [-1.0, 5.0, 3.0]
     for on_tie, expected in {"zero": 0.0, "majority": 1.0, "positive": 1.0, "negative": -1.0}.items():
         assert entries_of("ties", *vectors, density=1, on_tie=on_tie) == [expected, 5.0, 3.0]
     assert entries_of("ties", [1.0, -5.0, -3.0], [-1.0, -5.0, -3.0], density=1, on_tie="majority") == [-1.0, -5.0, -3.0]
-    assert entries_of("ties", [1.0, 2.0, -3.0], [-1.0, 2.0, -3.0], density=1, on_tie="majority") == [-1.0, 2.0, -3.0]  # no majority either
+    no_majority = [1.0, 2.0, -3.0], [-1.0, 2.0, -3.0]
+    assert entries_of("ties", *no_majority, density=1, on_tie="majority") == [-1.0, 2.0, -3.0]
 
 
 @given(to_merge(exact=True), shares)
@@ -762,7 +859,8 @@ def test_a_share_keeps_as_many_entries_as_it_says():
     vector = [float(i) for i in range(1, 101)]
     for density, kept in {0.2: 20, 0.29: 29, 0.005: 0, 0.01: 1, 1.0: 100}.items():  # 0.29 · 100 is 28.999999999999996
         assert sum(value != 0 for value in entries_of("ties", vector, density=density)) == kept
-        assert sum(value != 0 for value in entries_of("ties", vector, density=density, count="floor + 1")) == min(kept + 1, 100)
+        one_more = entries_of("ties", vector, density=density, count="floor + 1")
+        assert sum(value != 0 for value in one_more) == min(kept + 1, 100)
 
 
 def test_entries_of_equal_magnitude_stay_or_go_together():
@@ -772,7 +870,8 @@ def test_entries_of_equal_magnitude_stay_or_go_together():
 def test_breadcrumbs_leave_out_the_largest_and_the_smallest():
     vector = [float(i) for i in range(1, 11)]
     assert entries_of("breadcrumbs", vector, scale=1, density=0.5, outliers=0.2) == [0, 0, 0, 4, 5, 6, 7, 8, 0, 0]
-    assert entries_of("breadcrumbs", vector, scale=1, density=0.9, outliers=0.2) == [*vector[:9], 0]  # density goes before outliers
+    # density goes before outliers
+    assert entries_of("breadcrumbs", vector, scale=1, density=0.9, outliers=0.2) == [*vector[:9], 0]
 
 
 def test_dare_keeps_the_expectation():
@@ -785,26 +884,32 @@ def test_dare_keeps_the_expectation():
 
 
 def test_dare_draws_by_seed_key_and_task():
-    base, finetuned = {key: torch.zeros(200) for key in "ab"}, [{key: torch.ones(200) for key in "ab"} for _ in range(3)]
+    base = {key: torch.zeros(200) for key in "ab"}
+    finetuned = [{key: torch.ones(200) for key in "ab"} for _ in range(3)]
 
     def kept(seed, drop_rate=0.5, states=finetuned):
         return [merge("dare", base, states[:1], scale=1, seed=seed, drop_rate=drop_rate)[key] != 0 for key in "ab"]
 
-    assert torch.equal(kept(0)[0], kept(0)[0]) and not torch.equal(kept(0)[0], kept(1)[0]) and not torch.equal(kept(0)[0], kept(2**31 - 1)[0])
+    assert torch.equal(kept(0)[0], kept(0)[0])
+    assert not torch.equal(kept(0)[0], kept(1)[0]) and not torch.equal(kept(0)[0], kept(2**31 - 1)[0])
     assert not torch.equal(*kept(0))
     assert not (kept(0, 0.7)[0] & ~kept(0, 0.5)[0]).any()  # a higher rate drops more of the same
     drops = sparse.random(0.5, "none", 0)
-    assert torch.equal(drops("a", torch.ones(3, 200))[:2], drops("a", torch.ones(2, 200)))  # a further task changes nothing for the others
+    # a further task changes nothing for the others
+    assert torch.equal(drops("a", torch.ones(3, 200))[:2], drops("a", torch.ones(2, 200)))
     assert not torch.equal(*drops("a", torch.ones(2, 200)))
 
 
-# -- masks ---------------------------------------------------------------------------------------------------------------------
+# -- masks -------------------------------------------------------------------------------------------------------------
 
 def test_consensus_drops_catastrophic_and_selfish_weights():
-    """With three tasks and strength 0.9, entry 0 matters to the first alone, entry 1, where all agree, to none, and entry 2 to two."""
+    """With three tasks and strength 0.9, entry 0 matters to the first alone, entry 1, where all agree, to none, and
+    entry 2 to two.
+    """
     vectors = [1.0, 1.0, 1.0], [0.1, 1.0, 1.0], [0.1, 1.0, -1.0]
     for min_votes, expected in enumerate([[1.2, 3, 1], [1.2, 0, 1], [0, 0, 1], [0, 0, 0]]):
-        assert entries_of("consensus", *vectors, scale=1, mask_strength=0.9, min_votes=min_votes) == pytest.approx(expected)
+        found = entries_of("consensus", *vectors, scale=1, mask_strength=0.9, min_votes=min_votes)
+        assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("tasks, strength, matters", [(3, 0.4, True), (4, 0.4, False), (5, 0.2, True), (7, 0.2, False)])
@@ -822,7 +927,8 @@ def test_emr_rescales_by_the_magnitude_that_is_left():
 
 def test_emr_sums_over_all_entries_or_over_tensor_means():
     base = {"weight": torch.zeros(4), "bias": torch.zeros(1)}
-    finetuned = [{"weight": torch.ones(4), "bias": torch.ones(1)}, {"weight": torch.full((4,), 2.0), "bias": -torch.ones(1)}]
+    finetuned = [{"weight": torch.ones(4), "bias": torch.ones(1)},
+                 {"weight": torch.full((4,), 2.0), "bias": -torch.ones(1)}]
     assert merge("emr", base, finetuned).extras[0]["λ"].item() == pytest.approx(5 / 8)
     assert merge("emr", base, finetuned, rescale="tensor").extras[0]["λ"].item() == pytest.approx(2 / 2)
 
@@ -847,7 +953,7 @@ def test_a_task_that_is_not_there_is_refused(task):
         merge("emr", *random_states(0, 3)).model(task)
 
 
-# -- low rank ------------------------------------------------------------------------------------------------------------------
+# -- low rank ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [-3.0, 0.0, 1.0, 2.0, 10.0])
@@ -857,12 +963,14 @@ def test_cart_1_at_rank_zero_and_at_full_rank_it_is_the_average(ratio, scale, dt
         base, finetuned = random_states(tasks, tasks, dtype=dtype)
         tolerance = (1 + abs(scale)) * 5 * torch.finfo(dtype).eps
         for rounding in ("ceil", "floor"):
-            assert_close(merge("cart", base, finetuned, scale=scale, rank_ratio=ratio, rounding=rounding), merge("average", base, finetuned), rtol=tolerance, atol=tolerance)
+            result = merge("cart", base, finetuned, scale=scale, rank_ratio=ratio, rounding=rounding)
+            assert_close(result, merge("average", base, finetuned), rtol=tolerance, atol=tolerance)
 
 
 def test_cart_between_the_ends_is_not_the_average():
     base, finetuned = random_states(0, 3)
-    assert (merge("cart", base, finetuned, rank_ratio=0.3)["weight"] - merge("average", base, finetuned)["weight"]).abs().max() > 0.05
+    result = merge("cart", base, finetuned, rank_ratio=0.3)["weight"]
+    assert (result - merge("average", base, finetuned)["weight"]).abs().max() > 0.05
 
 
 def test_cart_truncates_by_dimensions_not_by_names():
@@ -870,7 +978,8 @@ def test_cart_truncates_by_dimensions_not_by_names():
     torch.manual_seed(0)
     base, finetuned = MLP((6, 5, 4)).state_dict(), [MLP((6, 5, 4)).state_dict() for _ in range(3)]
     result, average = merge("cart", base, finetuned, rank_ratio=0.3), merge("average", base, finetuned)
-    assert {key for key in base if not torch.allclose(result[key], average[key], atol=1e-6)} == {"layers.0.weight", "layers.1.weight"}
+    changed = {key for key in base if not torch.allclose(result[key], average[key], atol=1e-6)}
+    assert changed == {"layers.0.weight", "layers.1.weight"}
 
 
 @pytest.mark.parametrize("name", ["cart", "tsv"])
@@ -878,11 +987,13 @@ def test_convolutions_are_flattened_or_averaged(name):
     base, finetuned = random_states(0, 3)
     flat_base, *flat = ({"conv": state["conv"].flatten(1)} for state in (base, *finetuned))
     assert_close({"conv": merge(name, base, finetuned)["conv"].flatten(1)}, merge(name, flat_base, flat))
-    assert_close({"conv": merge(name, base, finetuned, convolutions="average")["conv"]}, {"conv": merge("average", base, finetuned)["conv"]})
+    result = merge(name, base, finetuned, convolutions="average")["conv"]
+    assert_close({"conv": result}, {"conv": merge("average", base, finetuned)["conv"]})
 
 
-@pytest.mark.parametrize("ratio, full, ceil, floor", [(0.0, 100, 0, 0), (1.0, 100, 100, 100), (0.07, 100, 7, 7), (0.29, 100, 29, 29), (0.08, 10, 1, 1), (0.08, 100, 8, 8),
-                                                      (0.12, 20, 3, 2), (1e-4, 10, 1, 1), (0.999, 3, 3, 2), (0.5, 1, 1, 1), (1e-12, 100, 1, 1)])
+@pytest.mark.parametrize("ratio, full, ceil, floor", [
+    (0.0, 100, 0, 0), (1.0, 100, 100, 100), (0.07, 100, 7, 7), (0.29, 100, 29, 29), (0.08, 10, 1, 1), (0.08, 100, 8, 8),
+    (0.12, 20, 3, 2), (1e-4, 10, 1, 1), (0.999, 3, 3, 2), (0.5, 1, 1, 1), (1e-12, 100, 1, 1)])
 def test_ranks_are_rounded_as_the_paper_or_its_code_do(ratio, full, ceil, floor):
     assert lowrank.rank_of(ratio, full, "ceil") == ceil and lowrank.rank_of(ratio, full, "floor") == floor
 
@@ -901,7 +1012,8 @@ def test_the_gram_matrix_gives_what_a_full_decomposition_gives(shape, dtype):
             left, right = lowrank.factors(matrix, rank, decomposition)
             assert left.shape == (shape[0], rank) and right.shape == (rank, shape[1])
             assert (left @ right - expected).norm() <= 1e-9 * expected.norm()
-            values = right.norm(dim=1) if shape[0] <= shape[1] else left.norm(dim=0)  # the largest first, as torch.linalg.svd has them
+            # the largest first, as torch.linalg.svd has them
+            values = right.norm(dim=1) if shape[0] <= shape[1] else left.norm(dim=0)
             torch.testing.assert_close(values, s.S[:rank], rtol=1e-4, atol=1e-9)
 
 
@@ -956,7 +1068,7 @@ def test_cart_indexing_stores_factors_where_they_are_smaller():
     assert merge("cart_indexing", base, finetuned).shared_bytes() == 4 * (50 * 40 + 50)
 
 
-# -- AdaMerging ----------------------------------------------------------------------------------------------------------------
+# -- AdaMerging --------------------------------------------------------------------------------------------------------
 
 def adapting(tasks=3, dtype=torch.float64):
     torch.manual_seed(0)
@@ -964,26 +1076,30 @@ def adapting(tasks=3, dtype=torch.float64):
     base = copied([network.state_dict()])[0]
     finetuned = [{key: tensor + 0.5 * torch.randn_like(tensor) for key, tensor in base.items()} for _ in range(tasks)]
     batches = [[torch.randn(16, 6, dtype=dtype) for _ in range(2)] for _ in range(tasks)]
-    return base, finetuned, {"forward": lambda state, x, task: torch.func.functional_call(network, state, (x,)), "batches": batches}
+    forward = lambda state, x, task: torch.func.functional_call(network, state, (x,))
+    return base, finetuned, {"forward": forward, "batches": batches}
 
 
 def summed_entropy(state, inputs):
-    return sum(adaptive.entropy(inputs["forward"](state, batch, task)).item() for task, of_task in enumerate(inputs["batches"]) for batch in of_task)
+    return sum(adaptive.entropy(inputs["forward"](state, batch, task)).item()
+               for task, of_task in enumerate(inputs["batches"]) for batch in of_task)
 
 
 @pytest.mark.parametrize("name", ["adamerging", "adamerging_cart"])
 @pytest.mark.parametrize("per", ["layer", "task"])
 def test_adamerging_makes_the_predictions_more_certain(name, per):
     base, finetuned, inputs = adapting()
-    before, after = (summed_entropy(merge(name, base, finetuned, per=per, rank_ratio=0.3, steps=steps, lr=0.05, **inputs) if name == "adamerging_cart" else
-                                    merge(name, base, finetuned, per=per, steps=steps, lr=0.05, **inputs), inputs) for steps in (0, 30))
+    options = {"per": per, "lr": 0.05, **inputs} | ({"rank_ratio": 0.3} if name == "adamerging_cart" else {})
+    before, after = (summed_entropy(merge(name, base, finetuned, steps=steps, **options), inputs) for steps in (0, 30))
     assert after < before - 0.05
 
 
 def test_without_steps_they_are_task_arithmetic_and_cart():
     base, finetuned, inputs = adapting()
-    assert_close(merge("adamerging", base, finetuned, steps=0, start=0.4, **inputs), merge("task_arithmetic", base, finetuned, scale=0.4))
-    assert_close(merge("adamerging_cart", base, finetuned, steps=0, start=1.7, rank_ratio=0.3, **inputs), merge("cart", base, finetuned, scale=1.7, rank_ratio=0.3))
+    plain = merge("adamerging", base, finetuned, steps=0, start=0.4, **inputs)
+    assert_close(plain, merge("task_arithmetic", base, finetuned, scale=0.4))
+    centred = merge("adamerging_cart", base, finetuned, steps=0, start=1.7, rank_ratio=0.3, **inputs)
+    assert_close(centred, merge("cart", base, finetuned, scale=1.7, rank_ratio=0.3))
 
 
 @pytest.mark.parametrize("per", ["layer", "task"])
@@ -991,11 +1107,14 @@ def test_the_first_step_goes_down_every_slope_of_the_entropy(per):
     """Adam's first step is lr in the direction −sgn(∂H/∂λ); the slopes here are differences of the entropy itself."""
     base, finetuned, inputs = adapting(2)
     vectors = {key: torch.stack([state[key] - base[key] for state in finetuned]) for key in base}
-    scales, entropies = adaptive.adapted_scales(base, vectors, inputs["forward"], inputs["batches"], per, start=0.3, steps=1, lr=0.01, clamp=True)
+    forward, batches = inputs["forward"], inputs["batches"]
+    scales, entropies = adaptive.adapted_scales(base, vectors, forward, batches, per, start=0.3, steps=1, lr=0.01,
+                                                clamp=True)
 
     def first_batches(changed):
-        state = adaptive.combined(base, vectors, {key: torch.full((2,), 0.3, dtype=torch.float64) + change for key, change in changed.items()})
-        return sum(adaptive.entropy(inputs["forward"](state, inputs["batches"][task][0], task)).item() for task in range(2))
+        start = torch.full((2,), 0.3, dtype=torch.float64)
+        state = adaptive.combined(base, vectors, {key: start + change for key, change in changed.items()})
+        return sum(adaptive.entropy(forward(state, batches[task][0], task)).item() for task in range(2))
 
     still = {key: torch.zeros(2, dtype=torch.float64) for key in base}
     assert entropies == pytest.approx([first_batches(still)])
@@ -1016,14 +1135,16 @@ def test_the_batches_are_gone_through_in_turn_and_then_from_the_first_again():
         return inputs["forward"](state, inputs["batches"][task][0], task)
 
     merge("adamerging", base, finetuned, forward=forward, batches=batches, steps=4)
-    assert [x for task, x in seen if task == 0] == ["a", "b", "c", "a"] and [x for task, x in seen if task == 1] == ["d"] * 4
+    assert [x for task, x in seen if task == 0] == ["a", "b", "c", "a"]
+    assert [x for task, x in seen if task == 1] == ["d"] * 4
 
 
 def test_scales_stay_between_0_and_1_where_they_are_clamped():
     base, finetuned, inputs = adapting()
     vectors = {key: torch.stack([state[key] - base[key] for state in finetuned]) for key in base}
     for clamp in (True, False):
-        scales, _ = adaptive.adapted_scales(base, vectors, inputs["forward"], inputs["batches"], "layer", 0.5, 20, 0.2, clamp)
+        scales, _ = adaptive.adapted_scales(base, vectors, inputs["forward"], inputs["batches"], "layer", 0.5, 20, 0.2,
+                                            clamp)
         inside = all(((column >= 0) & (column <= 1)).all() for column in scales.values())
         assert inside == clamp
 
@@ -1033,18 +1154,24 @@ def test_adamerging_takes_networks_with_batchnorm(training):
     torch.manual_seed(0)
     network = ResNet18(2, 3).train(training)
     base = copied([network.state_dict()])[0]
-    finetuned = [{key: tensor + 0.05 * torch.rand_like(tensor) if tensor.is_floating_point() else tensor + 5 for key, tensor in base.items()} for _ in range(2)]
+    def moved(tensor):
+        return tensor + 0.05 * torch.rand_like(tensor) if tensor.is_floating_point() else tensor + 5
+
+    finetuned = [{key: moved(tensor) for key, tensor in base.items()} for _ in range(2)]
     before = copied([base, *finetuned])
     result = merge("adamerging", base, finetuned, steps=2, lr=0.1, batches=[[torch.randn(4, 3, 8, 8)]] * 2,
                    forward=lambda state, x, task: torch.func.functional_call(network, state, (x,)))
     for state, expected in zip((base, *finetuned), before):
         assert_equal(state, expected)
     started = merge("task_arithmetic", base, finetuned, scale=0.3)
-    assert_close({"running": result["stem.1.running_var"]}, {"running": started["stem.1.running_var"]})  # no gradient leads there
-    assert not torch.allclose(result["stem.0.weight"], started["stem.0.weight"]) and result["stem.1.num_batches_tracked"] == 0
+    # no gradient leads there
+    assert_close({"running": result["stem.1.running_var"]}, {"running": started["stem.1.running_var"]})
+    assert not torch.allclose(result["stem.0.weight"], started["stem.0.weight"])
+    assert result["stem.1.num_batches_tracked"] == 0
 
 
-@pytest.mark.parametrize("batches", [[], [[]], [[torch.zeros(2, 6)]], [[torch.zeros(2, 6)], []], None, torch.zeros(2, 1, 2, 6)])
+@pytest.mark.parametrize("batches", [[], [[]], [[torch.zeros(2, 6)]], [[torch.zeros(2, 6)], []], None,
+                                     torch.zeros(2, 1, 2, 6)])
 def test_adamerging_needs_inputs_of_every_task(batches):
     base, finetuned, inputs = adapting(2)
     with pytest.raises(ValueError, match="batches must be 2 lists"):
@@ -1056,10 +1183,11 @@ def test_adamerging_needs_a_function_and_finite_logits():
     with pytest.raises(ValueError, match="forward must be a function"):
         merge("adamerging", base, finetuned, **{**inputs, "forward": 3})
     with pytest.raises(ValueError, match="entropy is nan after 0 steps"):
-        merge("adamerging", base, finetuned, **{**inputs, "forward": lambda state, x, task: inputs["forward"](state, x, task) * math.inf})
+        infinite = lambda state, x, task: inputs["forward"](state, x, task) * math.inf
+        merge("adamerging", base, finetuned, **{**inputs, "forward": infinite})
 
 
-# -- defects of other libraries ------------------------------------------------------------------------------------------------
+# -- defects of other libraries ----------------------------------------------------------------------------------------
 
 def test_merging_twice_gives_the_same_twice():
     """Elsewhere the average or task arithmetic overwrites the models that it is given."""
@@ -1076,14 +1204,18 @@ def test_batchnorm_networks_can_be_averaged():
 
 
 def test_a_counter_has_no_say_in_what_is_trimmed():
-    """Elsewhere integer buffers are flattened into the votes of TIES, where a counter of 10,000 takes the place of a weight."""
+    """Elsewhere integer buffers are flattened into the votes of TIES, where a counter of 10,000 takes the place of a
+    weight.
+    """
     base, finetuned = of_vectors([1.0, 2.0, 3.0, 4.0])
     counted = (with_counter(base, [0, 0]), [with_counter(finetuned[0], [10_000, 10_000])])
-    assert torch.equal(merge("ties", *counted, density=0.5)["weight"], merge("ties", base, finetuned, density=0.5)["weight"])
+    result = merge("ties", *counted, density=0.5)["weight"]
+    assert torch.equal(result, merge("ties", base, finetuned, density=0.5)["weight"])
 
 
 @pytest.mark.parametrize("density", [0, 0.0, 1, 1.0])
 def test_whole_numbers_and_ends_are_densities(density):
     """Elsewhere density 0 and density 1 crash, and 1 may be read as one per cent."""
     base, finetuned = random_states(0, 2)
-    assert_equal(ties(base, finetuned, density=density, agree="sum", scale=1), merge("task_arithmetic", base, finetuned, scale=1) if density else base)
+    expected = merge("task_arithmetic", base, finetuned, scale=1) if density else base
+    assert_equal(ties(base, finetuned, density=density, agree="sum", scale=1), expected)

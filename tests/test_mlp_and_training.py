@@ -30,7 +30,7 @@ def same_weights(network, other):
     return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
 
 
-# -- the network ---------------------------------------------------------------------------------------------------------------
+# -- the network -------------------------------------------------------------------------------------------------------
 
 def test_features_are_in_depth_order_and_the_output_is_last():
     network, (x, _) = MLP((6, 5, 4, 3)), batch((6, 3))
@@ -142,7 +142,7 @@ def test_sgd_step_does_not_change_the_batch():
     assert torch.equal(x, before[0]) and torch.equal(y, before[1])
 
 
-# -- training ------------------------------------------------------------------------------------------------------------------
+# -- training ----------------------------------------------------------------------------------------------------------
 
 ALL_WAYS = [{}, {"optimiser": "adam", "lr": 0.01}, {"batch_size": None}, {"options": {"angle": 30.0}, "seed": 5}]
 
@@ -310,10 +310,11 @@ def test_sgd_learns_digits():
     assert (network(test.x).argmax(1) == test.y).float().mean() > 0.8
 
 
-# -- recipes -------------------------------------------------------------------------------------------------------------------
+# -- recipes -----------------------------------------------------------------------------------------------------------
 
 CHANGES = {
-    "architecture": Architecture.of("MLP", widths=(2, 9, 2)), "dataset": "other", "options": (("angle", 30.0),), "data_digest": "0" * 16,
+    "architecture": Architecture.of("MLP", widths=(2, 9, 2)), "dataset": "other", "options": (("angle", 30.0),),
+    "data_digest": "0" * 16,
     "lr": 0.2, "epochs": 3, "batch_size": None, "optimiser": "adam", "seed": 1, "parent": recipe(),
 }
 
@@ -328,7 +329,8 @@ def test_a_recipe_whose_parent_differs_has_another_key():
     assert recipe(lr=0.1).finetune(lr=0.3).key != recipe(lr=0.2).finetune(lr=0.3).key
 
 
-@pytest.mark.parametrize("make", [recipe, lambda: recipe(options={"seed": 3, "angle": 30.0}), lambda: recipe().finetune(lr=0.2)])
+@pytest.mark.parametrize("make", [recipe, lambda: recipe(options={"seed": 3, "angle": 30.0}),
+                                  lambda: recipe().finetune(lr=0.2)])
 def test_equal_recipes_have_equal_keys(make):
     assert make() == make() and make().key == make().key and hash(make()) == hash(make())
 
@@ -338,7 +340,8 @@ def test_neither_the_order_of_options_nor_a_list_for_a_tuple_makes_another_recip
     assert Architecture.of("MLP", widths=[2, 8, 2]) == SMALL
 
 
-@pytest.mark.parametrize("changes, other", [({"lr": 1}, {"lr": 1.0}), ({"options": {"angle": 30}}, {"options": {"angle": 30.0}})], ids=str)
+@pytest.mark.parametrize("changes, other", [
+    ({"lr": 1}, {"lr": 1.0}), ({"options": {"angle": 30}}, {"options": {"angle": 30.0}})], ids=str)
 def test_a_whole_number_and_the_same_float_make_one_recipe(changes, other):
     assert recipe(**changes) == recipe(**other)
     assert recipe(**changes).key == recipe(**other).key
@@ -347,7 +350,8 @@ def test_a_whole_number_and_the_same_float_make_one_recipe(changes, other):
 def test_finetune_keeps_what_is_not_named():
     parent = recipe(lr=0.3, optimiser="adam", batch_size=32, options={"angle": 10.0})
     child = parent.finetune(options={"angle": 20.0}, seed=7)
-    assert child == dataclasses.replace(parent, options=(("angle", 20.0),), data_digest=data.source("spirals", angle=20.0).digest, seed=7, parent=parent)
+    there = data.source("spirals", angle=20.0).digest
+    assert child == dataclasses.replace(parent, options=(("angle", 20.0),), data_digest=there, seed=7, parent=parent)
     assert parent.finetune().options == parent.options
 
 
@@ -366,7 +370,8 @@ def test_a_recipe_that_makes_no_sense_is_refused_with_what_is_wrong(make, named)
         make()
 
 
-@pytest.mark.parametrize("changes", [{"lr": math.nan}, {"lr": "x"}, {"epochs": 1.5}, {"batch_size": 2.5}, {"seed": "x"}], ids=str)
+@pytest.mark.parametrize("changes", [{"lr": math.nan}, {"lr": "x"}, {"epochs": 1.5}, {"batch_size": 2.5},
+                                     {"seed": "x"}], ids=str)
 def test_numbers_of_a_recipe_that_are_none_are_refused(changes):
     with pytest.raises(ValueError, match=next(iter(changes))):
         recipe(**changes)

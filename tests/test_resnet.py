@@ -16,7 +16,8 @@ TINY = Architecture.of("ResNet18", width=2, num_classes=100)
 
 
 def recipe(**changes):
-    arguments = {"options": {"splits": (0,), "size": 128}, "lr": 0.05, "epochs": 1, "batch_size": 64, "seed": 0} | changes
+    arguments = {"options": {"splits": (0,), "size": 128}, "lr": 0.05, "epochs": 1, "batch_size": 64, "seed": 0}
+    arguments |= changes
     return Recipe.on("split_cifar100", TINY, **arguments)
 
 
@@ -35,16 +36,19 @@ def images(samples=8):
 def test_features_come_after_every_block_in_depth_order():
     features = network(4).features(images(2))
     assert list(features) == [f"block {i}" for i in range(1, 9)] + ["output"]
-    assert [tuple(f.shape[1:]) for f in features.values()] == [(4, 32, 32)] * 2 + [(8, 16, 16)] * 2 + [(16, 8, 8)] * 2 + [(32, 4, 4)] * 2 + [(10,)]
+    stages = [(4, 32, 32)] * 2 + [(8, 16, 16)] * 2 + [(16, 8, 8)] * 2 + [(32, 4, 4)] * 2
+    assert [tuple(f.shape[1:]) for f in features.values()] == [*stages, (10,)]
     assert all((feature >= 0).all() for name, feature in features.items() if name != "output")
     assert torch.equal(features["output"], network(4)(images(2)))
 
 
 def test_the_full_network_is_resnet_18():
-    assert sum(p.numel() for p in ResNet18(64, 10).parameters()) == 11_173_962  # as counted for the CIFAR form with ten classes
+    # as counted for the CIFAR form with ten classes
+    assert sum(p.numel() for p in ResNet18(64, 10).parameters()) == 11_173_962
 
 
-@pytest.mark.parametrize("arguments, says", [({"width": 0}, "width must be"), ({"width": 1.5}, "width must be"), ({"num_classes": True}, "num_classes must be")])
+@pytest.mark.parametrize("arguments, says", [
+    ({"width": 0}, "width must be"), ({"width": 1.5}, "width must be"), ({"num_classes": True}, "num_classes must be")])
 def test_a_senseless_size_is_an_error(arguments, says):
     with pytest.raises(ValueError, match=says):
         ResNet18(**arguments)
@@ -72,7 +76,7 @@ def test_an_interpolated_state_dict_carries_the_counters_and_mixes_the_running_s
     assert torch.allclose(mixed["stem.1.running_var"], 0.25 * a["stem.1.running_var"] + 0.75 * b["stem.1.running_var"])
 
 
-# -- training ------------------------------------------------------------------------------------------------------------------
+# -- training ----------------------------------------------------------------------------------------------------------
 
 def test_the_loss_compares_only_the_classes_that_occur():
     logits, y = torch.randn(6, 20, generator=torch.Generator().manual_seed(0)), torch.tensor([5, 9, 5, 12, 9, 12])
@@ -106,19 +110,22 @@ def test_finetuning_carries_the_running_statistics_on():
 
 
 def test_bfloat16_is_used_where_the_processor_has_it(monkeypatch):
-    for units, expected in (({"amx_bf16": True}, True), ({"avx512_bf16": True}, True), ({"avx2": True, "amx_bf16": False}, False), ({}, False)):
+    for units, expected in (({"amx_bf16": True}, True), ({"avx512_bf16": True}, True),
+                            ({"avx2": True, "amx_bf16": False}, False), ({}, False)):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda units=units: units)
         assert training.trains_in_bfloat16("cpu") is expected
 
 
 def test_training_in_bfloat16_differs_less_than_another_order_of_samples(monkeypatch):
-    """After one epoch, on average over four orders. After three, on these few images, both have led equally far away."""
+    """After one epoch, on average over four orders. After three, on these few images, both have led equally far away.
+    """
     start = recipe(epochs=0)
     weights_before = training.train(start).state_dict()
     trained = {}
     for fast in (False, True):
         monkeypatch.setattr(training, "trains_in_bfloat16", lambda device, fast=fast: fast)
-        trained[fast] = [training.train(start.finetune(epochs=1, seed=seed), weights_before).state_dict() for seed in range(4)]
+        trained[fast] = [training.train(start.finetune(epochs=1, seed=seed), weights_before).state_dict()
+                         for seed in range(4)]
 
     def apart(a, b):
         return weights.norm(weights.subtract(a, b))
@@ -129,11 +136,14 @@ def test_training_in_bfloat16_differs_less_than_another_order_of_samples(monkeyp
 
 
 def test_an_interrupted_run_goes_on_with_the_model_it_was_at(start_python, quiet_store):
-    """A process is killed while it trains the second of three models: the first is kept, nothing half-written is left, the second is trained anew."""
+    """A process is killed while it trains the second of three models: the first is kept, nothing half-written is left,
+    the second is trained anew.
+    """
     begin = """
         from toy_models import Architecture, Recipe, training, zoo
-        base = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100), options={"splits": (0,), "size": 128}, lr=0.05, epochs=1)
-        recipes = [base, base.finetune(options={"splits": (1,), "size": 128}), base.finetune(options={"splits": (2,), "size": 128})]
+        base = Recipe.on("split_cifar100", Architecture.of("ResNet18", width=2, num_classes=100),
+                         options={"splits": (0,), "size": 128}, lr=0.05, epochs=1)
+        recipes = [base, *(base.finetune(options={"splits": (split,), "size": 128}) for split in (1, 2))]
     """
     killed = start_python(begin + """
         train = training.train
@@ -166,7 +176,7 @@ def test_an_interrupted_run_goes_on_with_the_model_it_was_at(start_python, quiet
     assert not list((quiet_store / "zoo").glob("*.part"))
 
 
-# -- BatchNorm -----------------------------------------------------------------------------------------------------------------
+# -- BatchNorm ---------------------------------------------------------------------------------------------------------
 
 def test_reestimated_statistics_are_those_of_the_images():
     original, x = network(3), images(16)
@@ -175,7 +185,8 @@ def test_reestimated_statistics_are_those_of_the_images():
     mean, var = algorithms.channel_statistics(original.stem[0](x))
     count = 16 * 32 * 32
     assert torch.allclose(anew["stem.1.running_mean"], mean, atol=1e-5)
-    assert torch.allclose(anew["stem.1.running_var"], var * count / (count - 1), rtol=1e-4)  # torch keeps the unbiased variance
+    unbiased = var * count / (count - 1)  # which torch keeps
+    assert torch.allclose(anew["stem.1.running_var"], unbiased, rtol=1e-4)
     for key, tensor in original.state_dict().items():
         assert torch.equal(tensor, before[key]), "the original was changed"
         assert "running" in key or "tracked" in key or torch.equal(tensor, anew[key]), "a weight was changed"

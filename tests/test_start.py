@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from lessons import cast
 from lessons.kit import experiment as kit
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.start import algorithms, experiment, panels

@@ -19,7 +19,10 @@ def md5(content):
     return hashlib.md5(content).hexdigest()
 
 
-def remote(*urls, archive=gzip.compress(CONTENT, mtime=0)):
+ARCHIVE = gzip.compress(CONTENT, mtime=0)
+
+
+def remote(*urls, archive=ARCHIVE):
     return store.RemoteFile("some/file", len(CONTENT), md5(CONTENT), md5(archive) if archive else "", urls)
 
 
@@ -35,7 +38,7 @@ def server(server):
     return server
 
 
-# -- fetching ------------------------------------------------------------------------------------------------------------------
+# -- fetching ----------------------------------------------------------------------------------------------------------
 
 def test_a_missing_file_is_fetched_with_a_progress_bar(server, quiet_store, capsys):
     path = store.fetch(remote(f"{server.url}/right.gz"))
@@ -55,7 +58,8 @@ def test_a_sound_file_is_not_fetched_again(server):
     assert store.fetch(file).read_bytes() == CONTENT and not server.asked
 
 
-@pytest.mark.parametrize("damaged", [b"", CONTENT[:-1], CONTENT + b"x", b"x" + CONTENT[1:]], ids=["empty", "truncated", "longer", "altered"])
+@pytest.mark.parametrize("damaged", [b"", CONTENT[:-1], CONTENT + b"x", b"x" + CONTENT[1:]],
+                         ids=["empty", "truncated", "longer", "altered"])
 def test_a_damaged_file_is_kept_aside_and_fetched_again(server, quiet_store, damaged):
     path = quiet_store / "some/file"
     path.parent.mkdir(parents=True)
@@ -89,7 +93,7 @@ def test_an_archive_that_holds_another_file_is_not_believed(server, quiet_store)
     assert names(quiet_store / "some") == []
 
 
-@pytest.mark.parametrize("archive", [gzip.compress(CONTENT, mtime=0)[:-20], b"no gzip at all"], ids=["cut off", "no gzip"])
+@pytest.mark.parametrize("archive", [ARCHIVE[:-20], b"no gzip at all"], ids=["cut off", "no gzip"])
 def test_an_archive_that_cannot_be_unpacked_leaves_nothing_behind(server, quiet_store, archive):
     server.pages["/broken.gz"] = archive
     with pytest.raises(store.Unavailable, match="/broken.gz"):
@@ -142,7 +146,8 @@ def test_without_a_network_fetching_gives_up_in_seconds_and_then_at_once(network
 
 
 def test_without_a_network_load_takes_the_stand_in(network, dead_url, monkeypatch):
-    files = tuple(store.RemoteFile(file.path, file.size, file.md5, file.archive_md5, (dead_url,)) for file in mnist.FILES["train"])
+    files = tuple(store.RemoteFile(file.path, file.size, file.md5, file.archive_md5, (dead_url,))
+                  for file in mnist.FILES["train"])
     monkeypatch.setattr(mnist, "FILES", {"train": files})
     found = data.source("mnist")
     assert found.is_stand_in and "is missing" in found.reason and "gave no answer" in found.reason
@@ -164,7 +169,7 @@ def test_switched_off_the_network_is_not_asked(server, monkeypatch):
     assert not server.asked
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------------
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 def test_atomic_writes_the_file_under_its_name_when_it_is_complete(tmp_path):
     path = tmp_path / "value"
@@ -279,7 +284,7 @@ def test_who_may_write_to_a_folder_may_lock_in_it(tmp_path, is_ordinary, folder,
         assert (tmp_path / ".value.lock").stat().st_mode & 0o777 == file
 
 
-# -- once ----------------------------------------------------------------------------------------------------------------------
+# -- once --------------------------------------------------------------------------------------------------------------
 
 def read(path):
     if not path.exists():
@@ -360,7 +365,8 @@ ONCE = """
 
 
 def test_two_processes_make_one_value_once(start_together, quiet_store):
-    start_together(ONCE, "assert store.once(path, make, read=read, write=lambda value, part: part.write_text(value)) == 'made.'")
+    making = "assert store.once(path, make, read=read, write=lambda value, part: part.write_text(value)) == 'made.'"
+    start_together(ONCE, making)
     assert (quiet_store / "log").read_text() == "made\n" and (quiet_store / "value").read_text() == "made."
 
 

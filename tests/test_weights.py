@@ -12,11 +12,14 @@ from toy_models import weights
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 SHAPES = {"layers.0.weight": (4, 3), "layers.0.bias": (4,), "temperature": ()}
 FUNCTIONS = {
-    "interpolate at 0": lambda a, b: weights.interpolate(a, b, 0.0), "interpolate": lambda a, b: weights.interpolate(a, b, 0.3),
+    "interpolate at 0": lambda a, b: weights.interpolate(a, b, 0.0),
+    "interpolate": lambda a, b: weights.interpolate(a, b, 0.3),
     "interpolate at 1": lambda a, b: weights.interpolate(a, b, 1.0), "add": weights.add, "subtract": weights.subtract,
-    "scale": lambda a, b: weights.scale(a, 2.0), "scale by 1": lambda a, b: weights.scale(a, 1), "average": lambda a, b: weights.average([a, b]),
-    "average of one": lambda a, b: weights.average([a]), "flatten": lambda a, b: {"vector": weights.flatten(a)},
-    "unflatten": lambda a, b: weights.unflatten(weights.flatten(b), a), "dot": weights.dot, "norm": lambda a, b: weights.norm(a), "cosine": weights.cosine,
+    "scale": lambda a, b: weights.scale(a, 2.0), "scale by 1": lambda a, b: weights.scale(a, 1),
+    "average": lambda a, b: weights.average([a, b]), "average of one": lambda a, b: weights.average([a]),
+    "flatten": lambda a, b: {"vector": weights.flatten(a)},
+    "unflatten": lambda a, b: weights.unflatten(weights.flatten(b), a), "dot": weights.dot,
+    "norm": lambda a, b: weights.norm(a), "cosine": weights.cosine,
 }
 OF_TWO = ["interpolate", "add", "subtract", "average", "dot", "cosine"]
 GIVE_STATES = [name for name in FUNCTIONS if name not in ("flatten", "dot", "norm", "cosine")]
@@ -24,7 +27,8 @@ GIVE_STATES = [name for name in FUNCTIONS if name not in ("flatten", "dot", "nor
 
 def random_state(seed, dtype=torch.float32, shapes=SHAPES):
     generator = torch.Generator().manual_seed(seed)
-    return {key: torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype) for key, shape in shapes.items()}
+    return {key: torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+            for key, shape in shapes.items()}
 
 
 def with_counter(state, count):
@@ -55,7 +59,7 @@ def states(draw, number, dtypes=(torch.float64,)):
     return [random_state(seed + i, dtype, {f"key {j}": shape for j, shape in enumerate(shapes)}) for i in range(number)]
 
 
-# -- interpolate ---------------------------------------------------------------------------------------------------------------
+# -- interpolate -------------------------------------------------------------------------------------------------------
 
 @given(states(2, FLOATS))
 def test_interpolation_is_exact_at_both_ends(pair):
@@ -102,7 +106,7 @@ def test_a_factor_that_is_not_a_finite_number_is_named(factor):
         weights.scale(random_state(0), factor)
 
 
-# -- what holds for all --------------------------------------------------------------------------------------------------------
+# -- what holds for all ------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("shapes", [SHAPES, {"weight": (3,)}], ids=["three keys", "one key"])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -206,14 +210,17 @@ def test_state_dicts_without_weights_are_refused(name):
             FUNCTIONS[name](state, state)
 
 
-@pytest.mark.parametrize("nothing", [None, torch.zeros(3), [torch.zeros(3)], torch.nn.Linear(2, 2), {0: torch.zeros(2)}],
+NO_STATE_DICTS = [None, torch.zeros(3), [torch.zeros(3)], torch.nn.Linear(2, 2), {0: torch.zeros(2)}]
+
+
+@pytest.mark.parametrize("nothing", NO_STATE_DICTS,
                          ids=lambda nothing: type(nothing).__name__)
 def test_what_is_no_state_dict_is_refused(nothing):
     with pytest.raises(ValueError, match="state dict 2 must be a dict of tensors"):
         weights.add(random_state(0), nothing)
 
 
-# -- what does not fit ---------------------------------------------------------------------------------------------------------
+# -- what does not fit -------------------------------------------------------------------------------------------------
 
 OVERFLOWING = {
     "interpolate": lambda a, b: weights.interpolate(a, b, 0.25),
@@ -258,7 +265,7 @@ def test_large_weights_whose_result_fits_are_no_overflow():
     assert_equal(weights.scale(a, 1), a)
 
 
-# -- vectors -------------------------------------------------------------------------------------------------------------------
+# -- vectors -----------------------------------------------------------------------------------------------------------
 
 @given(states(2, FLOATS))
 def test_unflatten_undoes_flatten(pair):
@@ -274,7 +281,10 @@ def test_unflatten_undoes_flatten_for_mixed_dtypes():
     assert_equal(weights.unflatten(weights.flatten(a), a), a)
 
 
-@pytest.mark.parametrize("vector", [torch.zeros(16), torch.zeros(18), torch.zeros(0), torch.zeros(1, 17), torch.tensor(0.0)], ids=lambda vector: str(tuple(vector.shape)))
+VECTORS = [torch.zeros(16), torch.zeros(18), torch.zeros(0), torch.zeros(1, 17), torch.tensor(0.0)]
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(tuple(vector.shape)))
 def test_a_vector_of_another_length_is_refused_with_the_right_one(vector):
     with pytest.raises(ValueError, match=r"\(17,\)"):
         weights.unflatten(vector, random_state(0))
@@ -303,7 +313,8 @@ def test_dot_does_not_depend_on_the_order_of_the_keys():
 
 def test_cosine_of_parallel_opposite_and_orthogonal_vectors():
     a, right_angle = {"weight": torch.tensor([3.0, 0.0])}, {"weight": torch.tensor([0.0, 2.0])}
-    assert weights.cosine(a, weights.scale(a, 5)) == 1 and weights.cosine(a, weights.scale(a, -5)) == -1 and weights.cosine(a, right_angle) == 0
+    assert weights.cosine(a, weights.scale(a, 5)) == 1 and weights.cosine(a, weights.scale(a, -5)) == -1
+    assert weights.cosine(a, right_angle) == 0
 
 
 def test_cosine_never_leaves_minus_1_to_1():
@@ -319,7 +330,7 @@ def test_the_cosine_with_a_zero_vector_is_refused(zero):
         weights.cosine(*(pair[::-1] if zero == "first" else pair))
 
 
-# -- algebra -------------------------------------------------------------------------------------------------------------------
+# -- algebra -----------------------------------------------------------------------------------------------------------
 
 factors = st.floats(-10, 10)
 

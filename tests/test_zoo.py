@@ -48,7 +48,7 @@ def trained(monkeypatch):
     return recipes
 
 
-# -- keeping -------------------------------------------------------------------------------------------------------------------
+# -- keeping -----------------------------------------------------------------------------------------------------------
 
 def test_a_model_is_trained_once_and_then_read_from_disk(trained):
     first, again = zoo.get(RECIPE), zoo.get(RECIPE)
@@ -98,7 +98,11 @@ def test_recipes_that_differ_in_epochs_alone_are_trained_once_and_all_kept(monke
     wanted = [recipe(epochs=epochs) for epochs in (1, 4, 2)]
     groups = []
     through = training.train_through
-    monkeypatch.setattr(training, "train_through", lambda group, *rest, **options: groups.append(group) or through(group, *rest, **options))
+    def noted(group, *rest, **options):
+        groups.append(group)
+        return through(group, *rest, **options)
+
+    monkeypatch.setattr(training, "train_through", noted)
     networks = zoo.get_all(wanted)
     assert groups == [[wanted[0], wanted[2], wanted[1]]] and "4/4" in capsys.readouterr().err and len(kept()) == 3
     assert all(same_weights(network, train(one)) for network, one in zip(networks, wanted, strict=True))
@@ -131,10 +135,11 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     assert str(tmp_path / "a file" / "folder") in str(raised.value)
 
 
-# -- side by side --------------------------------------------------------------------------------------------------------------
+# -- side by side ------------------------------------------------------------------------------------------------------
 
 def test_networks_that_are_trained_side_by_side_get_the_weights_of_their_recipes():
-    recipes = [made for seed in range(6) for made in (recipe(seed=seed), recipe(seed=seed).finetune(options={"angle": 30.0}))]
+    recipes = [made for seed in range(6)
+               for made in (recipe(seed=seed), recipe(seed=seed).finetune(options={"angle": 30.0}))]
     networks = zoo.get_all(recipes[::-1])[::-1]
     for made, network in zip(recipes, networks, strict=True):
         assert same_weights(network, train(made, zoo.get(made.parent).state_dict() if made.parent else None))
@@ -155,15 +160,21 @@ def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_i
 
 
 def test_convolutional_networks_are_trained_one_after_the_other(monkeypatch):
-    wanted = [Recipe.on("spirals", Architecture.of("MLP", widths=(2, 8, 2)), lr=0.1, epochs=1, seed=seed) for seed in range(2)]
+    network = Architecture.of("MLP", widths=(2, 8, 2))
+    wanted = [Recipe.on("spirals", network, lr=0.1, epochs=1, seed=seed) for seed in range(2)]
     names = []
-    monkeypatch.setattr(zoo, "train", lambda recipe, *rest, **keywords: names.append(threading.current_thread()) or train(recipe, *rest, **keywords))
+
+    def noted(recipe, *rest, **keywords):
+        names.append(threading.current_thread())
+        return train(recipe, *rest, **keywords)
+
+    monkeypatch.setattr(zoo, "train", noted)
     monkeypatch.setattr(zoo.training, "convolves", lambda network: True)
     zoo.get_all(wanted)
     assert names == [threading.main_thread()] * 2
 
 
-# -- damage --------------------------------------------------------------------------------------------------------------------
+# -- damage ------------------------------------------------------------------------------------------------------------
 
 POSITIONS = 25
 
@@ -185,7 +196,8 @@ def get_from(content):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         network = zoo.get(RECIPE)
-    noticed = any(issubclass(warning.category, store.DataWarning) and str(path) in str(warning.message) for warning in caught)
+    said = [str(warning.message) for warning in caught if issubclass(warning.category, store.DataWarning)]
+    noticed = any(str(path) in message for message in said)
     return network, noticed
 
 
@@ -314,7 +326,7 @@ def test_a_file_under_another_recipe_s_name_is_not_believed(trained):
     assert trained == [RECIPE, other] and same_weights(network, train(other))
 
 
-# -- several processes ---------------------------------------------------------------------------------------------------------
+# -- several processes -------------------------------------------------------------------------------------------------
 
 WRAPPED = """
     import time

@@ -1,4 +1,5 @@
-"""Things that have weights: networks, the recipes they are trained by, the zoo that keeps them, and weights as vectors."""
+"""Things that have weights: networks, the recipes they are trained by, the zoo that keeps them, and weights as vectors.
+"""
 import data  # noqa: F401, I001  first, since it remembers what is imported after it
 from toy_models import batchnorm, weights, zoo
 from toy_models.mlp import MLP

@@ -1,8 +1,9 @@
-"""What a network with BatchNorm is evaluated with: the running statistics it carries, statistics estimated anew, or those of the batch.
+"""What a network with BatchNorm is evaluated with: the running statistics it carries, statistics estimated anew, or
+those of the batch.
 
-BatchNorm subtracts a channel's mean and divides by its standard deviation. In training both come from the batch; for evaluation the layer
-keeps running averages of them. A network whose weights were mixed has never seen a batch: the averages it inherits, mixed like weights,
-belong to its parents (Jordan et al. 2023, REPAIR).
+BatchNorm subtracts a channel's mean and divides by its standard deviation. In training both come from the batch; for
+evaluation the layer keeps running averages of them. A network whose weights were mixed has never seen a batch: the
+averages it inherits, mixed like weights, belong to its parents (Jordan et al. 2023, REPAIR).
 """
 import copy
 
@@ -12,14 +13,10 @@ from torch import Tensor, nn
 _BATCH_NORM = nn.modules.batchnorm._BatchNorm
 
 
-def has_batchnorm(network: nn.Module) -> bool:
-    """Whether any layer keeps running statistics."""
-    return any(isinstance(module, _BATCH_NORM) for module in network.modules())
-
-
 @torch.no_grad()
 def reestimated(network: nn.Module, x: Tensor, batch_size: int = 250) -> nn.Module:
-    """A copy of the network whose running statistics are the averages over the batches of x (samples, …); weights stay as they are.
+    """A copy of the network whose running statistics are the averages over the batches of x (samples, …); weights stay
+    as they are.
 
     Raises:
         ValueError: there is no sample.
@@ -39,10 +36,13 @@ def reestimated(network: nn.Module, x: Tensor, batch_size: int = 250) -> nn.Modu
 
 
 def with_batch_statistics(network: nn.Module) -> nn.Module:
-    """A copy of the network that normalises with the mean and variance of whatever batch it is given, also in evaluation. It keeps none."""
+    """A copy of the network that normalises with the mean and variance of whatever batch it is given, also in
+    evaluation. It keeps none.
+    """
     network = copy.deepcopy(network)
     for layer in _layers(network):
-        layer.track_running_stats, layer.running_mean, layer.running_var, layer.num_batches_tracked = False, None, None, None
+        layer.track_running_stats = False
+        layer.running_mean = layer.running_var = layer.num_batches_tracked = None
     return network.eval()
 
 

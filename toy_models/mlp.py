@@ -45,11 +45,13 @@ class MLP(nn.Module):
         return [f"layer {i + 1}" for i in range(len(self.layers) - 1)] + ["output"]
 
     def features(self, x: Tensor) -> dict[str, Tensor]:
-        """What every layer computes: {"layer 1": (samples, width), …, "output": (samples, classes)}, after the ReLU; the output has none.
+        """What every layer computes: {"layer 1": (samples, width), …, "output": (samples, classes)}, after the ReLU;
+        the output has none.
 
         `x` is (samples, …); everything behind the first dimension is flattened.
         """
-        h, features = x.flatten(1), {}
+        h = x.flatten(1)
+        features = {}
         for name, layer in zip(self.layer_names, self.layers):
             h = layer(h) if name == "output" else F.relu(layer(h))
             features[name] = h
@@ -61,14 +63,16 @@ class MLP(nn.Module):
 
     @torch.inference_mode()
     def sgd_step(self, x: Tensor, y: Tensor, lr: float) -> None:
-        """One step of gradient descent on the mean cross-entropy of a batch x (samples, inputs), y (samples,), in place.
+        """One step of gradient descent on the mean cross-entropy of a batch x (samples, inputs), y (samples,), in
+        place.
 
         It is computed in the weights' dtype, whatever x is in.
 
-        The backward pass is written out: for networks this small, building and walking autograd's graph costs more time than the
-        arithmetic. A test compares it with autograd.
+        The backward pass is written out: for networks this small, building and walking autograd's graph costs more time
+        than the arithmetic. A test compares it with autograd.
         """
-        layers = [(layer.weight, layer.bias) for layer in self.layers]  # looked up once: a module's attributes and slices take time
+        # looked up once: a module's attributes and slices take time
+        layers = [(layer.weight, layer.bias) for layer in self.layers]
         x = x.to(layers[0][0].dtype)
         h = [x]
         for weight, bias in layers[:-1]:
@@ -76,9 +80,11 @@ class MLP(nn.Module):
         weight, bias = layers[-1]
         delta = torch.addmm(bias, h[-1], weight.t()).softmax(1)  # ∂loss/∂logits is softmax − one-hot
         delta.scatter_(1, y[:, None], -1, reduce="add")
-        ones, step = x.new_ones(len(x)), -lr / len(x)
+        ones = x.new_ones(len(x))
+        step = -lr / len(x)
         for (weight, bias), below in zip(reversed(layers), reversed(h)):
-            delta_below = threshold_backward(delta @ weight, below, 0) if below is not x else None  # before the weight changes
+            # before the weight changes
+            delta_below = threshold_backward(delta @ weight, below, 0) if below is not x else None
             weight.addmm_(delta.t(), below, alpha=step)
             bias.addmv_(delta.t(), ones, alpha=step)
             delta = delta_below

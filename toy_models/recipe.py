@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from torch import nn
 
 import data
+from data.types import checked_whole
 from toy_models.mlp import MLP
 from toy_models.resnet import ResNet18
 
@@ -70,20 +71,23 @@ class Recipe:
             raise ValueError(f"lr must be a finite number above 0, not {self.lr!r}")
         for name, least in (("epochs", 0), ("batch_size", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= least or name == "batch_size" and value is None):
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            if name != "batch_size" or value is not None:
+                object.__setattr__(self, name, checked_whole(name, value, least))  # an int, which JSON can hold
         if self.parent and self.parent.architecture != self.architecture:
-            raise ValueError(f"the parent is a {self.parent.architecture}, this recipe a {self.architecture}: finetuning keeps the architecture")
+            raise ValueError(f"the parent is a {self.parent.architecture}, this recipe a {self.architecture}: "
+                             "finetuning keeps the architecture")
 
     @classmethod
-    def on(cls, dataset: str, architecture: Architecture, *, lr: float, epochs: int, options: dict | None = None, **rest) -> Recipe:
+    def on(cls, dataset: str, architecture: Architecture, *, lr: float, epochs: int, options: dict | None = None,
+           **rest) -> Recipe:
         """A recipe on a dataset as it is here and now: the official files, or their stand-in."""
         options = options or {}
         return cls(architecture, dataset, _sorted(options), data.source(dataset, **options).digest, lr, epochs, **rest)
 
     def finetune(self, dataset: str | None = None, options: dict | None = None, **changes) -> Recipe:
         """The recipe of a model that starts from this one's weights; what is not named stays as it is."""
-        dataset, options = dataset or self.dataset, dict(self.options) if options is None else options
+        dataset = dataset or self.dataset
+        options = dict(self.options) if options is None else options
         return dataclasses.replace(self, dataset=dataset, options=_sorted(options),
                                    data_digest=data.source(dataset, **options).digest, parent=self, **changes)
 
@@ -97,9 +101,11 @@ class Recipe:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:20]
 
     def __str__(self):
-        options = ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in self.options)
+        options = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+                            for name, value in self.options)
         start = "finetuned" if self.parent else "from scratch"
-        return f"{self.architecture.name} {start} on {self.dataset}{f' ({options})' if options else ''}, seed {self.seed}"
+        task = f"{self.dataset} ({options})" if options else self.dataset
+        return f"{self.architecture.name} {start} on {task}, seed {self.seed}"
 
 
 def _sorted(options):
@@ -111,5 +117,9 @@ def _plain(recipe):
     """The recipe as JSON can hold it; 1 and 1.0 are the same learning rate or option, so they are written alike."""
     fields = {field.name: getattr(recipe, field.name) for field in dataclasses.fields(recipe)}
     options = [[name, float(value) if isinstance(value, int) else value] for name, value in recipe.options]
-    return fields | {"architecture": dataclasses.asdict(recipe.architecture), "lr": float(recipe.lr), "options": options,
-                     "parent": _plain(recipe.parent) if recipe.parent else None}
+    return fields | {
+        "architecture": dataclasses.asdict(recipe.architecture),
+        "lr": float(recipe.lr),
+        "options": options,
+        "parent": _plain(recipe.parent) if recipe.parent else None,
+    }

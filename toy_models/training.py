@@ -32,24 +32,28 @@ def resolve(device: str) -> torch.device:
 _RANDOM_STATE = threading.Lock()  # torch has one for all threads
 
 
-def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto", on_epoch=lambda: None) -> nn.Module:
+def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto",
+          on_epoch=lambda: None) -> nn.Module:
     """Train the model that the recipe describes: `train_through` with one recipe."""
     return train_through([recipe], start, device, on_epoch)[0]
 
 
 def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = None, device: str = "auto",
                   on_epoch=lambda: None) -> list[nn.Module]:
-    """Train once and keep the network after each recipe's number of epochs: recipes that differ in nothing else are points of one training.
+    """Train once and keep the network after each recipe's number of epochs: recipes that differ in nothing else are
+    points of one training.
 
-    The loss compares only the classes that occur in the training part: a network with 100 outputs that sees five classes learns to tell those
-    five apart and its other outputs stay as they are (one head, masked per task: Mirzadeh et al. 2021).
+    The loss compares only the classes that occur in the training part: a network with 100 outputs that sees five
+    classes learns to tell those five apart and its other outputs stay as they are (one head, masked per task: Mirzadeh
+    et al. 2021).
 
     The global random state is left as it was; initialisation and sample order come from the recipe's seed alone.
 
-    A network without convolutions is trained on the CPU, in float64, and its weights are rounded to float32 at the end. In float32 the
-    instruction sets of processors end 0.4 to 9 % apart in what is derived from the weights; in float64 they differ by less than the rounding,
-    so the same recipe gives the same weights on every processor (a weight in many millions may round the other way). Networks with
-    convolutions are trained in float32, or bfloat16, on `device`, and are the same bit for bit on one machine only.
+    A network without convolutions is trained on the CPU, in float64, and its weights are rounded to float32 at the end.
+    In float32 the instruction sets of processors end 0.4 to 9 % apart in what is derived from the weights; in float64
+    they differ by less than the rounding, so the same recipe gives the same weights on every processor (a weight in
+    many millions may round the other way). Networks with convolutions are trained in float32, or bfloat16, on `device`,
+    and are the same bit for bit on one machine only.
 
     Args:
         recipes: what to do; alike but for their epochs.
@@ -61,33 +65,47 @@ def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = N
         The trained networks, in the recipes' order, on the CPU, needing no gradients.
 
     Raises:
-        ValueError: the recipes differ in more than epochs, the data are not those that they were written for, or the weights did not stay finite.
+        ValueError: the recipes differ in more than epochs, the data are not those that they were written for, or the
+            weights did not stay finite.
     """
     recipe = max(recipes, key=lambda recipe: recipe.epochs)
     if any(replace(other, epochs=recipe.epochs) != recipe for other in recipes):
         raise ValueError("recipes of one training may differ in their epochs alone")
     device = resolve(device)
-    dataset = data.load(recipe.dataset, "train", **dict(recipe.options))
-    if dataset.source.digest != recipe.data_digest:
-        raise ValueError(f"the recipe of {recipe} was written for other data (digest {recipe.data_digest}) than what is here now: "
-                         f"{dataset.source} (digest {dataset.source.digest}). Make the recipe again with Recipe.on or finetune.")
+    dataset = _data_of(recipe)
     with pinned():
-        with _RANDOM_STATE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-            torch.manual_seed(recipe.seed)
-            network = recipe.architecture.build()
-        if recipe.parent:
-            network.load_state_dict(start)
+        network = _initial(recipe, start)
         if convolves(network):
-            network, x, y, threads = network.to(device), dataset.x.to(device), dataset.y.to(device), all_threads()
+            network = network.to(device)
+            held = all_threads()
         else:
-            network, x, y, threads = network.double(), dataset.x, dataset.y, one_thread()
+            network = network.double()
+            device = torch.device("cpu")
+            held = one_thread()
         stops = {other.epochs for other in recipes}
-        with threads:
-            found = {epoch: _finished(network, recipe)
-                     for epoch in _epochs(network, recipe, x, y, on_epoch) if epoch in stops}
+        with held:
+            epochs = _epochs(network, recipe, dataset.x.to(device), dataset.y.to(device), on_epoch)
+            found = {epoch: _finished(network, recipe) for epoch in epochs if epoch in stops}
     return [found[other.epochs] for other in recipes]
 
 
+def _data_of(recipe):
+    dataset = data.load(recipe.dataset, "train", **dict(recipe.options))
+    if dataset.source.digest != recipe.data_digest:
+        raise ValueError(f"the recipe of {recipe} was written for other data (digest {recipe.data_digest}) than what "
+                         f"is here now: {dataset.source} (digest {dataset.source.digest}). Make the recipe again with "
+                         "Recipe.on or finetune.")
+    return dataset
+
+
+def _initial(recipe, start):
+    """The network before the first step: with the parent's weights, or random ones."""
+    with _RANDOM_STATE, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(recipe.seed)
+        network = recipe.architecture.build()
+    if recipe.parent:
+        network.load_state_dict(start)
+    return network
 def _epochs(network, recipe, x, y, on_epoch):
     """Train the network in place and yield the number of epochs it has seen: 0, 1, …
 
@@ -114,7 +132,9 @@ def _finished(network, recipe):
 
 
 def for_training(state: dict[str, Tensor]) -> MLP:
-    """An MLP with these weights, copied, in float64: for experiments that train by `MLP.sgd_step` what no recipe describes."""
+    """An MLP with these weights, copied, in float64: for experiments that train by `MLP.sgd_step` what no recipe
+    describes.
+    """
     return MLP.from_state({key: tensor.to(torch.float64, copy=True) for key, tensor in state.items()})
 
 
@@ -139,16 +159,19 @@ def threads(count: int):
 
 
 def one_thread():
-    """A context, or as `@one_thread()` a decorator, in which torch, numpy and scipy use one thread: for networks without convolutions.
+    """A context, or as `@one_thread()` a decorator, in which torch, numpy and scipy use one thread: for networks
+    without convolutions.
 
-    Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser is enough) the threads
-    wait for each other, and training or measuring takes many times as long.
+    Their steps take a millisecond, of which a second thread saves a tenth on a quiet machine; on a busy one (a browser
+    is enough) the threads wait for each other, and training or measuring takes many times as long.
     """
     return threads(1)
 
 
 def all_threads():
-    """A context, or as `@all_threads()` a decorator, with as many threads as torch chose: for networks with convolutions."""
+    """A context, or as `@all_threads()` a decorator, with as many threads as torch chose: for networks with
+    convolutions.
+    """
     return threads(_THREADS)
 
 
@@ -158,10 +181,11 @@ def convolves(network: nn.Module) -> bool:
 
 
 def trains_in_bfloat16(device: torch.device | str = "cpu") -> bool:
-    """Whether convolutional networks are trained under bfloat16 autocast on this device: where its arithmetic units do bfloat16.
+    """Whether convolutional networks are trained under bfloat16 autocast on this device: where its arithmetic units do
+    bfloat16.
 
-    Measured, ResNet18 at width 16, batch 64: with AMX a step takes half the time of float32 (46 against 95 ms); on a processor that has only
-    AVX2 ten times as long (1,490 against 138 ms), since bfloat16 is emulated there.
+    Measured, ResNet18 at width 16, batch 64: with AMX a step takes half the time of float32 (46 against 95 ms); on a
+    processor that has only AVX2 ten times as long (1,490 against 138 ms), since bfloat16 is emulated there.
     """
     if torch.device(device).type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
@@ -169,7 +193,8 @@ def trains_in_bfloat16(device: torch.device | str = "cpu") -> bool:
 
 
 def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
-    """A function (x, y) -> None that does one step of the recipe's optimiser, by the network's own backward pass where it has one.
+    """A function (x, y) -> None that does one step of the recipe's optimiser, by the network's own backward pass where
+    it has one.
 
     Args:
         network: is changed, in place, at every step.
@@ -179,8 +204,10 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
     loss = masked_loss(classes)
-    device, parameters = next(network.parameters()).device, next(network.parameters()).dtype
-    fast, images = convolves(network) and trains_in_bfloat16(device), fastest_format(network)
+    parameter = next(network.parameters())
+    device, parameters = parameter.device, parameter.dtype
+    fast = convolves(network) and trains_in_bfloat16(device)
+    images = fastest_format(network)
     network.to(memory_format=images)
 
     def step(x, y):
@@ -194,17 +221,20 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
 
 
 def fastest_format(network: nn.Module) -> torch.memory_format:
-    """The memory format in which the network's convolutions are fastest: channels last, unless one has fewer than 8 channels.
+    """The memory format in which the network's convolutions are fastest: channels last, unless one has fewer than 8
+    channels.
 
-    Measured, ResNet18 on two AVX2 cores, batch 64: a step at width 16 takes 138 ms against 228 ms, at width 64 the same. With fewer than 8 output
-    channels torch 2.13's backward pass in this format corrupts memory there ("double free or corruption"), so such networks stay contiguous.
+    Measured, ResNet18 on two AVX2 cores, batch 64: a step at width 16 takes 138 ms against 228 ms, at width 64 the
+    same. With fewer than 8 output channels torch 2.13's backward pass in this format corrupts memory there ("double
+    free or corruption"), so such networks stay contiguous.
     """
     channels = [module.out_channels for module in network.modules() if isinstance(module, nn.Conv2d)]
     return torch.channels_last if channels and min(channels) >= 8 else torch.contiguous_format
 
 
 def masked_loss(classes: Tensor):
-    """(logits (samples, outputs), labels (samples,)) -> mean cross-entropy (nats) among the given classes alone; all labels must be among them.
+    """(logits (samples, outputs), labels (samples,)) -> mean cross-entropy (nats) among the given classes alone; all
+    labels must be among them.
 
     Args:
         classes: (classes,), in ascending order.

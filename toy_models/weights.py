@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-State = dict[str, Tensor]
+State = Mapping[str, Tensor]  # a dict, or what reads like one
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 COUNTER = "num_batches_tracked"  # torch's name for the one whole number in a network: the batches that BatchNorm saw
 
@@ -35,7 +35,8 @@ def interpolate(a: State, b: State, alpha: float) -> State:
     """
     alpha = _finite("alpha", alpha)
     if not 0 <= alpha <= 1:
-        warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models", ExtrapolationWarning, stacklevel=2)
+        warnings.warn(f"alpha = {alpha:g} lies outside [0, 1]: this extrapolates beyond the two models",
+                      ExtrapolationWarning, stacklevel=2)
     if alpha in (0, 1):  # exact at the ends also where a − b would overflow
         return _combine(lambda p, q: (p if alpha else q).clone(), a, b)
     return _combine(lambda p, q: mix(p, q, alpha), a, b)
@@ -68,7 +69,9 @@ def average(states: Sequence[State], shares: Sequence[float] | Tensor | None = N
     if shares is None:
         return _combine(lambda *tensors: torch.stack(tensors).mean(0), *states)
     shares = _convex(shares, len(states))
-    return _combine(lambda *tensors: torch.einsum("k,k...->...", shares.to(tensors[0].dtype), torch.stack(tensors)), *states)
+    def mixed(*tensors):
+        return torch.einsum("k,k...->...", shares.to(tensors[0].dtype), torch.stack(tensors))
+    return _combine(mixed, *states)
 
 
 def dot(a: State, b: State) -> float:
@@ -134,15 +137,19 @@ def check(*states: State) -> None:
         _check_kinds(number, state)
     for number, state in enumerate(states, 1):
         if different := first.keys() ^ state.keys():
-            raise ValueError(f"state dict {number} has other keys than the first: {', '.join(sorted(different)[:5])}. Both must come from one architecture.")
+            raise ValueError(f"state dict {number} has other keys than the first: {', '.join(sorted(different)[:5])}. "
+                             "Both must come from one architecture.")
         for key, tensor in state.items():
             if tensor.shape != first[key].shape:
-                raise ValueError(f"{key!r} has shape {tuple(tensor.shape)} in state dict {number} and {tuple(first[key].shape)} in the first. "
-                                 "Both must come from one architecture.")
+                raise ValueError(f"{key!r} has shape {tuple(tensor.shape)} in state dict {number} and "
+                                 f"{tuple(first[key].shape)} in the first. Both must come from one architecture.")
             if tensor.dtype != first[key].dtype:
-                raise ValueError(f"{key!r} is {tensor.dtype} in state dict {number} and {first[key].dtype} in the first. Convert one of them with .to(…).")
-            if tensor.is_floating_point() and tensor.sum().isnan() and tensor.isnan().any():  # the sum is ten times as fast, but inf − inf is NaN too
-                raise ValueError(f"{key!r} of state dict {number} holds NaN: that model's training diverged. Train it again with a lower learning rate.")
+                raise ValueError(f"{key!r} is {tensor.dtype} in state dict {number} and {first[key].dtype} in the "
+                                 "first. Convert one of them with .to(…).")
+            # the sum is ten times as fast, but inf − inf is NaN too
+            if tensor.is_floating_point() and tensor.sum().isnan() and tensor.isnan().any():
+                raise ValueError(f"{key!r} of state dict {number} holds NaN: that model's training diverged. Train it "
+                                 "again with a lower learning rate.")
 
 
 def must_fit(key: str, result: Tensor, *given: Tensor) -> Tensor:
@@ -206,15 +213,16 @@ def _check_counter(name, key, value, state):
                          "Convert it with .to(torch.float32), and multiply by its scale if it has one.")
     if value.dtype == torch.bool or not key.endswith(COUNTER):
         raise ValueError(f"{name} is {value.dtype}. Whole numbers are no weights: only BatchNorm's {COUNTER} is "
-                         "carried over. If these are quantised weights, convert with .to(torch.float32) and multiply by "
-                         "their scale; else take it out of all state dicts, and put it back into the result.")
+                         "carried over. If these are quantised weights, convert with .to(torch.float32) and multiply "
+                         "by their scale; else take it out of all state dicts, and put it back into the result.")
 
 
 def _combine(function, *states):
-    """Apply a function to the floating-point tensors of all state dicts, key by key; carry the others from the first."""
+    """Apply a function to the floating-point tensors of all state dicts, key by key; carry the others from the first.
+    """
     check(*states)
-    first, combined = states[0], {}
-    for key, tensor in first.items():
+    combined = {}
+    for key, tensor in states[0].items():
         if tensor.is_floating_point():
             given = [state[key] for state in states]
             combined[key] = must_fit(key, function(*given), *given)
@@ -235,6 +243,7 @@ def _finite(name, value):
 
 def _convex(shares, count):
     shares = torch.as_tensor(shares, dtype=torch.float64)
-    if shares.shape != (count,) or not shares.isfinite().all() or (shares < 0).any() or abs(shares.sum().item() - 1) > 1e-6:
+    sensible = shares.shape == (count,) and shares.isfinite().all() and not (shares < 0).any()
+    if not sensible or abs(shares.sum().item() - 1) > 1e-6:
         raise ValueError(f"shares must be {count} numbers, none negative, that sum to 1, not {shares.tolist()}")
     return shares

@@ -1,7 +1,7 @@
 """The zoo keeps trained models on disk, one safetensors file a recipe, and trains those that are missing.
 
-A file holds its recipe and a digest of everything in it; a damaged one is noticed and trained again. Writes are atomic, and two processes
-that ask for one model train it once (`data.store.once`).
+A file holds its recipe and a digest of everything in it; a damaged one is noticed and trained again. Writes are atomic,
+and two processes that ask for one model train it once (`data.store.once`).
 """
 import dataclasses
 import hashlib
@@ -47,7 +47,8 @@ def get_all(recipes: Sequence[Recipe], device: str = "auto", progress: bool = Tr
     Networks without convolutions train on one core each, side by side.
     """
     missing = _missing(recipes)
-    with pinned(), tqdm(total=sum(group[-1].epochs for group in _grouped(missing)), unit="epoch", disable=not (progress and missing)) as bar:
+    epochs = sum(group[-1].epochs for group in _grouped(missing))
+    with pinned(), tqdm(total=epochs, unit="epoch", disable=not (progress and missing)) as bar:
         training.resolve(device)  # an unknown one is an error also where nothing has to be trained on it
         _train_side_by_side([recipe for recipe in missing if not training.convolves(_blank(recipe))], bar)
         return [_get(recipe, device, bar) for recipe in recipes]
@@ -65,7 +66,8 @@ def _train_side_by_side(recipes, bar):
             continue
         bar.set_description(f"{len(groups)} networks side by side")
         workers = min(_AT_ONCE, os.cpu_count() or 1)
-        with training.one_thread(), ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+        with training.one_thread(), pool:
             futures = [pool.submit(_make, group, silent) for group in groups]
             try:
                 for future in as_completed(futures):
@@ -77,7 +79,9 @@ def _train_side_by_side(recipes, bar):
 
 
 def _grouped(recipes):
-    """Lists of recipes that differ in their epochs alone, each with the longest last: one training goes through them all."""
+    """Lists of recipes that differ in their epochs alone, each with the longest last: one training goes through them
+    all.
+    """
     groups = {}
     for recipe in recipes:
         groups.setdefault(dataclasses.replace(recipe, epochs=0), []).append(recipe)
@@ -85,7 +89,9 @@ def _grouped(recipes):
 
 
 def _make(group, bar):
-    """Train through a group of recipes on the CPU and keep every network; what another process made meanwhile is not made again."""
+    """Train through a group of recipes on the CPU and keep every network; what another process made meanwhile is not
+    made again.
+    """
     *others, longest = group
     if not others:
         _get(longest, "cpu", bar)
@@ -94,7 +100,8 @@ def _make(group, bar):
     def make():
         bar.set_description(str(longest))
         networks = training.train_through(group, _start(longest, "cpu", bar), "cpu", on_epoch=bar.update)
-        for recipe, network in zip(others, networks):  # before the longest's lock opens: who waits for it finds them all
+        # before the longest's lock opens: who waits for it finds them all
+        for recipe, network in zip(others, networks):
             _stored(recipe, network.state_dict)
         return networks[-1].state_dict()
 
@@ -130,7 +137,9 @@ def _blank(recipe):
 
 
 def _missing(recipes):
-    """What has to be trained: those that are not on disk and the parents that these need, once each, parents before children."""
+    """What has to be trained: those that are not on disk and the parents that these need, once each, parents before
+    children.
+    """
     chain = {}
     for recipe in recipes:
         if not os.path.exists(path_of(recipe)):  # in a folder that may not be looked into too: reading will say so
@@ -178,7 +187,8 @@ def _read(path, recipe):
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}
-    except Exception as error:  # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
+    # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
+    except Exception as error:
         raise store.Damaged(f"not readable: {error}") from None
     if metadata.get("recipe") != recipe.to_json():
         raise store.Damaged("it holds another recipe's model")

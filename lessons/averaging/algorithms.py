@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Float64
 from torch import Tensor
 from torch.linalg import vecdot
 
@@ -14,29 +15,24 @@ from lessons.linearity.algorithms import coef, cosine
 from toy_models import MLP, weights
 
 
-def ensemble(logits: Tensor, shares: Tensor | None = None) -> Tensor:
+def ensemble(logits: Float[Tensor, "models samples classes"],
+             shares: Float[Tensor, " models"] | None = None) -> Float[Tensor, "samples classes"]:
     """The logits ensemble: Σ shares_i · f(θ_i), the models' outputs averaged before anything is decided (CTL, §4.2).
 
     Args:
-        logits: (models, samples, classes).
-        shares: (models,), or None for equal ones.
-
-    Returns:
-        (samples, classes).
+        shares: None for equal ones.
     """
     return logits.mean(0) if shares is None else torch.einsum("k,ksc->sc", shares.to(logits.dtype), logits)
 
 
-def first_layer_of_average(before: Tensor) -> Tensor:
-    """The first layer's features of the network with averaged weights, from what the single networks computed before their ReLU.
+def first_layer_of_average(before: Float[Tensor, "models samples units"]) -> Float[Tensor, "samples units"]:
+    """The first layer's features of the network with averaged weights, from what the single networks computed before
+    their ReLU.
 
     W·x + b is linear in (W, b), so averaging it is the same as averaging the weights; the ReLU comes after.
 
     Args:
-        before: (models, samples, units), W₁x + b₁ of every network.
-
-    Returns:
-        (samples, units).
+        before: W₁x + b₁ of every network.
     """
     return F.relu(before.mean(0))
 
@@ -53,20 +49,24 @@ class Family:
         before: (models, samples, units), their W₁x + b₁.
     """
 
-    def __init__(self, states: Sequence[dict[str, Tensor]], x: Tensor):
-        self._weights = [torch.stack([state[f"layers.{i}.weight"] for state in states]) for i in range(len(states[0]) // 2)]
-        self._biases = [torch.stack([state[f"layers.{i}.bias"] for state in states]) for i in range(len(self._weights))]
-        self.before = torch.stack([F.linear(x.flatten(1), weight, bias) for weight, bias in zip(self._weights[0], self._biases[0])])
+    def __init__(self, states: Sequence[dict[str, Tensor]], x: Float[Tensor, "samples ..."]):
+        layers = range(len(states[0]) // 2)
+        self._weights = [torch.stack([state[f"layers.{i}.weight"] for state in states]) for i in layers]
+        self._biases = [torch.stack([state[f"layers.{i}.bias"] for state in states]) for i in layers]
+        first = zip(self._weights[0], self._biases[0])
+        self.before = torch.stack([F.linear(x.flatten(1), weight, bias) for weight, bias in first])
         single = [MLP.from_state(state).features(x) for state in states]
         self.features = {layer: torch.stack([features[layer] for features in single]) for layer in single[0]}
 
-    def average(self, chosen: Sequence[int], shares: Tensor | None = None) -> dict[str, Tensor]:
-        """{layer: features (samples, width)} of the network with the averaged weights of the chosen ones.
+    def average(self, chosen: Sequence[int], shares: Tensor | None = None) -> dict[str, Float[Tensor, "samples width"]]:
+        """{layer: features} of the network with the averaged weights of the chosen ones.
 
-        Exact: the first layer's W·x + b is the average of the stored ones (`first_layer_of_average`), which saves four fifths of the
-        arithmetic for images of 784 pixels and layers of 100 units; from the second layer on the weights are averaged and applied.
+        Exact: the first layer's W·x + b is the average of the stored ones (`first_layer_of_average`), which saves four
+        fifths of the arithmetic for images of 784 pixels and layers of 100 units; from the second layer on the weights
+        are averaged and applied.
         """
-        chosen, average = list(chosen), {}
+        chosen = list(chosen)
+        average = {}
         h = _mean(self.before, chosen, shares)
         for i, layer in enumerate(self.features):
             if i:
@@ -74,8 +74,8 @@ class Family:
             h = average[layer] = h if layer == "output" else F.relu(h)
         return average
 
-    def ensemble(self, chosen: Sequence[int], shares: Tensor | None = None) -> Tensor:
-        """The logits ensemble of the chosen networks, (samples, classes), from the stored outputs."""
+    def ensemble(self, chosen: Sequence[int], shares: Tensor | None = None) -> Float[Tensor, "samples classes"]:
+        """The logits ensemble of the chosen networks, from the stored outputs."""
         return _mean(self.features["output"], list(chosen), shares)
 
 
@@ -90,85 +90,97 @@ def _mean(stacked, chosen, shares):
 
 # -- Eq. 1 -----------------------------------------------------------------------------------------
 
-def cosine_avg(average: Tensor, features: Tensor) -> Tensor:
-    """The cosine between the averaged network's features and the average of the features, sample by sample (CTL, Eq. 1, §4.2).
+def cosine_avg(average: Float[Tensor, "samples width"],
+               features: Float[Tensor, "models samples width"]) -> Float64[Tensor, " samples"]:
+    """The cosine between the averaged network's features and the average of the features, sample by sample (CTL, Eq. 1,
+    §4.2).
 
     Args:
-        average: (samples, width), features of the network with averaged weights.
-        features: (models, samples, width), of the single networks.
-
-    Returns:
-        (samples,) in float64.
+        average: features of the network with averaged weights.
+        features: of the single networks.
     """
     return cosine(average, features.double().mean(0))
 
 
-def cosine_base(average: Tensor, features: Tensor) -> Tensor:
-    """The baseline: the cosine between the averaged network's features and those of a single one, averaged over these (CTL, §4.2).
+def cosine_base(average: Float[Tensor, "samples width"],
+                features: Float[Tensor, "models samples width"]) -> Float64[Tensor, " samples"]:
+    """The baseline: the cosine between the averaged network's features and those of a single one, averaged over these
+    (CTL, §4.2).
 
-    Arguments and result as for `cosine_avg`.
+    Arguments as for `cosine_avg`.
     """
     return torch.stack([cosine(average, one) for one in features]).mean(0)
 
 
 def along_an_order(family: Family, order: Sequence[int]):
-    """Yield (k, {layer: {"gap", "base", "coef"}}) for the first 2, 3, … networks of an order: 1 − `cosine_avg`, 1 − `cosine_base`, coef.
+    """Yield (k, {layer: {"gap", "base", "coef"}}) for the first 2, 3, … networks of an order: 1 − `cosine_avg`,
+    1 − `cosine_base`, coef.
 
-    Both averages over models are sums, so each step adds one network to the sums of the step before: Σ f_i for the average of features, and
-    Σ f_i/‖f_i‖ for the baseline, which is ⟨f, Σ f_i/‖f_i‖⟩/(k·‖f‖).
+    Both averages over models are sums, so each step adds one network to the sums of the step before: Σ f_i for the
+    average of features, and Σ f_i/‖f_i‖ for the baseline, which is ⟨f, Σ f_i/‖f_i‖⟩/(k·‖f‖).
     """
-    sums = {layer: (torch.zeros(feature[0].shape, dtype=torch.float64), torch.zeros(feature[0].shape, dtype=torch.float64)) for layer, feature in family.features.items()}
+    shapes = {layer: feature[0].shape for layer, feature in family.features.items()}
+    totals = {layer: torch.zeros(shape, dtype=torch.float64) for layer, shape in shapes.items()}
+    directions = {layer: torch.zeros(shape, dtype=torch.float64) for layer, shape in shapes.items()}
     for k, model in enumerate(order, 1):
         for layer, feature in family.features.items():
             one = feature[model].double()
-            sums[layer][0].add_(one)
-            sums[layer][1].add_(one / one.norm(dim=1, keepdim=True))
-        if k > 1:
-            average = {layer: feature.double() for layer, feature in family.average(order[:k]).items()}
-            yield k, {layer: {"gap": 1 - cosine(average[layer], total), "base": 1 - vecdot(average[layer], directions) / (k * average[layer].norm(dim=1)),
-                              "coef": coef(average[layer], total / k)} for layer, (total, directions) in sums.items()}
+            totals[layer].add_(one)
+            directions[layer].add_(one / one.norm(dim=1, keepdim=True))
+        if k == 1:
+            continue
+        found = {}
+        for layer, feature in family.average(order[:k]).items():
+            average = feature.double()
+            gap = 1 - cosine(average, totals[layer])
+            base = 1 - vecdot(average, directions[layer]) / (k * average.norm(dim=1))
+            found[layer] = {"gap": gap, "base": base, "coef": coef(average, totals[layer] / k)}
+        yield k, found
 
 
 # -- Lemma 2 ---------------------------------------------------------------------------------------
 
-def predicted_from_pairs(halfway: Tensor, shares: Tensor) -> Tensor:
+def predicted_from_pairs(halfway: Float[Tensor, "k k ..."], shares: Float[Tensor, " k"]) -> Float[Tensor, "..."]:
     """What the deviations half-way between pairs say about any mix: Σ_{i<j} 4·α_i·α_j·m_ij, exact where f is quadratic.
 
-    The deviation of a mix is f(Σ α_i θ_i) − Σ α_i f(θ_i). Expanded around the mix, its first-order terms cancel and the second-order ones
-    are −½ Σ_{i<j} α_i α_j (θ_i − θ_j)ᵀ∇²f (θ_i − θ_j). Half-way between two models α_i·α_j is ¼, hence the 4.
+    The deviation of a mix is f(Σ α_i θ_i) − Σ α_i f(θ_i). Expanded around the mix, its first-order terms cancel and the
+    second-order ones are −½ Σ_{i<j} α_i α_j (θ_i − θ_j)ᵀ∇²f (θ_i − θ_j). Half-way between two models α_i·α_j is ¼,
+    hence the 4.
 
     Args:
-        halfway: (k, k, …), m_ij: the deviation half-way between models i and j, symmetric.
-        shares: (k,), α.
-
-    Returns:
-        (…).
+        halfway: m_ij, the deviation half-way between models i and j, symmetric.
+        shares: α.
     """
     k = len(shares)
     return sum(4 * shares[i] * shares[j] * halfway[i, j] for i in range(k) for j in range(i + 1, k))
 
 
 def sleeping_unit() -> list[dict[str, Tensor]]:
-    """Three networks, MLP((1, 3, 1, 1)) for the input x = 1, against Lemma 2: every pair satisfies CTL exactly, the three together do not.
+    """Three networks, MLP((1, 3, 1, 1)) for the input x = 1, against Lemma 2: every pair satisfies CTL exactly, the
+    three together do not.
 
-    In the mix α the first layer holds α itself, and the second layer's unit is given 1 − 2·Σ α_i². Between two models that is
-    −(2α − 1)², never positive: the unit sleeps. In the middle of the three it is ⅓: it wakes.
+    In the mix α the first layer holds α itself, and the second layer's unit is given 1 − 2·Σ α_i². Between two models
+    that is −(2α − 1)², never positive: the unit sleeps. In the middle of the three it is ⅓: it wakes.
     """
-    eye = torch.eye(3)
-    return [{"layers.0.weight": eye[i][:, None], "layers.0.bias": torch.zeros(3), "layers.1.weight": (1 - 2 * eye[i])[None], "layers.1.bias": torch.zeros(1),
-             "layers.2.weight": torch.ones(1, 1), "layers.2.bias": torch.zeros(1)} for i in range(3)]
+    return [{
+        "layers.0.weight": unit[:, None], "layers.0.bias": torch.zeros(3),
+        "layers.1.weight": (1 - 2 * unit)[None], "layers.1.bias": torch.zeros(1),
+        "layers.2.weight": torch.ones(1, 1), "layers.2.bias": torch.zeros(1),
+    } for unit in torch.eye(3)]
 
 
-def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float], x: Tensor) -> dict[str, Tensor]:
-    """{layer: f(Σ α_i θ_i) − Σ α_i f(θ_i)}, (samples, width), of MLPs, computed without any short cut."""
+def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float],
+              x: Float[Tensor, "samples ..."]) -> dict[str, Float[Tensor, "samples width"]]:
+    """{layer: f(Σ α_i θ_i) − Σ α_i f(θ_i)} of MLPs, computed without any short cut."""
     single = [MLP.from_state(state).features(x) for state in states]
     mixed = MLP.from_state(weights.average(states, shares)).features(x)
-    return {layer: mixed[layer] - sum(share * features[layer] for share, features in zip(shares, single)) for layer in mixed}
+    mean = {layer: sum(share * features[layer] for share, features in zip(shares, single)) for layer in mixed}
+    return {layer: mixed[layer] - mean[layer] for layer in mixed}
 
 
 # -- correlation -----------------------------------------------------------------------------------
 
-def regression(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+def regression(x: Float[np.ndarray, " points"], y: Float[np.ndarray, " points"]) -> dict[str, float]:
     """The least-squares line y ≈ slope·x + intercept, and r2, the share of y's variance that it explains.
 
     Raises:
@@ -180,8 +192,9 @@ def regression(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
     return {"slope": float(slope), "intercept": float(intercept), "r2": float(np.corrcoef(x, y)[0, 1] ** 2)}
 
 
-def without(y: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """What is left of y when the best linear prediction from `known` is taken away: the residuals of that regression."""
+def without(y: Float[np.ndarray, " points"], known: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+    """What is left of y when the best linear prediction from `known` is taken away: the residuals of that regression.
+    """
     line = regression(known, y)
     return y - line["slope"] * known - line["intercept"]
 
@@ -191,7 +204,8 @@ def without(y: np.ndarray, known: np.ndarray) -> np.ndarray:
 def greedy_soup(held_out: Sequence[float], accuracy_of: Callable[[list[int]], float]) -> list[int]:
     """Which models a greedy soup takes (Wortsman et al. 2022, recipe 1).
 
-    The models are tried from the best on; one is added if the average with it is at least as accurate as the soup so far.
+    The models are tried from the best on; one is added if the average with it is at least as accurate as the soup so
+    far.
 
     Args:
         held_out: accuracy of every model on held-out data.
@@ -201,9 +215,11 @@ def greedy_soup(held_out: Sequence[float], accuracy_of: Callable[[list[int]], fl
         The models taken, in the order in which they were.
     """
     first, *others = sorted(range(len(held_out)), key=lambda model: -held_out[model])
-    soup, best = [first], held_out[first]
+    soup = [first]
+    best = held_out[first]
     for model in others:
         accuracy = accuracy_of([*soup, model])
         if accuracy >= best:
-            soup, best = [*soup, model], accuracy
+            soup = [*soup, model]
+            best = accuracy
     return soup

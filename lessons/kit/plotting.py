@@ -119,18 +119,6 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
     return f'<figure style="margin:0.4em 0">{image}{below}</figure>'
 
 
-def layer_ticks(ax, layers) -> np.ndarray:
-    """Name the layers below an axis, blocks by number; returns their places."""
-    places = np.arange(len(layers))
-    if layers[0].startswith("block"):
-        ax.set_xticks(places, [layer.removeprefix("block ").replace("output", "out") for layer in layers])
-        ax.set_xlabel("block")
-    else:
-        ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
-    ax.set_xlim(-0.5, len(layers) - 0.5)
-    return places
-
-
 class WithQuartiles:
     """Markers at given places with vertical bars from quartile to quartile; `set_values` moves them."""
 

@@ -6,21 +6,23 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor, nn
 from torch.linalg import vecdot
 
+from data.types import checked_whole
 from toy_models import ResNet18, batchnorm, training
 from toy_models.weights import mix
 
 
-def cosine(a: Tensor, b: Tensor) -> Tensor:
+def cosine(a: Tensor, b: Tensor) -> Float64[Tensor, " samples"]:
     """The cosine between a and b, sample by sample, in float64 and with its sign (CTL, §4.1).
 
     Args:
         a, b: features (samples, width).
 
     Returns:
-        (samples,) in [−1, 1]; NaN where a sample's features are zero in one of them and so have no direction.
+        In [−1, 1]; NaN where a sample's features are zero in one of them and so have no direction.
 
     Raises:
         ValueError: the shapes differ, or there is no sample.
@@ -29,14 +31,14 @@ def cosine(a: Tensor, b: Tensor) -> Tensor:
     return vecdot(a, b) / (a.norm(dim=1) * b.norm(dim=1))
 
 
-def coef(a: Tensor, b: Tensor) -> Tensor:
+def coef(a: Tensor, b: Tensor) -> Float64[Tensor, " samples"]:
     """The length of a's projection on b in units of b: ‖a‖·cos(a, b)/‖b‖ = ⟨a, b⟩/‖b‖² (CTL, §4.1).
 
     Args:
         a, b: features (samples, width).
 
     Returns:
-        (samples,) in float64; 1 where a reaches exactly as far along b as b does, NaN where b is zero.
+        1 where a reaches exactly as far along b as b does, NaN where b is zero.
 
     Raises:
         ValueError: the shapes differ, or there is no sample.
@@ -45,27 +47,33 @@ def coef(a: Tensor, b: Tensor) -> Tensor:
     return vecdot(a, b) / vecdot(b, b)
 
 
-def cosine_gap(features_alpha: Tensor, features_i: Tensor, features_j: Tensor, alpha: float) -> Tensor:
-    """1 − cos between the interpolated network's features and the mixed features, sample by sample: 0 is LLFC (CTL, Def. 2, Fig. 2).
+def cosine_gap(features_alpha: Float[Tensor, "samples width"], features_i: Float[Tensor, "samples width"],
+               features_j: Float[Tensor, "samples width"], alpha: float) -> Float64[Tensor, " samples"]:
+    """1 − cos between the interpolated network's features and the mixed features, sample by sample: 0 is LLFC (CTL,
+    Def. 2, Fig. 2).
 
     Args:
-        features_alpha: (samples, width), of the network with weights α·θ_i + (1 − α)·θ_j.
-        features_i, features_j: (samples, width), of its two ends.
+        features_alpha: of the network with weights α·θ_i + (1 − α)·θ_j.
+        features_i, features_j: of its two ends.
         alpha: the weight of θ_i.
 
     Returns:
-        (samples,) in float64, from 0 (same direction) to 2 (opposite).
+        From 0 (same direction) to 2 (opposite).
     """
     return 1 - cosine(features_alpha, mix(features_i.double(), features_j.double(), alpha))
 
 
-def own_distance(features_i: Tensor, features_j: Tensor) -> Tensor:
-    """1 − cos between the two ends' features, sample by sample, (samples,): the baseline that the cosine gap is compared with (CTL, Fig. 2)."""
+def own_distance(features_i: Float[Tensor, "samples width"],
+                 features_j: Float[Tensor, "samples width"]) -> Float64[Tensor, " samples"]:
+    """1 − cos between the two ends' features, sample by sample: the baseline that the cosine gap is compared with (CTL,
+    Fig. 2).
+    """
     return 1 - cosine(features_i, features_j)
 
 
 def ctl(features_alpha: dict, features_i: dict, features_j: dict, alpha: float) -> dict[str, dict[str, Tensor]]:
-    """What CTL speaks of, for every layer: {layer: {"gap": `cosine_gap`, "coef": `coef` along the mixed features}}, each (samples,) in float64.
+    """What CTL speaks of, for every layer: {layer: {"gap": `cosine_gap`, "coef": `coef` along the mixed features}},
+    each (samples,) in float64.
 
     CTL holds where the gap is near 0, far below `own_distance`, and coef is near 1 (CTL, §4.1).
 
@@ -73,13 +81,18 @@ def ctl(features_alpha: dict, features_i: dict, features_j: dict, alpha: float) 
         ValueError: the three do not have the same layers.
     """
     if not features_alpha.keys() == features_i.keys() == features_j.keys():
-        raise ValueError(f"the three networks must have the same layers, not {list(features_alpha)}, {list(features_i)} and {list(features_j)}")
-    mixed = {layer: mix(features_i[layer].double(), features_j[layer].double(), alpha) for layer in features_alpha}
-    return {layer: {"gap": 1 - cosine(features_alpha[layer], mixed[layer]), "coef": coef(features_alpha[layer], mixed[layer])} for layer in features_alpha}
+        raise ValueError(f"the three networks must have the same layers, not {list(features_alpha)}, "
+                         f"{list(features_i)} and {list(features_j)}")
+    found = {}
+    for layer, features in features_alpha.items():
+        mixed = mix(features_i[layer].double(), features_j[layer].double(), alpha)
+        found[layer] = {"gap": 1 - cosine(features, mixed), "coef": coef(features, mixed)}
+    return found
 
 
 def barrier(losses: Sequence[float] | Tensor, alphas: Sequence[float] | Tensor) -> float:
-    """How far the loss along the line rises above the straight line between its ends, at its highest: max_α L(θ_α) − [α·L(θ_i) + (1 − α)·L(θ_j)].
+    """How far the loss along the line rises above the straight line between its ends, at its highest:
+    max_α L(θ_α) − [α·L(θ_i) + (1 − α)·L(θ_j)].
 
     With the ends included it is never negative; 0 means no barrier (Frankle et al. 2020, as CTL §3 follows them).
 
@@ -90,11 +103,14 @@ def barrier(losses: Sequence[float] | Tensor, alphas: Sequence[float] | Tensor) 
     Raises:
         ValueError: the two do not have the same length, or the ends are not there.
     """
-    losses, alphas = (torch.tensor([float(value) for value in values], dtype=torch.float64) for values in (losses, alphas))
+    losses = torch.tensor([float(value) for value in losses], dtype=torch.float64)
+    alphas = torch.tensor([float(value) for value in alphas], dtype=torch.float64)
     if losses.shape != alphas.shape or len(alphas) < 2:
-        raise ValueError(f"losses and alphas must be two lists of the same length, at least 2, not {tuple(losses.shape)} and {tuple(alphas.shape)}")
+        raise ValueError("losses and alphas must be two lists of the same length, at least 2, not "
+                         f"{tuple(losses.shape)} and {tuple(alphas.shape)}")
     if alphas[0] != 0 or alphas[-1] != 1:
-        raise ValueError(f"alphas must go from 0 to 1, not from {alphas[0]:g} to {alphas[-1]:g}: the barrier is measured against both ends")
+        raise ValueError(f"alphas must go from 0 to 1, not from {alphas[0]:g} to {alphas[-1]:g}: the barrier is "
+                         "measured against both ends")
     return (losses - mix(losses[-1], losses[0], alphas)).max().item()
 
 
@@ -112,8 +128,8 @@ def worst(gap) -> tuple[str, str]:
     return pair, layer
 
 
-def evaluate(logits: Tensor, y: Tensor) -> tuple[float, float]:
-    """Mean cross-entropy (nats) and accuracy (share of 1) of logits (samples, classes) against labels y (samples,).
+def evaluate(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"]) -> tuple[float, float]:
+    """Mean cross-entropy (nats) and accuracy (share of 1) of logits against labels y.
 
     Raises:
         ValueError: there is no sample.
@@ -123,37 +139,31 @@ def evaluate(logits: Tensor, y: Tensor) -> tuple[float, float]:
     return F.cross_entropy(logits, y).item(), (logits.argmax(1) == y).double().mean().item()
 
 
-def cross_term(weight_i: Tensor, weight_j: Tensor, below_i: Tensor, below_j: Tensor, alpha: float) -> Tensor:
+def cross_term(weight_i: Float[Tensor, "units width"], weight_j: Float[Tensor, "units width"],
+               below_i: Float[Tensor, "samples width"], below_j: Float[Tensor, "samples width"],
+               alpha: float) -> Float[Tensor, "samples units"]:
     """−α(1 − α)·(W_i − W_j)(h_i − h_j): what mixing weights and features below adds to mixing a layer's results.
 
-    W_α·h_α = α·W_i·h_i + (1 − α)·W_j·h_j + this, exactly, for W_α and h_α mixed with the same α: multiply it out. A layer behaves
-    linearly as far as this product of two differences is small.
+    W_α·h_α = α·W_i·h_i + (1 − α)·W_j·h_j + this, exactly, for W_α and h_α mixed with the same α: multiply it out. A
+    layer behaves linearly as far as this product of two differences is small.
 
     Args:
-        weight_i, weight_j: (units, width) of the layer.
-        below_i, below_j: (samples, width), the features that enter it.
-
-    Returns:
-        (samples, units).
+        weight_i, weight_j: of the layer.
+        below_i, below_j: the features that enter it.
     """
     return -alpha * (1 - alpha) * F.linear(below_i - below_j, weight_i - weight_j)
 
 
-def opposite_signs(weight_i: Tensor, bias_i: Tensor, weight_j: Tensor, bias_j: Tensor, x: Tensor) -> Tensor:
+def opposite_signs(weight_i: Float[Tensor, "units inputs"], bias_i: Float[Tensor, " units"],
+                   weight_j: Float[Tensor, "units inputs"], bias_j: Float[Tensor, " units"],
+                   x: Float[Tensor, "samples inputs"]) -> Float64[Tensor, " samples"]:
     """Share of first-layer units, per sample, whose input is positive in one network and negative in the other.
 
-    Only there can the first layer miss the mix: its input W·x + b is exactly linear in the weights, and a ReLU is linear as long as
-    both ends lie on the same side of zero.
-
-    Args:
-        weight_i, weight_j: (units, inputs).
-        bias_i, bias_j: (units,).
-        x: (samples, inputs).
-
-    Returns:
-        (samples,) in [0, 1].
+    Only there can the first layer miss the mix: its input W·x + b is exactly linear in the weights, and a ReLU is
+    linear as long as both ends lie on the same side of zero.
     """
-    before_i, before_j = F.linear(x, weight_i, bias_i), F.linear(x, weight_j, bias_j)
+    before_i = F.linear(x, weight_i, bias_i)
+    before_j = F.linear(x, weight_j, bias_j)
     return (before_i.sign() * before_j.sign() < 0).double().mean(1)
 
 
@@ -163,20 +173,20 @@ def last_batch(images: int, batch_size: int) -> int:
     Raises:
         ValueError: one of them is not a positive whole number.
     """
-    for name, value in (("images", images), ("batch_size", batch_size)):
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+    images = checked_whole("images", images, 1)
+    batch_size = checked_whole("batch_size", batch_size, 1)
     return images % batch_size or batch_size
 
 
-def channel_statistics(h: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of every channel, over all samples and pixels together: what BatchNorm normalises with in training.
+def channel_statistics(h: Tensor) -> tuple[Float[Tensor, " channels"], Float[Tensor, " channels"]]:
+    """Mean and variance of every channel, over all samples and pixels together: what BatchNorm normalises with in
+    training.
 
     Args:
         h: (samples, channels, height, width).
 
     Returns:
-        Two tensors (channels,); the variance is the biased one (divided by the count), as BatchNorm's.
+        The variance is the biased one (divided by the count), as BatchNorm's.
 
     Raises:
         ValueError: h has another shape.
@@ -186,23 +196,21 @@ def channel_statistics(h: Tensor) -> tuple[Tensor, Tensor]:
     return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
 
 
-def normalise(h: Tensor, mean: Tensor, var: Tensor, eps: float = 1e-5) -> Tensor:
-    """(h − mean)/√(var + eps), channel by channel: BatchNorm without its learned scale and shift.
-
-    Args:
-        h: (samples, channels, height, width).
-        mean, var: (channels,).
-    """
+def normalise(h: Float[Tensor, "samples channels height width"], mean: Float[Tensor, " channels"],
+              var: Float[Tensor, " channels"], eps: float = 1e-5) -> Float[Tensor, "samples channels height width"]:
+    """(h − mean)/√(var + eps), channel by channel: BatchNorm without its learned scale and shift."""
     return (h - mean[:, None, None]) / (var[:, None, None] + eps).sqrt()
 
 
 def mixed_variance(var_i: float, var_j: float, correlation: float, alpha: float) -> float:
     """The variance of α·a + (1 − α)·b, where a and b have variances var_i and var_j and the given correlation.
 
-    For equal variances and α = ½ it is (1 + correlation)/2 of them, while the mix of the two variances stays what they are: the reason why
-    interpolated running statistics no longer fit an interpolated network whose channels have drifted apart (Jordan et al. 2023, REPAIR).
+    For equal variances and α = ½ it is (1 + correlation)/2 of them, while the mix of the two variances stays what they
+    are: the reason why interpolated running statistics no longer fit an interpolated network whose channels have
+    drifted apart (Jordan et al. 2023, REPAIR).
     """
-    return alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + 2 * alpha * (1 - alpha) * correlation * (var_i * var_j) ** 0.5
+    own = alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j
+    return own + 2 * alpha * (1 - alpha) * correlation * (var_i * var_j) ** 0.5
 
 
 TREATMENTS = {"interpolated": "running statistics, mixed like weights",
@@ -238,30 +246,11 @@ def treated(network: ResNet18, treatment: str, x: Tensor, device: str = "cpu") -
 
 def _pair(a, b):
     if a.shape != b.shape:
-        raise ValueError(f"both features must have the same shape (samples, width), not {tuple(a.shape)} and {tuple(b.shape)}")
+        raise ValueError("both features must have the same shape (samples, width), not "
+                         f"{tuple(a.shape)} and {tuple(b.shape)}")
     if a.ndim != 2:
-        raise ValueError(f"features must be (samples, width), not {tuple(a.shape)}: flatten everything behind the first dimension")
+        raise ValueError(f"features must be (samples, width), not {tuple(a.shape)}: flatten everything behind the "
+                         "first dimension")
     if not len(a):
         raise ValueError("the evaluation set is empty: there is no sample to measure on")
     return a.double(), b.double()
-
-
-TREATMENTS = {"interpolated": "running statistics, mixed like weights", "re-estimated": "estimated anew for each network",
-              "batch": "those of the batch it is given"}
-_PART = 50  # images of each task at once: a layer's features in float64 then stay small, and it is the batch of the treatment "batch"
-
-
-def treated(network: ResNet18, treatment: str, x: Tensor, device: str = "cpu") -> torch.nn.Module:
-    """A copy of the network, on the device, under one of `TREATMENTS` of BatchNorm; "re-estimated" uses the images x (samples, 3, 32, 32).
-
-    Raises:
-        ValueError: there is no such treatment.
-    """
-    if treatment not in TREATMENTS:
-        raise ValueError(f"unknown treatment {treatment!r}: choose one of {', '.join(TREATMENTS)}")
-    device = training.resolve(device)
-    network = ResNet18.from_state({key: tensor.to(device, copy=True) for key, tensor in network.state_dict().items()})
-    network = network.to(memory_format=training.fastest_format(network))
-    if treatment == "re-estimated":
-        return batchnorm.reestimated(network, x.to(device), 2 * _PART)
-    return batchnorm.with_batch_statistics(network) if treatment == "batch" else network

@@ -1,7 +1,7 @@
 """The merging methods, one file per family, and the registry that lists them all.
 
-`methods()` gives every method with its parameters, `merge(name, base, finetuned, **parameters)` applies one. Importing a family registers
-its methods, in the order of the imports below.
+`methods()` gives every method with its parameters, `merge(name, base, finetuned, **parameters)` applies one. Importing
+a family registers its methods, in the order of the imports below.
 """
 from lessons.merging.registry import Method, Needs, Parameter, merge, methods
 from lessons.merging.arithmetic import average, task_arithmetic
@@ -12,5 +12,6 @@ from lessons.merging.adaptive import adamerging, adamerging_cart
 from lessons.merging.states import StateFile
 from lessons.merging.storage import PerTask
 
-__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "adamerging", "adamerging_cart", "average", "breadcrumbs", "cart", "cart_indexing",
+__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "adamerging", "adamerging_cart", "average",
+           "breadcrumbs", "cart", "cart_indexing",
            "consensus", "dare", "emr", "merge", "methods", "tall_masks", "task_arithmetic", "ties", "tsv"]

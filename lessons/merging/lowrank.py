@@ -8,6 +8,7 @@ from typing import Literal
 
 import scipy.linalg
 import torch
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from lessons.merging.registry import Needs, Scale, Share, method
@@ -30,7 +31,8 @@ def is_matrix(tensor: Tensor, convolutions: str) -> bool:
 
 
 def rank_of(rank_ratio: float, full: int, rounding: str) -> int:
-    """k, how many singular values of `full` are kept: ⌈ratio · full⌉, or max(1, ⌊ratio · full⌋) with "floor"; 0 at ratio 0 under both.
+    """k, how many singular values of `full` are kept: ⌈ratio · full⌉, or max(1, ⌊ratio · full⌋) with "floor"; 0 at
+    ratio 0 under both.
 
     0.07 · 100 = 7.000000000000001 counts as 7.
     """
@@ -39,22 +41,25 @@ def rank_of(rank_ratio: float, full: int, rounding: str) -> int:
     return max(1, math.ceil(rank_ratio * full - 1e-9 * full) if rounding == "ceil" else floor_of(rank_ratio, full))
 
 
-def factors(matrix: Tensor, rank: int, decomposition: str = "auto") -> tuple[Tensor, Tensor]:
-    """The best approximation of that rank as two factors, SVD_k = left @ right: (m, k) and (k, n), in float64.
+def factors(matrix: Float[Tensor, "m n"], rank: int,
+            decomposition: str = "auto") -> tuple[Float64[Tensor, "m k"], Float64[Tensor, "k n"]]:
+    """The best approximation of that rank as two factors, SVD_k = left @ right.
 
-    The singular vectors of the shorter side are orthonormal: the columns of `left` where m ≤ n, else the rows of `right`.
+    The singular vectors of the shorter side are orthonormal: the columns of `left` where m ≤ n, else the rows of
+    `right`.
 
     Args:
-        matrix: (m, n).
-        decomposition: "svd" a thin singular value decomposition; "gram" the eigenvectors of the smaller of A·Aᵀ and Aᵀ·A, two to four times
-            as fast. Squaring costs half of the digits: in float64 eight are left, as many as float32 weights have. "auto" takes "gram"
-            except for float64 weights.
+        decomposition: "svd" a thin singular value decomposition; "gram" the eigenvectors of the smaller of A·Aᵀ and
+            Aᵀ·A, two to four times as fast. Squaring costs half of the digits: in float64 eight are left, as many as
+            float32 weights have. "auto" takes "gram" except for float64 weights.
     """
     if matrix.shape[0] > matrix.shape[1]:
         left, right = factors(matrix.T, rank, decomposition)
         return right.T, left.T
     if rank == 0:
-        return matrix.new_zeros(matrix.shape[0], 0, dtype=torch.float64), matrix.new_zeros(0, matrix.shape[1], dtype=torch.float64)
+        rows, columns = matrix.shape
+        empty = matrix.new_zeros(rows, 0, dtype=torch.float64)
+        return empty, matrix.new_zeros(0, columns, dtype=torch.float64)
     gram = decomposition == "gram" or (decomposition == "auto" and matrix.dtype != torch.float64)
     matrix = matrix.double()
     squares = matrix @ matrix.T if gram else None
@@ -65,32 +70,28 @@ def factors(matrix: Tensor, rank: int, decomposition: str = "auto") -> tuple[Ten
     return left, left.T @ matrix
 
 
-def leading_eigenvectors(symmetric: Tensor, rank: int) -> Tensor:
-    """The eigenvectors of the `rank` largest eigenvalues, largest first: (n, n) -> (n, rank)."""
-    if 4 * rank <= len(symmetric) and symmetric.device.type == "cpu":  # a few alone are found twice as fast
-        _, vectors = scipy.linalg.eigh(symmetric.numpy(), subset_by_index=(len(symmetric) - rank, len(symmetric) - 1))
+def leading_eigenvectors(symmetric: Float64[Tensor, "n n"], rank: int) -> Float64[Tensor, "n k"]:
+    """The eigenvectors of the `rank` largest eigenvalues, largest first."""
+    size = len(symmetric)
+    if 4 * rank <= size and symmetric.device.type == "cpu":  # a few alone are found twice as fast
+        _, vectors = scipy.linalg.eigh(symmetric.numpy(), subset_by_index=(size - rank, size - 1))
         return torch.from_numpy(vectors[:, ::-1].copy())
     return torch.linalg.eigh(symmetric).eigenvectors.flip(1)[:, :rank]
 
 
-def low_rank(matrix: Tensor, rank: int, decomposition: str = "auto") -> Tensor:
-    """SVD_k(A), the best approximation of that rank: (m, n) -> (m, n), in float64. At full rank it is A itself."""
+def low_rank(matrix: Float[Tensor, "m n"], rank: int, decomposition: str = "auto") -> Float64[Tensor, "m n"]:
+    """SVD_k(A), the best approximation of that rank. At full rank it is A itself."""
     if rank >= min(matrix.shape):
         return matrix.double()
     left, right = factors(matrix, rank, decomposition)
     return left @ right
 
 
-def whitening(gram: Tensor) -> Tensor:
-    """What makes columns orthonormal with the least change: A·G^(−½) with G = AᵀA is A's polar factor (the orthogonal Procrustes problem).
+def whitening(gram: Float64[Tensor, "k k"]) -> Float64[Tensor, "k k"]:
+    """G^(−½), which makes columns orthonormal with the least change: A·G^(−½) with G = AᵀA is A's polar factor (the
+    orthogonal Procrustes problem).
 
     Directions that A does not have stay empty: of two equal columns each becomes 1/√2 of one direction.
-
-    Args:
-        gram: G (k, k).
-
-    Returns:
-        G^(−½), (k, k).
     """
     values, vectors = torch.linalg.eigh(gram)
     return vectors * torch.where(values > NEGLIGIBLE * values.amax(), values, torch.inf).rsqrt() @ vectors.T
@@ -101,16 +102,17 @@ def whitening(gram: Tensor) -> Tensor:
 @method("TSV-M", source="Gargiulo et al. 2025, algorithm 1", needs=[Needs.WEIGHTS])
 def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
         decomposition: Decomposition = "auto") -> State:
-    """Task singular vectors: the leading singular vectors of all tasks side by side, orthogonalised, and multiplied out again.
+    """Task singular vectors: the leading singular vectors of all tasks side by side, orthogonalised, and multiplied out
+    again.
 
-    Of every τ_t = U_t Σ_t V_tᵀ the first k = ⌊min(m, n)/T⌋ are kept, but at least one (the paper's code takes none where there are more tasks
-    than singular values, and silently drops the matrix); U = [U_1 … U_T] and V likewise become their polar factors U⊥ and V⊥; the
-    result is θ₀ + λ · U⊥ Σ V⊥ᵀ. What is no matrix becomes θ₀ + λ · mean(τ_t).
+    Of every τ_t = U_t Σ_t V_tᵀ the first k = ⌊min(m, n)/T⌋ are kept, but at least one (the paper's code takes none
+    where there are more tasks than singular values, and silently drops the matrix); U = [U_1 … U_T] and V likewise
+    become their polar factors U⊥ and V⊥; the result is θ₀ + λ · U⊥ Σ V⊥ᵀ. What is no matrix becomes θ₀ + λ · mean(τ_t).
 
     Args:
         scale: λ.
-        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" treats convolutions as no matrices (the paper's code,
-            which truncates tensors of two dimensions whose name does not hold "text_projection").
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" treats convolutions as no matrices
+            (the paper's code, which truncates tensors of two dimensions whose name does not hold "text_projection").
         decomposition: see `factors`.
     """
     def merged(key):
@@ -129,21 +131,25 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
     return by_tensor(base, merged)
 
 
-def whitened_sum(left: Tensor, right: Tensor, num_tasks: int) -> Tensor:
-    """U⊥ Σ V⊥ᵀ of `tsv`, (m, n).
+def whitened_sum(left: Float64[Tensor, "m Tk"], right: Float64[Tensor, "Tk n"],
+                 num_tasks: int) -> Float64[Tensor, "m n"]:
+    """U⊥ Σ V⊥ᵀ of `tsv`.
 
     Args:
-        left, right: (m, T·k) and (T·k, n), U Σ Vᵀ of every task as two `factors`, side by side; the smaller holds singular vectors, the larger these times Σ.
+        left, right: U Σ Vᵀ of every task as two `factors` of k columns and rows, side by side; the smaller holds
+            singular vectors, the larger these times Σ.
         num_tasks: T.
     """
     if left.shape[0] > right.shape[1]:
         return whitened_sum(right.T, left.T, num_tasks).T.contiguous()
     sigma = right.norm(dim=1)
-    top = sigma.view(num_tasks, -1).amax(1, keepdim=True).expand(num_tasks, len(sigma) // num_tasks).flatten()
+    of_task = sigma.view(num_tasks, -1)
+    top = of_task.amax(1, keepdim=True).expand(of_task.shape).flatten()
     there = sigma > NEGLIGIBLE ** 0.5 * top  # a singular value of zero has no direction
     if not there.any():
         return left @ right
-    left, sigma = left[:, there], sigma[there]
+    left = left[:, there]
+    sigma = sigma[there]
     right = right[there].div_(sigma[:, None])
     return left @ (whitening(left.T @ left) * sigma @ whitening(right @ right.T)) @ right
 
@@ -151,19 +157,21 @@ def whitened_sum(left: Tensor, right: Tensor, num_tasks: int) -> Tensor:
 # -- CART ------------------------------------------------------------------------------------------
 
 @method("CART", source="CART, Eq. 4 and algorithm 1", needs=[Needs.WEIGHTS])
-def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08, rounding: Rounding = "ceil",
-         convolutions: Convolutions = "flatten", decomposition: Decomposition = "auto") -> State:
+def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08,
+         rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
+         decomposition: Decomposition = "auto") -> State:
     """θ_avg + λ · Σ SVD_k(θ_t − θ_avg), matrix by matrix; what is no matrix becomes θ_avg.
 
     At full rank and at rank 0 it is the average for every λ, because the centred task vectors sum to zero.
 
     Args:
-        scale: λ. The released settings are λ, rank ratio = 2.0, 0.12 (8 tasks), 1.5, 0.16 (14) and 1.9, 0.32 (20), not the paper's 8 %.
+        scale: λ. The released settings are λ, rank ratio = 2.0, 0.12 (8 tasks), 1.5, 0.16 (14) and 1.9, 0.32 (20), not
+            the paper's 8 %.
         rank_ratio: γ, the rank that is kept as a share of min(m, n); 0 keeps nothing.
         rounding: "ceil" k = ⌈γ · min(m, n)⌉ (the paper), "floor" k = max(1, ⌊γ · min(m, n)⌋) (its code).
-        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" leaves convolutions at θ_avg. The paper has none. Its
-            code truncates only weights with "attn" or "mlp" in their names, so that on an MLP or a CNN it is the average; here the number of
-            dimensions decides.
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" leaves convolutions at θ_avg. The
+            paper has none. Its code truncates only weights with "attn" or "mlp" in their names, so that on an MLP or a
+            CNN it is the average; here the number of dimensions decides.
         decomposition: see `factors`.
     """
     def merged(key):
@@ -183,22 +191,27 @@ def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ra
 
 
 @method("CART-Indexing", source="CART, app. C.2", needs=[Needs.STORAGE])
-def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08, rounding: Rounding = "ceil",
-                  convolutions: Convolutions = "flatten", vectors: Literal["own", "average"] = "own", decomposition: Decomposition = "auto") -> PerTask:
+def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08,
+                  rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
+                  vectors: Literal["own", "average"] = "own", decomposition: Decomposition = "auto") -> PerTask:
     """One model a task: θ_avg + λ · SVD_k(θ_t − θ_avg), with the two factors of every matrix stored per task.
 
-    Shared is "average"; a task's extras hold "key left" (m, k) and "key right" (k, n) of every matrix, or where these are no smaller than the
-    matrix, as at full rank, the truncated matrix as "key". What is stored has the dtype of the weights.
+    Shared is "average"; a task's extras hold "key left" (m, k) and "key right" (k, n) of every matrix, or where these
+    are no smaller than the matrix, as at full rank, the truncated matrix as "key". What is stored has the dtype of the
+    weights.
 
     Args:
         scale: λ, 1 in the paper; its code multiplies by the λ of CART.
         rank_ratio: see `cart`.
         rounding: see `cart`.
-        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are no matrices and follow `vectors`.
-        vectors: what is no matrix. "own" stores θ_t − θ_avg of every task (the paper's code), "average" stores nothing and leaves θ_avg.
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are no matrices and
+            follow `vectors`.
+        vectors: what is no matrix. "own" stores θ_t − θ_avg of every task (the paper's code), "average" stores nothing
+            and leaves θ_avg.
         decomposition: see `factors`.
     """
-    shared, extras = {}, tuple({} for _ in finetuned)
+    shared = {}
+    extras = tuple({} for _ in finetuned)
     for key, tensor in base.items():
         if not tensor.is_floating_point():
             shared[key] = tensor.clone()
@@ -208,23 +221,28 @@ def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0
         for extra, state in zip(extras, finetuned):
             vector = difference(key, state, average)
             if is_matrix(tensor, convolutions):
-                matrix = vector.flatten(1)
-                rank = rank_of(rank_ratio, min(matrix.shape), rounding)
-                if rank * sum(matrix.shape) < matrix.numel():
-                    left, right = factors(matrix, rank, decomposition)
-                    extra[f"{key} left"] = must_fit(key, left.to(tensor.dtype))
-                    extra[f"{key} right"] = must_fit(key, right.to(tensor.dtype))
-                else:
-                    truncated = low_rank(matrix, rank, decomposition).reshape(tensor.shape)
-                    extra[key] = must_fit(key, truncated.to(tensor.dtype))
-            elif vectors == "own":
-                extra[key] = must_fit(key, vector.to(tensor.dtype))
+                parts = _stored(key, vector, rank_ratio, rounding, decomposition)
+            else:
+                parts = {key: vector} if vectors == "own" else {}
+            for name, part in parts.items():
+                extra[name] = must_fit(key, part.to(tensor.dtype))
     return PerTask({"average": shared}, extras, lambda shared, extra: _with_factors(shared["average"], extra, scale))
+
+
+def _stored(key, vector, rank_ratio, rounding, decomposition):
+    """{name: tensor}, what `cart_indexing` keeps of one task's matrix."""
+    matrix = vector.flatten(1)
+    rank = rank_of(rank_ratio, min(matrix.shape), rounding)
+    if rank * sum(matrix.shape) < matrix.numel():
+        left, right = factors(matrix, rank, decomposition)
+        return {f"{key} left": left, f"{key} right": right}
+    return {key: low_rank(matrix, rank, decomposition).reshape(vector.shape)}
 
 
 def _with_factors(average, extra, scale):
     def rebuilt(key):
         if f"{key} left" in extra:
-            return average[key].double() + scale * (extra[f"{key} left"].double() @ extra[f"{key} right"].double()).view(average[key].shape)
+            product = extra[f"{key} left"].double() @ extra[f"{key} right"].double()
+            return average[key].double() + scale * product.view(average[key].shape)
         return wide(average[key]) + scale * wide(extra[key]) if key in extra else average[key].clone()
     return by_tensor(average, rebuilt)

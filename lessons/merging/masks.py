@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from lessons.merging.registry import Count, Needs, Positive, Scale, Share, method
@@ -12,15 +13,13 @@ from lessons.merging.storage import PerTask, pack, unpack
 from toy_models.weights import State, must_fit
 
 
-def tall_mask(stack: Tensor, merged: Tensor, mask_strength: float) -> Tensor:
+def tall_mask(stack: Float[Tensor, " tasks *shape"], merged: Float[Tensor, "*shape"],
+              mask_strength: float) -> Bool[Tensor, " tasks *shape"]:
     """Which entries matter to which task: |τ_t| > mask_strength · |τ_MTL − τ_t|.
 
     Args:
-        stack: task vectors (tasks, …).
-        merged: τ_MTL, the multi-task vector (…).
-
-    Returns:
-        boolean (tasks, …).
+        stack: task vectors.
+        merged: τ_MTL, the multi-task vector.
     """
     half = torch.sub(0.5 * merged, stack, alpha=0.5)  # the difference itself may not fit
     return stack.abs() > 2 * mask_strength * half.abs()
@@ -31,18 +30,21 @@ def _multi_task(base, finetuned, density, agree, on_tie) -> Callable[[str], Tens
 
 
 @method("Consensus (TALL masks)", source="Wang et al. 2024, §5", needs=[Needs.WEIGHTS])
-def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, mask_strength: Positive = 0.4, min_votes: Count = 2,
-              density: Share = 1.0, agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
+def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, mask_strength: Positive = 0.4,
+              min_votes: Count = 2, density: Share = 1.0, agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
     """θ₀ + λ · m ∘ τ_MTL, where m keeps the entries that matter to at least `min_votes` tasks by their TALL masks.
 
     Args:
         scale: λ.
-        mask_strength: λ_t of the masks |τ_t| > λ_t · |τ_MTL − τ_t|; the paper chooses it per task on held-out data among 0.2, …, 0.6. As in
-            its code, the comparison is strict and τ_MTL is not yet scaled by λ.
-        min_votes: 0 keeps every entry (task arithmetic), 1 drops what matters to no task ("catastrophic"), 2 also what matters to one alone
-            ("selfish"); more than the number of tasks leaves `base`. An entry that T tasks change alike matters to none once T > 1 + 1/λ_t.
-        density: the share of largest entries of every τ_t that goes into τ_MTL: 1 for Consensus task arithmetic, 0.2 for Consensus TIES.
-        agree: how τ_MTL is made. "sum" for Consensus task arithmetic, "elected sum" for Consensus TIES; "elected mean".
+        mask_strength: λ_t of the masks |τ_t| > λ_t · |τ_MTL − τ_t|; the paper chooses it per task on held-out data
+            among 0.2, …, 0.6. As in its code, the comparison is strict and τ_MTL is not yet scaled by λ.
+        min_votes: 0 keeps every entry (task arithmetic), 1 drops what matters to no task ("catastrophic"), 2 also what
+            matters to one alone ("selfish"); more than the number of tasks leaves `base`. An entry that T tasks change
+            alike matters to none once T > 1 + 1/λ_t.
+        density: the share of largest entries of every τ_t that goes into τ_MTL: 1 for Consensus task arithmetic, 0.2
+            for Consensus TIES.
+        agree: how τ_MTL is made. "sum" for Consensus task arithmetic, "elected sum" for Consensus TIES; "elected
+            mean".
         on_tie: see `ties`.
     """
     vector = _multi_task(base, finetuned, density, agree, on_tie)
@@ -52,13 +54,14 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
 
     def merged(key):
         multi = vector(key).flatten()
-        return wide(base[key]) + scale * in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi).view(base[key].shape)
+        kept = in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi)
+        return wide(base[key]) + scale * kept.view(base[key].shape)
     return by_tensor(base, merged)
 
 
 @method("TALL masks", source="Wang et al. 2024, §4", needs=[Needs.STORAGE])
-def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positive = 0.4, density: Share = 1.0, agree: Agree = "sum",
-               on_tie: OnTie = "zero") -> PerTask:
+def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positive = 0.4, density: Share = 1.0,
+               agree: Agree = "sum", on_tie: OnTie = "zero") -> PerTask:
     """One model a task from one shared vector: θ₀ + m_t ∘ τ_MTL, with a bit per weight and task stored.
 
     Shared are "base" and "vector"; a task's extras are its packed mask.
@@ -70,30 +73,42 @@ def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positi
         on_tie: see `ties`.
     """
     multi = _multi_task(base, finetuned, density, agree, on_tie)
-    vector, extras = {}, tuple({} for _ in finetuned)
+
+    def mask_of(stack, merged):
+        return tall_mask(stack, merged, mask_strength)
+
+    vector = {}
+    extras = tuple({} for _ in finetuned)
     for key, tensor in _floats(base):
         merged = multi(key)
         vector[key] = must_fit(key, merged.to(tensor.dtype))
-        masks = in_pieces(lambda stack, merged: tall_mask(stack, merged, mask_strength), flat(task_vectors(key, base, finetuned)), merged.flatten())
+        masks = in_pieces(mask_of, flat(task_vectors(key, base, finetuned)), merged.flatten())
         for extra, mask in zip(extras, masks):
             extra[key] = pack(mask)
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
 
 
 @method("EMR", source="Huang et al. 2024, §3", needs=[Needs.STORAGE])
-def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "tensor"] = "global", on_tie: OnTie = "zero") -> PerTask:
-    """Elect, mask and rescale: one vector of the elected signs and largest magnitudes, and for every task a mask and one number.
+def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "tensor"] = "global",
+        on_tie: OnTie = "zero") -> PerTask:
+    """Elect, mask and rescale: one vector of the elected signs and largest magnitudes, and for every task a mask and
+    one number.
 
-    τ_uni has for every entry the sign of Σ τ_t and the largest magnitude of the τ_t that have this sign; M_t = [τ_t ∘ τ_uni > 0]; model t is
-    θ₀ + λ_t · M_t ∘ τ_uni with λ_t = Σ |τ_t| / Σ |M_t ∘ τ_uni|. Shared are "base" and "vector"; a task's extras its packed mask and "λ".
+    τ_uni has for every entry the sign of Σ τ_t and the largest magnitude of the τ_t that have this sign;
+    M_t = [τ_t ∘ τ_uni > 0]; model t is θ₀ + λ_t · M_t ∘ τ_uni with λ_t = Σ |τ_t| / Σ |M_t ∘ τ_uni|. Shared are "base"
+    and "vector"; a task's extras its packed mask and "λ".
 
     Args:
-        rescale: the sums in λ_t. "global" runs over all entries (the paper), "tensor" adds the means of the tensors (its code), which
-            gives biases the same say as matrices.
+        rescale: the sums in λ_t. "global" runs over all entries (the paper), "tensor" adds the means of the tensors
+            (its code), which gives biases the same say as matrices.
         on_tie: see `ties`. "zero" (the paper), "negative" (its code).
     """
-    vector, extras, sums = {}, tuple({} for _ in finetuned), torch.zeros(2, len(finetuned), dtype=torch.float64)
-    majority = majority_sign(base, lambda key: task_vectors(key, base, finetuned)) if on_tie == "majority" else 0.0
+    vector = {}
+    extras = tuple({} for _ in finetuned)
+    sums = torch.zeros(2, len(finetuned), dtype=torch.float64)
+    majority = 0.0
+    if on_tie == "majority":
+        majority = majority_sign(base, lambda key: task_vectors(key, base, finetuned))
     for key, tensor in _floats(base):
         pieces = flat(task_vectors(key, base, finetuned)).split(PIECE, 1)
         unified, masks, parts = zip(*(_unified(key, piece, on_tie, majority) for piece in pieces))
@@ -102,7 +117,8 @@ def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "
             extra[key] = pack(mask)
         sums += must_fit(key, sum(parts)).cpu() / (max(1, tensor.numel()) if rescale == "tensor" else 1)
     own, kept = sums
-    for extra, factor in zip(extras, torch.where(kept > 0, own / kept, 0.0)):  # nothing is kept of a task vector that is zero
+    factors = torch.where(kept > 0, own / kept, 0.0)  # nothing is kept of a task vector that is zero
+    for extra, factor in zip(extras, factors):
         extra["λ"] = factor.float()
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
 
@@ -111,13 +127,22 @@ def _unified(key, stack, on_tie, majority):
     """τ_uni, the masks M_t, and per task Σ |τ_t| and Σ |M_t ∘ τ_uni|, of task vectors (tasks, entries)."""
     sign = elected_sign(key, stack.sum(0), on_tie, majority)
     aligned = stack * sign
-    masks, magnitude = aligned > 0, aligned.amax(0).clamp_(min=0)
-    return sign * magnitude, masks, torch.stack([stack.abs().sum(1, dtype=torch.float64), (magnitude * masks).sum(1, dtype=torch.float64)])
+    masks = aligned > 0
+    magnitude = aligned.amax(0).clamp_(min=0)
+    lengths = stack.abs().sum(1, dtype=torch.float64)
+    kept = (magnitude * masks).sum(1, dtype=torch.float64)
+    return sign * magnitude, masks, torch.stack([lengths, kept])
 
 
 def _masked(shared, extra):
-    base, vector, factor = shared["base"], shared["vector"], extra.get("λ", torch.tensor(1.0)).item()
-    return by_tensor(base, lambda key: wide(base[key]) + factor * wide(vector[key]) * unpack(extra[key], base[key].shape).to(base[key].device))
+    base = shared["base"]
+    vector = shared["vector"]
+    factor = extra.get("λ", torch.tensor(1.0)).item()
+
+    def rebuilt(key):
+        mask = unpack(extra[key], base[key].shape).to(base[key].device)
+        return wide(base[key]) + factor * wide(vector[key]) * mask
+    return by_tensor(base, rebuilt)
 
 
 def _copy(base):

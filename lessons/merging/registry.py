@@ -1,7 +1,7 @@
 """The registry: a method is a named, typed thing with its parameters and its source.
 
-`@method(title, source, needs)` registers a function and makes it check its arguments. Name, defaults and types are read from the
-signature, the text of a parameter from the docstring's `Args`: nothing is written down twice.
+`@method(title, source, needs)` registers a function and makes it check its arguments. Name, defaults and types are read
+from the signature, the text of a parameter from the docstring's `Args`: nothing is written down twice.
 """
 import functools
 import inspect
@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, no_type_check
 
 import torch
 
@@ -80,11 +80,14 @@ class Parameter:
             ValueError: it is not; the message names the parameter and what is allowed.
         """
         if self.choices:
-            allowed, wanted = isinstance(value, str) and value in self.choices, " or ".join(repr(choice) for choice in self.choices)
+            allowed = isinstance(value, str) and value in self.choices
+            wanted = " or ".join(repr(choice) for choice in self.choices)
         elif self.kind is bool:
-            allowed, wanted = isinstance(value, bool), "True or False"
+            allowed = isinstance(value, bool)
+            wanted = "True or False"
         elif self.kind in (int, float):
-            of_kind = isinstance(value, numbers.Integral if self.kind is int else numbers.Real) and not isinstance(value, bool)
+            kind = numbers.Integral if self.kind is int else numbers.Real
+            of_kind = isinstance(value, kind) and not isinstance(value, bool)
             allowed = of_kind and math.isfinite(value) and self.range.low <= value <= self.range.high
             wanted = f"a {'whole ' if self.kind is int else ''}number, {self.range}"
         else:
@@ -101,11 +104,12 @@ class Method:
     Attributes:
         name: what `merge` knows it by.
         title: what papers call it.
-        function: (base, finetuned, **parameters) -> what it gives: a state dict, or a `PerTask` where it needs storage per task.
+        function: (base, finetuned, **parameters) -> what it gives: a state dict, or a `PerTask` where it needs storage
+            per task.
         parameters: in the order of the signature.
         source: the paper.
         needs: what must be there.
-        says: the first line of the docstring, the method in one formula.
+        says: the docstring's first paragraph, the method in one formula.
     """
 
     name: str
@@ -135,7 +139,8 @@ class Method:
         known = {parameter.name: parameter for parameter in self.parameters}
         if unknown := [name for name in given if name not in known]:
             raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(known) or 'none'}")
-        if missing := [parameter.name for parameter in self.parameters if parameter.required and parameter.name not in given]:
+        required = [parameter.name for parameter in self.parameters if parameter.required]
+        if missing := [name for name in required if name not in given]:
             raise ValueError(f"{self.name} needs {' and '.join(missing)}")
         for name, value in given.items():
             known[name].check(value)
@@ -149,12 +154,13 @@ def methods() -> dict[str, Method]:
     return dict(_METHODS)
 
 
+@no_type_check  # in tests too it is for `check_states` to say what is wrong
 def merge(method: str, base: State, finetuned: Sequence[State], **parameters) -> State | PerTask:
     """Merge finetuned models with the method of that name.
 
-    Every floating-point tensor is merged like a weight, BatchNorm's running statistics too: re-estimate these afterwards
-    (`toy_models.batchnorm`), for nothing keeps an extrapolated variance positive. Its counter is carried over from `base`.
-    Half-precision weights are computed with in float32, and nothing that is given is changed.
+    Every floating-point tensor is merged like a weight, BatchNorm's running statistics too: re-estimate these
+    afterwards (`toy_models.batchnorm`), for nothing keeps an extrapolated variance positive. Its counter is carried
+    over from `base`. Half-precision weights are computed with in float32, and nothing that is given is changed.
 
     Args:
         method: a key of `methods()`.
@@ -163,7 +169,8 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
         parameters: the method's own; what is left out takes its default.
 
     Returns:
-        A state dict with the keys, shapes and dtypes of `base`; a `PerTask` where the method stores something for every task.
+        A state dict with the keys, shapes and dtypes of `base`; a `PerTask` where the method stores something for every
+        task.
 
     Raises:
         ValueError: there is no such method or parameter, a value is out of its range, the state dicts do not belong
@@ -178,9 +185,12 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
 def method(title: str, source: str, needs: Sequence[Needs]):
     """Register a function (base, finetuned, *, parameters) as a merging method, and make it check what it is given."""
     def register(function):
-        texts, hints = _argument_texts(function), typing.get_type_hints(function, include_extras=True)
+        texts = _argument_texts(function)
+        hints = typing.get_type_hints(function, include_extras=True)
         parameters = tuple(_parameter(parameter, hints[name], texts.get(name, ""))
-                           for name, parameter in inspect.signature(function).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)
+                           for name, parameter in inspect.signature(function).parameters.items()
+                           if parameter.kind is parameter.KEYWORD_ONLY)
+        says = " ".join(inspect.getdoc(function).split("\n\n")[0].splitlines())
 
         @functools.wraps(function)
         @torch.no_grad()
@@ -189,7 +199,7 @@ def method(title: str, source: str, needs: Sequence[Needs]):
             check_states(base, finetuned)
             return function(base, finetuned, **given)
 
-        entry = Method(function.__name__, title, checked, parameters, source, tuple(needs), inspect.getdoc(function).splitlines()[0])
+        entry = Method(function.__name__, title, checked, parameters, source, tuple(needs), says)
         _METHODS[entry.name] = entry
         return checked
     return register
@@ -199,12 +209,15 @@ def _parameter(parameter, hint, text):
     limits = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Range)), Range())
     plain = typing.get_args(hint)[0] if typing.get_origin(hint) is Annotated else hint
     choices = typing.get_args(plain) if typing.get_origin(plain) is Literal else ()
-    return Parameter(parameter.name, parameter.default, plain if plain in (float, int, bool) else str if choices else object, limits, choices, text)
+    kind = str if choices else plain if plain in (float, int, bool) else object
+    return Parameter(parameter.name, parameter.default, kind, limits, choices, text)
 
 
 def _argument_texts(function):
     """{parameter: text} from the docstring's `Args`."""
-    texts, name, inside = {}, None, False
+    texts = {}
+    name = None
+    inside = False
     for line in (inspect.getdoc(function) or "").splitlines():
         if not line.startswith(" "):
             inside = line == "Args:" or (inside and not line)

@@ -1,7 +1,7 @@
 """TIES, DARE and Model Breadcrumbs: θ₀ + λ · agree(drop(τ_1), …, drop(τ_T)).
 
-They differ in two choices, each written once: which entries of a task vector are dropped (`largest`, `random`; with the largest ones
-left out too, Breadcrumbs), and how the tasks agree on what is left (`agreed`).
+They differ in two choices, each written once: which entries of a task vector are dropped (`largest`, `random`; with the
+largest ones left out too, Breadcrumbs), and how the tasks agree on what is left (`agreed`).
 """
 import math
 import zlib
@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from lessons.merging.registry import Needs, Scale, Seed, Share, method
@@ -18,7 +19,7 @@ from toy_models.weights import State, must_fit
 
 Agree = Literal["sum", "elected mean", "elected sum"]
 OnTie = Literal["zero", "majority", "positive", "negative"]
-Drop = Callable[[str, Tensor], Tensor]  # (key, task vectors (tasks, …)) -> the same with dropped entries set to 0, in place
+Drop = Callable[[str, Tensor], Tensor]  # (key, task vectors (tasks, …)) -> the same, the dropped set to 0 in place
 
 
 def floor_of(share: float, count: int) -> int:
@@ -28,37 +29,41 @@ def floor_of(share: float, count: int) -> int:
 
 # -- what to drop ----------------------------------------------------------------------------------
 
-def bounds(magnitudes: np.ndarray, density: float, outliers: float = 0.0, count: str = "floor") -> tuple[np.ndarray, np.ndarray]:
+def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outliers: float = 0.0,
+           count: str = "floor") -> tuple[Float[np.ndarray, "*rows 1"], Float[np.ndarray, "*rows 1"]]:
     """The smallest and the largest magnitude that are kept when `density` of them are, the largest `outliers` left out.
 
-    Entries of one magnitude stay or go together, so that the result does not depend on their order.
+    Entries of one magnitude stay or go together, so that the result does not depend on their order. Where nothing is
+    kept, the smallest is infinite.
 
     Args:
-        magnitudes: (…, entries); partly sorted in place.
+        magnitudes: partly sorted in place.
         count: "floor" keeps ⌊density · entries⌋, "floor + 1" one more.
-
-    Returns:
-        two arrays (…, 1). Where nothing is kept, the smallest is infinite.
     """
     entries = magnitudes.shape[-1]
     kept = min(floor_of(density, entries) + (count == "floor + 1"), entries) if density > 0 else 0
+    nowhere = np.full((*magnitudes.shape[:-1], 1), np.inf)
     if not kept:
-        return (np.full((*magnitudes.shape[:-1], 1), np.inf),) * 2
+        return nowhere, nowhere
     above = min(floor_of(outliers, entries), entries - kept)
-    lowest, highest = entries - kept - above, entries - above - 1
-    magnitudes.partition(lowest, axis=-1)  # with one place at a time ten times as fast as kthvalue, topk or two places, sixty times as a sort
-    low, high = magnitudes[..., lowest, None].copy(), np.full((*magnitudes.shape[:-1], 1), np.inf)
-    if above:
-        upper = magnitudes[..., lowest:]
-        upper.partition(highest - lowest, axis=-1)
-        high = upper[..., highest - lowest, None].copy()
-    return low, high
+    lowest = entries - kept - above
+    highest = entries - above - 1
+    # with one place at a time ten times as fast as kthvalue, topk or two places, sixty times as a sort
+    magnitudes.partition(lowest, axis=-1)
+    low = magnitudes[..., lowest, None].copy()
+    if not above:
+        return low, nowhere
+    upper = magnitudes[..., lowest:]
+    upper.partition(highest - lowest, axis=-1)
+    return low, upper[..., highest - lowest, None].copy()
 
 
-def largest(base: State, finetuned: Sequence[State], density: float, trim: str, outliers: float = 0.0, count: str = "floor") -> Drop:
+def largest(base: State, finetuned: Sequence[State], density: float, trim: str, outliers: float = 0.0,
+            count: str = "floor") -> Drop:
     """Keep the entries of largest magnitude, `density` of them, without the very largest, `outliers`.
 
-    With `trim` "global" they are counted over the whole task vector, with "tensor" in every tensor, with "row" along its last dimension.
+    With `trim` "global" they are counted over the whole task vector, with "tensor" in every tensor, with "row" along
+    its last dimension.
     """
     if density == 1 and not outliers:
         return lambda key, stack: stack
@@ -70,18 +75,20 @@ def largest(base: State, finetuned: Sequence[State], density: float, trim: str, 
         if not stack.numel() or (trim == "row" and stack.ndim == 1):  # a single number is no row: kept
             return stack
         groups = [vector.reshape(-1, vector.shape[-1] if trim == "row" else vector.numel()) for vector in stack]
-        return _keep(stack, groups, [bounds(group.abs().cpu().numpy(), density, outliers, count) for group in groups])
+        limits = [bounds(group.abs().cpu().numpy(), density, outliers, count) for group in groups]
+        return _keep(stack, groups, limits)
     return drop
 
 
 def random(drop_rate: float, rescale: str, seed: int) -> Drop:
     """Drop every entry with probability `drop_rate` and make up for it.
 
-    The draws belong to seed, key and task, not to the drop rate: what is dropped at a low rate is dropped at a higher one too, and neither
-    the order of the keys nor further tasks change them.
+    The draws belong to seed, key and task, not to the drop rate: what is dropped at a low rate is dropped at a higher
+    one too, and neither the order of the keys nor further tasks change them.
     """
     def drop(key, stack):
-        generator = torch.Generator().manual_seed(zlib.crc32(f"{seed} {key}".encode()))  # torch looks at 32 bits of a seed
+        seed_of_key = zlib.crc32(f"{seed} {key}".encode())  # torch looks at 32 bits of a seed
+        generator = torch.Generator().manual_seed(seed_of_key)
         for vector in stack:
             before = vector.abs().sum() if rescale == "norm" else None
             for piece in vector.view(-1).split(PIECE):
@@ -98,7 +105,8 @@ def _all_magnitudes(base, state):
     """|τ| of the whole task vector, one array (parameters,)."""
     floats = [(key, tensor) for key, tensor in base.items() if tensor.is_floating_point()]
     widest = torch.float64 if any(tensor.dtype == torch.float64 for _, tensor in floats) else torch.float32
-    whole, start = torch.empty(sum(tensor.numel() for _, tensor in floats), dtype=widest), 0
+    whole = torch.empty(sum(tensor.numel() for _, tensor in floats), dtype=widest)
+    start = 0
     for key, tensor in floats:
         whole[start:start + tensor.numel()] = (wide(state[key]) - wide(tensor)).flatten()
         start += tensor.numel()
@@ -117,7 +125,8 @@ def _keep(stack, groups, limits):
 
 # -- how to agree ----------------------------------------------------------------------------------
 
-def elected_sign(key: str, total: Tensor, on_tie: str, majority: float = 0.0) -> Tensor:
+def elected_sign(key: str, total: Float[Tensor, "*shape"], on_tie: str,
+                 majority: float = 0.0) -> Float[Tensor, "*shape"]:
     """The sign that the tasks elect for every entry: that of their sum, as −1, 0 or 1.
 
     Args:
@@ -128,15 +137,18 @@ def elected_sign(key: str, total: Tensor, on_tie: str, majority: float = 0.0) ->
     """
     sign = must_fit(key, total).sign()
     if on_tie != "zero":
-        fallback = {"positive": 1.0, "negative": -1.0, "majority": math.copysign(1.0, majority) if majority else -1.0}[on_tie]
+        of_majority = math.copysign(1.0, majority) if majority else -1.0
+        fallback = {"positive": 1.0, "negative": -1.0, "majority": of_majority}[on_tie]
         sign[sign == 0] = fallback
     return sign
 
 
-def agreed(key: str, stack: Tensor, agree: str, on_tie: str, majority: float = 0.0) -> Tensor:
-    """One vector from those of all tasks, (tasks, …) -> (…).
+def agreed(key: str, stack: Float[Tensor, " tasks *shape"], agree: str, on_tie: str,
+           majority: float = 0.0) -> Float[Tensor, "*shape"]:
+    """One vector from those of all tasks.
 
-    "sum" adds them. "elected mean" elects a sign for every entry and averages the tasks that have it; "elected sum" adds those.
+    "sum" adds them. "elected mean" elects a sign for every entry and averages the tasks that have it; "elected sum"
+    adds those.
     """
     def of_piece(stack):
         total = stack.sum(0)
@@ -148,7 +160,8 @@ def agreed(key: str, stack: Tensor, agree: str, on_tie: str, majority: float = 0
     return in_pieces(of_piece, flat(stack)).view(stack.shape[1:])
 
 
-def merged_vectors(base: State, finetuned: Sequence[State], drop: Drop, agree: str, on_tie: str) -> Callable[[str], Tensor]:
+def merged_vectors(base: State, finetuned: Sequence[State], drop: Drop, agree: str,
+                   on_tie: str) -> Callable[[str], Tensor]:
     """key -> agree(drop(τ_1), …, drop(τ_T)) of that key, in float32 or more."""
     def dropped(key):
         return drop(key, task_vectors(key, base, finetuned))
@@ -158,7 +171,9 @@ def merged_vectors(base: State, finetuned: Sequence[State], drop: Drop, agree: s
 
 
 def majority_sign(base: State, vectors: Callable[[str], Tensor]) -> float:
-    """Σ sgn(Σ τ_t) over all entries: positive where most entries of the summed vector are. `vectors` gives (tasks, …) for a key."""
+    """Σ sgn(Σ τ_t) over all entries: positive where most entries of the summed vector are. `vectors` gives (tasks, …)
+    for a key.
+    """
     return sum(must_fit(key, vectors(key).sum(0)).sign().double().sum().item()
                for key, tensor in base.items() if tensor.is_floating_point())
 
@@ -171,21 +186,24 @@ def _merged(base, finetuned, scale, drop, agree, on_tie):
 # -- the methods -----------------------------------------------------------------------------------
 
 @method("TIES", source="Yadav et al. 2023, algorithm 1", needs=[Needs.WEIGHTS])
-def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density: Share = 0.2, trim: Literal["global", "tensor", "row"] = "global",
-         count: Literal["floor", "floor + 1"] = "floor", agree: Agree = "elected mean", on_tie: OnTie = "zero") -> State:
-    """Trim, elect sign, merge: keep the largest entries of every τ_t, elect a sign for every entry, average the tasks that have it.
+def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density: Share = 0.2,
+         trim: Literal["global", "tensor", "row"] = "global", count: Literal["floor", "floor + 1"] = "floor",
+         agree: Agree = "elected mean", on_tie: OnTie = "zero") -> State:
+    """Trim, elect sign, merge: keep the largest entries of every τ_t, elect a sign for every entry, average the tasks
+    that have it.
 
     Args:
         scale: λ.
         density: the share of entries that is kept.
-        trim: what the share is counted over. "global" the whole task vector (the paper and its code), "tensor" every tensor (PEFT and
-            mergekit), "row" the last dimension.
-        count: how many entries a share is. "floor" ⌊density · n⌋ (mergekit), "floor + 1" one more (the paper's code, which keeps all from the
-            threshold on). density = 0 keeps none under both.
-        agree: how the tasks agree. "elected mean" is TIES; "elected sum" adds instead (its code's "dis-sum", which Consensus uses), "sum"
-            elects no sign.
-        on_tie: the sign where the kept entries sum to exactly 0. "zero" none, so the entry is 0 (the formula sgn(Σ τ_t)); "majority" the sign
-            that most entries of the whole vector have, negative if there is none (the paper's code); "positive" (mergekit); "negative".
+        trim: what the share is counted over. "global" the whole task vector (the paper and its code), "tensor" every
+            tensor (PEFT and mergekit), "row" the last dimension.
+        count: how many entries a share is. "floor" ⌊density · n⌋ (mergekit), "floor + 1" one more (the paper's code,
+            which keeps all from the threshold on). density = 0 keeps none under both.
+        agree: how the tasks agree. "elected mean" is TIES; "elected sum" adds instead (its code's "dis-sum", which
+            Consensus uses), "sum" elects no sign.
+        on_tie: the sign where the kept entries sum to exactly 0. "zero" none, so the entry is 0 (the formula
+            sgn(Σ τ_t)); "majority" the sign that most entries of the whole vector have, negative if there is none (the
+            paper's code); "positive" (mergekit); "negative".
     """
     return _merged(base, finetuned, scale, largest(base, finetuned, density, trim, 0.0, count), agree, on_tie)
 
@@ -193,32 +211,38 @@ def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density
 @method("DARE", source="Yu et al. 2024, §3", needs=[Needs.WEIGHTS])
 def dare(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, drop_rate: Share = 0.9, seed: Seed = 0,
          rescale: Literal["rate", "norm", "none"] = "rate", agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
-    """Drop and rescale: drop entries of τ_t at random, divide the rest by the share that is left, then add as task arithmetic does.
+    """Drop and rescale: drop entries of τ_t at random, divide the rest by the share that is left, then add as task
+    arithmetic does.
 
     Args:
         scale: λ.
         drop_rate: p, the probability that an entry is dropped. At 1 nothing is left and the result is `base`.
         seed: of the draws.
-        rescale: what makes up for the dropped. "rate" divides by 1 − p (the paper and its code), "norm" restores every tensor's sum of
-            magnitudes (mergekit), "none".
-        agree: how the tasks agree. "sum" as in task arithmetic; "elected mean" as in TIES (mergekit's dare_ties); "elected sum".
+        rescale: what makes up for the dropped. "rate" divides by 1 − p (the paper and its code), "norm" restores every
+            tensor's sum of magnitudes (mergekit), "none".
+        agree: how the tasks agree. "sum" as in task arithmetic; "elected mean" as in TIES (mergekit's dare_ties);
+            "elected sum".
         on_tie: see `ties`.
     """
     return _merged(base, finetuned, scale, random(drop_rate, rescale, seed), agree, on_tie)
 
 
 @method("Model Breadcrumbs", source="Davari and Belilovsky 2024, §3", needs=[Needs.WEIGHTS])
-def breadcrumbs(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, density: Share = 0.1, outliers: Share = 0.01,
-                trim: Literal["tensor", "row", "global"] = "tensor", agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
+def breadcrumbs(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, density: Share = 0.1,
+                outliers: Share = 0.01, trim: Literal["tensor", "row", "global"] = "tensor", agree: Agree = "sum",
+                on_tie: OnTie = "zero") -> State:
     """Drop the very largest entries of τ_t and, of the rest, the small ones; then add as task arithmetic does.
 
     Args:
         scale: λ.
         density: the share of entries that is kept in the end.
-        outliers: the share of largest entries that is dropped first. Where density + outliers exceeds 1, fewer are dropped (mergekit).
-        trim: what the shares are counted over. "tensor" every tensor (the paper's layers; mergekit), "row" the last dimension (the paper's
-            code, where a vector is one row and a single number is kept), "global" the whole task vector.
-        agree: how the tasks agree. "sum" as in task arithmetic; "elected mean" as in TIES (mergekit's breadcrumbs_ties); "elected sum".
+        outliers: the share of largest entries that is dropped first. Where density + outliers exceeds 1, fewer are
+            dropped (mergekit).
+        trim: what the shares are counted over. "tensor" every tensor (the paper's layers; mergekit), "row" the last
+            dimension (the paper's code, where a vector is one row and a single number is kept), "global" the whole
+            task vector.
+        agree: how the tasks agree. "sum" as in task arithmetic; "elected mean" as in TIES (mergekit's
+            breadcrumbs_ties); "elected sum".
         on_tie: see `ties`.
     """
     return _merged(base, finetuned, scale, largest(base, finetuned, density, trim, outliers), agree, on_tie)

@@ -1,11 +1,14 @@
-"""What every method does with state dicts: check them, walk through them tensor by tensor, and give the result the dtype of the input.
+"""What every method does with state dicts: check them, walk through them tensor by tensor, and give the result the
+dtype of the input.
 
 Only one key's tensors are held at a time, so that state dicts can be read from files as they are needed (`StateFile`).
 """
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import no_type_check
 
 import torch
+from jaxtyping import Float
 from safetensors import safe_open
 from torch import Tensor
 
@@ -18,7 +21,8 @@ PIECE = 1 << 15  # entries: with eight tasks in float32, 1 MB
 class StateFile(Mapping):
     """A state dict in a safetensors file whose tensors are read when they are asked for, each time anew.
 
-    Every function of this package takes it in place of a dict. A merge then holds its result and one key's tensors of all models.
+    Every function of this package takes it in place of a dict. A merge then holds its result and one key's tensors of
+    all models.
     """
 
     def __init__(self, path: str | os.PathLike):
@@ -37,6 +41,7 @@ class StateFile(Mapping):
         return len(self._keys)
 
 
+@no_type_check  # in tests too it is for this function to say what is wrong
 def check_states(base: State, finetuned: Sequence[State]) -> None:
     """Refuse what cannot be merged.
 
@@ -52,19 +57,24 @@ def check_states(base: State, finetuned: Sequence[State]) -> None:
     weights.check(base, *finetuned)
     for number, state in enumerate((base, *finetuned), 1):
         for key, tensor in state.items():
-            if tensor.is_floating_point() and not tensor.sum().isfinite() and tensor.isinf().any():  # the sum is the quick look
-                raise ValueError(f"{key!r} of state dict {number} holds an infinite weight: that model's training diverged. Train it again with a lower learning rate.")
+            if not tensor.is_floating_point() or tensor.sum().isfinite():  # the sum is the quick look
+                continue
+            if tensor.isinf().any():
+                raise ValueError(f"{key!r} of state dict {number} holds an infinite weight: that model's training "
+                                 "diverged. Train it again with a lower learning rate.")
 
 
-def wide(tensor: Tensor) -> Tensor:
+def wide(tensor: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """The tensor in the dtype that is computed in: float64 stays, everything else becomes float32."""
     return tensor.detach().to(torch.float64 if tensor.dtype == torch.float64 else torch.float32)
 
 
 def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
-    """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from `base`.
+    """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from
+    `base`.
 
-    The largest comes first: the memory that it needed in passing serves all others. The other way round each would need a larger piece.
+    The largest comes first: the memory that it needed in passing serves all others. The other way round each would need
+    a larger piece.
 
     Raises:
         ValueError: a result does not fit the dtype.
@@ -79,37 +89,42 @@ def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
 
 
 def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
-    """As `by_tensor`, for a function (origin (entries,), tuned (tasks, entries)) -> (entries,) that treats every entry by itself.
+    """As `by_tensor`, for a function (origin (entries,), tuned (tasks, entries)) -> (entries,) that treats every entry
+    by itself.
 
     It is given pieces that fit the processor's cache, in float32 or more, and may change them: they are copies.
     """
     def whole(key):
-        origin, tuned = base[key].detach().flatten(), [state[key].detach().flatten() for state in finetuned]
+        origin = base[key].detach().flatten()
+        tuned = [state[key].detach().flatten() for state in finetuned]
         result = torch.empty_like(origin)
         for start in range(0, len(origin), PIECE):
             piece = slice(start, start + PIECE)
-            result[piece] = function(wide(origin[piece]).clone(), torch.stack([wide(tensor[piece]) for tensor in tuned]))
+            pieces = torch.stack([wide(tensor[piece]) for tensor in tuned])
+            result[piece] = function(wide(origin[piece]).clone(), pieces)
         return result.view(base[key].shape)
     return by_tensor(base, whole)
 
 
 def in_pieces(function: Callable[..., Tensor], *stacks: Tensor) -> Tensor:
-    """function(*stacks) for a function that treats every entry by itself, computed in pieces that fit the processor's cache.
+    """function(*stacks) for a function that treats every entry by itself, computed in pieces that fit the processor's
+    cache.
 
     Args:
         function: tensors (…, entries) -> one tensor (…, entries).
         stacks: the tensors.
     """
-    return torch.cat([function(*pieces) for pieces in zip(*(stack.split(PIECE, -1) for stack in stacks))], -1)
+    pieces = zip(*(stack.split(PIECE, -1) for stack in stacks))
+    return torch.cat([function(*together) for together in pieces], -1)
 
 
-def flat(stack: Tensor) -> Tensor:
-    """(tasks, …) as a view (tasks, entries); a single number is one entry."""
+def flat(stack: Float[Tensor, " tasks *shape"]) -> Float[Tensor, "tasks entries"]:
+    """Task vectors as a view with one dimension for all entries; a single number is one entry."""
     return stack.view(len(stack), stack[0].numel())
 
 
-def task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
-    """τ_t = θ_t − θ₀ of one key, stacked: (tasks, …), in float32 or more."""
+def task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Float[Tensor, "tasks ..."]:
+    """τ_t = θ_t − θ₀ of one key, stacked, in float32 or more."""
     origin = wide(base[key])
     stack = torch.empty(len(finetuned), *origin.shape, dtype=origin.dtype, device=origin.device)
     for row, state in zip(stack, finetuned):
@@ -117,7 +132,7 @@ def task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
     return stack
 
 
-def difference(key: str, state: State, origin: Tensor) -> Tensor:
+def difference(key: str, state: State, origin: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """θ_t − origin of one key, in float32 or more.
 
     Raises:
@@ -126,7 +141,7 @@ def difference(key: str, state: State, origin: Tensor) -> Tensor:
     return weights.must_fit(key, wide(state[key]) - origin)
 
 
-def mean(key: str, finetuned: Sequence[State]) -> Tensor:
+def mean(key: str, finetuned: Sequence[State]) -> Float[Tensor, "..."]:
     """θ_avg of one key, in float32 or more."""
     total = wide(finetuned[0][key]).clone()
     for state in finetuned[1:]:

@@ -1,11 +1,16 @@
-"""Methods that keep something for every task: what is shared, what is stored per task, and how both become a model again."""
+"""Methods that keep something for every task: what is shared, what is stored per task, and how both become a model
+again.
+"""
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import no_type_check
 
 import numpy as np
 import torch
+from jaxtyping import Bool, UInt8
 from torch import Tensor
 
+from data.types import checked_whole
 from toy_models.weights import State
 
 
@@ -26,14 +31,14 @@ class PerTask:
     def __len__(self) -> int:
         return len(self.extras)
 
+    @no_type_check  # in tests too it is for this function to say what is wrong
     def model(self, task: int) -> State:
         """The state dict of a task, counted from 0; a new one with every call.
 
         Raises:
             ValueError: there is no such task.
         """
-        if not isinstance(task, int) or isinstance(task, bool) or not 0 <= task < len(self):
-            raise ValueError(f"task must be a whole number from 0 to {len(self) - 1}, not {task!r}")
+        task = checked_whole("task", task, 0, len(self) - 1)
         with torch.no_grad():
             return self.rebuild(self.shared, self.extras[task])
 
@@ -46,12 +51,12 @@ class PerTask:
         return _bytes(self.extras[task])
 
 
-def pack(mask: Tensor) -> Tensor:
-    """A boolean tensor as bits, eight to a byte: uint8 (⌈entries / 8⌉,)."""
+def pack(mask: Bool[Tensor, "..."]) -> UInt8[Tensor, " bytes"]:
+    """A boolean tensor as bits, eight to a byte: ⌈entries / 8⌉ bytes."""
     return torch.from_numpy(np.packbits(mask.flatten().cpu().numpy()))
 
 
-def unpack(bits: Tensor, shape: torch.Size) -> Tensor:
+def unpack(bits: UInt8[Tensor, " bytes"], shape: torch.Size) -> Bool[Tensor, "..."]:
     """The boolean tensor of that shape that `pack` made the bits of."""
     return torch.from_numpy(np.unpackbits(bits.numpy(), count=shape.numel()).astype(bool)).reshape(shape)
 

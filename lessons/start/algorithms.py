@@ -1,10 +1,11 @@
 """What a network of the plane thinks of every point of it."""
 import torch
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 
-def grid(pixels: int = 72, extent: float = 1.2) -> Tensor:
-    """The centres of pixels × pixels squares that tile [−extent, extent]², (pixels², 2), row by row from below."""
+def grid(pixels: int = 72, extent: float = 1.2) -> Float[Tensor, "points 2"]:
+    """The centres of pixels × pixels squares that tile [−extent, extent]², row by row from below."""
     if pixels < 1 or extent <= 0:
         raise ValueError(f"a grid needs at least one pixel and a positive extent, not {pixels} and {extent}")
     edge = (torch.arange(pixels) + 0.5) / pixels * 2 * extent - extent
@@ -12,22 +13,19 @@ def grid(pixels: int = 72, extent: float = 1.2) -> Tensor:
     return torch.stack([x.flatten(), y.flatten()], 1)
 
 
-def decision_map(network: nn.Module, points: Tensor) -> Tensor:
+def decision_map(network: nn.Module, points: Float[Tensor, "points 2"]) -> Float[Tensor, "pixels pixels"]:
     """The probability of class 1 at every point.
 
     Args:
         network: takes (samples, 2), gives logits (samples, 2).
-        points: (pixels², 2), as `grid` makes them.
-
-    Returns:
-        (pixels, pixels) in [0, 1].
+        points: as `grid` makes them.
     """
     side = round(len(points) ** 0.5)
     return network(points).softmax(1)[:, 1].reshape(side, side)
 
 
-def accuracy(logits: Tensor, y: Tensor) -> float:
-    """Share of samples, in [0, 1], whose largest logit (samples, classes) is that of their label y (samples,).
+def accuracy(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"]) -> float:
+    """Share of samples, in [0, 1], whose largest logit is that of their label.
 
     Raises:
         ValueError: there is no sample.

@@ -1,4 +1,6 @@
-"""The mathematics of the chapter: task vectors, the two equations that carry their arithmetic over to features, and stitching."""
+"""The mathematics of the chapter: task vectors, the two equations that carry their arithmetic over to features, and
+stitching.
+"""
 from __future__ import annotations
 
 import math
@@ -7,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from lessons.linearity.algorithms import coef, cosine, own_distance
@@ -17,8 +20,9 @@ from toy_models.weights import State
 class TaskVector:
     """What finetuning did to the weights: τ = finetuned − base (Ilharco et al. 2023; CTL, §4.3).
 
-    `0.5 * tau`, `-tau`, `tau_a + tau_b`, `tau_a - tau_b` and `sum([…])` are task vectors again; `base + 0.4 * (tau_a + tau_b)` is a state dict.
-    Whole-number tensors (BatchNorm's counter) are no part of the vector: a result has those of the base. Nothing changes its arguments.
+    `0.5 * tau`, `-tau`, `tau_a + tau_b`, `tau_a - tau_b` and `sum([…])` are task vectors again;
+    `base + 0.4 * (tau_a + tau_b)` is a state dict. Whole-number tensors (BatchNorm's counter) are no part of the
+    vector: a result has those of the base. Nothing changes its arguments.
 
     Args:
         base: the state dict that finetuning began from.
@@ -45,13 +49,17 @@ class TaskVector:
     def __add__(self, other):
         if isinstance(other, dict):
             return self.apply_to(other)
-        return TaskVector.of(weights.add(self.difference, other.difference)) if isinstance(other, TaskVector) else NotImplemented
+        if not isinstance(other, TaskVector):
+            return NotImplemented
+        return TaskVector.of(weights.add(self.difference, other.difference))
 
     def __radd__(self, other):
         return self if isinstance(other, int) and other == 0 else self.__add__(other)  # sum() begins with 0
 
     def __sub__(self, other):
-        return TaskVector.of(weights.subtract(self.difference, other.difference)) if isinstance(other, TaskVector) else NotImplemented
+        if not isinstance(other, TaskVector):
+            return NotImplemented
+        return TaskVector.of(weights.subtract(self.difference, other.difference))
 
     def __rsub__(self, other):
         return self.apply_to(other, -1.0) if isinstance(other, dict) else NotImplemented
@@ -81,7 +89,8 @@ class TaskVector:
         """The part of τ that lies in some layers; elsewhere it is zero.
 
         Args:
-            layers: the name of a layer or several, `"layers.0"` or `["layers.0", "blocks.3"]`, or a function key -> bool.
+            layers: the name of a layer or several, `"layers.0"` or `["layers.0", "blocks.3"]`, or a function
+                key -> bool.
 
         Raises:
             ValueError: there is no such layer; the message lists the keys.
@@ -90,10 +99,13 @@ class TaskVector:
             chosen = {key for key in self.difference if layers(key)}
         else:
             names = [layers] if isinstance(layers, str) else list(layers)
-            chosen = {key for key in self.difference for name in names if key == name or key.startswith(f"{name}.")}
-            if unknown := [name for name in names if not any(key == name or key.startswith(f"{name}.") for key in chosen)]:
-                raise ValueError(f"there is no layer {', '.join(map(repr, unknown))}; the keys are: {', '.join(list(self.difference)[:12])}")
-        return TaskVector.of({key: tensor if key in chosen or not tensor.is_floating_point() else torch.zeros_like(tensor) for key, tensor in self.difference.items()})
+            chosen = {key for key in self.difference for name in names if _lies_in(key, name)}
+            if unknown := [name for name in names if not any(_lies_in(key, name) for key in chosen)]:
+                raise ValueError(f"there is no layer {', '.join(map(repr, unknown))}; the keys are: "
+                                 f"{', '.join(list(self.difference)[:12])}")
+        kept = {key for key, tensor in self.difference.items() if key in chosen or not tensor.is_floating_point()}
+        return TaskVector.of({key: tensor if key in kept else torch.zeros_like(tensor)
+                              for key, tensor in self.difference.items()})
 
     def dot(self, other: TaskVector) -> float:
         """⟨τ, other⟩ over all weights, in float64."""
@@ -116,13 +128,17 @@ class TaskVector:
         return f"TaskVector({count:,} weights, norm {self.norm():.3g})"
 
 
+def _lies_in(key, layer):
+    return key == layer or key.startswith(f"{layer}.")
+
+
 def edited(base: State, finetuned: State, lam: float) -> State:
     """θ₀ + λτ: the base with a part of what finetuning did, or with its opposite where λ < 0 (CTL, §4.3)."""
     return base + lam * TaskVector(base, finetuned)
 
 
-def cosines(vectors: Sequence[TaskVector]) -> Tensor:
-    """The cosine between every two task vectors, (tasks, tasks) in float64."""
+def cosines(vectors: Sequence[TaskVector]) -> Float64[Tensor, "tasks tasks"]:
+    """The cosine between every two task vectors."""
     flat = torch.stack([weights.flatten(tau.difference).double() for tau in vectors])
     unit = flat / flat.norm(dim=1, keepdim=True)
     return unit @ unit.T
@@ -130,23 +146,20 @@ def cosines(vectors: Sequence[TaskVector]) -> Tensor:
 
 # -- Eq. 2, 3 and 4 --------------------------------------------------------------------------------
 
-def cosine_arith(middle: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """The cosine between the edited network's features and the mean of those of its two ends, sample by sample (CTL, §4.3).
+def cosine_arith(middle: Float[Tensor, "samples width"], a: Float[Tensor, "samples width"],
+                 b: Float[Tensor, "samples width"]) -> Float64[Tensor, " samples"]:
+    """The cosine between the edited network's features and the mean of those of its two ends, sample by sample (CTL,
+    §4.3).
 
-    The edited network has the weights θ₀ + ½(v_a + v_b), the ends θ₀ + v_a and θ₀ + v_b: it stands half-way between them. For Eq. 2 v_a = 2λτ_i and
-    v_b = 2λτ_j; for Eq. 3 v_a = λτ_i and v_b = −λτ_i.
-
-    Args:
-        middle, a, b: features (samples, width).
-
-    Returns:
-        (samples,) in float64.
+    The edited network has the weights θ₀ + ½(v_a + v_b), the ends θ₀ + v_a and θ₀ + v_b: it stands half-way between
+    them. For Eq. 2 v_a = 2λτ_i and v_b = 2λτ_j; for Eq. 3 v_a = λτ_i and v_b = −λτ_i.
     """
     return cosine(middle, (a.double() + b.double()) / 2)
 
 
 def halfway(features_middle: dict, features_a: dict, features_b: dict) -> dict[str, dict[str, Tensor]]:
-    """What CTL's Figures 7 and 8 show, for Eq. 2 or Eq. 3: `cosine_arith` and coef, beside the baseline between the two ends.
+    """What CTL's Figures 7 and 8 show, for Eq. 2 or Eq. 3: `cosine_arith` and coef, beside the baseline between the two
+    ends.
 
     Args:
         features_middle, features_a, features_b: {layer: (samples, width)}.
@@ -154,12 +167,18 @@ def halfway(features_middle: dict, features_a: dict, features_b: dict) -> dict[s
     Returns:
         {layer: {"gap": 1 − cosine_arith, "coef", "base": 1 − cosine_base}}, each (samples,) in float64.
     """
-    return {layer: {"gap": 1 - cosine_arith(middle, a, b), "coef": coef(middle, (a + b) / 2), "base": own_distance(a, b)}
-            for layer, middle, a, b in ((layer, features_middle[layer], features_a[layer], features_b[layer]) for layer in features_middle)}
+    found = {}
+    for layer, middle in features_middle.items():
+        a = features_a[layer]
+        b = features_b[layer]
+        gap = 1 - cosine_arith(middle, a, b)
+        found[layer] = {"gap": gap, "coef": coef(middle, (a + b) / 2), "base": own_distance(a, b)}
+    return found
 
 
-def relative_deviation(middle: Tensor, a: Tensor, b: Tensor) -> float:
-    """Root mean square length of f(middle) − ½f(a) − ½f(b), in units of that of f(middle); features (samples, width)."""
+def relative_deviation(middle: Float[Tensor, "samples width"], a: Float[Tensor, "samples width"],
+                       b: Float[Tensor, "samples width"]) -> float:
+    """Root mean square length of f(middle) − ½f(a) − ½f(b), in units of that of f(middle)."""
     return ((middle - (a + b) / 2).norm() / middle.norm()).item()
 
 
@@ -172,32 +191,31 @@ def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
     if len(x) != len(y) or len(x) < 2 or min(*x, *y) <= 0:
         raise ValueError("a slope on logarithmic axes needs at least two points with x and y above 0")
     u, v = ([math.log(value) for value in values] for values in (x, y))
-    mean_u, mean_v = sum(u) / len(u), sum(v) / len(v)
+    mean_u = sum(u) / len(u)
+    mean_v = sum(v) / len(v)
     return sum((p - mean_u) * (q - mean_v) for p, q in zip(u, v)) / sum((p - mean_u) ** 2 for p in u)
 
 
-def negated_in_features(at_base: Tensor, at_finetuned: Tensor) -> Tensor:
+def negated_in_features(at_base: Float[Tensor, "samples width"],
+                        at_finetuned: Float[Tensor, "samples width"]) -> Float[Tensor, "samples width"]:
     """f(θ₀) − Δ with Δ = f(θ₀ + λτ) − f(θ₀): the right-hand side of Eq. 4.
 
     Args:
-        at_base, at_finetuned: features (samples, width) of θ₀ and of θ₀ + λτ.
+        at_base, at_finetuned: features of θ₀ and of θ₀ + λτ.
     """
     return 2 * at_base - at_finetuned
 
 
 # -- stitching -------------------------------------------------------------------------------------
 
-def stitched(network: MLP | ResNet18, layer: str, h: Tensor) -> Tensor:
+def stitched(network: MLP | ResNet18, layer: str,
+             h: Float[Tensor, "samples width *image"]) -> Float[Tensor, "samples classes"]:
     """The network's answer when its features at a layer are replaced: f^{L←(ℓ+1)}(θ; h) (CTL, §4.3).
 
     Args:
         network: whose layers behind `layer` are used.
         layer: one of `network.layer_names`.
         h: what is put in there: (samples, width), or (samples, channels, height, width) for a block.
-
-    Returns:
-        logits (samples, classes).
-
     Raises:
         ValueError: the network has no such layer.
     """
@@ -215,16 +233,11 @@ def stitched(network: MLP | ResNet18, layer: str, h: Tensor) -> Tensor:
     return h
 
 
-def shares_of(lams: Sequence[float]) -> Tensor:
+def shares_of(lams: Sequence[float]) -> Float64[Tensor, " models"]:
     """θ₀ + Σ λ_t τ_t as a combination of models: the share 1 − Σ λ_t of θ₀, then λ_t of every θ_t.
 
-    The shares sum to 1, but where Σ λ_t > 1 or a λ_t is negative the first or that one is below 0: the point lies outside the models.
-
-    Args:
-        lams: (tasks,).
-
-    Returns:
-        (1 + tasks,) in float64.
+    The shares sum to 1, but where Σ λ_t > 1 or a λ_t is negative the first or that one is below 0: the point lies
+    outside the models.
     """
     lams = torch.as_tensor(lams, dtype=torch.float64)
     return torch.cat([1 - lams.sum(0, keepdim=True), lams])

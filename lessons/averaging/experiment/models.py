@@ -75,9 +75,8 @@ def networks(seed: int = 0, device: str = "auto") -> list[MLP]:
 
 def test_images(size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Images and labels of the task, spread evenly over the test part: MNIST's first half is harder than its second."""
-    dataset = data.load("rotated_mnist", "test", angle=ANGLE)
-    step = max(1, len(dataset.y) // size)
-    return dataset.x[::step][:size], dataset.y[::step][:size]
+    dataset = data.load("rotated_mnist", "test", angle=ANGLE).spread(size)
+    return dataset.x, dataset.y
 
 
 def held_out() -> Dataset:

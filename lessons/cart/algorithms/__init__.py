@@ -1,1 +1,3 @@
-"""The mathematics of the chapter, one file a question: the sums of truncated task vectors, their interference, Theorem 2, and what it all costs."""
+"""The mathematics of the chapter, one file a question: the sums of truncated task vectors, their interference,
+Theorem 2, and what it all costs.
+"""

@@ -5,7 +5,8 @@ BITS = 32  # of a weight
 
 
 def sample_size(low: float, high: float, margin: float) -> int:
-    """m = ⌈(1.96 σ/ε)²⌉, how many subsets to draw for a mean that is within ε with 95 % confidence, with σ ≤ (b − a)/2 (CART, Eq. 10 and 11).
+    """m = ⌈(1.96 σ/ε)²⌉, how many subsets to draw for a mean that is within ε with 95 % confidence, with σ ≤ (b − a)/2
+    (CART, Eq. 10 and 11).
 
     Args:
         low, high: a and b, bounds of the quantity whose mean is sought.
@@ -20,7 +21,9 @@ def sample_size(low: float, high: float, margin: float) -> int:
 
 
 def low_rank_bits(rows: int, columns: int, rank: int) -> int:
-    """Bits of the two factors of one matrix, (m, k) and (k, n), at 32 bits a number; of the whole matrix where that is fewer."""
+    """Bits of the two factors of one matrix, (m, k) and (k, n), at 32 bits a number; of the whole matrix where that is
+    fewer.
+    """
     return BITS * min(rank * (rows + columns), rows * columns)
 
 
@@ -30,8 +33,10 @@ def mask_bits(rows: int, columns: int) -> int:
 
 
 def width_where_low_rank_wins(rank: int) -> int:
-    """The smallest M from which on the factors of an M × M matrix of that rank take fewer bits than its mask: 32·2Mk < M² is M > 64k.
+    """The smallest M from which on the factors of an M × M matrix of that rank take fewer bits than its mask:
+    32·2Mk < M² is M > 64k.
 
-    This is for a rank that stays the same. With a *share* of the rank, k = γM, both sides grow like M², and the width drops out: 64γ < 1.
+    This is for a rank that stays the same. With a *share* of the rank, k = γM, both sides grow like M², and the width
+    drops out: 64γ < 1.
     """
     return 2 * BITS * rank + 1

@@ -1,7 +1,10 @@
-"""The plane on which some weights spread most: the finetuned ones, or those that a path goes through (CART, §5.3 and Fig. 5)."""
+"""The plane on which some weights spread most: the finetuned ones, or those that a path goes through (CART, §5.3 and
+Fig. 5).
+"""
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from toy_models import weights
@@ -27,19 +30,21 @@ class Plane:
     def __init__(self, states: Sequence[State], centre: State | None = None):
         if len(states) < 3:
             raise ValueError(f"two principal components need at least three models, not {len(states)}")
-        self._like, vectors = states[0], torch.stack([weights.flatten(state).double() for state in states])
+        self._like = states[0]
+        vectors = torch.stack([weights.flatten(state).double() for state in states])
         self.centre = vectors.mean(0) if centre is None else weights.flatten(centre).double()
         vectors = vectors - vectors.mean(0)
-        variance, sides = torch.linalg.eigh(vectors @ vectors.T)  # of a matrix of a few rows this is its decomposition, at a tenth of the price
+        # of a matrix of a few rows this is its decomposition, at a tenth of the price
+        variance, sides = torch.linalg.eigh(vectors @ vectors.T)
         self.axes = torch.nn.functional.normalize(sides.T[[-1, -2]] @ vectors)
         self.explained = variance[[-1, -2]] / variance.sum()
 
-    def place(self, state: State) -> Tensor:
-        """The coordinates (2,) of the point of the plane that is closest to a state dict."""
+    def place(self, state: State) -> Float64[Tensor, "2"]:
+        """The coordinates of the point of the plane that is closest to a state dict."""
         return self.axes @ (weights.flatten(state).double() - self.centre)
 
-    def at(self, place: Tensor) -> State:
-        """The state dict at coordinates (2,)."""
+    def at(self, place: Float[Tensor, "2"]) -> State:
+        """The state dict at some coordinates."""
         return weights.unflatten(self.centre + place.to(self.axes) @ self.axes, self._like)
 
     def inside(self, state: State) -> float:

@@ -3,6 +3,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from lessons.merging.lowrank import factors, rank_of
@@ -17,18 +18,19 @@ def centred(states: Sequence[State]) -> list[State]:
         states: θ_1 … θ_T. Tensors that are not floating-point are carried over.
     """
     origin = average(states)
-    return [{key: tensor - origin[key] if tensor.is_floating_point() else tensor.clone() for key, tensor in state.items()} for state in states]
+    return [{key: tensor - origin[key] if tensor.is_floating_point() else tensor.clone()
+             for key, tensor in state.items()} for state in states]
 
 
-def truncated(matrix: Tensor, rank: int) -> Tensor:
-    """SVD_k(A), the closest matrix of that rank in the Frobenius norm: (m, n) -> (m, n). Rank 0 is the zero matrix."""
+def truncated(matrix: Float[Tensor, "m n"], rank: int) -> Float[Tensor, "m n"]:
+    """SVD_k(A), the closest matrix of that rank in the Frobenius norm. Rank 0 is the zero matrix."""
     left, sigma, right = torch.linalg.svd(matrix, full_matrices=False)
     return left[:, :rank] * sigma[:rank] @ right[:rank]
 
 
 def kept_rank(rank_ratio: float, shape: Sequence[int]) -> int:
-    """k = ⌈γ · min(m, n)⌉ of a weight of that shape (CART, algorithm 1). A convolution (out, in, kh, kw) is a matrix (out, in·kh·kw), a bias a matrix
-    of one column.
+    """k = ⌈γ · min(m, n)⌉ of a weight of that shape (CART, algorithm 1). A convolution (out, in, kh, kw) is a matrix
+    (out, in·kh·kw), a bias a matrix of one column.
 
     Raises:
         ValueError: γ is not a share from 0 to 1.
@@ -41,7 +43,8 @@ def kept_rank(rank_ratio: float, shape: Sequence[int]) -> int:
 class Spectra:
     """Task vectors of several models, decomposed once: afterwards every rank and every λ costs a few small products.
 
-    With `centre`, origin + λ·Σ SVD_k is CART; without, it is task arithmetic with truncated task vectors, θ₀ at rank 0 (CART, Fig. 1).
+    With `centre`, origin + λ·Σ SVD_k is CART; without, it is task arithmetic with truncated task vectors, θ₀ at rank 0
+    (CART, Fig. 1).
 
     Args:
         base: θ₀.
@@ -55,12 +58,15 @@ class Spectra:
 
     def __init__(self, base: State, finetuned: Sequence[State], centre: bool = True):
         self.origin = by_tensor(base, lambda key: mean(key, finetuned)) if centre else base
-        vectors = {key: task_vectors(key, self.origin, finetuned) for key, tensor in base.items() if tensor.is_floating_point()}
+        floats = [key for key, tensor in base.items() if tensor.is_floating_point()]
+        vectors = {key: task_vectors(key, self.origin, finetuned) for key in floats}
         self.matrices = {key: stack.flatten(2) for key, stack in vectors.items() if stack.ndim > 2}
-        self._flat = {key: stack.sum(0) for key, stack in vectors.items() if stack.ndim <= 2}  # a vector is a matrix of rank 1: whole from rank 1 on
-        self._factors = {key: [factors(matrix, min(matrix.shape)) for matrix in stack] for key, stack in self.matrices.items()}
+        # a vector is a matrix of rank 1: whole from rank 1 on
+        self._flat = {key: stack.sum(0) for key, stack in vectors.items() if stack.ndim <= 2}
+        self._factors = {key: [factors(matrix, min(matrix.shape)) for matrix in stack]
+                         for key, stack in self.matrices.items()}
 
-    def total(self, key: str, rank_ratio: float) -> Tensor:
+    def total(self, key: str, rank_ratio: float) -> Float[Tensor, "..."]:
         """Σ_t SVD_k(τ_t) of one weight, in its shape, with k = `kept_rank`."""
         shape = self.origin[key].shape
         rank = kept_rank(rank_ratio, shape)
@@ -68,9 +74,11 @@ class Spectra:
             return self._flat[key] if rank else torch.zeros_like(self._flat[key])
         if rank == min(self.matrices[key].shape[1:]):
             return self.matrices[key].sum(0, dtype=torch.float64).view(shape)
-        return torch.cat([left[:, :rank] for left, _ in self._factors[key]], 1).matmul(torch.cat([right[:rank] for _, right in self._factors[key]])).view(shape)
+        left = torch.cat([left[:, :rank] for left, _ in self._factors[key]], 1)
+        right = torch.cat([right[:rank] for _, right in self._factors[key]])
+        return left.matmul(right).view(shape)
 
-    def totals(self, rank_ratio: float) -> dict[str, Tensor]:
+    def totals(self, rank_ratio: float) -> dict[str, Float[Tensor, "..."]]:
         """{key: Σ_t SVD_k(τ_t)} of every floating-point tensor."""
         return {key: self.total(key, rank_ratio) for key, tensor in self.origin.items() if tensor.is_floating_point()}
 
@@ -78,15 +86,17 @@ class Spectra:
         """origin + λ · Σ_t SVD_k(τ_t), in the dtype of the weights."""
         return shifted(self.origin, self.totals(rank_ratio), scale)
 
-    def singular_values(self, key: str) -> Tensor:
-        """(tasks, min(m, n)), largest first, in float64."""
-        return torch.stack([(right if left.shape[0] <= right.shape[1] else left.T).norm(dim=1) for left, right in self._factors[key]])
+    def singular_values(self, key: str) -> Float64[Tensor, "tasks r"]:
+        """Of every task vector, r = min(m, n), largest first."""
+        scaled = [right if left.shape[0] <= right.shape[1] else left.T for left, right in self._factors[key]]
+        return torch.stack([rows.norm(dim=1) for rows in scaled])
 
-    def rows(self, key: str) -> Tensor:
-        """Σ_t V_tᵀ of every task vector τ_t = U_t Σ_t V_tᵀ: (tasks, min(m, n), n), in float64."""
-        return torch.stack([right if left.shape[0] <= right.shape[1] else left.norm(dim=0)[:, None] * right for left, right in self._factors[key]])
+    def rows(self, key: str) -> Float64[Tensor, "tasks r n"]:
+        """Σ_t V_tᵀ of every task vector τ_t = U_t Σ_t V_tᵀ, r = min(m, n)."""
+        return torch.stack([right if left.shape[0] <= right.shape[1] else left.norm(dim=0)[:, None] * right
+                            for left, right in self._factors[key]])
 
 
-def shifted(origin: State, totals: dict[str, Tensor], scale: float) -> State:
+def shifted(origin: State, totals: dict[str, Float[Tensor, "..."]], scale: float) -> State:
     """origin + λ · totals, in the dtype of the weights; other tensors are carried over."""
     return by_tensor(origin, lambda key: wide(origin[key]) + scale * totals[key])

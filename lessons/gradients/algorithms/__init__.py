@@ -1,1 +1,3 @@
-"""The mathematics of the chapter: `networks` as functions of their weights, the `expansion` of task arithmetic around joint training, its `bound`."""
+"""The mathematics of the chapter: `networks` as functions of their weights, the `expansion` of task arithmetic around
+joint training, its `bound`.
+"""

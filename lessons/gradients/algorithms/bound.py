@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 
 def printed_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradient: float) -> float:
-    """T·k(k − 1)/2·|αT − 1|·H·G for the source's C after k steps (TVG, Theorem 2 with h = k − 2). It is 0 at α = 1/T."""
+    """T·k(k − 1)/2·|αT − 1|·H·G for the source's C after k steps (TVG, Theorem 2 with h = k − 2). It is 0 at α = 1/T.
+    """
     return num_tasks * steps * (steps - 1) / 2 * abs(alpha * num_tasks - 1) * hessian * gradient
 
 
@@ -26,14 +27,16 @@ def printed_gradient_bound(norms: Sequence[float], reach: float, beta: float) ->
 
 
 def gradient_bound(norms: Sequence[float], reach: float, beta: float) -> float:
-    """√2·M_x·β^(L−1)·√(Σ_l Π_{j≠l} ‖W_j‖²): a layer's own weights are no factor of the derivative by them, and the layers add up.
+    """√2·M_x·β^(L−1)·√(Σ_l Π_{j≠l} ‖W_j‖²): a layer's own weights are no factor of the derivative by them, and the
+    layers add up.
 
     Args:
         norms: the spectral norms ‖W_1‖ … ‖W_L‖.
         reach: M_x, the longest input.
         beta: the largest slope of the activation, which is 0 at 0.
     """
-    return math.sqrt(2) * reach * beta ** (len(norms) - 1) * math.sqrt(sum(math.prod(norms[:l] + norms[l + 1:]) ** 2 for l in range(len(norms))))
+    others = [math.prod(norms[:l] + norms[l + 1:]) for l in range(len(norms))]
+    return math.sqrt(2) * reach * beta ** (len(norms) - 1) * math.sqrt(sum(product ** 2 for product in others))
 
 
 def printed_hessian_bound(norms: Sequence[float], reach: float, beta: float, gamma: float) -> float:
@@ -42,11 +45,13 @@ def printed_hessian_bound(norms: Sequence[float], reach: float, beta: float, gam
 
 
 def hessian_bound(norms: Sequence[float], reach: float, beta: float, gamma: float) -> float:
-    """½·J² + √2·D: a bound of the cross-entropy's Hessian away from kinks, J and D bounding the network's first and second derivative.
+    """½·J² + √2·D: a bound of the cross-entropy's Hessian away from kinks, J and D bounding the network's first and
+    second derivative.
 
-    Along a direction of length 1 in the weights, h = W·a gives |dh| ≤ |dW|·|a| + ‖W‖·|da| and |d²h| ≤ 2|dW|·|da| + ‖W‖·|d²a|; behind the activation
-    |da| ≤ β|dh| and |d²a| ≤ γ|dh|² + β|d²h|. Every layer's |dW| is taken as 1, which is more than there is. ½ is the largest eigenvalue of
-    diag(p) − ppᵀ, √2 the longest p − one-hot.
+    Along a direction of length 1 in the weights, h = W·a gives |dh| ≤ |dW|·|a| + ‖W‖·|da| and
+    |d²h| ≤ 2|dW|·|da| + ‖W‖·|d²a|; behind the activation |da| ≤ β|dh| and |d²a| ≤ γ|dh|² + β|d²h|. Every layer's |dW|
+    is taken as 1, which is more than there is. ½ is the largest eigenvalue of diag(p) − ppᵀ, √2 the longest
+    p − one-hot.
     """
     a, first, second = reach, 0.0, 0.0
     for number, norm in enumerate(norms):

@@ -102,9 +102,8 @@ def samples(name: str, angle: float, amounts: Amounts, part: str) -> tuple[torch
     if name == SPIRALS:
         return _of_spirals(angle, amounts, part)
     if part == "test":
-        found = data.load(family.dataset, "test", angle=angle)
-        step = max(1, len(found.y) // amounts.test)
-        return found.x[::step][:amounts.test].flatten(1), found.y[::step][:amounts.test]
+        found = data.load(family.dataset, "test", angle=angle).spread(amounts.test)
+        return found.x.flatten(1), found.y
     if part == "train":
         options = {"first": first_image(family, angle, images), "size": images}
     else:

@@ -18,7 +18,7 @@ from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import at, on_grid, summarise
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import lines
-from toy_models import MLP, Recipe, weights, zoo
+from toy_models import MLP, weights, zoo
 
 ANGLES = cast.ANGLES[:4]
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid

@@ -1,7 +1,8 @@
-"""Which unit of one network is which unit of another: permutations that leave what a network computes as it is, and two ways to find them.
+"""Which unit of one network is which unit of another: permutations that leave what a network computes as it is, and two
+ways to find them.
 
-What may be permuted is data, a `Plan`: which permutation acts on which axis of which parameter. Matching, applying and testing read that table, and
-none of them knows an MLP from a ResNet (the idea of Ainsworth et al. 2023, Git Re-Basin).
+What may be permuted is data, a `Plan`: which permutation acts on which axis of which parameter. Matching, applying and
+testing read that table, and none of them knows an MLP from a ResNet (the idea of Ainsworth et al. 2023, Git Re-Basin).
 
 A permutation is an int64 tensor (units,): place → which unit of the old order comes to stand there.
 """
@@ -9,13 +10,17 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float, Float64, Int64
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 
+from data.types import checked_whole
 from toy_models.weights import State, mix
 
-Permutations = dict[str, Tensor]
-STATISTICS = ("running_mean", "running_var", "num_batches_tracked")  # BatchNorm's: they move with their channels, but were not learned
+Permutations = dict[str, Int64[Tensor, " _"]]
+Moments = tuple[Float[Tensor, " _"], Float[Tensor, " _"]]  # mean and standard deviation of every unit of a layer
+# BatchNorm's: they move with their channels, but were not learned
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,8 @@ class Plan:
 
     Attributes:
         axes: {parameter: one permutation's name, or None for "stays as it is", per axis}.
-        units: {permutation: the modules whose outputs, after a ReLU, are these units}; more than one where a residual stream ties them together.
+        units: {permutation: the modules whose outputs, after a ReLU, are these units}; more than one where a residual
+            stream ties them together.
     """
     axes: dict[str, tuple[str | None, ...]]
     units: dict[str, tuple[str, ...]]
@@ -37,7 +43,9 @@ class Plan:
 
 
 def mlp_plan(layers: int = 4) -> Plan:
-    """The plan of an `MLP` with so many linear layers: the units of every hidden layer, rows of its weight and bias, columns of the next weight."""
+    """The plan of an `MLP` with so many linear layers: the units of every hidden layer, rows of its weight and bias,
+    columns of the next weight.
+    """
     hidden = [None, *(f"layer {i}" for i in range(1, layers)), None]
     axes = {}
     for i in range(layers):
@@ -46,23 +54,31 @@ def mlp_plan(layers: int = 4) -> Plan:
 
 
 def resnet18_plan() -> Plan:
-    """The plan of a `ResNet18`. What a block adds to must stand in the same order as what it adds, so a stage has one permutation for its whole
-    residual stream, shortcut included; the channels between a block's two convolutions have one of their own."""
+    """The plan of a `ResNet18`. What a block adds to must stand in the same order as what it adds, so a stage has one
+    permutation for its whole residual stream, shortcut included; the channels between a block's two convolutions have
+    one of their own.
+    """
     axes = {"stem.0.weight": ("stage 1", None, None, None)} | _batchnorm("stem.1", "stage 1")
-    units = {"stage 1": ("stem", "blocks.0", "blocks.1")} | {f"stage {s + 1}": (f"blocks.{2 * s}", f"blocks.{2 * s + 1}") for s in (1, 2, 3)}
+    units = {"stage 1": ("stem", "blocks.0", "blocks.1")}
+    units |= {f"stage {s + 1}": (f"blocks.{2 * s}", f"blocks.{2 * s + 1}") for s in (1, 2, 3)}
     below = "stage 1"
     for b in range(8):
-        block, stage, inside = f"blocks.{b}", f"stage {b // 2 + 1}", f"inside block {b + 1}"
+        block = f"blocks.{b}"
+        stage = f"stage {b // 2 + 1}"
+        inside = f"inside block {b + 1}"
         axes |= {f"{block}.conv1.weight": (inside, below, None, None)} | _batchnorm(f"{block}.bn1", inside)
         axes |= {f"{block}.conv2.weight": (stage, inside, None, None)} | _batchnorm(f"{block}.bn2", stage)
         if stage != below:
-            axes |= {f"{block}.shortcut.0.weight": (stage, below, None, None)} | _batchnorm(f"{block}.shortcut.1", stage)
-        units[inside], below = (f"{block}.bn1",), stage
+            axes |= {f"{block}.shortcut.0.weight": (stage, below, None, None)}
+            axes |= _batchnorm(f"{block}.shortcut.1", stage)
+        units[inside] = (f"{block}.bn1",)
+        below = stage
     return Plan(axes | {"head.weight": (None, below), "head.bias": (None,)}, units)
 
 
 def _batchnorm(module, name):
-    return {f"{module}.{part}": (name,) for part in ("weight", "bias", "running_mean", "running_var")} | {f"{module}.num_batches_tracked": ()}
+    moved = {f"{module}.{part}": (name,) for part in ("weight", "bias", "running_mean", "running_var")}
+    return moved | {f"{module}.num_batches_tracked": ()}
 
 
 # -- applying --------------------------------------------------------------------------------------
@@ -77,15 +93,16 @@ def permute(state: State, plan: Plan, permutations: Permutations) -> State:
         A new state dict; dtypes stay, integer tensors are carried over.
 
     Raises:
-        ValueError: the state dict is not of the plan's architecture, or a permutation is none: it must be int64 and hold every number from 0 once.
+        ValueError: the state dict is not of the plan's architecture, or a permutation is none: it must be int64 and
+            hold every number from 0 once.
     """
     units = _checked(state, plan)
     for name, permutation in permutations.items():
         if name not in units:
             raise ValueError(f"unknown permutation {name!r}: choose from {', '.join(units)}")
         if permutation.dtype != torch.int64 or not torch.equal(permutation.sort().values, torch.arange(units[name])):
-            raise ValueError(f"the permutation of {name!r} must be an int64 tensor that holds every number from 0 to {units[name] - 1} once, "
-                             f"not {tuple(permutation.shape)} of {permutation.dtype}")
+            raise ValueError(f"the permutation of {name!r} must be an int64 tensor that holds every number from 0 to "
+                             f"{units[name] - 1} once, not {tuple(permutation.shape)} of {permutation.dtype}")
     return {key: _moved(tensor, plan.axes[key], permutations).clone() for key, tensor in state.items()}
 
 
@@ -97,13 +114,17 @@ def _moved(tensor, names, permutations, but=None):
     return tensor
 
 
-def permute_layer(weight: Tensor, bias: Tensor, weight_above: Tensor, permutation: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """One hidden layer with its units in another order, written out for two linear layers: what leaves the layer above stays as it was.
+def permute_layer(
+        weight: Float[Tensor, "units inputs"], bias: Float[Tensor, " units"],
+        weight_above: Float[Tensor, "above units"], permutation: Int64[Tensor, " units"],
+) -> tuple[Float[Tensor, "units inputs"], Float[Tensor, " units"], Float[Tensor, "above units"]]:
+    """One hidden layer with its units in another order, written out for two linear layers: what leaves the layer above
+    stays as it was.
 
     Args:
-        weight, bias: (units, inputs) and (units,), of the layer.
-        weight_above: (outputs, units), of the next one.
-        permutation: (units,), int64: which old unit comes to stand at each place.
+        weight, bias: of the layer.
+        weight_above: of the next one.
+        permutation: which old unit comes to stand at each place.
     """
     return weight[permutation], bias[permutation], weight_above[:, permutation]
 
@@ -136,14 +157,16 @@ def inverse(permutations: Permutations) -> Permutations:
 def _checked(state, plan):
     """{permutation: units}."""
     if different := state.keys() ^ plan.axes.keys():
-        raise ValueError(f"the plan is for another architecture: {', '.join(sorted(different)[:5])} is in one of state dict and plan only")
+        names = ", ".join(sorted(different)[:5])
+        raise ValueError(f"the plan is for another architecture: {names} is in one of state dict and plan only")
     units = {}
     for key, names in plan.axes.items():
         if state[key].ndim != len(names):
             raise ValueError(f"{key!r} has shape {tuple(state[key].shape)}, but the plan gives it {len(names)} axes")
         for size, name in zip(state[key].shape, names):
             if name and units.setdefault(name, size) != size:
-                raise ValueError(f"{key!r} has {size} units of {name!r}, others have {units[name]}: the plan is for another architecture")
+                raise ValueError(f"{key!r} has {size} units of {name!r}, others have {units[name]}: the plan is for "
+                                 "another architecture")
     return units
 
 
@@ -165,17 +188,19 @@ class Match:
     sweeps: int
 
 
-def assign(gain: Tensor) -> Tensor:
-    """The permutation p with the largest Σ_i gain[i, p[i]], an int64 tensor (units,) (`scipy.optimize.linear_sum_assignment`).
+def assign(gain: Float[Tensor, "units units"]) -> Int64[Tensor, " units"]:
+    """The permutation p with the largest Σ_i gain[i, p[i]] (`scipy.optimize.linear_sum_assignment`).
 
     Args:
-        gain: (units, units): what it is worth that the other network's unit p[i] comes to stand at place i.
+        gain: what it is worth that the other network's unit p[i] comes to stand at place i.
     """
     return torch.from_numpy(linear_sum_assignment(gain.double().numpy(), maximize=True)[1])
 
 
-def layer_gain(a: State, b: State, plan: Plan, permutations: Permutations, name: str, keys: list[str] | None = None) -> Tensor:
-    """gain[i, j] = Σ over parameters of ⟨unit i's part of A, unit j's part of B⟩, the other axes of B permuted as they are now, (units, units) in float64.
+def layer_gain(a: State, b: State, plan: Plan, permutations: Permutations, name: str,
+               keys: list[str] | None = None) -> Float64[Tensor, "units units"] | int:
+    """gain[i, j] = Σ over parameters of ⟨unit i's part of A, unit j's part of B⟩, the other axes of B permuted as they
+    are now; 0 where there is no parameter.
 
     Args:
         keys: the parameters to add up; None for all learned ones that have these units along an axis.
@@ -183,7 +208,8 @@ def layer_gain(a: State, b: State, plan: Plan, permutations: Permutations, name:
     gain = 0
     for key in learned_with(plan, name) if keys is None else keys:
         names = plan.axes[key]
-        rows_a, rows_b = (tensor.movedim(names.index(name), 0).reshape(tensor.shape[names.index(name)], -1).double()
+        axis = names.index(name)
+        rows_a, rows_b = (tensor.movedim(axis, 0).reshape(tensor.shape[axis], -1).double()
                           for tensor in (a[key], _moved(b[key], names, permutations, but=name)))
         gain = gain + rows_a @ rows_b.T
     return gain
@@ -196,29 +222,37 @@ def learned_with(plan: Plan, name: str) -> list[str]:
 
 def objective(a: State, b: State, plan: Plan) -> float:
     """⟨A, B⟩ over the learned parameters with a permuted axis, in float64; ‖A − B‖² is smallest where it is largest."""
-    return sum(torch.dot(a[key].flatten().double(), b[key].flatten().double()).item() for key, names in plan.axes.items() if any(names) and not key.endswith(STATISTICS))
+    permuted = [key for key, names in plan.axes.items() if any(names) and not key.endswith(STATISTICS)]
+    return sum(torch.dot(a[key].flatten().double(), b[key].flatten().double()).item() for key in permuted)
 
 
 def weight_matching(a: State, b: State, plan: Plan, restarts: int = 3, seed: int = 0, most_sweeps: int = 100) -> Match:
     """Permutations π that bring B's weights close to A's, layer by layer (Ainsworth et al. 2023, Algorithm 1).
 
-    With all other layers held, the best order of one layer's units is a linear assignment problem. The layers are visited in random order, again and
-    again, until no visit would gain more than 1e-12. That is a local optimum, and which one depends on the order of visits; of `restarts` runs the best is kept.
+    With all other layers held, the best order of one layer's units is a linear assignment problem. The layers are
+    visited in random order, again and again, until no visit would gain more than 1e-12. That is a local optimum, and
+    which one depends on the order of visits; of `restarts` runs the best is kept.
 
     Raises:
-        ValueError: A or B is not of the plan's architecture, or their shapes differ; restarts is not a positive whole number.
+        ValueError: A or B is not of the plan's architecture, or their shapes differ; restarts is not a whole number of
+            at least 1.
     """
     if _checked(a, plan) != _checked(b, plan):
         raise ValueError("the two networks have different numbers of units, so there is no matching between them")
-    if not isinstance(restarts, int) or restarts < 1:
-        raise ValueError(f"restarts must be a positive whole number, not {restarts!r}")
+    restarts = checked_whole("restarts", restarts, 1)
     generator = torch.Generator().manual_seed(seed)
-    a, b = ({key: tensor.double() if tensor.is_floating_point() else tensor for key, tensor in state.items()} for state in (a, b))  # once, not at every visit
-    still = {name: layer_gain(a, b, plan, {}, name, _alone(plan, name)) for name in plan.units}  # what no other layer's order changes: once
+    a = _in_float64(a)  # once, not at every visit
+    b = _in_float64(b)
+    # what no other layer's order changes: once
+    still = {name: layer_gain(a, b, plan, {}, name, _alone(plan, name)) for name in plan.units}
     runs = [_one_run(a, b, plan, still, generator, most_sweeps) for _ in range(restarts)]
     values = [objective(a, permute(b, plan, permutations), plan) for permutations, _ in runs]
     best = values.index(max(values))
     return Match(runs[best][0], values[best], tuple(values), runs[best][1])
+
+
+def _in_float64(state):
+    return {key: tensor.double() if tensor.is_floating_point() else tensor for key, tensor in state.items()}
 
 
 def _alone(plan, name):
@@ -227,15 +261,18 @@ def _alone(plan, name):
 
 
 def _one_run(a, b, plan, still, generator, most_sweeps):
-    permutations, names = identity(a, plan), list(plan.units)
+    permutations = identity(a, plan)
+    names = list(plan.units)
     shared = {name: [key for key in learned_with(plan, name) if key not in _alone(plan, name)] for name in names}
     beside = {name: {other for key in shared[name] for other in plan.axes[key] if other} - {name} for name in names}
     waiting = set(names)  # a layer can gain only if one beside it was changed since its last visit
-    for sweep in range(1, most_sweeps + 1):
+    for sweep in range(1, most_sweeps + 1):  # noqa: B007  how many there were is part of the result
         for name in (names[index] for index in torch.randperm(len(names), generator=generator).tolist()):
             if name in waiting:
-                gain, before = still[name] + layer_gain(a, b, plan, permutations, name, shared[name]), permutations[name]
-                after, row = assign(gain), torch.arange(len(before))
+                gain = still[name] + layer_gain(a, b, plan, permutations, name, shared[name])
+                before = permutations[name]
+                after = assign(gain)
+                row = torch.arange(len(before))
                 waiting.discard(name)
                 if (gain[row, after].sum() - gain[row, before].sum()).item() > 1e-12:
                     permutations[name] = after
@@ -248,36 +285,48 @@ def _one_run(a, b, plan, still, generator, most_sweeps):
 # -- activation matching ---------------------------------------------------------------------------
 
 @torch.no_grad()
-def unit_features(network: nn.Module, plan: Plan, x: Tensor) -> dict[str, list[Tensor]]:
-    """What the plan's units compute on x, after the ReLU: {permutation: one (samples · pixels, units) for each of its modules}."""
-    seen, modules = {}, dict(network.named_modules())
-    hooks = [modules[module].register_forward_hook(lambda _, __, output, module=module: seen.__setitem__(module, output))
-             for watched in plan.units.values() for module in watched]
+def unit_features(network: nn.Module, plan: Plan,
+                  x: Float[Tensor, "samples ..."]) -> dict[str, list[Float[Tensor, "places units"]]]:
+    """What the plan's units compute on x, after the ReLU: {permutation: one tensor for each of its modules}; a place is
+    a sample, or a pixel of one.
+    """
+    modules = dict(network.named_modules())
+    seen = {}
+
+    def note(module):
+        return modules[module].register_forward_hook(lambda _, __, output: seen.__setitem__(module, output))
+
+    hooks = [note(module) for watched in plan.units.values() for module in watched]
     try:
         network(x)
     finally:
         for hook in hooks:
             hook.remove()
-    return {name: [F.relu(seen[module]).movedim(1, -1).flatten(0, -2) for module in watched] for name, watched in plan.units.items()}
+    return {name: [F.relu(seen[module]).movedim(1, -1).flatten(0, -2) for module in watched]
+            for name, watched in plan.units.items()}
 
 
-def feature_gain(features_a: Tensor, features_b: Tensor) -> Tensor:
-    """E[a bᵀ]: how strongly unit i of A and unit j of B are on together, over samples; uncentred, as Ainsworth et al. 2023 have it.
+def feature_gain(features_a: Float[Tensor, "samples units"],
+                 features_b: Float[Tensor, "samples units"]) -> Float[Tensor, "units units"]:
+    """E[a bᵀ]: how strongly unit i of A and unit j of B are on together, over samples; uncentred, as Ainsworth et al.
+    2023 have it.
 
     Args:
-        features_a, features_b: (samples, units), after the ReLU, on the same images.
-
-    Returns:
-        (units, units).
+        features_a, features_b: after the ReLU, on the same images.
     """
     return features_a.T @ features_b / len(features_a)
 
 
-def activation_matching(network_a: nn.Module, network_b: nn.Module, plan: Plan, x: Tensor, batch_size: int = 500) -> Permutations:
-    """Permutations π that pair units which are on for the same images x (Ainsworth et al. 2023, §3.1): one assignment a permutation, no restarts needed."""
+def activation_matching(network_a: nn.Module, network_b: nn.Module, plan: Plan, x: Float[Tensor, "samples ..."],
+                        batch_size: int = 500) -> Permutations:
+    """Permutations π that pair units which are on for the same images x (Ainsworth et al. 2023, §3.1): one assignment a
+    permutation, no restarts needed.
+    """
     gains = {name: 0 for name in plan.units}
     for batch in x.split(batch_size):
-        for name, features_a, features_b in _together(unit_features(network_a, plan, batch), unit_features(network_b, plan, batch)):
+        of_a = unit_features(network_a, plan, batch)
+        of_b = unit_features(network_b, plan, batch)
+        for name, features_a, features_b in _together(of_a, of_b):
             gains[name] = gains[name] + feature_gain(features_a, features_b).double() * len(batch)
     return {name: assign(gain) for name, gain in gains.items()}
 
@@ -290,15 +339,17 @@ def _together(features_a, features_b):
 
 # -- after the permutation: statistics -------------------------------------------------------------
 
-def unit_correlation(features_a: Tensor, features_b: Tensor) -> Tensor:
-    """Pearson's correlation between every unit of A and every unit of B over samples, (units, units) in float64; 0 where a unit never changes."""
-    (a, b) = ((features.double() - features.double().mean(0)) for features in (features_a, features_b))
+def unit_correlation(features_a: Float[Tensor, "samples units_a"],
+                     features_b: Float[Tensor, "samples units_b"]) -> Float64[Tensor, "units_a units_b"]:
+    """Pearson's correlation between every unit of A and every unit of B over samples; 0 where a unit never changes."""
+    a, b = ((features.double() - features.double().mean(0)) for features in (features_a, features_b))
     return torch.nan_to_num((a.T @ b) / (a.norm(dim=0)[:, None] * b.norm(dim=0)))
 
 
-def before_relu(state: State, x: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Mean and standard deviation over x of every hidden unit's W·x + b, [(units,), (units,)] a hidden layer, of an MLP."""
-    found, h = [], x.flatten(1)
+def before_relu(state: State, x: Float[Tensor, "samples ..."]) -> list[Moments]:
+    """Mean and standard deviation over x of every hidden unit's W·x + b, a pair a hidden layer, of an MLP."""
+    h = x.flatten(1)
+    found = []
     for layer in range(len(state) // 2 - 1):
         before = F.linear(h, state[f"layers.{layer}.weight"], state[f"layers.{layer}.bias"])
         found.append((before.mean(0), before.std(0)))
@@ -306,26 +357,32 @@ def before_relu(state: State, x: Tensor) -> list[tuple[Tensor, Tensor]]:
     return found
 
 
-def repaired(state: State, of_i: list[tuple[Tensor, Tensor]], of_j: list[tuple[Tensor, Tensor]], alpha: float, x: Tensor) -> State:
-    """An interpolated MLP whose hidden units got back their spread: REPAIR for a network without normalisation (Jordan et al. 2023).
+def repaired(state: State, of_i: list[Moments], of_j: list[Moments], alpha: float,
+             x: Float[Tensor, "samples ..."]) -> dict[str, Tensor]:
+    """An interpolated MLP whose hidden units got back their spread: REPAIR for a network without normalisation (Jordan
+    et al. 2023).
 
-    From the first layer up, each unit's W·x + b is stretched and shifted until its mean and standard deviation over x are the α-mix of those that the
-    two ends have; stretching and shifting are put into the unit's weights and bias.
+    From the first layer up, each unit's W·x + b is stretched and shifted until its mean and standard deviation over x
+    are the α-mix of those that the two ends have; stretching and shifting are put into the unit's weights and bias.
 
     Args:
         state: α·θ_i + (1 − α)·θ_j.
         of_i, of_j: `before_relu` of the two ends, on x.
         alpha: the weight of θ_i.
-        x: images (samples, …); training images, some hundred.
+        x: training images, some hundred.
 
     Returns:
         A new state dict.
     """
-    state, h = {key: tensor.clone() for key, tensor in state.items()}, x.flatten(1)
+    state = {key: tensor.clone() for key, tensor in state.items()}
+    h = x.flatten(1)
     for layer, ((mean_i, spread_i), (mean_j, spread_j)) in enumerate(zip(of_i, of_j)):
-        weight, bias = f"layers.{layer}.weight", f"layers.{layer}.bias"
+        weight = f"layers.{layer}.weight"
+        bias = f"layers.{layer}.bias"
         now = F.linear(h, state[weight], state[bias])
-        mean, spread, spread_now = mix(mean_i, mean_j, alpha), mix(spread_i, spread_j, alpha), now.std(0)
+        mean = mix(mean_i, mean_j, alpha)
+        spread = mix(spread_i, spread_j, alpha)
+        spread_now = now.std(0)
         stretch = torch.where(spread_now > 1e-6, spread / spread_now, torch.ones_like(spread))
         state[bias] = (state[bias] - now.mean(0)) * stretch + mean
         state[weight] = state[weight] * stretch[:, None]

@@ -44,9 +44,8 @@ def with_parents(recipes: Iterable[Recipe]) -> list[Recipe]:
 
 def test_images(angle: float, size: int) -> tuple[Tensor, Tensor]:
     """Images and labels, spread evenly over the test part: MNIST's first half is harder than its second."""
-    dataset = data.load(DATASET, "test", angle=angle)
-    step = max(1, len(dataset.y) // size)
-    return dataset.x[::step][:size], dataset.y[::step][:size]
+    dataset = data.load(DATASET, "test", angle=angle).spread(size)
+    return dataset.x, dataset.y
 
 
 def train_images(angle: float, size: int) -> tuple[Tensor, Tensor]:

@@ -105,11 +105,8 @@ def test_sets(size: int) -> tuple[list[Tensor], Tensor]:
     They are spread evenly over the test part, since MNIST's first half is harder than its second, and only these are
     turned.
     """
-    upright = data.load("rotated_mnist", "test", angle=0.0)
-    step = max(1, len(upright.y) // size)
-    x = upright.x[::step][:size]
-    y = upright.y[::step][:size]
-    return [rotate(x, angle) for angle in EVALUATED], y
+    upright = data.load("rotated_mnist", "test", angle=0.0).spread(size)
+    return [rotate(upright.x, angle) for angle in EVALUATED], upright.y
 
 
 # -- the measurement -------------------------------------------------------------------------------

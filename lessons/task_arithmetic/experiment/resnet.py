@@ -152,9 +152,8 @@ class Edited:
 
 def _images(split, part, size):
     """Images and labels spread evenly over a split's part."""
-    dataset = data.load(cast.SPLIT_CIFAR, part, splits=(split,))
-    step = max(1, len(dataset.y) // size)
-    return dataset.x[::step][:size], dataset.y[::step][:size]
+    dataset = data.load(cast.SPLIT_CIFAR, part, splits=(split,)).spread(size)
+    return dataset.x, dataset.y
 
 
 def _moved_elsewhere(tau, split):
