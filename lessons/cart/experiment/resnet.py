@@ -15,6 +15,11 @@ SETTING = "Split CIFAR-100, 8 tasks"
 MINUTES = {"training": 25, "measuring": 12}  # rough, on one core
 
 
+def source():
+    """Where the images come from."""
+    return suites.split(NUM_TASKS).source
+
+
 def estimate(seed: int = 0) -> str:
     """A sentence that says what the ResNets will take."""
     suite = suites.split(MANY.num_tasks, seed)
