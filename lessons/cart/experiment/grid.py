@@ -1,4 +1,5 @@
-"""What is measured of one suite on a grid of ranks and λ. The decompositions are done once; of an MLP's first layer a rank costs one product, a λ none."""
+"""What is measured of one suite on a grid of ranks and λ. The decompositions are done once; of an MLP's first layer a
+rank costs one product, a λ none."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,10 +26,11 @@ def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[floa
         A Dataset with
         accuracy (how: 2, part: 2, rank, lam, task): of origin + λ·Σ SVD_k(τ_t), the origin being the average or θ₀;
         own, average, base (part, task): of every task's own network, the average of all and θ₀;
-        interference (how, reading: 2, layer, rank): I(k) a pair of tasks, 0 at rank 0; error (how, layer, rank): R(k)/R(0);
-        missed (how, rank, lam): of an MLP's first layer, merged to W, on the tasks' inputs: Σ ‖W x_t − W_t x_t‖² as a share of Σ ‖τ_t x_t‖²: 1 is as much as θ₀ misses;
-        gain (how, rank, lam): Σ ⟨W x_t − θ₀ x_t, τ_t x_t⟩ as a share of the same: how much of the task's own change is there, 1 in its own network;
-        top (layer, task): how many singular values of τ_t are above the largest divided by T − 1, as a share of all.
+        interference (how, reading: 2, layer, rank): I(k) a pair of tasks, 0 at rank 0; error (how, layer, rank):
+        R(k)/R(0); missed (how, rank, lam): of an MLP's first layer, merged to W, on the tasks' inputs: Σ ‖W x_t − W_t
+        x_t‖² as a share of Σ ‖τ_t x_t‖²: 1 is as much as θ₀ misses; gain (how, rank, lam): Σ ⟨W x_t − θ₀ x_t, τ_t x_t⟩
+        as a share of the same: how much of the task's own change is there, 1 in its own network; top (layer, task): how
+        many singular values of τ_t are above the largest divided by T − 1, as a share of all.
     """
     spectra = {how: Spectra(loaded.base, loaded.finetuned, centre=how == HOWS[0]) for how in HOWS}
     sets = {"accuracy": (("how", "part", "rank", "lam", "task"), np.array([[accuracies(loaded, one, ranks, lams, part) for part in PARTS] for one in spectra.values()])),
@@ -47,7 +49,8 @@ def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[floa
 
 
 def layers_of(spectra: Spectra) -> dict[str, str]:
-    """{name for a reader: key} of the weights that are truncated: "layer 1" … "output" of an MLP, the key without ".weight" of others."""
+    """{name for a reader: key} of the weights that are truncated: "layer 1" … "output" of an MLP, the key without
+    ".weight" of others."""
     keys = list(spectra.matrices)
     if keys[0] != FIRST:
         return {key.removesuffix(".weight"): key for key in keys}
@@ -79,14 +82,16 @@ def accuracies(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: S
 
 
 def in_layer_1(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float], images: int = 100) -> tuple[np.ndarray, np.ndarray]:
-    """What of a task's own change the merged first layer makes on that task's inputs, before the ReLU: missed and gain of `measured`, (ranks, lams)."""
+    """What of a task's own change the merged first layer makes on that task's inputs, before the ReLU: missed and gain
+    of `measured`, (ranks, lams)."""
     x = [x[:images].flatten(1) for x, _ in loaded.held_out]
     own = torch.cat([_before(some, state) for some, state in zip(x, loaded.finetuned)])
     base = _before(torch.cat(x), loaded.base)
     scale = (own - base).square().sum()
     missed, gain = [], []
     for _, start, step in first_layer(spectra, torch.cat(x), ranks):
-        a, b, c = (((u * v).sum() / scale).item() for u, v in ((start - own, start - own), (start - own, step), (step, step)))  # ‖start + λ·step − own‖² is a polynomial in λ
+        # ‖start + λ·step − own‖² is a polynomial in λ
+        a, b, c = (((u * v).sum() / scale).item() for u, v in ((start - own, start - own), (start - own, step), (step, step)))
         missed.append([a + 2 * lam * b + lam ** 2 * c for lam in lams])
         d, e = (((part * (own - base)).sum() / scale).item() for part in (start - base, step))
         gain.append([d + lam * e for lam in lams])
@@ -98,7 +103,8 @@ def _before(x, state):
 
 
 def first_layer(spectra: Spectra, x: Tensor, ranks: Sequence[float]):
-    """Yield for every rank (totals, what the origin's first layer holds before the ReLU, what Σ SVD_k(τ_t) adds to it), both (samples, units)."""
+    """Yield for every rank (totals, what the origin's first layer holds before the ReLU, what Σ SVD_k(τ_t) adds to it),
+    both (samples, units)."""
     start = _before(x, spectra.origin)
     for rank in ranks:
         totals = {key: total.float() for key, total in spectra.totals(rank).items()}

@@ -1,4 +1,5 @@
-"""The loss on the plane of two principal components, and the way that the merged weights take from rank 0 to full rank (CART, Fig. 5, 11 and 12)."""
+"""The loss on the plane of two principal components, and the way that the merged weights take from rank 0 to full rank
+(CART, Fig. 5, 11 and 12)."""
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -29,16 +30,17 @@ PROFILES = Profiles(quick=Settings(13, 50), full=Settings(25, 400))
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """CART on the tasks with all pixels permuted, looked at in two planes through the average: of the principal components of the finetuned networks, and of
-    those of the path, θ_avg + Σ SVD_k(τ̄_t) for all k.
+    """CART on the tasks with all pixels permuted, looked at in two planes through the average: of the principal
+    components of the finetuned networks, and of those of the path, θ_avg + Σ SVD_k(τ̄_t) for all k.
 
     Returns:
         A Dataset with
-        loss (plane: 2, task, row, column): mean cross-entropy (nats) at the plane's points y (plane, row) and x (plane, column);
-        path (plane, rank, axis: 2): where θ_avg + Σ SVD_k(τ̄_t) comes to lie in the plane; another λ moves it λ times as far from the centre; inside (plane,
-        rank): the share of its squared distance from the average that lies in it; away (rank): that distance; path_loss (rank, lam, task): the loss of
-        θ_avg + λ·Σ SVD_k(τ̄_t), which is another one than that of the plane's point;
-        tuned (plane, task, axis), start (plane, axis): where θ_t and θ₀ lie; explained (plane, axis): shares of the variance; tuned_away (task).
+        loss (plane: 2, task, row, column): mean cross-entropy (nats) at the plane's points y (plane, row) and x (plane,
+        column); path (plane, rank, axis: 2): where θ_avg + Σ SVD_k(τ̄_t) comes to lie in the plane; another λ moves it
+        λ times as far from the centre; inside (plane, rank): the share of its squared distance from the average that
+        lies in it; away (rank): that distance; path_loss (rank, lam, task): the loss of θ_avg + λ·Σ SVD_k(τ̄_t), which
+        is another one than that of the plane's point; tuned (plane, task, axis), start (plane, axis): where θ_t and θ₀
+        lie; explained (plane, axis): shares of the variance; tuned_away (task).
     """
     bell_settings, settings, suite = bell.PROFILES[profile], PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-plane", {"": suite}, {"bell": asdict(bell_settings), "plane": asdict(settings)}, lambda: measure(suite.load(device, settings.images), settings, bell_settings.ranks)
@@ -71,8 +73,8 @@ def _drawn(plane, path, loaded, points, x, y):
 
 
 def on_the_plane(plane: Plane, x, y, tasks: int, columns, rows) -> np.ndarray:
-    """The loss on every task at every point of the plane, (tasks, rows, columns), of MLPs with one hidden layer: what its first layer holds before the ReLU is
-    linear in the coordinates."""
+    """The loss on every task at every point of the plane, (tasks, rows, columns), of MLPs with one hidden layer: what
+    its first layer holds before the ReLU is linear in the coordinates."""
     corners = [plane.at(torch.tensor(place)) for place in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))]
     before = [F.linear(x.flatten(1), state["layers.0.weight"], state["layers.0.bias"]) for state in corners]
     out = [(state["layers.1.weight"], state["layers.1.bias"]) for state in corners]

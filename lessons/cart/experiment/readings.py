@@ -16,7 +16,8 @@ def one(sweep: xarray.Dataset, **where) -> xarray.Dataset:
 
 
 def chosen(sweep: xarray.Dataset, how: str, full_rank: bool = False) -> xarray.Dataset:
-    """The rank and λ with the best mean accuracy on held-out images, as attributes, and there, on test images, accuracy (task).
+    """The rank and λ with the best mean accuracy on held-out images, as attributes, and there, on test images, accuracy
+    (task).
 
     Args:
         sweep: of one suite.
@@ -37,12 +38,14 @@ def envelope(sweep: xarray.Dataset, how: str) -> xarray.DataArray:
 
 
 def height(sweep: xarray.Dataset) -> float:
-    """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the average."""
+    """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the
+    average."""
     return (chosen(sweep, HOWS[0]).accuracy - sweep.average.sel(part="test")).mean().item()
 
 
 def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:
-    """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out images."""
+    """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out
+    images."""
     found = {label: [] for label in ("average", "task arithmetic", "task arithmetic, truncated", "CART")}
     for value in sweep.width.values:
         part = one(sweep, width=value)
@@ -70,8 +73,8 @@ def rank_correlation(x, y) -> float:
 
 
 def along_the_ranks(sweep: xarray.Dataset, lam: float = 1.0) -> dict[str, float]:
-    """How CART's accuracy goes with measures over the ranks of one suite, at one λ: rank correlations with −I(k) as meant and −R(k) of the first layer, with minus what
-    that layer misses, and with its gain."""
+    """How CART's accuracy goes with measures over the ranks of one suite, at one λ: rank correlations with −I(k) as
+    meant and −R(k) of the first layer, with minus what that layer misses, and with its gain."""
     accuracy = sweep.accuracy.sel(how=HOWS[0], part="test", lam=lam).mean("task").values
     first, layer = sweep.isel(layer=0).sel(how=HOWS[0]), sweep.sel(how=HOWS[0], lam=lam)
     measures = {"low I(k)": -first.interference.sel(reading="meant"), "low R(k)": -first.error, "little missed": -layer.missed, "much gain": layer.gain}

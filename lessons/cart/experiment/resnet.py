@@ -1,4 +1,5 @@
-"""The chapter's questions asked of ResNet-18s of width 16, finetuned on splits of CIFAR-100: the bell, interference, storage, the number of tasks."""
+"""The chapter's questions asked of ResNet-18s of width 16, finetuned on splits of CIFAR-100: the bell, interference,
+storage, the number of tasks."""
 
 import xarray
 

@@ -1,4 +1,5 @@
-"""CART-Indexing: a model a task, from the average and factors of low rank, beside EMR and TALL masks; accuracy, and bytes in real files (CART, app. C.2)."""
+"""CART-Indexing: a model a task, from the average and factors of low rank, beside EMR and TALL masks; accuracy, and
+bytes in real files (CART, app. C.2)."""
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -38,8 +39,9 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
 
 @training.one_thread()
 def measured(loaded) -> xarray.Dataset:
-    """Returns a Dataset with accuracy (rank, task), shared_bytes (rank) and task_bytes (rank) of CART-Indexing, the same with peer_… over `peer`, own (task),
-    average (task), and model_bytes: one whole network on disk. Test images."""
+    """Returns a Dataset with accuracy (rank, task), shared_bytes (rank) and task_bytes (rank) of CART-Indexing, the
+    same with peer_… over `peer`, own (task), average (task), and model_bytes: one whole network on disk. Test
+    images."""
     kept = [cart_indexing(loaded.base, loaded.finetuned, rank_ratio=rank) for rank in RANKS]
     peers = [function(loaded.base, loaded.finetuned, **parameters) for function, parameters in PEERS.values()]
     sets = {}

@@ -1,4 +1,5 @@
-"""How methods fare as tasks are added: subsets of permutations of MNIST, and of the 20 splits of CIFAR-100 (CART, Fig. 7 and app. D)."""
+"""How methods fare as tasks are added: subsets of permutations of MNIST, and of the 20 splits of CIFAR-100 (CART, Fig.
+7 and app. D)."""
 import itertools
 import math
 import random
@@ -28,7 +29,8 @@ SOURCE = tuple(METHODS)[:4]  # with the grids of app. D
 
 @dataclass(frozen=True)
 class Settings:
-    """How many tasks there are, which numbers of them are merged, how many subsets of each number at most, and the methods."""
+    """How many tasks there are, which numbers of them are merged, how many subsets of each number at most, and the
+    methods."""
     num_tasks: int
     counts: tuple[int, ...]
     subsets: int
@@ -49,8 +51,8 @@ def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[i
 
 
 def needed(own: np.ndarray, base: np.ndarray, count: int, margin: float = 0.01) -> int:
-    """The source's sample size: a is the mean of the `count` lowest accuracies of θ₀, b that of the `count` highest of the networks themselves, over which it is
-    divided as the performance is, by the own one; ε is a hundredth."""
+    """The source's sample size: a is the mean of the `count` lowest accuracies of θ₀, b that of the `count` highest of
+    the networks themselves, over which it is divided as the performance is, by the own one; ε is a hundredth."""
     low, high = np.sort(base)[:count].mean(), np.sort(own)[-count:].mean()
     return costs.sample_size(low / high, 1.0, margin)
 
@@ -59,9 +61,10 @@ def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.D
     """Permutations of MNIST, all pixels permuted.
 
     Returns:
-        A Dataset with normalised (count, subset, merged_by): accuracy over that of the tasks' own networks, mean over a subset's tasks, parameters chosen on held-out
-        images, on test images, NaN where there are fewer subsets; picked (count, subset, merged_by): the number of the chosen parameters; needed (count): the source's
-        sample size for ε = 1 %; possible (count): how many subsets there are.
+        A Dataset with normalised (count, subset, merged_by): accuracy over that of the tasks' own networks, mean over a
+        subset's tasks, parameters chosen on held-out images, on test images, NaN where there are fewer subsets; picked
+        (count, subset, merged_by): the number of the chosen parameters; needed (count): the source's sample size for ε
+        = 1 %; possible (count): how many subsets there are.
     """
     settings, of = PROFILES[profile], bell.PROFILES[profile]
     suite = suites.permuted(settings.num_tasks, 1.0, seed, of.size, bell.WIDTH)
@@ -96,8 +99,10 @@ def part_of(suite: Suite, chosen: Sequence[int]) -> Suite:
 
 
 def best(loaded: Loaded, candidates: list[tuple[str, dict]]) -> tuple[float, int]:
-    """The normalised test accuracy of the candidate that is best on held-out images, mean over tasks, and its number."""
-    spectra = Spectra(loaded.base, loaded.finetuned) if candidates[0][0] == "cart" else None  # decomposed once for all candidates
+    """The normalised test accuracy of the candidate that is best on held-out images, mean over tasks, and its
+    number."""
+    # decomposed once for all candidates
+    spectra = Spectra(loaded.base, loaded.finetuned) if candidates[0][0] == "cart" else None
     merged = [spectra.merged(**parameters) if spectra else merge(method, loaded.base, loaded.finetuned, **parameters) for method, parameters in candidates]
     scores = [loaded.accuracy(one, PARTS[0]).mean() for one in merged] if len(merged) > 1 else [0.0]
     number = int(np.argmax(scores))

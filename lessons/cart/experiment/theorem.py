@@ -1,4 +1,5 @@
-"""Both sides of Theorem 2 on planted subspaces, a search for counterexamples, and the bound on a real weight matrix (CART, app. A)."""
+"""Both sides of Theorem 2 on planted subspaces, a search for counterexamples, and the bound on a real weight matrix
+(CART, app. A)."""
 
 import numpy as np
 import torch
@@ -19,10 +20,10 @@ COUNTEREXAMPLES = ("square V", "I(k)")
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """Returns a Dataset with
-    loss (overlap) and, over reading: 2 as well, interference and bound: L, I and the bound for three planted tasks of rank 2;
-    ratio (reading, trial): L over the bound for random tasks that satisfy the assumptions; above 1 would be a counterexample;
-    literal (which: 2, side: 2): L and the bound for `theorem.counterexample`;
-    real (side: 2), slack: the same for the first layer of the MLPs with all pixels permuted, and the bound over L.
+    loss (overlap) and, over reading: 2 as well, interference and bound: L, I and the bound for three planted tasks of
+    rank 2; ratio (reading, trial): L over the bound for random tasks that satisfy the assumptions; above 1 would be a
+    counterexample; literal (which: 2, side: 2): L and the bound for `theorem.counterexample`; real (side: 2), slack:
+    the same for the first layer of the MLPs with all pixels permuted, and the bound over L.
     """
     settings, suite = bell.PROFILES[profile], bell.permuted(profile, seed)
     return bell.kept("cart-theorem", {"": suite}, {"overlaps": OVERLAPS, "trials": TRIALS[profile], "seed": seed},
@@ -46,7 +47,8 @@ def measure(loaded, trials: int, seed: int) -> xarray.Dataset:
 
 
 def search(trials: int, seed: int, reading: str) -> np.ndarray:
-    """L over the bound of random tasks: 3 to 6 of them, ranks 1 to 3, any overlap, singular values from 0.05 to 1, with and without noise, (trials,)."""
+    """L over the bound of random tasks: 3 to 6 of them, ranks 1 to 3, any overlap, singular values from 0.05 to 1, with
+    and without noise, (trials,)."""
     generator, found = _generator(seed), []
 
     def draw(low, high):
@@ -63,8 +65,8 @@ def search(trials: int, seed: int, reading: str) -> np.ndarray:
 
 
 def on_real(loaded) -> Bound:
-    """The theorem's two sides for the first layer of real networks. The row space of a task vector is all that its inputs have here, so that ε = 0;
-    c is the longest input over s_max."""
+    """The theorem's two sides for the first layer of real networks. The row space of a task vector is all that its
+    inputs have here, so that ε = 0; c is the longest input over s_max."""
     vectors = list(task_vectors(FIRST, loaded.base, loaded.finetuned))
     inputs = [x.flatten(1) for x, _ in loaded.held_out]
     top = max(torch.linalg.matrix_norm(vector, 2).item() for vector in vectors)

@@ -16,13 +16,15 @@ from lessons.kit.panel import panel
 from lessons.kit.plotting import still
 
 MOST_TASKS = 8
-SHOWN = (experiment.name_of(1.0), experiment.name_of(0.875), experiment.name_of(0.5), experiment.name_of(0.0), experiment.ROTATED, experiment.SEVERAL)  # in the panel of the chapter, if measured
+# in the panel of the chapter, if measured
+SHOWN = (experiment.name_of(1.0), experiment.name_of(0.875), experiment.name_of(0.5), experiment.name_of(0.0), experiment.ROTATED, experiment.SEVERAL)
 SHOWN_RANK, SHOWN_LAM = 0.03, 3.0  # where the panel opens, and what the prediction asks for
 
 
 @still
 def overview(sweep: xarray.Dataset):
-    """What is to be merged: for every set of tasks the accuracy of θ₀, of the average, of task arithmetic and CART at their best, and of the own networks."""
+    """What is to be merged: for every set of tasks the accuracy of θ₀, of the average, of task arithmetic and CART at
+    their best, and of the own networks."""
     fig, ax = plotting.figure(height=1.2 + 0.42 * sweep.sizes["setting"])
     names = [str(name) for name in sweep.setting.values]
     places = np.arange(len(names))[::-1]
@@ -47,10 +49,11 @@ def question(sweep: xarray.Dataset) -> str:
 
 @panel
 def rank_and_lam(sweep: xarray.Dataset, prediction=None):
-    """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task. Controls: rank, lam, how, setting.
+    """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task.
+    Controls: rank, lam, how, setting.
 
-    Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the mean accuracy at `SHOWN_RANK` and
-    `SHOWN_LAM` with all pixels permuted, is a star.
+    Of the chapter's sweep the sets of tasks in `SHOWN`, of another one, such as the ResNets', all. The prediction, the
+    mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all pixels permuted, is a star.
     """
     names = [name for name in SHOWN if name in sweep.setting.values] or [str(name) for name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
@@ -126,9 +129,11 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
 
 @panel
 def overlap(sweep: xarray.Dataset, prediction=None):
-    """Left, the best accuracy at every rank, for one set of tasks; right, the bell's height of all sets against a measure of interference. Controls: setting, measure.
+    """Left, the best accuracy at every rank, for one set of tasks; right, the bell's height of all sets against a
+    measure of interference. Controls: setting, measure.
 
-    The prediction, the bell's height where half of the pixels are permuted, is a star on the right, where the first measure has that set of tasks.
+    The prediction, the bell's height where half of the pixels are permuted, is a star on the right, where the first
+    measure has that set of tasks.
     """
     names = [str(name) for name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
@@ -170,7 +175,8 @@ def overlap(sweep: xarray.Dataset, prediction=None):
 
 
 def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
-    """A table: height of the bell and every measure of interference, for every set of tasks, and their rank correlations with the height."""
+    """A table: height of the bell and every measure of interference, for every set of tasks, and their rank
+    correlations with the height."""
     parts = {str(name): one(sweep, setting=name) for name in sweep.setting.values}
     heights = [height(part) for part in parts.values()]
     columns = {label: [float(function(part)) for part in parts.values()] for label, function in MEASURES.items()}
@@ -182,7 +188,8 @@ def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
 
 @still
 def predicted(sweep: xarray.Dataset):
-    """Left, the rank that exercise 8.5 predicts and where CART is best; right, the planted model: what is missed at every rank, and the gain measured in layer 1."""
+    """Left, the rank that exercise 8.5 predicts and where CART is best; right, the planted model: what is missed at
+    every rank, and the gain measured in layer 1."""
     part = one(sweep, setting=experiment.name_of(1.0))
     ranks, rule = list(map(float, sweep["rank"].values)), part.top.isel(layer=0).mean().item()
     fig, (left, right) = plotting.figure(2, height=3.7)
@@ -202,7 +209,8 @@ def predicted(sweep: xarray.Dataset):
 
 @panel
 def width(sweep: xarray.Dataset):
-    """Left, the best accuracy at every number of kept directions, for one width; right, what each method loses, against width. Control: width."""
+    """Left, the best accuracy at every number of kept directions, for one width; right, what each method loses, against
+    width. Control: width."""
     widths = [int(value) for value in sweep.width.values]
     parts = {value: one(sweep, width=value) for value in widths}
     ranks = list(map(float, sweep["rank"].values))
@@ -239,7 +247,8 @@ def width(sweep: xarray.Dataset):
 
 
 def reading_of_the_widths(sweep: xarray.Dataset) -> Page:
-    """A table: where CART is best, as a share of the rank and as a number of directions, and what is lost, width by width."""
+    """A table: where CART is best, as a share of the rank and as a number of directions, and what is lost, width by
+    width."""
     lost, rows = normalised(sweep), []
     for row, value in enumerate(map(int, sweep.width.values)):
         part = one(sweep, width=value)

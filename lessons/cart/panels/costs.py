@@ -18,7 +18,8 @@ NUM_TASKS = (2, 4, 8, 14, 20, 40)
 
 @panel
 def storage(sweep: xarray.Dataset):
-    """Left, accuracy against what a task needs on disk; right, the total for a number of tasks. Controls: rank, num_tasks."""
+    """Left, accuracy against what a task needs on disk; right, the total for a number of tasks. Controls: rank,
+    num_tasks."""
     ranks = list(map(float, sweep["rank"].values))
     fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 4))
     size, accuracy = sweep.task_bytes.values / KILO, sweep.accuracy.mean("task").values
@@ -64,7 +65,8 @@ def storage(sweep: xarray.Dataset):
 
 
 def bits_by_width(rank_ratio: float = 0.08, widths=(32, 100, 256, 1024, 4096), fixed: int = 16) -> Page:
-    """A table: bits a task of low-rank factors over bits of a mask for M × M matrices, at a share of the rank and at a rank that stays the same."""
+    """A table: bits a task of low-rank factors over bits of a mask for M × M matrices, at a share of the rank and at a
+    rank that stays the same."""
     def times(width, rank):
         return low_rank_bits(width, width, rank) / mask_bits(width, width)
     rows = [(f"k = {percent(rank_ratio)} of M", [times(width, -int(-rank_ratio * width // 1)) for width in widths]), (f"k = {fixed}", [times(width, fixed) for width in widths])]
@@ -75,7 +77,8 @@ def bits_by_width(rank_ratio: float = 0.08, widths=(32, 100, 256, 1024, 4096), f
 
 @still
 def number_of_tasks(sweep: xarray.Dataset):
-    """Fig. 7: normalised accuracy against the number of tasks, mean and standard error over subsets; left with the source's grids, right with λ tuned."""
+    """Fig. 7: normalised accuracy against the number of tasks, mean and standard error over subsets; left with the
+    source's grids, right with λ tuned."""
     mean, error = sweep.normalised.mean("subset"), experiment.standard_error(sweep).fillna(0)
     names = list(map(str, sweep.merged_by.values))
     groups = [("the source's grids", names[:4])] + ([("λ chosen from a wide grid", [names[0], *names[4:]])] if names[4:] else [])

@@ -17,8 +17,8 @@ from lessons.kit.plotting import still
 
 @panel
 def per_layer(sweep: xarray.Dataset):
-    """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their largest, with the first layer's gain and CART's
-    accuracy at λ = 1. Controls: setting, layer, reading."""
+    """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their
+    largest, with the first layer's gain and CART's accuracy at λ = 1. Controls: setting, layer, reading."""
     names = [str(name) for name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
     layers = [str(layer) for layer in sweep.layer.values if all(layer in part.layer.values for part in parts.values())]
@@ -76,7 +76,8 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
 
 @still
 def theorem(sweep: xarray.Dataset):
-    """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the bound."""
+    """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the
+    bound."""
     fig, (left, right) = plotting.figure(2, height=3.9)
     x = sweep.overlap.values
     left.plot(x, sweep.loss.clip(1e-6), color=BLACK, marker="o", markersize=4, label="task interference L")

@@ -13,7 +13,8 @@ from lessons.kit.panel import panel
 
 @panel
 def plane(sweep: xarray.Dataset):
-    """The mean loss on the plane of the finetuned networks, as in Fig. 5, and on that of the path itself; CART's way from rank 0 to full rank at one λ. Controls: rank, lam."""
+    """The mean loss on the plane of the finetuned networks, as in Fig. 5, and on that of the path itself; CART's way
+    from rank 0 to full rank at one λ. Controls: rank, lam."""
     ranks = list(map(float, sweep["rank"].values))
     fig, axes = plotting.figure(2, height=4.6)
     paths, spots = [], []
