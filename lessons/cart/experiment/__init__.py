@@ -17,15 +17,21 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 
 def _sources(profile, seed):
-    for suite in bell.suites_of(profile, seed).values():
+    for suite in bell.suites_of(bell.PROFILES[profile], seed).values():
         source = suite.source
         name = source.text.split(",")[0]
         yield f"{name} — {source.reason}" if source.reason else name
 
 
+def _sources_of_mlps():
+    return [suite.source for suite in bell.suites_of(bell.PROFILES["full"]).values()]
+
+
+def _numbers_of_resnets(profile, seed, device):
+    return numbers.of_resnets(seed, device)
+
+
 LEDGER = (
-    Collection("cart", sources=lambda: [suite.source for suite in bell.suites_of("full").values()],
-               measure=numbers.of_mlps),
-    Collection("cart-resnets", sources=lambda: [resnet.source()], ledger={"full": RESNETS},
-               measure=lambda profile, seed, device: numbers.of_resnets(seed, device)),
+    Collection("cart", _sources_of_mlps, numbers.of_mlps),
+    Collection("cart-resnets", lambda: [resnet.source()], _numbers_of_resnets, ledger={"full": RESNETS}),
 )

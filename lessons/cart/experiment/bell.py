@@ -82,6 +82,11 @@ def recipes_of(made: dict[object, Suite]) -> list[Recipe]:
     return [recipe for suite in made.values() for recipe in (suite.base, *suite.recipes.values())]
 
 
+def permuted_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
+    """Every network of the tasks with all pixels permuted."""
+    return recipes_of({1.0: permuted(settings, seed)})
+
+
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what the chapter's MLPs will take on two cores."""
     settings = PROFILES[profile]
@@ -114,16 +119,18 @@ def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> x
 def _over(dimension, made, settings, device):
     found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
     names = xarray.DataArray(list(made), dims=dimension, name=dimension)
-    return xarray.concat(found, names, join="outer").assign_attrs(about(settings, next(iter(made.values()))))
+    said = about(next(iter(made.values())), settings.size, settings.test_images)
+    return xarray.concat(found, names, join="outer").assign_attrs(said)
 
 
-def about(settings: Settings, suite: Suite, images: int | None = None) -> dict[str, str]:
-    """What captions say of the chapter's MLPs: which data, which network, how many images."""
+def about(suite: Suite, size: int, images: int) -> dict[str, str]:
+    """What captions say of the chapter's MLPs: which data, which network, how many images a task for training and for
+    the test."""
     whole = suite.source
     return {"source": whole.text.split(",")[0],
             "source_kind": whole.kind,
             "network": f"MLP 784–{WIDTH}–10",
-            "images": f"{settings.size:,} training and {images or settings.test_images:,} test images a task"}
+            "images": f"{size:,} training and {images:,} test images a task"}
 
 
 BELL = Experiment("cart-bell", measure, PROFILES, source, "MNIST",
