@@ -43,8 +43,8 @@ def storage(sweep: xarray.Dataset):
         above[0].set_text(f"rank {percent(rank)}: {size[row]:.0f} kB, accuracy {accuracy[row]:.3f}")
         above[1].set_text(f"{num_tasks} tasks, rank {percent(rank)}")
         shown = (name.replace("\n", " ") for name in names)
-        return said("""CART-Indexing at rank {rank}: {size:.1f} kB a task, accuracy {accuracy:.3f}; {peers}; own networks
-                       {own:.3f}, {model:.0f} kB. In all, {num_tasks} tasks: {totals}.""",
+        return said("""CART-Indexing at rank {rank}: {size:.1f} kB a task, accuracy {accuracy:.3f}; {peers}; own
+                       networks {own:.3f}, {model:.0f} kB. In all, {num_tasks} tasks: {totals}.""",
                     rank=percent(rank),
                     size=size[row],
                     accuracy=accuracy[row],
@@ -129,8 +129,8 @@ def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 25
         times = (low_rank_bits(width, width, rank) / mask_bits(width, width) for width, rank in zip(widths, of_widths))
         rows.append((name, *(f"{value:.2f}" for value in times)))
     before = "<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p>"
-    after = said("""<p>With k = {fixed} low rank wins from M = {wins:,} on. With a share γ of the rank both grow like M²,
-                    and it wins where 64γ &lt; 1, at any width or at none.</p>""",
+    after = said("""<p>With k = {fixed} low rank wins from M = {wins:,} on. With a share γ of the rank both grow like
+                    M², and it wins where 64γ &lt; 1, at any width or at none.</p>""",
                  fixed=fixed, wins=width_where_low_rank_wins(fixed))
     return table(("", *(f"M = {width:,}" for width in widths)), rows, before=before, after=after)
 

@@ -6,8 +6,8 @@ from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
 from lessons.cart.panels.parts import curves_of_hows, listed, numbers_of, rank_axis, tasks_slider, titles
-from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit import page, plotting
+from lessons.kit.page import Page, said, table
 from lessons.kit.panel import choice, panel
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
@@ -149,17 +149,17 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """Where Theorem 2 holds, where it fails, and what it says of a real layer, with this sweep's numbers."""
     square = sweep.literal.sel(which="square V")
     i_k = sweep.literal.sel(which="I(k)")
-    return reading("Theorem 2",
-                   """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at most
-                      {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has d
-                      entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is
-                      {square_bound:g}. With I(k) for k below the rank, which is what Figures 2 and 3 show:
-                      L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs above, whose smallest
-                      singular values are tiny, the bound is {slack:.0e} times L: true, and no help.""",
-                   most=sweep.ratio.max().item(),
-                   trials=2 * sweep.sizes["trial"],
-                   square_loss=square.sel(side="L").item(),
-                   square_bound=square.sel(side="bound").item(),
-                   i_k_loss=i_k.sel(side="L").item(),
-                   i_k_bound=i_k.sel(side="bound").item(),
-                   slack=sweep.slack.item())
+    return page.reading("Theorem 2",
+                        """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
+                           most {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has d
+                           entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is
+                           {square_bound:g}. With I(k) for k below the rank, which is what Figures 2 and 3 show:
+                           L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs above, whose
+                           smallest singular values are tiny, the bound is {slack:.0e} times L: true, and no help.""",
+                        most=sweep.ratio.max().item(),
+                        trials=2 * sweep.sizes["trial"],
+                        square_loss=square.sel(side="L").item(),
+                        square_bound=square.sel(side="bound").item(),
+                        i_k_loss=i_k.sel(side="L").item(),
+                        i_k_bound=i_k.sel(side="bound").item(),
+                        slack=sweep.slack.item())
