@@ -42,6 +42,10 @@ KINDS = {  # of networks in the overview: how they look, and what `_levels` call
     f"{TASK_ARITHMETIC}, full rank": (Look(ORANGE, "s"), "arithmetic"),
     "CART, best rank": (Look(BLUE, "^"), "cart"),
     OWN: (Look(BLACK, "|"), "own")}
+LEVELS = {  # in the panels, by what `_levels` calls them
+    "average": (OF_AVERAGE, AVERAGE),
+    "arithmetic": (OF_TASK_ARITHMETIC, f"{TASK_ARITHMETIC}, full rank"),
+    "own": (OF_OWN, OWN)}
 
 
 @still
@@ -91,24 +95,18 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 3))
     places = rank_axis(left, ranks)
     by_task = _ByTask(left, right, places)
-    ahead = curve(left, Look(BLUE), linewidth=1)
-    reached = curve(left, Look(BLUE, "o"), "mean over tasks", linewidth=2.6, markersize=4)
-    lines = {"average": level(left, OF_AVERAGE, AVERAGE),
-             "arithmetic": level(left, OF_TASK_ARITHMETIC, f"{TASK_ARITHMETIC}, full rank"),
-             "own": level(left, OF_OWN, OWN)}
+    over_tasks = _Mean(left, places)
+    lines = {key: level(left, look, label) for key, (look, label) in LEVELS.items()}
     at_rank = here(left, 0)
     star = Star(left, prediction, ranks.index(SHOWN_RANK) if SHOWN_RANK in ranks else 0)
-    fig.legend(handles=[reached, *lines.values()], loc="outside lower center", ncols=4)
+    fig.legend(handles=[over_tasks.reached, *lines.values()], loc="outside lower center", ncols=4)
     above = titles((left, right))
 
     def draw(rank, lam, how, setting=names[0]):
         values = accuracies[setting][HOWS.index(how), position(lams, lam, "lam")]
         column = position(ranks, rank, "rank")
         mean = values.mean(1)
-        ahead.set_data(places, mean)
-        reached.set_data(places[:column + 1], mean[:column + 1])
-        for line in (ahead, reached):
-            line.set_color(OF_HOW[how].colour)
+        over_tasks.show(mean, column, OF_HOW[how].colour)
         by_task.show(values, column, parts[setting].own.sel(part="test").values, OF_HOW[how].colour)
         for key, line in lines.items():
             line.set_ydata([levels[setting][key]] * 2)
@@ -134,6 +132,22 @@ def _controls(ranks, lams, names):
     if len(names) > 1:
         controls["setting"] = choice("tasks", {name: name for name in names})
     return controls
+
+
+class _Mean:
+    """The mean over tasks: thin over all ranks, thick up to the one chosen."""
+
+    def __init__(self, ax, places):
+        self._places = places
+        self._ahead = curve(ax, Look(BLUE), linewidth=1)
+        self.reached = curve(ax, Look(BLUE, "o"), "mean over tasks", linewidth=2.6, markersize=4)
+
+    def show(self, mean: np.ndarray, column: int, colour: str) -> None:
+        """mean: (ranks,)."""
+        self._ahead.set_data(self._places, mean)
+        self.reached.set_data(self._places[:column + 1], mean[:column + 1])
+        for line in (self._ahead, self.reached):
+            line.set_color(colour)
 
 
 class _ByTask:
@@ -220,16 +234,15 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     """
     names = _settings_of(sweep)
     parts = {name: one(sweep, setting=name) for name in names}
+    levels = {name: _levels(part) for name, part in parts.items()}
     measures = _measures(parts)
     heights = [height(part) for part in parts.values()]
     envelopes = {name: _envelopes(part) for name, part in parts.items()}
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 4))
-    places = rank_axis(left, numbers_of(sweep["rank"]))
-    left.set(ylabel=f"{ACCURACY}, best λ", ylim=(0, 1.02))
+    places = _best_axis(left, numbers_of(sweep["rank"]))
     curves = curves_of_hows(left)
-    average = level(left, OF_AVERAGE, AVERAGE)
-    own = level(left, OF_OWN, OWN)
-    fig.legend(handles=[*curves, average, own], loc="outside lower center", ncols=4)
+    lines = {key: level(left, *LEVELS[key]) for key in ("average", "own")}
+    fig.legend(handles=[*curves, *lines.values()], loc="outside lower center", ncols=4)
     _heights_axes(right, heights)
     dots = cloud(right, Look(GREY, "o"))
     dot = cloud(right, Look(BLUE, "o"), markersize=11, markeredgecolor=BLACK)
@@ -239,9 +252,8 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     def draw(setting, measure):
         for line, values in zip(curves, envelopes[setting]):
             line.set_data(places, values)
-        levels = parts[setting].sel(part="test")
-        average.set_ydata([float(levels.average.mean())] * 2)
-        own.set_ydata([float(levels.own.mean())] * 2)
+        for key, line in lines.items():
+            line.set_ydata([levels[setting][key]] * 2)
         row = names.index(setting)
         values = measures[measure]
         dots.set_data(values, heights)
@@ -269,6 +281,12 @@ def _measures(parts):
 def _envelopes(part):
     """The best accuracy at every rank, a row a kind of task vectors."""
     return [envelope(part, how).values for how in HOWS]
+
+
+def _best_axis(ax, ranks):
+    """Accuracy at the best λ against rank; returns the ranks' places."""
+    ax.set(ylabel=f"{ACCURACY}, best λ", ylim=(0, 1.02))
+    return rank_axis(ax, ranks)
 
 
 def _heights_axes(ax, heights):
@@ -330,8 +348,7 @@ def width(sweep: xarray.Dataset):
     lost = _lost(sweep)
     ranks = numbers_of(sweep["rank"])
     fig, (left, right) = plotting.figure(2, height=4.0)
-    places = rank_axis(left, ranks)
-    left.set(ylabel=f"{ACCURACY}, best λ", ylim=(0, 1.02))
+    places = _best_axis(left, ranks)
     curves = curves_of_hows(left)
     average = level(left, OF_AVERAGE, AVERAGE)
     left.legend(handles=[*curves, average], loc="lower left", fontsize=8.5)
