@@ -11,16 +11,25 @@ from lessons.merging import cart, task_arithmetic
 from toy_models import weights
 
 RANKS = (0.0, 0.1, 0.34, 0.5, 1.0)
+SHAPES = {"wide": (6, 11), "tall": (9, 4), "conv": (5, 2, 3, 3), "bias": (6,)}
+
+
+def seeded(seed):
+    return torch.Generator().manual_seed(seed)
+
+
+def drawn(generator, *shape):
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def states(count, seed=0, dtype=torch.float64):
     """θ₀ and `count` finetuned state dicts: a wide and a tall matrix, a convolution, a bias and a counter."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
 
     def draw(scale=1.0):
-        shapes = {"wide": (6, 11), "tall": (9, 4), "conv": (5, 2, 3, 3), "bias": (6,)}
-        drawn = {key: scale * torch.randn(shape, generator=generator, dtype=dtype) for key, shape in shapes.items()}
-        return drawn | {"norm.num_batches_tracked": torch.tensor(3)}
+        state = {key: scale * torch.randn(shape, generator=generator, dtype=dtype) for key, shape in SHAPES.items()}
+        return state | {"norm.num_batches_tracked": torch.tensor(3)}
+
     base = draw()
     return base, [weights.add(base, draw(0.3)) for _ in range(count)]
 
@@ -29,14 +38,15 @@ def far(a, b):
     return max((a[key].double() - b[key].double()).abs().max().item() for key in a)
 
 
-# -- sums of truncated task vectors --------------------------------------------------------------------------------------------
+# -- sums of truncated task vectors ----------------------------------------------------------------
 
 @pytest.mark.parametrize("rank_ratio", RANKS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_centred_sums_are_cart(rank_ratio, dtype):
     base, finetuned = states(4, dtype=dtype)
     merged = Spectra(base, finetuned).merged(1.7, rank_ratio)
-    assert far(merged, cart(base, finetuned, scale=1.7, rank_ratio=rank_ratio)) < (1e-5 if dtype == torch.float32 else 1e-12)
+    expected = cart(base, finetuned, scale=1.7, rank_ratio=rank_ratio)
+    assert far(merged, expected) < (1e-5 if dtype == torch.float32 else 1e-12)
     assert merged["wide"].dtype == dtype and merged["norm.num_batches_tracked"] == 3
 
 
@@ -50,8 +60,10 @@ def test_from_theta_0_full_rank_is_task_arithmetic_and_rank_0_is_theta_0():
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
 def test_cart_is_the_average_at_both_ends_for_every_lambda(scale):
     base, finetuned = states(5)
-    average, merged = weights.average(finetuned), Spectra(base, finetuned)
-    assert all(far(merged.merged(scale, rank), average) < 1e-12 for rank in (0.0, 1.0))
+    average = weights.average(finetuned)
+    merged = Spectra(base, finetuned)
+    for rank in (0.0, 1.0):
+        assert far(merged.merged(scale, rank), average) < 1e-12
     assert far(merged.merged(scale, 0.34), average) > 0.01 * scale
 
 
@@ -64,8 +76,11 @@ def test_of_two_tasks_cart_is_the_average_at_every_rank(rank_ratio):
 def test_inputs_stay_as_they_are():
     base, finetuned = states(3)
     copies = [{key: tensor.clone() for key, tensor in state.items()} for state in (base, *finetuned)]
-    Spectra(base, finetuned).merged(2.0, 0.5), Spectra(base, finetuned, centre=False).merged(2.0, 0.5), spectra.centred(finetuned)
-    assert all(far(state, copy) == 0 for state, copy in zip((base, *finetuned), copies))
+    for centre in (True, False):
+        Spectra(base, finetuned, centre).merged(2.0, 0.5)
+    spectra.centred(finetuned)
+    for state, copy in zip((base, *finetuned), copies):
+        assert far(state, copy) == 0
 
 
 def test_centred_task_vectors_sum_to_zero_and_lead_back():
@@ -79,7 +94,7 @@ def test_centred_task_vectors_sum_to_zero_and_lead_back():
 
 
 def test_truncation_is_the_closest_of_its_rank():
-    matrix = torch.randn(7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    matrix = drawn(seeded(0), 7, 5)
     sigma = torch.linalg.svdvals(matrix)
     for rank in range(6):
         kept = spectra.truncated(matrix, rank)
@@ -88,7 +103,8 @@ def test_truncation_is_the_closest_of_its_rank():
 
 
 def test_the_rank_kept_is_a_share_of_the_smaller_side_rounded_up():
-    assert [spectra.kept_rank(0.08, shape) for shape in ((400, 784), (784, 400), (10, 400), (64, 32, 3, 3), (10,))] == [32, 32, 1, 6, 1]
+    ranks = {(400, 784): 32, (784, 400): 32, (10, 400): 1, (64, 32, 3, 3): 6, (10,): 1}
+    assert {shape: spectra.kept_rank(0.08, shape) for shape in ranks} == ranks
     assert spectra.kept_rank(0.07, (100, 100)) == 7, "0.07 · 100 is 7.000000000000001"
     assert spectra.kept_rank(0, (10,)) == 0
     with pytest.raises(ValueError, match="rank_ratio must be a share from 0 to 1, not 8"):
@@ -101,18 +117,19 @@ def test_singular_values_and_rows_are_those_of_the_task_vectors(key):
     found = Spectra(base, finetuned, centre=False)
     for task, state in enumerate(finetuned):
         vector = (state[key] - base[key]).flatten(1)
-        left, sigma, right = torch.linalg.svd(vector, full_matrices=False)
+        sigma = torch.linalg.svdvals(vector)
+        rows = found.rows(key)[task]
         assert torch.allclose(found.singular_values(key)[task], sigma)
-        assert torch.allclose(found.rows(key)[task].T @ found.rows(key)[task], vector.T @ vector)
+        assert torch.allclose(rows.T @ rows, vector.T @ vector)
 
 
-# -- interference --------------------------------------------------------------------------------------------------------------
+# -- interference ----------------------------------------------------------------------------------
 
 def two_rows(seed=0, r=4, n=9):
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
     found = []
     for _ in range(2):
-        _, sigma, right = torch.linalg.svd(torch.randn(r, n, generator=generator, dtype=torch.float64), full_matrices=False)
+        _, sigma, right = torch.linalg.svd(drawn(generator, r, n), full_matrices=False)
         found.append(sigma[:, None] * right)
     return found
 
@@ -120,22 +137,28 @@ def two_rows(seed=0, r=4, n=9):
 def test_the_printed_formula_does_not_depend_on_directions():
     i, j = two_rows()
     sigmas = [rows.norm(dim=1) for rows in (i, j)]
+    tilde = [torch.diag(sigma / sigma.norm()) for sigma in sigmas]
+    printed = interference.printed_pair(*sigmas)
     for seed in range(3):
-        turn = torch.linalg.qr(torch.randn(9, 9, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)).Q
+        turn = torch.linalg.qr(drawn(seeded(seed), 9, 9)).Q
         here = [rows / sigma[:, None] for rows, sigma in zip((i, j @ turn), sigmas)]  # Ṽ, rows orthonormal
-        tilde = [torch.diag(sigma / sigma.norm()) for sigma in sigmas]
         for k in range(1, 5):
-            literal = ((tilde[0][:k, :k] @ here[0][:k]).T @ (tilde[1][:k, :k] @ here[1][:k])).norm()
-            assert literal.item() == pytest.approx(interference.printed_pair(*sigmas)[k - 1].item(), rel=1e-9)
+            first, second = (sigma[:k, :k] @ rows[:k] for sigma, rows in zip(tilde, here))
+            assert (first.T @ second).norm().item() == pytest.approx(printed[k - 1].item(), rel=1e-9)
 
 
 def test_the_meant_formula_measures_overlap():
     i, j = two_rows()
-    assert [interference.overlap(i, j, k) for k in range(1, 5)] == pytest.approx(interference.meant_pair(i, j).tolist())
-    assert interference.overlap(i, j, 4) == pytest.approx((i @ j.T).norm().item() / (i.norm() * j.norm()).item())
+    one_by_one = [interference.overlap(i, j, k) for k in range(1, 5)]
+    assert one_by_one == pytest.approx(interference.meant_pair(i, j).tolist())
+    assert one_by_one[-1] == pytest.approx((i @ j.T).norm().item() / (i.norm() * j.norm()).item())
+
+
+def test_orthogonal_and_equal_tasks_differ_as_meant_and_not_as_printed():
     equal, orthogonal = planted.equal_and_orthogonal()
     assert interference.interference(orthogonal)[-1] == 0 < interference.interference(equal)[-1]
-    assert torch.allclose(interference.interference(orthogonal, "printed"), interference.interference(equal, "printed"))
+    printed = [interference.interference(rows, "printed") for rows in (equal, orthogonal)]
+    assert torch.allclose(*printed)
 
 
 def test_interference_adds_up_ordered_pairs_and_refuses_other_readings():
@@ -150,7 +173,12 @@ def test_centring_puts_overlap_where_there_was_none():
     vectors = planted.orthogonal_tasks(torch.tensor([3.0, 2.0, 1.0], dtype=torch.float64), 4)
     base = {"w": torch.zeros(12, 12, dtype=torch.float64)}
     finetuned = [{"w": vector} for vector in vectors]
-    plain, centred = (interference.interference(Spectra(base, finetuned, centre).rows("w"))[-1].item() for centre in (False, True))
+
+    def at_full_rank(centre):
+        return interference.interference(Spectra(base, finetuned, centre).rows("w"))[-1].item()
+
+    plain = at_full_rank(False)
+    centred = at_full_rank(True)
     assert plain < 1e-12 and centred > 0.5
 
 
@@ -158,12 +186,13 @@ def test_the_reconstruction_error_is_what_truncation_leaves():
     base, finetuned = states(3)
     found = Spectra(base, finetuned)
     shares = interference.reconstruction_error(found.singular_values("wide"))
+    matrices = found.matrices["wide"]
     for k in range(7):
-        left = sum((matrix - spectra.truncated(matrix, k)).square().sum() for matrix in found.matrices["wide"])
-        assert shares[k].item() == pytest.approx((left / found.matrices["wide"].square().sum()).item(), abs=1e-9)
+        left = sum((matrix - spectra.truncated(matrix, k)).square().sum() for matrix in matrices)
+        assert shares[k].item() == pytest.approx((left / matrices.square().sum()).item(), abs=1e-9)
 
 
-# -- where the bell peaks ------------------------------------------------------------------------------------------------------
+# -- where the bell peaks --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tasks", [3, 4, 6])
 def test_orthogonal_tasks_are_best_served_at_the_predicted_rank(tasks):
@@ -171,8 +200,12 @@ def test_orthogonal_tasks_are_best_served_at_the_predicted_rank(tasks):
     vectors = planted.orthogonal_tasks(sigma, tasks)
     merged = Spectra({"w": torch.zeros_like(vectors[0])}, [{"w": vector} for vector in vectors])
     size = len(sigma) * tasks
-    gains = [sum((merged.merged(1.0, k / size)["w"] * vector).sum().item() for vector in vectors) for k in range(size + 1)]
-    assert max(range(size + 1), key=gains.__getitem__) == planted.predicted_rank(sigma, tasks)
+
+    def gain(k):
+        at_k = merged.merged(1.0, k / size)["w"]
+        return sum((at_k * vector).sum().item() for vector in vectors)
+
+    assert max(range(size + 1), key=gain) == planted.predicted_rank(sigma, tasks)
 
 
 def test_one_task_has_no_predicted_rank():
@@ -180,13 +213,14 @@ def test_one_task_has_no_predicted_rank():
         planted.predicted_rank(torch.ones(3), 1)
 
 
-# -- Theorem 2 -----------------------------------------------------------------------------------------------------------------
+# -- Theorem 2 -------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("reading", ["meant", "printed"])
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 def test_the_theorem_holds_for_planted_tasks(reading, noise):
     for seed in range(10):
-        vectors, inputs = theorem.planted(seed / 9, tasks=3 + seed % 3, rank=1 + seed % 3, noise=noise, generator=torch.Generator().manual_seed(seed))
+        vectors, inputs = theorem.planted(seed / 9, tasks=3 + seed % 3, rank=1 + seed % 3, noise=noise,
+                                          generator=seeded(seed))
         top = max(torch.linalg.matrix_norm(vector, 2).item() for vector in vectors)
         assert theorem.theorem_2(vectors, inputs, c=1 / top, eta=noise, reading=reading).holds
 
@@ -200,10 +234,13 @@ def test_the_theorem_fails_when_read_to_the_letter(which):
 
 
 def test_task_interference_is_what_its_definition_says():
-    vectors, inputs = theorem.planted(0.5, generator=torch.Generator().manual_seed(3))
-    base = torch.randn(24, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+    vectors, inputs = theorem.planted(0.5, generator=seeded(3))
+    base = drawn(seeded(4), 24, 24)
     merged = base + sum(vectors)
-    literal = sum((merged @ x - (base + vector) @ x).square().sum().item() for vector, xs in zip(vectors, inputs) for x in xs)
+    literal = 0.0
+    for vector, xs in zip(vectors, inputs):
+        for x in xs:
+            literal += (merged @ x - (base + vector) @ x).square().sum().item()
     assert theorem.task_interference(vectors, inputs) == pytest.approx(literal)
 
 
@@ -218,7 +255,7 @@ def test_planted_row_spaces_overlap_as_asked():
         theorem.counterexample("another")
 
 
-# -- planes and costs ----------------------------------------------------------------------------------------------------------
+# -- planes and costs ------------------------------------------------------------------------------
 
 def test_a_plane_holds_what_lies_in_it_and_shows_the_shadow_of_the_rest():
     base, finetuned = states(3)
@@ -250,5 +287,7 @@ def test_low_rank_wins_from_64_times_its_rank_on(rank):
 
 
 def test_at_a_share_of_the_rank_the_width_drops_out():
-    assert {round(costs.low_rank_bits(width, width, width * 8 // 100) / costs.mask_bits(width, width), 9) for width in (100, 1000, 10_000)} == {5.12}
+    for width in (100, 1000, 10_000):
+        low_rank = costs.low_rank_bits(width, width, width * 8 // 100)
+        assert low_rank / costs.mask_bits(width, width) == pytest.approx(5.12)
     assert costs.low_rank_bits(4, 4, 4) == costs.BITS * 16, "no more than the matrix itself"

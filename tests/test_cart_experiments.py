@@ -5,30 +5,35 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+import yaml
 
-from lessons.kit import claims
-from lessons.cart import experiment
-from lessons.cart.experiment import bell, grid, plane, readings, resnet, storage, tasks, theorem
-from lessons.cart.panels import bell as panels, costs, interference as interference_panels, plane as plane_panels, resnet as resnet_panels
-from lessons.merging import cart, cart_indexing, merge, task_arithmetic
 from lessons import suites
+from lessons.cart import experiment, panels
+from lessons.cart.experiment import bell, grid, numbers, plane, readings, resnet, storage, tasks, theorem
+from lessons.kit import claims
+from lessons.kit.experiment import described
 from lessons.kit.panel import MOST_FRAMES, settings_of
+from lessons.merging import cart, cart_indexing, merge, task_arithmetic
 from toy_models import MLP, weights
 
-SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_tasks=3, widths=(20, 40), several=False, rotated_size=400, ranks=(0.0, 0.01, 0.03, 0.08, 0.32, 1.0))
+SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_tasks=3, widths=(20, 40), several=False,
+                      rotated_size=400, ranks=(0.0, 0.01, 0.03, 0.08, 0.32, 1.0))
+SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.METHODS), images=30, size=400)
+ONE_IMAGE = 0.026  # of 40 may lie on the border
 
 
 @pytest.fixture(scope="module")
 def small(standin_folder_session):
-    """Less training and fewer images, while this file's tests run; what is trained is kept with the other tests' models."""
+    """Less training and fewer images, while this file's tests run; what is trained is kept with the other tests'
+    models."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
         patch.setenv("WEIGHTSPACE_OFFLINE", "1")
         for profile in bell.PROFILES:
             patch.setitem(bell.PROFILES, profile, SMALL)
-        patch.setitem(plane.PROFILES, "quick", plane.Settings(4, 20))
-        patch.setitem(tasks.PROFILES, "quick", tasks.Settings(3, (2, 3), 2, tuple(tasks.METHODS), 30))
-        patch.setitem(theorem.TRIALS, "quick", 5)
+        patch.setitem(plane.PROFILES, "quick", plane.Settings(SMALL, points=4, images=20))
+        patch.setitem(tasks.PROFILES, "quick", SMALL_TASKS)
+        patch.setitem(theorem.PROFILES, "quick", theorem.Settings(SMALL, trials=5))
         yield
 
 
@@ -45,26 +50,33 @@ def sweep(small):
 
 @pytest.fixture(scope="module")
 def loaded(small):
-    return bell.permuted("quick", 0).load(images=40)
+    return bell.permuted(SMALL, 0).load(images=40)
 
 
-# -- what the sweeps hold ------------------------------------------------------------------------------------------------------
+def loss_of(state, x, y):
+    return torch.nn.functional.cross_entropy(MLP.from_state(state)(x), y).item()
+
+
+# -- what the sweeps hold --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", [bell.name_of(1.0), bell.ROTATED])
 def test_the_grid_holds_the_accuracies_of_the_merged_networks(name, sweep):
-    suite = bell.suites_of("quick", 0)[name].load(images=40)
+    suite = bell.suites_of(SMALL, 0)[name].load(images=40)
     part = readings.one(sweep, setting=name)
+    test = part.accuracy.sel(part="test")
     for rank, lam in ((0.03, 2.0), (0.32, 1.0), (1.0, 0.3)):
         centred = suite.accuracy(cart(suite.base, suite.finetuned, scale=lam, rank_ratio=rank))
-        assert part.accuracy.sel(how=grid.HOWS[0], part="test", rank=rank, lam=lam).values == pytest.approx(centred, abs=0.026), "one image of 40 may lie on the border"
+        here = test.sel(how=grid.HOWS[0], rank=rank, lam=lam).values
+        assert here == pytest.approx(centred, abs=ONE_IMAGE)
     plain = suite.accuracy(task_arithmetic(suite.base, suite.finetuned, scale=0.3))
-    assert part.accuracy.sel(how=grid.HOWS[1], part="test", rank=1.0, lam=0.3).values == pytest.approx(plain, abs=0.026)
+    here = test.sel(how=grid.HOWS[1], rank=1.0, lam=0.3).values
+    assert here == pytest.approx(plain, abs=ONE_IMAGE)
     assert part.own.sel(part="test").values == pytest.approx(suite.own())
 
 
 def test_at_both_ends_of_the_rank_axis_stands_the_average(sweep):
     ends = sweep.accuracy.sel(how=grid.HOWS[0], rank=[0.0, 1.0]) - sweep.average
-    assert abs(ends).max() <= 0.026
+    assert abs(ends).max() <= ONE_IMAGE
     start = sweep.accuracy.sel(how=grid.HOWS[1], rank=0.0) - sweep.base
     assert abs(start).max() == 0
 
@@ -72,13 +84,17 @@ def test_at_both_ends_of_the_rank_axis_stands_the_average(sweep):
 def test_what_layer_1_misses_and_gains_is_that_of_the_merged_network(loaded, sweep):
     part = readings.one(sweep, setting=bell.name_of(1.0))
     merged = cart(loaded.base, loaded.finetuned, scale=2.0, rank_ratio=0.08)
-    found = np.zeros(3)
+    missed = gain = whole = 0.0
     for (x, _), state in zip(loaded.held_out, loaded.finetuned):
-        here, own, base = (x.flatten(1) @ one["layers.0.weight"].T + one["layers.0.bias"] for one in (merged, state, loaded.base))
-        found += [((here - own) ** 2).sum().item(), ((here - base) * (own - base)).sum().item(), ((own - base) ** 2).sum().item()]
+        flat = x.flatten(1)
+        here, own, base = (flat @ one["layers.0.weight"].T + one["layers.0.bias"]
+                           for one in (merged, state, loaded.base))
+        missed += ((here - own) ** 2).sum().item()
+        gain += ((here - base) * (own - base)).sum().item()
+        whole += ((own - base) ** 2).sum().item()
     at = part.sel(how=grid.HOWS[0], rank=0.08, lam=2.0)
-    assert at.missed.item() == pytest.approx(found[0] / found[2], rel=1e-3)
-    assert at.gain.item() == pytest.approx(found[1] / found[2], rel=1e-3)
+    assert at.missed.item() == pytest.approx(missed / whole, rel=1e-3)
+    assert at.gain.item() == pytest.approx(gain / whole, rel=1e-3)
 
 
 def test_hyper_parameters_are_chosen_on_held_out_images(sweep):
@@ -92,39 +108,55 @@ def test_hyper_parameters_are_chosen_on_held_out_images(sweep):
 
 
 def test_one_suite_has_its_own_tasks_and_layers(sweep):
-    assert readings.one(sweep, setting=bell.name_of(1.0)).sizes["task"] == 3 and readings.one(sweep, setting=bell.ROTATED).sizes["task"] == 8
-    assert list(readings.one(sweep, setting=bell.name_of(1.0)).layer.values) == ["layer 1", "output"]
+    disjoint = readings.one(sweep, setting=bell.name_of(1.0))
+    assert disjoint.sizes["task"] == 3
+    assert readings.one(sweep, setting=bell.ROTATED).sizes["task"] == 8
+    assert list(disjoint.layer.values) == ["layer 1", "output"]
     with pytest.raises(ValueError, match="unknown setting"):
         readings.one(sweep, setting="another")
 
 
-def test_an_unknown_profile_is_refused():
-    with pytest.raises(ValueError, match="unknown profile"):
-        bell.run("slow")
+@pytest.mark.parametrize("run", [bell.run, bell.run_widths, theorem.run, plane.run, tasks.run, storage.run, resnet.run,
+                                 resnet.run_tasks, resnet.run_storage, experiment.claims, experiment.announce])
+def test_an_unknown_profile_is_refused(run):
+    with pytest.raises(ValueError, match="unknown profile 'slow'"):
+        run("slow")
 
 
-def test_the_plane_shows_the_loss_of_its_points_and_the_path_its_own(loaded):
+def test_captions_say_how_many_images_each_measurement_had():
+    images = {run: run("quick", 0).attrs["images"] for run in (bell.run, theorem.run, plane.run, tasks.run)}
+    assert images == {bell.run: "400 training and 40 test images a task",
+                      theorem.run: "400 training and 40 test images a task",
+                      plane.run: "20 test images a task",
+                      tasks.run: "400 training and 30 test images a task"}
+
+
+def test_the_plane_shows_the_loss_of_its_points_and_the_path_its_own():
     found = plane.run("quick", 0)
-    suite = bell.permuted("quick", 0).load(images=20)
+    suite = bell.permuted(SMALL, 0).load(images=20)
     merged = cart(suite.base, suite.finetuned, scale=2.0, rank_ratio=0.08)
-    for task, (x, y) in enumerate(suite.test):
-        assert found.path_loss.sel(rank=0.08, lam=2.0, task=task).item() == pytest.approx(torch.nn.functional.cross_entropy(MLP.from_state(merged)(x), y).item(), rel=1e-3)
+    expected = [loss_of(merged, x, y) for x, y in suite.test]
+    assert found.path_loss.sel(rank=0.08, lam=2.0).values == pytest.approx(expected, rel=1e-3)
     flat = plane.Plane(suite.finetuned)
     part = found.sel(plane=plane.PLANES[0])
     state = flat.at(torch.tensor([part.x.values[1], part.y.values[2]]))
-    losses = [torch.nn.functional.cross_entropy(MLP.from_state(state)(x), y).item() for x, y in suite.test]
-    assert part.loss.isel(row=2, column=1).values == pytest.approx(losses, rel=1e-3)
+    expected = [loss_of(state, x, y) for x, y in suite.test]
+    assert part.loss.isel(row=2, column=1).values == pytest.approx(expected, rel=1e-3)
     assert found.away.sel(rank=[0.0, 1.0]).max() < 1e-3 < found.away.sel(rank=0.08)
-    assert found.tuned_away.values == pytest.approx([weights.norm(weights.subtract(one, weights.average(suite.finetuned))) for one in suite.finetuned], rel=1e-4)
+    average = weights.average(suite.finetuned)
+    distances = [weights.norm(weights.subtract(one, average)) for one in suite.finetuned]
+    assert found.tuned_away.values == pytest.approx(distances, rel=1e-4)
 
 
 def test_bytes_are_those_of_files_and_the_models_come_back(loaded, tmp_path):
     found = storage.measured(loaded)
     kept = cart_indexing(loaded.base, loaded.finetuned, rank_ratio=0.08)
-    safetensors.torch.save_file({key: tensor.contiguous() for key, tensor in kept.extras[0].items()}, tmp_path / "one.safetensors")
-    assert found.task_bytes.sel(rank=0.08) == pytest.approx((tmp_path / "one.safetensors").stat().st_size, rel=1e-3)
-    assert found.accuracy.sel(rank=0.08).values == pytest.approx(loaded.accuracy(kept))
-    assert found.task_bytes.sel(rank=0.08) > found.peer_task_bytes.max() > found.task_bytes.sel(rank=0.01)
+    contiguous = {key: tensor.contiguous() for key, tensor in kept.extras[0].items()}
+    safetensors.torch.save_file(contiguous, tmp_path / "one.safetensors")
+    low = found.sel(rank=0.08)
+    assert low.task_bytes == pytest.approx((tmp_path / "one.safetensors").stat().st_size, rel=1e-3)
+    assert low.accuracy.values == pytest.approx(loaded.accuracy(kept))
+    assert low.task_bytes > found.peer_task_bytes.max() > found.task_bytes.sel(rank=0.01)
 
 
 def test_candidates_of_cart_are_merged_as_the_method_merges_them(loaded):
@@ -139,43 +171,71 @@ def test_candidates_of_cart_are_merged_as_the_method_merges_them(loaded):
 def test_subsets_differ_are_as_many_as_there_are_and_the_same_each_time():
     assert tasks.subsets_of(4, 4, 6, 0) == [(0, 1, 2, 3)]
     some = tasks.subsets_of(20, 8, 5, 0)
-    assert len(set(some)) == 5 and all(len(set(one)) == 8 for one in some) and some == tasks.subsets_of(20, 8, 5, 0) != tasks.subsets_of(20, 8, 5, 1)
+    assert len(set(some)) == 5
+    assert all(len(set(one)) == 8 for one in some)
+    assert some == tasks.subsets_of(20, 8, 5, 0) != tasks.subsets_of(20, 8, 5, 1)
     found = tasks.run("quick", 0)
     assert found.normalised.notnull().sum("subset").isel(merged_by=0).values.tolist() == [2, 1]
     assert found.possible.values.tolist() == [3, 1]
 
 
 def test_the_sample_size_takes_the_lowest_starts_and_the_best_networks():
-    own, base = np.array([0.8, 0.9, 1.0]), np.array([0.1, 0.5, 0.3])
+    own = np.array([0.8, 0.9, 1.0])
+    base = np.array([0.1, 0.5, 0.3])
     assert tasks.needed(own, base, 2, 0.05) == math.ceil((1.96 * (1 - 0.2 / 0.95) / 2 / 0.05) ** 2)
 
 
-# -- claims and pictures -------------------------------------------------------------------------------------------------------
+# -- claims ----------------------------------------------------------------------------------------
 
-def test_the_ledgers_conditions_name_numbers_that_are_measured(monkeypatch):
-    numbers = experiment.of_mlps("quick", 0)
+ONLY_FULL = {("CART-2", "height_two_data_sets"), ("CART-4", "best_directions_at_width_400"),
+             ("CART-4", "best_directions_at_width_800")}
+
+
+def test_the_ledgers_conditions_name_numbers_that_are_measured():
+    found = numbers.of_mlps("quick", 0)
     known = {id: claim for id, claim in claims.ledger().items() if claim.measured_by == experiment.__name__}
-    assert known.keys() == numbers.keys() == experiment.QUICK.keys()
-    only_full = {("CART-2", "height_two_data_sets"), ("CART-4", "best_directions_at_width_400"), ("CART-4", "best_directions_at_width_800")}
+    assert known.keys() == found.keys()
     for id, claim in known.items():
-        names = {condition.number for condition in claim.conditions if not condition.number.startswith(experiment.RESNET)}
-        assert names and {name for name in names - numbers[id].keys() if (id, name) not in only_full} == set()
-        assert set(experiment.QUICK[id]) <= numbers[id].keys()
-    assert all(math.isfinite(value) for found in numbers.values() for value in found.values())
-    quick = experiment.claims(experiment.run("quick", 0))
-    assert quick == {id: {name: numbers[id][name] for name in numbers[id] if name in names} for id, names in experiment.QUICK.items()}
+        names = {one.number for one in claim.conditions if not one.number.startswith(numbers.RESNET)}
+        missing = {(id, name) for name in names - found[id].keys()}
+        assert names and missing <= ONLY_FULL
+    assert all(math.isfinite(value) for of_claim in found.values() for value in of_claim.values())
 
+
+def test_the_notebook_in_quick_shows_the_numbers_that_few_images_are_enough_for():
+    shown = experiment.claims("quick", 0)
+    assert {id: tuple(of_claim) for id, of_claim in shown.items()} == numbers.QUICK
+    both = theorem.run("quick", 0)
+    assert shown["CART-7"] == {"largest_share_of_the_bound": both.ratio.max().item(), "square_V_bound": 0.0,
+                               "I_k_bound": 0.0}
+
+
+def test_the_ledger_asks_the_experiments_that_it_has_kept_runs_of():
+    kept = yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8"))["runs"]
+    runs = {(run["experiment"], run["profile"]) for run in kept if run["module"] == experiment.__name__}
+    assert {(one.name, profile) for one in experiment.LEDGER for profile in one.ledger} == runs
+
+
+# -- pictures --------------------------------------------------------------------------------------
 
 def draws():
     """{name: a function that makes a panel}."""
-    return {"rank_and_lam": lambda: panels.rank_and_lam(bell.run("quick", 0)), "overlap": lambda: panels.overlap(bell.run("quick", 0)), "width": lambda: panels.width(bell.run_widths("quick", 0)),
-            "interference": lambda: interference_panels.per_layer(bell.run("quick", 0)), "plane": lambda: plane_panels.plane(plane.run("quick", 0)),
-            "storage": lambda: costs.storage(storage.run("quick", 0)), "resnet": lambda: resnet_panels.split(as_of_resnets(bell.run("quick", 0)))}
+    return {"rank_and_lam": lambda: panels.bell.rank_and_lam(bell.run("quick", 0)),
+            "overlap": lambda: panels.bell.overlap(bell.run("quick", 0)),
+            "width": lambda: panels.bell.width(bell.run_widths("quick", 0)),
+            "interference": lambda: panels.interference.per_layer(bell.run("quick", 0)),
+            "plane": lambda: panels.plane.plane(plane.run("quick", 0)),
+            "storage": lambda: panels.costs.storage(storage.run("quick", 0)),
+            "resnet": lambda: panels.resnet.split(as_of_resnets(bell.run("quick", 0)))}
 
 
 def as_of_resnets(sweep):
     """One setting of the MLPs' sweep in the shape of `resnet.run`'s."""
-    return sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING]).assign_attrs(resnet.attributes(suites.split(resnet.NUM_TASKS), 0))
+    source = resnet.source()
+    network = described(suites.split(8).base.architecture)
+    one = sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING])
+    return one.assign_attrs(source=source.text, source_kind=source.kind, dataset=resnet.BELL.dataset, network=network,
+                            profile="full", images=resnet.IMAGES)
 
 
 @pytest.mark.parametrize("name", draws())
@@ -184,7 +244,8 @@ def test_a_panel_says_what_it_shows_and_fits_on_a_page(name):
     grids = {control: settings_of(widget) for control, widget in panel.controls.items()}
     assert math.prod(map(len, grids.values())) <= MOST_FRAMES
     for control, values in grids.items():
-        before, seen = panel.values[control], set()
+        before = panel.values[control]
+        seen = set()
         for value in (values[0], values[-1]):
             panel.set(**{control: value})
             seen.add(panel.picture.frame["marks"])
@@ -194,25 +255,121 @@ def test_a_panel_says_what_it_shows_and_fits_on_a_page(name):
 
 
 def test_the_full_panel_of_the_chapter_fits_on_a_page_too():
-    assert len(grid.RANKS) * len(grid.LAMS) * len(grid.HOWS) * len(panels.SHOWN) <= MOST_FRAMES
+    assert len(grid.RANKS) * len(grid.LAMS) * len(grid.HOWS) * len(panels.bell.SHOWN) <= MOST_FRAMES
 
 
-@pytest.mark.parametrize("draw", [panels.overview, panels.predicted, panels.reading_of_figure_1, panels.reading_of_the_overlap, interference_panels.reading_of_figure_2,
-                                  interference_panels.reading_of_figure_3])
-def test_figures_and_readings_of_the_bell_are_made_of_the_sweep(draw, sweep):
-    assert draw(sweep)._repr_html_()
+def test_the_overview_and_the_question_say_the_sweeps_accuracies(sweep):
+    disjoint = readings.one(sweep, setting=bell.name_of(1.0)).sel(part="test")
+    own = disjoint.own.mean().item()
+    average = disjoint.average.mean().item()
+    said = panels.bell.overview(sweep).data
+    assert f"{bell.name_of(1.0)}: pretrained {disjoint.base.mean().item():.3f}, average {average:.3f}" in said
+    assert f"own networks {own:.3f}" in said
+    assert f"The own networks read {own:.2f}, their average {average:.2f}." in panels.bell.question(sweep)
 
 
-def test_the_other_figures_and_readings():
-    both, added, kept = theorem.run("quick", 0), tasks.run("quick", 0), storage.run("quick", 0)
-    for shown in (interference_panels.theorem(both), interference_panels.reading_of_the_theorem(both), costs.number_of_tasks(added), costs.reading_of_figure_7(added), costs.reading_of_storage(kept),
-                  costs.bits_by_width(), panels.reading_of_the_widths(bell.run_widths("quick", 0)), plane_panels.reading(plane.run("quick", 0))):
-        assert shown._repr_html_()
-    assert f"σ is {added.normalised.std('subset').max().item():.3f} at most" in costs.reading_of_figure_7(added).text
+@pytest.mark.parametrize("average, verdict", [(0.0, "Agrees"), (1.0, "Does not agree here")])
+def test_the_reading_of_figure_1_says_whether_there_is_a_bell(average, verdict, sweep):
+    said = panels.bell.reading_of_figure_1(sweep.assign(average=0 * sweep.average + average)).text
+    best = readings.chosen(readings.one(sweep, setting=bell.name_of(1.0)), grid.HOWS[0])
+    assert f"{verdict}: CART at its best ({100 * best.attrs['rank']:g} %, λ = {best.attrs['lam']:g})" in said
+    assert f"reads {best.accuracy.mean().item():.3f}, the average {average:.3f}," in said
+
+
+@pytest.mark.parametrize("above, verdict", [(1.0, "Agrees"), (0.0, "Does not agree here")])
+def test_the_reading_of_figure_1_says_whether_cart_is_above_task_arithmetic(above, verdict, sweep):
+    spoiled = sweep.assign(accuracy=(sweep.how == grid.HOWS[0]) * above + 0.5 + 0 * sweep.accuracy)
+    assert f"{verdict}: that CART is above task arithmetic" in panels.bell.reading_of_figure_1(spoiled).text
+
+
+def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep):
+    one = readings.one(sweep, setting=bell.name_of(0.5))
+    overlap = panels.bell.reading_of_the_overlap(sweep)
+    assert f"<td>{readings.height(one):.3f}</td><td>{readings.missed_by_the_average(one):.3f}</td>" in overlap.page
+    meant = [readings.row_space(one, how, "meant") for how in grid.HOWS]
+    figure_2 = panels.interference.reading_of_figure_2(sweep)
+    assert f"<td>{meant[0]:.3f}</td><td>{meant[1]:.3f}</td>" in figure_2.page
+    assert (bell.name_of(0.5) in figure_2.text) == (meant[0] < meant[1])
+    cells = "".join(f"<td>{value:.2f}</td>" for value in readings.along_the_ranks(one).values())
+    assert cells in panels.interference.reading_of_figure_3(sweep).page
+
+
+def test_the_predicted_rank_is_the_mean_over_the_task_vectors_spectra(sweep, loaded):
+    spectra = grid.Spectra(loaded.base, loaded.finetuned, centre=False)
+    sigmas = spectra.singular_values(grid.FIRST)
+    shares = [(sigma > sigma[0] / 2).double().mean().item() for sigma in sigmas]  # of three tasks
+    assert f"Predicted rank {100 * np.mean(shares):.1f} %." in panels.bell.predicted(sweep).data
+
+
+def test_the_table_of_widths_says_where_cart_is_best_and_what_is_lost():
+    widths = bell.run_widths("quick", 0)
+    narrow = readings.one(widths, width=20)
+    best = readings.chosen(narrow, grid.HOWS[0]).attrs["rank"]
+    lost = 1 - (narrow.average / narrow.own).sel(part="test").mean().item()
+    said = panels.bell.reading_of_the_widths(widths).text
+    assert f"20: CART best at {100 * best:g} %, directions {math.ceil(best * 20)}," in said
+    assert f"lost by average {lost:.3f}" in said
+
+
+def test_the_theorems_figure_and_reading_say_both_sides():
+    both = theorem.run("quick", 0)
     assert both.ratio.max() < 1 and both.literal.sel(side="bound").max() == 0
+    figure = panels.interference.theorem(both).data
+    most = both.ratio.max("trial").values
+    assert f"is at most {most[0]:.3f} (meant) and {most[1]:.3f} (printed)" in figure
+    said = panels.interference.reading_of_the_theorem(both).text
+    assert f"at most {both.ratio.max().item():.2f} of the bound in 10 trials" in said
+    loss = both.literal.sel(which="I(k)", side="L").item()
+    assert f"L = {loss:.2f}, bound 0." in said
+
+
+def test_the_reading_of_the_plane_names_the_lowest_loss_on_the_way():
+    found = plane.run("quick", 0)
+    way = found.path_loss.mean("task")
+    said = panels.plane.reading(found).text
+    average = way.sel(rank=0.0).isel(lam=0).item()
+    assert f"falls from {average:.2f} to {way.min().item():.2f} at" in said
+    on_plane = found.loss.sel(plane=plane.PLANES[0]).mean("task").min().item()
+    assert f"the lowest loss on the former is {on_plane:.2f}." in said
+
+
+def test_the_number_of_tasks_is_drawn_with_its_errors_and_read():
+    added = tasks.run("quick", 0)
+    of_average = added.normalised.sel(merged_by="average", count=2).values
+    error = of_average.std(ddof=1) / 2 ** 0.5
+    assert f"average: 2 tasks {of_average.mean():.3f} ± {error:.3f}" in panels.costs.number_of_tasks(added).data
+    said = panels.costs.reading_of_figure_7(added).text
+    assert f"σ is {added.normalised.std('subset').max().item():.3f} at most" in said
+    left = added.normalised.mean("subset").isel(count=-1)
+    best = left.merged_by.values[left.values.argmax()]
+    assert f"at 3 tasks {best} keeps most, {left.max().item():.2f}." in said
+
+
+def test_the_reading_of_storage_compares_with_the_masks():
+    kept = storage.run("quick", 0)
+    said = panels.costs.reading_of_storage(kept).text
+    mask = kept.peer_task_bytes.sel(peer="EMR").item()
+    times = kept.task_bytes.sel(rank=0.08).item() / mask
+    assert f"a task takes {times:.1f} times as many bytes as a mask" in said
+    low = panels.costs.bits_by_width(0.08, (100,), fixed=10).text
+    assert low == "k = 8 % of M: M = 100 5.12\nk = 10: M = 100 6.40"
 
 
 def test_without_resnets_a_sentence_says_how_to_get_them():
-    assert resnet.run("quick") is None and resnet.run_tasks("quick") is None and resnet.run_storage("quick") is None
-    assert "full" in resnet_panels.split(None).text
-    assert not resnet_panels.reading(None).text and not resnet_panels.number_of_tasks(None).text and not resnet_panels.storage(None).text
+    for run in (resnet.run, resnet.run_tasks, resnet.run_storage):
+        assert run("quick") is None
+    assert "full" in panels.resnet.split(None).text
+    for shown in (panels.resnet.reading, panels.resnet.number_of_tasks, panels.resnet.storage):
+        assert not shown(None).text
+
+
+def test_the_announcement_names_the_data_and_says_what_is_there(capsys):
+    bell.run("quick", 0)
+    bell.run_widths("quick", 0)
+    experiment.announce("quick", 0)
+    said = capsys.readouterr().out
+    assert "stand-in for MNIST" in said
+    assert "All MLPs of this chapter are in the zoo" in said
+    assert "ResNet" not in said
+    experiment.announce("full", 0)
+    assert "21 ResNets have to be trained" in capsys.readouterr().out

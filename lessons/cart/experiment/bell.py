@@ -1,18 +1,20 @@
-"""Accuracy on a grid of ranks and λ for tasks whose inputs overlap more or less: the chapter's panel, and when its bell appears.
+"""Accuracy on a grid of ranks and λ for tasks whose inputs overlap more or less: the chapter's panel, and when its bell
+appears.
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset; the second time all of it comes from disk.
 """
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+import data
 import xarray
 
-from lessons.cart.experiment import grid
 from lessons import suites
-from lessons.suites import Suite
+from lessons.cart.experiment import grid
+from lessons.kit import experiment
+from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import cached
-from toy_models import training, zoo
+from lessons.suites import Suite
+from toy_models import Recipe
 
 WIDTH = 400  # of the one hidden layer
 ROTATED, SEVERAL = "rotated MNIST, 8 angles", "two data sets, 8 tasks"
@@ -43,8 +45,12 @@ class Settings:
     ranks: tuple[float, ...]
 
 
-PROFILES = Profiles(quick=Settings(4000, 120, (0.0, 0.5, 0.875, 1.0), 4, (50, 200, WIDTH), False, 10_000, (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.32, 0.64, 1.0)),
-                    full=Settings(10_000, 500, (0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), 4, (25, 50, 100, 200, WIDTH, 800), True, None, grid.RANKS))
+PROFILES = Profiles(
+    quick=Settings(size=4000, test_images=120, shares=(0.0, 0.5, 0.875, 1.0), num_tasks=4, widths=(50, 200, WIDTH),
+                   several=False, rotated_size=10_000,
+                   ranks=(0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.32, 0.64, 1.0)),
+    full=Settings(size=10_000, test_images=500, shares=(0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), num_tasks=4,
+                  widths=(25, 50, 100, 200, WIDTH, 800), several=True, rotated_size=None, ranks=grid.RANKS))
 
 
 def name_of(share: float) -> str:
@@ -52,67 +58,84 @@ def name_of(share: float) -> str:
     return f"{100 * share:g} % of the pixels permuted"
 
 
-def permuted(profile: str, seed: int, share: float = 1.0, width: int = WIDTH) -> Suite:
-    """The profile's tasks with that share of permuted pixels."""
-    settings = PROFILES[profile]
+def permuted(settings: Settings, seed: int, share: float = 1.0, width: int = WIDTH) -> Suite:
+    """The tasks with that share of permuted pixels."""
     return suites.permuted(settings.num_tasks, share, seed, settings.size, width)
 
 
-def suites_of(profile: str, seed: int = 0) -> dict[str, Suite]:
+def suites_of(settings: Settings, seed: int = 0) -> dict[str, Suite]:
     """{name: suite}, the permuted ones by their share first."""
-    settings = PROFILES[profile]
-    made = {name_of(share): permuted(profile, seed, share) for share in settings.shares} | {ROTATED: suites.rotated(seed, settings.rotated_size)}
-    return made | ({SEVERAL: suites.several(seed, settings.size)} if settings.several else {})
+    made = {name_of(share): permuted(settings, seed, share) for share in settings.shares}
+    made[ROTATED] = suites.rotated(seed, settings.rotated_size)
+    if settings.several:
+        made[SEVERAL] = suites.several(seed, settings.size)
+    return made
 
 
-def widths_of(profile: str, seed: int = 0) -> dict[int, Suite]:
+def widths_of(settings: Settings, seed: int = 0) -> dict[int, Suite]:
     """{width: suite} of the tasks with all pixels permuted."""
-    return {width: permuted(profile, seed, 1.0, width) for width in PROFILES[profile].widths}
+    return {width: permuted(settings, seed, 1.0, width) for width in settings.widths}
+
+
+def recipes_of(made: dict[object, Suite]) -> list[Recipe]:
+    """Every network of these suites."""
+    return [recipe for suite in made.values() for recipe in (suite.base, *suite.recipes.values())]
+
+
+def permuted_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
+    """Every network of the tasks with all pixels permuted."""
+    return recipes_of({1.0: permuted(settings, seed)})
 
 
 def estimate(profile: str, seed: int = 0) -> str:
     """A sentence that says what the chapter's MLPs will take on two cores."""
-    wanted = {recipe for made in (suites_of, widths_of) for suite in made(profile, seed).values() for recipe in (suite.base, *suite.recipes.values())}
-    missing = sum(not zoo.path_of(recipe).exists() for recipe in wanted)
-    return f"{missing} of {len(wanted)} MLPs have to be trained: about {SECONDS[profile]} s on two cores, once." if missing else "All MLPs of this chapter are in the zoo: this takes seconds."
+    settings = PROFILES[profile]
+    recipes = recipes_of(suites_of(settings, seed)) + recipes_of(widths_of(settings, seed))
+    return experiment.estimate(recipes, SECONDS[profile])
 
 
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """Train what is missing and measure every suite.
+# -- the measurement -------------------------------------------------------------------------------
+
+def source() -> data.types.Source:
+    """Where the digits come from; the tasks are made of them."""
+    return data.source("mnist")
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Every suite.
 
     Returns:
-        What `grid.measured` gives, with a dimension `setting`; settings with fewer tasks or layers than others hold NaN behind their own. Attributes: those of
-        `lessons.kit.sweep.caption`.
+        What `grid.measured` gives, with a dimension `setting`; settings with fewer tasks or layers than others hold NaN
+        behind their own.
     """
-    return _over("cart-bell", "setting", suites_of(profile, seed), profile, seed, device)
+    return _over("setting", suites_of(settings, seed), settings, device)
 
 
-def run_widths(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """As `run`, over `width` instead of `setting`, all pixels permuted."""
-    return _over("cart-widths", "width", widths_of(profile, seed), profile, seed, device)
+def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """As `measure`, over `width` instead of `setting`, all pixels permuted."""
+    return _over("width", widths_of(settings, seed), settings, device)
 
 
-def _over(name, dimension, made, profile, seed, device):
-    settings = PROFILES[profile]
-
-    def measure():
-        with training.one_thread():
-            found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
-        return xarray.concat(found, xarray.DataArray(list(made), dims=dimension, name=dimension), join="outer").assign_attrs(attributes(profile, seed, next(iter(made.values()))))
-
-    return kept(name, made, asdict(settings), measure)
+def _over(dimension, made, settings, device):
+    found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
+    names = xarray.DataArray(list(made), dims=dimension, name=dimension)
+    said = about(next(iter(made.values())), settings.size, settings.test_images)
+    return xarray.concat(found, names, join="outer").assign_attrs(said)
 
 
-def kept(name: str, made: dict, settings: dict, measure: Callable[[], xarray.Dataset]) -> xarray.Dataset:
-    """`lessons.kit.sweep.cached` under the suites' recipes, the settings, and the code that all of the chapter's sweeps run through."""
-    ingredients = {"settings": settings, "recipes": [recipe.key for suite in made.values() for recipe in (suite.base, *suite.recipes.values())]}
-    return cached(name, ingredients, measure)
+def about(suite: Suite, size: int, images: int) -> dict[str, str]:
+    """What captions say of the chapter's MLPs: which data, which network, how many images a task for training and for
+    the test."""
+    whole = suite.source
+    return {"source": whole.text.split(",")[0],
+            "source_kind": whole.kind,
+            "network": f"MLP 784–{WIDTH}–10",
+            "images": f"{size:,} training and {images:,} test images a task"}
 
 
-def attributes(profile: str, seed: int, suite: Suite) -> dict:
-    """What `lessons.kit.sweep.caption` needs, for the chapter's MLPs."""
-    settings, source = PROFILES[profile], suite.source
-    name = source.text.split(",")[0]
-    return dict(source=name, source_kind=source.kind, dataset="MNIST", network=f"MLP 784–{WIDTH}–10", profile=profile, seed=seed,
-                images=f"{settings.size:,} training and {settings.test_images:,} test images a task")
-
+BELL = Experiment("cart-bell", measure, PROFILES, source, "MNIST",
+                  recipes=lambda settings, seed: recipes_of(suites_of(settings, seed)))
+WIDTHS = Experiment("cart-widths", measure_widths, PROFILES, source, "MNIST",
+                    recipes=lambda settings, seed: recipes_of(widths_of(settings, seed)))
+run = BELL.run
+run_widths = WIDTHS.run

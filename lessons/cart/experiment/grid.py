@@ -1,4 +1,5 @@
-"""What is measured of one suite on a grid of ranks and λ. The decompositions are done once; of an MLP's first layer a rank costs one product, a λ none."""
+"""What is measured of one suite on a grid of ranks and λ. The decompositions are done once; of an MLP's first layer a
+rank costs one product, a λ none."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 from lessons.cart.algorithms.interference import interference, reconstruction_error
 from lessons.cart.algorithms.spectra import Spectra, kept_rank, shifted
 from lessons.suites import PARTS, Loaded
+from toy_models.weights import State
 
 RANKS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.8, 1.0)
 LAMS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
@@ -25,29 +27,58 @@ def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[floa
         A Dataset with
         accuracy (how: 2, part: 2, rank, lam, task): of origin + λ·Σ SVD_k(τ_t), the origin being the average or θ₀;
         own, average, base (part, task): of every task's own network, the average of all and θ₀;
-        interference (how, reading: 2, layer, rank): I(k) a pair of tasks, 0 at rank 0; error (how, layer, rank): R(k)/R(0);
-        missed (how, rank, lam): of an MLP's first layer, merged to W, on the tasks' inputs: Σ ‖W x_t − W_t x_t‖² as a share of Σ ‖τ_t x_t‖²: 1 is as much as θ₀ misses;
-        gain (how, rank, lam): Σ ⟨W x_t − θ₀ x_t, τ_t x_t⟩ as a share of the same: how much of the task's own change is there, 1 in its own network;
+        interference (how, reading: 2, layer, rank): I(k) a pair of tasks, 0 at rank 0;
+        error (how, layer, rank): R(k)/R(0);
+        missed (how, rank, lam): of an MLP's first layer, merged to W, on the tasks' inputs: Σ ‖W x_t − W_t x_t‖² as a
+        share of Σ ‖τ_t x_t‖²: 1 is as much as θ₀ misses;
+        gain (how, rank, lam): Σ ⟨W x_t − θ₀ x_t, τ_t x_t⟩ as a share of the same: how much of the task's own change is
+        there, 1 in its own network;
         top (layer, task): how many singular values of τ_t are above the largest divided by T − 1, as a share of all.
     """
-    spectra = {how: Spectra(loaded.base, loaded.finetuned, centre=how == HOWS[0]) for how in HOWS}
-    sets = {"accuracy": (("how", "part", "rank", "lam", "task"), np.array([[accuracies(loaded, one, ranks, lams, part) for part in PARTS] for one in spectra.values()])),
-            "own": (("part", "task"), np.array([loaded.own(part) for part in PARTS]))}
-    sets |= {name: (("part", "task"), np.array([loaded.accuracy(one.origin, part) for part in PARTS])) for name, one in zip(("average", "base"), spectra.values())}
-    layers = layers_of(spectra[HOWS[0]])
-    curves = [[_curves(one, key, ranks) for key in layers.values()] for one in spectra.values()]
-    sets["interference"] = (("how", "reading", "layer", "rank"), np.array([[[curve[reading] for curve in one] for reading in READINGS] for one in curves]))
-    sets["error"] = (("how", "layer", "rank"), np.array([[curve["error"] for curve in one] for one in curves]))
-    sets["top"] = (("layer", "task"), np.array([_above(spectra[HOWS[1]].singular_values(key)) for key in layers.values()]))
+    centred = Spectra(loaded.base, loaded.finetuned)
+    plain = Spectra(loaded.base, loaded.finetuned, centre=False)
+    both = (centred, plain)  # in the order of `HOWS`
+    layers = layers_of(centred)
+    sets = _answered(loaded, both, ranks, lams) | _decomposed(both, list(layers.values()), ranks)
     if not loaded.suite.splits:
-        found = np.array([in_layer_1(loaded, one, ranks, lams) for one in spectra.values()])
-        sets |= {name: (("how", "rank", "lam"), found[:, number]) for number, name in enumerate(("missed", "gain"))}
-    return xarray.Dataset(sets, {"how": list(HOWS), "part": list(PARTS), "rank": list(ranks), "lam": list(lams), "task": list(range(len(loaded.finetuned))), "reading": list(READINGS),
+        sets |= _before_the_relu(loaded, both, ranks, lams)
+    return xarray.Dataset(sets, {"how": list(HOWS), "part": list(PARTS), "rank": list(ranks), "lam": list(lams),
+                                 "task": list(range(len(loaded.finetuned))), "reading": list(READINGS),
                                  "layer": list(layers)})
 
 
+def _answered(loaded, both, ranks, lams):
+    """accuracy, own, average and base of `measured`."""
+    accuracy = [[accuracies(loaded, spectra, ranks, lams, part) for part in PARTS] for spectra in both]
+    sets = {"accuracy": (("how", "part", "rank", "lam", "task"), np.array(accuracy)),
+            "own": (("part", "task"), np.array([loaded.own(part) for part in PARTS]))}
+    for name, spectra in zip(("average", "base"), both):
+        of_origin = [loaded.accuracy(spectra.origin, part) for part in PARTS]
+        sets[name] = (("part", "task"), np.array(of_origin))
+    return sets
+
+
+def _decomposed(both, keys, ranks):
+    """interference, error and top of `measured`: what singular values and vectors say."""
+    curves = [[_curves(spectra, key, ranks) for key in keys] for spectra in both]
+    interferences = [[[curve[reading] for curve in of_layers] for reading in READINGS] for of_layers in curves]
+    errors = [[curve["error"] for curve in of_layers] for of_layers in curves]
+    plain = both[1]
+    return {"interference": (("how", "reading", "layer", "rank"), np.array(interferences)),
+            "error": (("how", "layer", "rank"), np.array(errors)),
+            "top": (("layer", "task"), np.array([_above(plain.singular_values(key)) for key in keys]))}
+
+
+def _before_the_relu(loaded, both, ranks, lams):
+    """missed and gain of `measured`."""
+    found = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
+    return {"missed": (("how", "rank", "lam"), found[:, 0]),
+            "gain": (("how", "rank", "lam"), found[:, 1])}
+
+
 def layers_of(spectra: Spectra) -> dict[str, str]:
-    """{name for a reader: key} of the weights that are truncated: "layer 1" … "output" of an MLP, the key without ".weight" of others."""
+    """{name for a reader: key} of the weights that are truncated: "layer 1" … "output" of an MLP, the key without
+    ".weight" of others."""
     keys = list(spectra.matrices)
     if keys[0] != FIRST:
         return {key.removesuffix(".weight"): key for key in keys}
@@ -56,39 +87,72 @@ def layers_of(spectra: Spectra) -> dict[str, str]:
 
 def _curves(spectra, key, ranks):
     """I(k) in both readings, a pair of tasks, and R(k)/R(0), for every rank."""
-    shape, rows = spectra.origin[key].shape, spectra.rows(key)
-    kept, pairs = [kept_rank(rank, shape) for rank in ranks], max(1, len(rows) * (len(rows) - 1))
-    found = {reading: np.append(0.0, interference(rows, reading).numpy() / pairs)[kept] for reading in READINGS}
-    return found | {"error": reconstruction_error(rows.norm(dim=2)).numpy()[kept]}
+    shape = spectra.origin[key].shape
+    rows = spectra.rows(key)
+    kept = [kept_rank(rank, shape) for rank in ranks]
+    pairs = max(1, len(rows) * (len(rows) - 1))
+    found = {}
+    for reading in READINGS:
+        found[reading] = np.append(0.0, interference(rows, reading).numpy() / pairs)[kept]
+    found["error"] = reconstruction_error(rows.norm(dim=2)).numpy()[kept]
+    return found
 
 
 def _above(sigmas):
     return (sigmas > sigmas[:, :1] / max(1, len(sigmas) - 1)).double().mean(1).numpy()
 
 
-def accuracies(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float], part: str) -> np.ndarray:
+def accuracies(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float],
+               part: str) -> np.ndarray:
     """The share correct of origin + λ·Σ SVD_k(τ_t) on every task, (ranks, lams, tasks)."""
     if loaded.suite.splits:
-        at_rank_0 = loaded.accuracy(spectra.origin, part)  # for every λ
-        return np.array([[loaded.accuracy(shifted(spectra.origin, totals, lam), part) if rank else at_rank_0 for lam in lams] for rank, totals in zip(ranks, map(spectra.totals, ranks))])
+        return _network_by_network(loaded, spectra, ranks, lams, part)
     images = loaded.images_of(part)
-    x, y, found = torch.cat([x for x, _ in images]), torch.cat([y for _, y in images]), []
+    x = torch.cat([x for x, _ in images])
+    y = torch.cat([y for _, y in images])
+    found = []
     for totals, start, step in first_layer(spectra, x, ranks):
-        found.append([_per_task(y, _answers(start + lam * step, spectra.origin, totals, lam), len(images)) for lam in lams])
+        row = []
+        for lam in lams:
+            answers = _answers(start + lam * step, spectra.origin, totals, lam)
+            row.append(_per_task(y, answers, len(images)))
+        found.append(row)
     return np.array(found)
 
 
-def in_layer_1(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float], images: int = 100) -> tuple[np.ndarray, np.ndarray]:
-    """What of a task's own change the merged first layer makes on that task's inputs, before the ReLU: missed and gain of `measured`, (ranks, lams)."""
-    x = [x[:images].flatten(1) for x, _ in loaded.held_out]
-    own = torch.cat([_before(some, state) for some, state in zip(x, loaded.finetuned)])
-    base = _before(torch.cat(x), loaded.base)
+def _network_by_network(loaded, spectra, ranks, lams, part):
+    at_rank_0 = loaded.accuracy(spectra.origin, part)  # for every λ
+    found = []
+    for rank in ranks:
+        totals = spectra.totals(rank)
+        merged = (shifted(spectra.origin, totals, lam) for lam in lams)
+        found.append([loaded.accuracy(state, part) for state in merged] if rank else [at_rank_0] * len(lams))
+    return np.array(found)
+
+
+def in_layer_1(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float],
+               images: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    """What of a task's own change the merged first layer makes on that task's inputs, before the ReLU: missed and gain
+    of `measured`, (ranks, lams)."""
+    of_tasks = [x[:images].flatten(1) for x, _ in loaded.held_out]
+    x = torch.cat(of_tasks)
+    own = torch.cat([_before(some, state) for some, state in zip(of_tasks, loaded.finetuned)])
+    base = _before(x, loaded.base)
     scale = (own - base).square().sum()
-    missed, gain = [], []
-    for _, start, step in first_layer(spectra, torch.cat(x), ranks):
-        a, b, c = (((u * v).sum() / scale).item() for u, v in ((start - own, start - own), (start - own, step), (step, step)))  # ‖start + λ·step − own‖² is a polynomial in λ
+
+    def share(u, v):
+        return ((u * v).sum() / scale).item()
+
+    missed = []
+    gain = []
+    for _, start, step in first_layer(spectra, x, ranks):
+        # ‖start + λ·step − own‖² is a polynomial in λ
+        a = share(start - own, start - own)
+        b = share(start - own, step)
+        c = share(step, step)
         missed.append([a + 2 * lam * b + lam ** 2 * c for lam in lams])
-        d, e = (((part * (own - base)).sum() / scale).item() for part in (start - base, step))
+        d = share(start - base, own - base)
+        e = share(step, own - base)
         gain.append([d + lam * e for lam in lams])
     return np.array(missed), np.array(gain)
 
@@ -98,7 +162,8 @@ def _before(x, state):
 
 
 def first_layer(spectra: Spectra, x: Tensor, ranks: Sequence[float]):
-    """Yield for every rank (totals, what the origin's first layer holds before the ReLU, what Σ SVD_k(τ_t) adds to it), both (samples, units)."""
+    """Yield for every rank (totals, what the origin's first layer holds before the ReLU, what Σ SVD_k(τ_t) adds to it),
+    both (samples, units)."""
     start = _before(x, spectra.origin)
     for rank in ranks:
         totals = {key: total.float() for key, total in spectra.totals(rank).items()}
@@ -108,9 +173,14 @@ def first_layer(spectra: Spectra, x: Tensor, ranks: Sequence[float]):
 def _answers(h, origin, totals, lam):
     """The answers of an MLP with weights origin + λ·totals, given what its first layer holds before the ReLU."""
     for i in range(1, len(totals) // 2):
-        weight, bias = (origin[f"layers.{i}.{name}"] + lam * totals[f"layers.{i}.{name}"] for name in ("weight", "bias"))
+        weight, bias = (at(origin, totals, lam, f"layers.{i}.{name}") for name in ("weight", "bias"))
         h = F.linear(F.relu(h), weight, bias)
     return h.argmax(1)
+
+
+def at(origin: State, totals: State, lam: float, key: str) -> Tensor:
+    """One weight of origin + λ·totals."""
+    return origin[key] + lam * totals[key]
 
 
 def _per_task(y, answers, tasks):

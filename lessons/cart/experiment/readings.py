@@ -12,21 +12,27 @@ LOW_RANK = 0.08  # the source's
 def one(sweep: xarray.Dataset, **where) -> xarray.Dataset:
     """One suite out of a sweep over several, without the tasks and layers that only the others have."""
     part = at(sweep, **where)
-    return part.isel(task=~part.own.isnull().all("part").values, layer=~part.error.isnull().all(["how", "rank"]).values)
+    tasks = ~part.own.isnull().all("part").values
+    layers = ~part.error.isnull().all(["how", "rank"]).values
+    return part.isel(task=tasks, layer=layers)
 
 
 def chosen(sweep: xarray.Dataset, how: str, full_rank: bool = False) -> xarray.Dataset:
-    """The rank and λ with the best mean accuracy on held-out images, as attributes, and there, on test images, accuracy (task).
+    """The rank and λ with the best mean accuracy on held-out images, as attributes, and there, on test images, accuracy
+    (task).
 
     Args:
         sweep: of one suite.
         how: one of `HOWS`.
         full_rank: choose λ alone.
     """
-    part = sweep.accuracy.sel(how=how, rank=[1.0]) if full_rank else sweep.accuracy.sel(how=how)
+    part = sweep.accuracy.sel(how=how)
+    if full_rank:
+        part = part.sel(rank=[1.0])
     held_out = part.sel(part="held-out").mean("task").stack(place=("rank", "lam"))
     rank, lam = held_out.idxmax("place").item()
-    return xarray.Dataset({"accuracy": part.sel(part="test", rank=rank, lam=lam, drop=True)}, attrs={"rank": rank, "lam": lam})
+    accuracy = part.sel(part="test", rank=rank, lam=lam, drop=True)
+    return xarray.Dataset({"accuracy": accuracy}, attrs={"rank": rank, "lam": lam})
 
 
 def envelope(sweep: xarray.Dataset, how: str) -> xarray.DataArray:
@@ -37,18 +43,24 @@ def envelope(sweep: xarray.Dataset, how: str) -> xarray.DataArray:
 
 
 def height(sweep: xarray.Dataset) -> float:
-    """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the average."""
+    """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the
+    average."""
     return (chosen(sweep, HOWS[0]).accuracy - sweep.average.sel(part="test")).mean().item()
 
 
 def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:
-    """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out images."""
-    found = {label: [] for label in ("average", "task arithmetic", "task arithmetic, truncated", "CART")}
+    """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out
+    images."""
+    found = {}
     for value in sweep.width.values:
         part = one(sweep, width=value)
         own = part.own.sel(part="test")
-        for label, accuracy in zip(found, (part.average.sel(part="test"), chosen(part, HOWS[1], full_rank=True).accuracy, chosen(part, HOWS[1]).accuracy, chosen(part, HOWS[0]).accuracy)):
-            found[label].append((accuracy / own).mean().item())
+        accuracies = {"average": part.average.sel(part="test"),
+                      "task arithmetic": chosen(part, HOWS[1], full_rank=True).accuracy,
+                      "task arithmetic, truncated": chosen(part, HOWS[1]).accuracy,
+                      "CART": chosen(part, HOWS[0]).accuracy}
+        for label, accuracy in accuracies.items():
+            found.setdefault(label, []).append((accuracy / own).mean().item())
     return found
 
 
@@ -57,11 +69,21 @@ def row_space(sweep: xarray.Dataset, how: str, reading: str, rank: float = LOW_R
     return sweep.interference.isel(layer=0).sel(how=how, reading=reading, rank=rank).item()
 
 
-MEASURES = {"what the average misses in layer 1": lambda sweep: sweep.missed.sel(how=HOWS[0], rank=0.0).isel(lam=0).item(),
+def missed_by_the_average(sweep: xarray.Dataset) -> float:
+    """Of the first layer, as `grid.measured` says."""
+    return sweep.missed.sel(how=HOWS[0], rank=0.0).isel(lam=0).item()
+
+
+def lost_by_the_average(sweep: xarray.Dataset) -> float:
+    """The mean test accuracy of the own networks above that of the average."""
+    return (sweep.own - sweep.average).sel(part="test").mean().item()
+
+
+MEASURES = {"what the average misses in layer 1": missed_by_the_average,
             "I(8 %) as meant, centred": lambda sweep: row_space(sweep, HOWS[0], "meant"),
             "I(8 %) as meant, from θ₀": lambda sweep: row_space(sweep, HOWS[1], "meant"),
             "I(8 %) as printed, centred": lambda sweep: row_space(sweep, HOWS[0], "printed"),
-            "own accuracy − average's": lambda sweep: (sweep.own - sweep.average).sel(part="test").mean().item()}
+            "own accuracy − average's": lost_by_the_average}
 
 
 def rank_correlation(x, y) -> float:
@@ -70,9 +92,16 @@ def rank_correlation(x, y) -> float:
 
 
 def along_the_ranks(sweep: xarray.Dataset, lam: float = 1.0) -> dict[str, float]:
-    """How CART's accuracy goes with measures over the ranks of one suite, at one λ: rank correlations with −I(k) as meant and −R(k) of the first layer, with minus what
-    that layer misses, and with its gain."""
-    accuracy = sweep.accuracy.sel(how=HOWS[0], part="test", lam=lam).mean("task").values
-    first, layer = sweep.isel(layer=0).sel(how=HOWS[0]), sweep.sel(how=HOWS[0], lam=lam)
-    measures = {"low I(k)": -first.interference.sel(reading="meant"), "low R(k)": -first.error, "little missed": -layer.missed, "much gain": layer.gain}
-    return {name: rank_correlation(np.round(values.values, 6), accuracy) for name, values in measures.items()}
+    """How CART's accuracy goes with measures over the ranks of one suite, at one λ: rank correlations with −I(k) as
+    meant and −R(k) of the first layer, with minus what that layer misses, and with its gain."""
+    centred = sweep.sel(how=HOWS[0])
+    accuracy = centred.accuracy.sel(part="test", lam=lam).mean("task").values
+    first = centred.isel(layer=0)
+    measures = {"low I(k)": -first.interference.sel(reading="meant"),
+                "low R(k)": -first.error,
+                "little missed": -centred.missed.sel(lam=lam),
+                "much gain": centred.gain.sel(lam=lam)}
+    found = {}
+    for name, values in measures.items():
+        found[name] = rank_correlation(np.round(values.values, 6), accuracy)
+    return found

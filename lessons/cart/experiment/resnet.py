@@ -1,56 +1,110 @@
-"""The chapter's questions asked of ResNet-18s of width 16, finetuned on splits of CIFAR-100: the bell, interference, storage, the number of tasks."""
+"""The chapter's questions asked of ResNet-18s of width 16, finetuned on splits of CIFAR-100: the bell, interference,
+storage, the number of tasks."""
+from dataclasses import dataclass
 
 import xarray
 
-from lessons.cart.experiment import bell, grid, storage, tasks
-from lessons.cart.experiment.bell import kept
+import data
 from lessons import suites
-from toy_models import training, zoo
+from lessons.cart.experiment import bell, grid, storage, tasks
+from lessons.kit.experiment import Experiment, missing
+from lessons.kit.page import said
+from lessons.kit.profiles import Profiles
+from lessons.suites import Suite
+from toy_models import Recipe
 
-NUM_TASKS = 8
 RANKS = (0.0, 0.08, 0.16, 0.32, 0.64, 1.0)
 LAMS = (0.1, 0.2, 0.3, 0.5, 1.0, 1.5, 2.0)
-MANY = tasks.Settings(num_tasks=20, counts=(2, 4, 8, 14, 20), subsets=4, methods=tasks.SOURCE, images=100)
 SETTING = "Split CIFAR-100, 8 tasks"
 MINUTES = {"training": 25, "measuring": 12}  # rough, on one core
+IMAGES = f"{suites.IMAGES['ResNet18']} test images a task, BatchNorm's statistics estimated anew"  # for captions
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How many splits there are, and how many test images of each are looked at, per part."""
+    num_tasks: int
+    images: int
+
+
+EIGHT = Settings(num_tasks=8, images=suites.IMAGES["ResNet18"])
+MANY = tasks.Settings(num_tasks=20, counts=(2, 4, 8, 14, 20), subsets=4, methods=tasks.SOURCE,
+                      images=suites.IMAGES["ResNet18"])
+
+
+def splits(settings: Settings | tasks.Settings, seed: int = 0) -> Suite:
+    """The tasks."""
+    return suites.split(settings.num_tasks, seed)
+
+
+def recipes_of(settings: Settings | tasks.Settings, seed: int = 0) -> list[Recipe]:
+    """Every network of these."""
+    return bell.recipes_of({"": splits(settings, seed)})
+
+
+def source() -> data.types.Source:
+    """Where the images come from."""
+    return splits(EIGHT).source
+
+
+def source_of_many() -> data.types.Source:
+    """Where those of all twenty splits come from."""
+    return splits(MANY).source
 
 
 def estimate(seed: int = 0) -> str:
     """A sentence that says what the ResNets will take."""
-    suite = suites.split(MANY.num_tasks, seed)
-    missing = sum(not zoo.path_of(recipe).exists() for recipe in (suite.base, *suite.recipes.values()))
-    train = f"{missing} ResNets have to be trained, about {MINUTES['training']} minutes on one core; " if missing else "All ResNets are in the zoo; "
-    return f"{train}measuring them takes about {MINUTES['measuring']} minutes more, once. What is finished is kept."
+    to_train = len(missing(recipes_of(MANY, seed)))
+    if to_train:
+        train = f"{to_train} ResNets have to be trained, about {MINUTES['training']} minutes on one core; "
+    else:
+        train = "All ResNets are in the zoo; "
+    return train + said("""measuring them takes about {minutes} minutes more, once.
+                           What is finished is kept.""", minutes=MINUTES["measuring"])
+
+
+# -- the measurements ------------------------------------------------------------------------------
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """What `bell.measure` gives, with one setting, of the splits."""
+    loaded = splits(settings, seed).load(device, settings.images)
+    found = grid.measured(loaded, RANKS, LAMS)
+    return found.expand_dims(setting=[SETTING]).assign_attrs(images=IMAGES)
+
+
+def measure_storage(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """`storage.measured` of the splits."""
+    loaded = splits(settings, seed).load(device, settings.images)
+    return storage.measured(loaded).assign_attrs(images=IMAGES)
+
+
+def measure_tasks(settings: tasks.Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """`tasks.measured` of 2 to 20 splits with the source's grids."""
+    return tasks.measured(splits(settings, seed), settings, seed, device).assign_attrs(images=IMAGES)
+
+
+BELL = Experiment("cart-resnet", measure, Profiles(full=EIGHT), source, "CIFAR-100", recipes=recipes_of)
+STORAGE = Experiment("cart-resnet-storage", measure_storage, Profiles(full=EIGHT), source, "CIFAR-100",
+                     recipes=recipes_of)
+TASKS = Experiment("cart-resnet-tasks", measure_tasks, Profiles(full=MANY), source_of_many, "CIFAR-100",
+                   recipes=recipes_of)
+
+
+def _in_full_alone(measured: Experiment, profile: str, seed: int, device: str) -> xarray.Dataset | None:
+    bell.PROFILES[profile]  # an error where there is no such profile
+    return None if profile == "quick" else measured.run(profile, seed, device)
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`bell.run`'s Dataset with one setting, of eight splits; nothing in "quick"."""
-    bell.PROFILES[profile]  # an error where there is no such profile
-    if profile == "quick":
-        return None
-    made = {SETTING: suites.split(NUM_TASKS, seed)}
-    return kept("cart-resnet", made, {"ranks": RANKS, "lams": LAMS}, lambda: _measure(made[SETTING], device)).assign_attrs(attributes(made[SETTING], seed))
-
-
-def _measure(suite, device):
-    with training.one_thread():
-        return grid.measured(suite.load(device), RANKS, LAMS).expand_dims(setting=[SETTING])
+    """As `measure` says; nothing in "quick"."""
+    return _in_full_alone(BELL, profile, seed, device)
 
 
 def run_storage(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`storage.run` of the eight splits; nothing in "quick"."""
-    suite = suites.split(NUM_TASKS, seed)
-    return None if profile == "quick" else kept("cart-storage", {SETTING: suite}, {}, lambda: storage.measured(suite.load(device))).assign_attrs(attributes(suite, seed))
+    """As `measure_storage` says; nothing in "quick"."""
+    return _in_full_alone(STORAGE, profile, seed, device)
 
 
 def run_tasks(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`tasks.run` of 2 to 20 splits with the source's grids; nothing in "quick"."""
-    suite = suites.split(MANY.num_tasks, seed)
-    return None if profile == "quick" else tasks.kept(suite, MANY, seed, device).assign_attrs(attributes(suite, seed))
-
-
-def attributes(suite: suites.Suite, seed: int) -> dict:
-    """What `lessons.kit.sweep.caption` needs."""
-    source = suite.source
-    return dict(source=source.text, source_kind=source.kind, dataset="CIFAR-100", network="ResNet-18 of width 16", profile="full", seed=seed,
-                images=f"{suites.IMAGES['ResNet18']} test images a task, BatchNorm's statistics estimated anew")
+    """As `measure_tasks` says; nothing in "quick"."""
+    return _in_full_alone(TASKS, profile, seed, device)

@@ -2,106 +2,164 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
 from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
-from lessons.cart.panels.parts import rank_axis, tasks_slider, titles
-from lessons.kit.page import Page, table
-from lessons.kit.panel import choice
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, MARKERS, PURPLE, RED
+from lessons.cart.panels.parts import curves_of_hows, listed, numbers_of, rank_axis, tasks_slider, titles
+from lessons.kit import page, plotting
+from lessons.kit.page import Page, said, table
+from lessons.kit.panel import choice, panel
+from lessons.kit.panel.moving import Look, curve
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
 from lessons.kit.sweep import caption
-from lessons.kit.panel import panel
-from lessons.kit.plotting import still
+
+SHARES = {"R(k)": Look(GREY, "s"), "I(k)": Look(BLUE, "o"), "gain in layer 1, λ = 1": Look(PURPLE, "v"),
+          "accuracy, λ = 1": Look(GREEN, "^")}
+OF_READING = dict(zip(READINGS, (Look(BLUE, "s"), Look(RED, "^"))))
 
 
 @panel
 def per_layer(sweep: xarray.Dataset):
-    """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their largest, with the first layer's gain and CART's
-    accuracy at λ = 1. Controls: setting, layer, reading."""
-    names = [str(name) for name in sweep.setting.values]
-    parts = {name: one(sweep, setting=name) for name in names}
-    layers = [str(layer) for layer in sweep.layer.values if all(layer in part.layer.values for part in parts.values())]
-    ranks = list(map(float, sweep["rank"].values))
+    """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their
+    largest, with the first layer's gain and CART's accuracy at λ = 1. Controls: setting, layer, reading."""
+    parts = {str(name): one(sweep, setting=name) for name in sweep.setting.values}
+    ranks = numbers_of(sweep["rank"])
     fig, (left, right) = plotting.figure(2, height=4.2)
     places = rank_axis(left, ranks)
     rank_axis(right, ranks)
     left.set(ylabel="I(k), mean over pairs of tasks", ylim=(0, 1.1 * float(sweep.interference.max())))
     right.set(ylabel="share of the largest; gain; accuracy", ylim=(0, 1.05))
-    curves = [left.plot([], [], color=colour, marker=marker, markersize=4, label=how, animated=True)[0] for how, colour, marker in zip(HOWS, (BLUE, RED), MARKERS)]
+    curves = curves_of_hows(left)
     left.legend(handles=curves, loc="upper left", fontsize=8.5)
-    labels = (("R(k)", GREY, "s"), ("I(k)", BLUE, "o"), ("gain in layer 1, λ = 1", PURPLE, "v"), ("accuracy, λ = 1", GREEN, "^"))
-    lines = [right.plot([], [], color=colour, marker=marker, markersize=4, label=label, animated=True)[0] for label, colour, marker in labels]
+    lines = [curve(right, look, label, markersize=4) for label, look in SHARES.items()]
     fig.legend(handles=lines, loc="outside lower right", ncols=4)
-    moving = titles((left, right))
+    above = titles((left, right))
 
     def draw(setting, layer, reading):
         part = parts[setting]
         values = part.interference.sel(layer=layer, reading=reading)
-        for curve, how in zip(curves, HOWS):
-            curve.set_data(places, values.sel(how=how).values)
-        error, here = part.error.sel(how=HOWS[0], layer=layer).values, values.sel(how=HOWS[0]).values
-        gain, accuracy = part.gain.sel(how=HOWS[0], lam=1.0).values, part.accuracy.sel(how=HOWS[0], part="test", lam=1.0).mean("task").values
-        for line, series in zip(lines, (error, here / here.max(), gain, accuracy)):
+        centred, plain = (values.sel(how=how).values for how in HOWS)
+        for line, series in zip(curves, (centred, plain)):
             line.set_data(places, series)
-        at_full = values.isel(rank=-1)
-        moving[0].set_text(f"{setting}, {layer}, as {reading}")
-        moving[1].set_text(f"centred {at_full.sel(how=HOWS[0]):.3f}, from θ₀ {at_full.sel(how=HOWS[1]):.3f} at full rank")
-        return (f"{setting}, {layer}, I(k) as {reading}, by rank: centred {', '.join(f'{value:.3f}' for value in here)}; from θ₀ {', '.join(f'{value:.3f}' for value in values.sel(how=HOWS[1]).values)}. "
-                f"R(k): {', '.join(f'{value:.3f}' for value in error)}. Gain in layer 1 at λ = 1: {', '.join(f'{value:.3f}' for value in gain)}.")
+        error, gain, accuracy = _beside(part, layer)
+        for line, series in zip(lines, (error, centred / centred.max(), gain, accuracy)):
+            line.set_data(places, series)
+        above[0].set_text(f"{setting}, {layer}, as {reading}")
+        above[1].set_text(f"centred {centred[-1]:.3f}, from θ₀ {plain[-1]:.3f} at full rank")
+        return said("""{setting}, {layer}, I(k) as {reading}, by rank: centred {centred}; from θ₀ {plain}. R(k):
+                       {error}. Gain in layer 1 at λ = 1: {gain}.""",
+                    setting=setting, layer=layer, reading=reading, centred=listed(centred), plain=listed(plain),
+                    error=listed(error), gain=listed(gain))
 
-    controls = {"setting": tasks_slider(names, name_of(1.0)), "layer": choice("layer", {layer: layer for layer in layers}),
+    controls = {"setting": tasks_slider(list(parts), name_of(1.0)),
+                "layer": choice("layer", {layer: layer for layer in _common_layers(parts)}),
                 "reading": choice("Eq. 5 as", {reading: reading for reading in READINGS})}
     return controls, fig, draw
+
+
+def _common_layers(parts):
+    """The layers that all networks have, from the first to the last."""
+    first, *others = ([str(layer) for layer in part.layer.values] for part in parts.values())
+    return [layer for layer in first if all(layer in layers for layers in others)]
+
+
+def _beside(part, layer):
+    """Of centred task vectors: R(k), the gain in layer 1 and the accuracy, both at λ = 1."""
+    centred = part.sel(how=HOWS[0])
+    accuracy = centred.accuracy.sel(part="test", lam=1.0).mean("task")
+    return centred.error.sel(layer=layer).values, centred.gain.sel(lam=1.0).values, accuracy.values
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     """I(8 %) a pair of tasks in layer 1, centred and not, in both readings, for every set of tasks."""
     rows = []
+    lower = []
     for name in map(str, sweep.setting.values):
         part = one(sweep, setting=name)
-        rows.append((name, *(row_space(part, how, reading) for reading in READINGS for how in HOWS)))
+        values = [row_space(part, how, reading) for reading in READINGS for how in HOWS]
+        rows.append((name, *(f"{value:.3f}" for value in values)))
+        if values[0] < values[1]:
+            lower.append(name)
     head = ("", *(f"as {reading}, {how}" for reading in READINGS for how in ("centred", "from θ₀")))
-    lower = [row[0] for row in rows if row[1] < row[2]]
-    text = f"As meant, I(8 %) is lower when centred for {len(lower)} of {len(rows)} sets of tasks{': ' + ', '.join(lower) if lower else ''}."
-    return table(head, [(name, *(f"{value:.3f}" for value in values)) for name, *values in rows], text, after=f"<p>{text}</p>")
+    text = said("As meant, I(8 %) is lower when centred for {lower} of {all} sets of tasks{names}.",
+                lower=len(lower), all=len(rows), names=f": {', '.join(lower)}" if lower else "")
+    return table(head, rows, text, after=f"<p>{text}</p>")
 
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     """What goes with accuracy over the ranks: I(k), R(k), what the first layer misses, or its gain."""
     found = {str(name): along_the_ranks(one(sweep, setting=name)) for name in sweep.setting.values}
-    return table(("", *next(iter(found.values()))), [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()],
-                 before="<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go together).</p>", after=f"<p style='color:#555'>{caption(sweep)}</p>")
+    measures = next(iter(found.values()))
+    rows = [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()]
+    title = said("""<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go
+                    together).</p>""")
+    return table(("", *measures), rows, before=title, after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
+
+# -- Theorem 2 -------------------------------------------------------------------------------------
 
 @still
 def theorem(sweep: xarray.Dataset):
-    """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the bound."""
+    """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the
+    bound."""
     fig, (left, right) = plotting.figure(2, height=3.9)
-    x = sweep.overlap.values
-    left.plot(x, sweep.loss.clip(1e-6), color=BLACK, marker="o", markersize=4, label="task interference L")
-    for reading, colour, marker in zip(READINGS, (BLUE, RED), ("s", "^")):
-        left.plot(x, sweep.bound.sel(reading=reading).clip(1e-6), color=colour, marker=marker, markersize=4, label=f"bound, I as {reading}")
-    left.set(yscale="log", xlabel="overlap of the row spaces (0 orthogonal, 1 the same)", ylabel="L and its bound", title="Three planted tasks", ylim=(1e-2, None))
-    left.legend(fontsize=8.5)
+    _draw_planted(left, sweep)
+    _draw_shares_of_the_bound(right, sweep.ratio)
+    bounds = sweep.bound.isel(overlap=0)
+    most = sweep.ratio.max("trial")
+    trials = sweep.sizes["trial"]
+    alt = said("""Left: at overlap 0, L is {loss:.2g} and the bound {meant:.2g} with I as meant, {printed:.3g} with I as
+                  printed, which is the same at every overlap. Right: L over the bound for {trials} random tasks is at
+                  most {most_meant:.3f} (meant) and {most_printed:.3f} (printed).""",
+               loss=sweep.loss.values[0],
+               meant=bounds.sel(reading="meant").item(),
+               printed=bounds.sel(reading="printed").item(),
+               trials=trials,
+               most_meant=most.sel(reading="meant").item(),
+               most_printed=most.sel(reading="printed").item())
+    generated = sweep.assign_attrs(source="generated matrices (generated)", source_kind="generated",
+                                   network="linear models", images=f"{trials} random sets of tasks")
+    return plotting.show(fig, alt, caption(generated))
+
+
+def _draw_planted(ax, sweep):
+    overlaps = sweep.overlap.values
+    ax.plot(overlaps, sweep.loss.clip(1e-6), color=BLACK, marker="o", markersize=4, label="task interference L")
+    for reading, look in OF_READING.items():
+        bound = sweep.bound.sel(reading=reading).clip(1e-6)
+        ax.plot(overlaps, bound, color=look.colour, marker=look.marker, markersize=4, label=f"bound, I as {reading}")
+    ax.set(yscale="log", xlabel="overlap of the row spaces (0 orthogonal, 1 the same)", ylabel="L and its bound",
+           title="Three planted tasks", ylim=(1e-2, None))
+    ax.legend(fontsize=8.5)
+
+
+def _draw_shares_of_the_bound(ax, ratio):
     bins = np.logspace(-6, 0.5, 30)
-    for reading, colour in zip(READINGS, (BLUE, RED)):
-        right.hist(sweep.ratio.sel(reading=reading).clip(bins[0]), bins, color=colour, alpha=0.6, label=f"I as {reading}")
-    right.axvline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="")
-    right.text(0.85, 0.95, "a counter-\nexample\nlies right", transform=right.get_xaxis_transform(), ha="right", va="top", fontsize=8)
-    right.set(xscale="log", xlabel="L as a share of the bound", ylabel="random tasks", title="Assumptions as they must be meant")
-    right.legend(fontsize=8.5, loc="upper left")
-    most = sweep.ratio.max("trial").values
-    alt = (f"Left: at overlap 0, L is {sweep.loss.values[0]:.2g} and the bound {sweep.bound.sel(reading='meant').values[0]:.2g} with I as meant, {sweep.bound.sel(reading='printed').values[0]:.3g} with I as printed, which "
-           f"is the same at every overlap. Right: L over the bound for {sweep.sizes['trial']} random tasks is at most {most[0]:.3f} (meant) and {most[1]:.3f} (printed).")
-    return plotting.show(fig, alt, caption(sweep.assign_attrs(source="generated matrices (generated)", source_kind="generated", network="linear models", images=f"{sweep.sizes['trial']} random sets of tasks")))
+    for reading, look in OF_READING.items():
+        ax.hist(ratio.sel(reading=reading).clip(bins[0]), bins, color=look.colour, alpha=0.6, label=f"I as {reading}")
+    ax.axvline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="")
+    ax.text(0.85, 0.95, "a counter-\nexample\nlies right", transform=ax.get_xaxis_transform(), ha="right", va="top",
+            fontsize=8)
+    ax.set(xscale="log", xlabel="L as a share of the bound", ylabel="random tasks",
+           title="Assumptions as they must be meant")
+    ax.legend(fontsize=8.5, loc="upper left")
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """Where Theorem 2 holds, where it fails, and what it says of a real layer, with this sweep's numbers."""
-    literal = {str(which): sweep.literal.sel(which=which).values.tolist() for which in sweep.which.values}
-    text = (f"With V_t thin (one column a singular value that is not zero) and I at full rank, L was at most {sweep.ratio.max().item():.2f} of the bound in {2 * sweep.sizes['trial']} trials: no counterexample. "
-            f"Read to the letter, a has d entries, V_t is square, and V_t·a is any vector: then L = {literal['square V'][0]:g} and the bound is {literal['square V'][1]:g}. With I(k) for k below the rank, "
-            f"which is what Figures 2 and 3 show: L = {literal['I(k)'][0]:.2f}, bound {literal['I(k)'][1]:g}. And for the first layer of the MLPs above, whose smallest singular values are tiny, the bound is "
-            f"{sweep.slack.item():.0e} times L: true, and no help.")
-    return Page(text, f"<p><b>Theorem 2.</b> {text}</p>")
+    square = sweep.literal.sel(which="square V")
+    i_k = sweep.literal.sel(which="I(k)")
+    return page.reading("Theorem 2",
+                        """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
+                           most {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has
+                           d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is
+                           {square_bound:g}. With I(k) for k below the rank, which is what Figures 2 and 3 show:
+                           L = {i_k_loss:.2f}, bound {i_k_bound:g}. And for the first layer of the MLPs above, whose
+                           smallest singular values are tiny, the bound is {slack:.0e} times L: true, and no help.""",
+                        most=sweep.ratio.max().item(),
+                        trials=2 * sweep.sizes["trial"],
+                        square_loss=square.sel(side="L").item(),
+                        square_bound=square.sel(side="bound").item(),
+                        i_k_loss=i_k.sel(side="L").item(),
+                        i_k_bound=i_k.sel(side="bound").item(),
+                        slack=sweep.slack.item())

@@ -1,12 +1,16 @@
-"""What the pictures share: an axis of ranks, titles that move, names."""
+"""What the pictures share: an axis of ranks, titles that move, names, how a method looks."""
 import numpy as np
 from ipywidgets import SelectionSlider
 
+from lessons.cart.experiment.grid import HOWS
 from lessons.kit.panel import slider
-from lessons.kit.plotting import GREY, moving_titles
+from lessons.kit.panel.moving import Look, curve
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, RED, moving_titles
 
-ACCURACY = "accuracy: share correct"
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"
+OF_HOW = dict(zip(HOWS, (Look(BLUE, "o"), Look(RED, "s"))))  # task vectors from the average, and from θ₀
+# as levels
+OF_AVERAGE, OF_TASK_ARITHMETIC, OF_OWN = Look(GREEN, line="--"), Look(ORANGE, line="-."), Look(BLACK, line=":")
 
 
 def tasks_slider(names, value) -> SelectionSlider:
@@ -22,6 +26,16 @@ def rank_axis(ax, ranks) -> np.ndarray:
     return places
 
 
+def numbers_of(coordinate) -> list[float]:
+    """Of an axis of a sweep, such as its ranks."""
+    return [float(value) for value in coordinate.values]
+
+
+def curves_of_hows(ax) -> list:
+    """A moving curve a kind of task vectors, in the order of `HOWS`."""
+    return [curve(ax, look, how, markersize=4) for how, look in OF_HOW.items()]
+
+
 def titles(axes):
     """One moving title an axis; the layout keeps room for a line, however long it gets."""
     for ax in axes:
@@ -29,11 +43,16 @@ def titles(axes):
     return moving_titles(axes, fontsize=9.5, in_layout=False)
 
 
-def level(ax, style, label, colour=GREY):
-    """A moving horizontal line."""
-    return ax.axhline(0.5, color=colour, linestyle=style, linewidth=1.4, marker="", label=label, animated=True)
-
-
 def percent(rank) -> str:
     """A rank ratio for a reader: "4 %"."""
     return f"{100 * rank:g} %"
+
+
+def listed(values, digits: int = 3) -> str:
+    """Numbers for an alternative text: "0.123, 0.456"."""
+    return ", ".join(f"{value:.{digits}f}" for value in values)
+
+
+def by_rank(ranks, values) -> str:
+    """Numbers a rank for an alternative text: "1 % 0.123, 4 % 0.456"."""
+    return ", ".join(f"{percent(rank)} {value:.3f}" for rank, value in zip(ranks, values))

@@ -1,13 +1,14 @@
 """What of the MLPs' story holds for the ResNets; a sentence where they were not measured."""
 import functools
 
-import numpy as np
+import xarray
 
 from lessons.cart.experiment import resnet as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs
 from lessons.cart.panels.parts import percent
+from lessons.kit import page
 from lessons.kit.page import Page, in_full_alone
 from lessons.kit.panel import Panel
 
@@ -26,32 +27,47 @@ def _named(sweep):
 
 
 @in_full_alone
-def split(sweep) -> Panel:
+def split(sweep: xarray.Dataset) -> Panel:
     """`bell.rank_and_lam` of the eight splits."""
     return bell.rank_and_lam(_named(sweep))
 
 
 @_measured_only
-def reading(sweep) -> Page:
+def reading(sweep: xarray.Dataset) -> Page:
     """Is there a bell, and is interference lower when centred? With this sweep's numbers."""
     part = one(sweep, setting=experiment.SETTING)
-    test, best, whole, truncated = part.sel(part="test"), chosen(part, HOWS[0]), chosen(part, HOWS[1], True), chosen(part, HOWS[1])
-    full = part.interference.sel(reading="meant", rank=1.0)
-    lower = (full.sel(how=HOWS[0]) < full.sel(how=HOWS[1])).values
-    text = (f"The own networks read {test.own.mean().item():.3f}, the average {test.average.mean().item():.3f}, CART at its best ({percent(best.attrs['rank'])}, λ = {best.attrs['lam']:g}, chosen on held-out images) "
-            f"{best.accuracy.mean().item():.3f}: a bell {height(part):+.3f} high. Task arithmetic at full rank {whole.accuracy.mean().item():.3f}, truncated to {percent(truncated.attrs['rank'])} {truncated.accuracy.mean().item():.3f}. "
-            f"I at full rank, as meant, is lower when centred in {int(np.sum(lower))} of {len(lower)} layers.")
-    return Page(text, f"<p><b>Split CIFAR-100, eight tasks.</b> {text}</p>")
+    test = part.sel(part="test")
+    best = chosen(part, HOWS[0])
+    whole = chosen(part, HOWS[1], full_rank=True)
+    truncated = chosen(part, HOWS[1])
+    interference = part.interference.sel(reading="meant", rank=1.0)
+    lower = interference.sel(how=HOWS[0]) < interference.sel(how=HOWS[1])
+    return page.reading("Split CIFAR-100, eight tasks",
+                        """The own networks read {own:.3f}, the average {average:.3f}, CART at its best ({best_rank},
+                           λ = {best_lam:g}, chosen on held-out images) {best:.3f}: a bell {height:+.3f} high. Task
+                           arithmetic at full rank {whole:.3f}, truncated to {truncated_rank} {truncated:.3f}. I at full
+                           rank, as meant, is lower when centred in {lower} of {layers} layers.""",
+                        own=test.own.mean().item(),
+                        average=test.average.mean().item(),
+                        best_rank=percent(best.attrs["rank"]),
+                        best_lam=best.attrs["lam"],
+                        best=best.accuracy.mean().item(),
+                        height=height(part),
+                        whole=whole.accuracy.mean().item(),
+                        truncated_rank=percent(truncated.attrs["rank"]),
+                        truncated=truncated.accuracy.mean().item(),
+                        lower=int(lower.sum()),
+                        layers=lower.size)
 
 
 @_measured_only
-def number_of_tasks(sweep):
+def number_of_tasks(sweep: xarray.Dataset) -> Page:
     """`costs.number_of_tasks` of the splits, with its reading."""
     return Both(costs.number_of_tasks(sweep), costs.reading_of_figure_7(sweep))
 
 
 @_measured_only
-def storage(sweep) -> Page:
+def storage(sweep: xarray.Dataset) -> Page:
     """`costs.reading_of_storage` of the splits."""
     return costs.reading_of_storage(sweep)
 
