@@ -11,7 +11,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 from torch.linalg import vecdot
 
-from lessons.linearity.algorithms import coef, cosine
+from lessons.linearity.algorithms import Numbers, coef, cosine
 from toy_models import MLP, weights
 
 
@@ -169,7 +169,7 @@ def sleeping_unit() -> list[dict[str, Tensor]]:
     } for unit in torch.eye(3)]
 
 
-def deviation(states: Sequence[dict[str, Tensor]], shares: Sequence[float],
+def deviation(states: Sequence[dict[str, Tensor]], shares: Numbers,
               x: Float[Tensor, "samples ..."]) -> dict[str, Float[Tensor, "samples width"]]:
     """{layer: f(Σ α_i θ_i) − Σ α_i f(θ_i)} of MLPs, computed without any short cut."""
     single = [MLP.from_state(state).features(x) for state in states]

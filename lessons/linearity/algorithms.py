@@ -4,6 +4,7 @@ Features are (samples, width); one dict of them per network, {layer: features}, 
 """
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int64
@@ -13,6 +14,8 @@ from torch.linalg import vecdot
 from data.types import checked_whole
 from toy_models import ResNet18, batchnorm, training
 from toy_models.weights import mix
+
+Numbers = Sequence[float] | np.ndarray | Tensor
 
 
 def cosine(a: Tensor, b: Tensor) -> Float64[Tensor, " samples"]:
@@ -90,7 +93,7 @@ def ctl(features_alpha: dict, features_i: dict, features_j: dict, alpha: float) 
     return found
 
 
-def barrier(losses: Sequence[float] | Tensor, alphas: Sequence[float] | Tensor) -> float:
+def barrier(losses: Numbers, alphas: Numbers) -> float:
     """How far the loss along the line rises above the straight line between its ends, at its highest:
     max_α L(θ_α) − [α·L(θ_i) + (1 − α)·L(θ_j)].
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from lessons.linearity.algorithms import coef, cosine, own_distance
+from lessons.linearity.algorithms import Numbers, coef, cosine, own_distance
 from toy_models import MLP, ResNet18, weights
 from toy_models.weights import State
 
@@ -182,7 +182,7 @@ def relative_deviation(middle: Float[Tensor, "samples width"], a: Float[Tensor, 
     return ((middle - (a + b) / 2).norm() / middle.norm()).item()
 
 
-def log_slope(x: Sequence[float], y: Sequence[float]) -> float:
+def log_slope(x: Numbers, y: Numbers) -> float:
     """The exponent p of y ≈ c·x^p: the slope of the least-squares line through (log x, log y).
 
     Raises:
@@ -233,7 +233,7 @@ def stitched(network: MLP | ResNet18, layer: str,
     return h
 
 
-def shares_of(lams: Sequence[float]) -> Float64[Tensor, " models"]:
+def shares_of(lams: Numbers) -> Float64[Tensor, " models"]:
     """θ₀ + Σ λ_t τ_t as a combination of models: the share 1 − Σ λ_t of θ₀, then λ_t of every θ_t.
 
     The shares sum to 1, but where Σ λ_t > 1 or a λ_t is negative the first or that one is below 0: the point lies

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from data.types import checked_whole
 from toy_models.weights import State, mix
 
-Permutations = dict[str, Int64[Tensor, " _"]]
+Permutations = dict[str, Tensor]
 Moments = tuple[Float[Tensor, " _"], Float[Tensor, " _"]]  # mean and standard deviation of every unit of a layer
 # BatchNorm's: they move with their channels, but were not learned
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
