@@ -331,7 +331,7 @@ def test_cart_and_cart_indexing(states, scale, ratio, rounding, decomposition):
     def rank(full):
         if ratio == 0:
             return 0
-        return math.ceil(ratio * full - 1e-6) if rounding == "ceil" else max(1, math.floor(ratio * full + 1e-6))
+        return max(1, math.ceil(ratio * full - 1e-6) if rounding == "ceil" else math.floor(ratio * full + 1e-6))
 
     def truncated(matrices):
         return sum(naive_svd(matrix, rank(min(matrix.shape))) for matrix in matrices)

@@ -14,7 +14,7 @@ import torch
 import xarray
 
 from data import imported, store
-from lessons.kit import sweep
+from lessons.kit import kept, sweep
 from lessons.kit.sweep import COEF_BINS, cached, on_grid, summarise
 
 NAN = float("nan")
@@ -99,8 +99,8 @@ def test_a_page_is_sound_also_where_text_gets_other_line_ends(tmp_path, monkeypa
         path.write_bytes(text.replace("\n", "\r\n").encode())
 
     monkeypatch.setattr(Path, "write_text", as_on_windows)
-    sweep._write_page("<p>é\n</p>\n", tmp_path / "page")
-    assert sweep._read_page(tmp_path / "page") == "<p>é\n</p>\n"
+    kept._write("<p>é\n</p>\n", tmp_path / "page")
+    assert kept._read(tmp_path / "page") == "<p>é\n</p>\n"
 
 
 def test_a_damaged_sweep_is_measured_again(tmp_path, monkeypatch):

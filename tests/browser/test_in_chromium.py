@@ -11,7 +11,7 @@ from lessons.averaging import experiment as averaging
 from lessons.cart.experiment import bell
 from lessons.gradients.experiment import epochs
 from lessons.linearity.experiment import mlp as experiment, resnet
-from lessons.linearity.panels import mlp as panels
+from lessons.linearity.panels import lines as panels
 from lessons.interference.experiment import comparison
 from lessons.kit.notebooks import CHAPTERS
 from lessons.pretraining.experiment import curvature, labels, starts
