@@ -26,8 +26,10 @@ PROFILES = ("quick", "full")
 
 
 def budget(chapter: str, profile: str) -> int:
-    """How long a chapter may take with nothing kept, in epochs of chapter 1's MLP; see `chapters.Chapter`."""
-    return getattr(chapters.chapter(chapter), profile)
+    """How long a chapter may take with nothing kept, in epochs of chapter 1's MLP (see `chapters.Chapter`); of another
+    notebook what most chapters may."""
+    known = {one.stem: one for one in chapters.CHAPTERS}
+    return getattr(known.get(chapter, chapters.Chapter), profile)
 
 
 class NotebookError(Exception):

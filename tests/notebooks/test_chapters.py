@@ -68,10 +68,12 @@ def run(tmp_path, monkeypatch):
         monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
         notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
         notebook.cells += map(nbformat.v4.new_code_cell, extra)
-        source = tmp_path / f"{name}.ipynb"
+        beside = tmp_path / "notebooks"  # a folder of its own: beside a folder `data`, Python would import that one
+        beside.mkdir(exist_ok=True)
+        source = beside / f"{name}.ipynb"
         nbformat.write(notebook, source)
         start = time.monotonic()
-        executed = execute(source, tmp_path / f"{name}.executed.ipynb", **parameters)
+        executed = execute(source, beside / f"{name}.executed.ipynb", **parameters)
         seconds = time.monotonic() - start
         added = executed.cells[len(executed.cells) - len(extra):]
         return executed, seconds - sum(cell.metadata.papermill.duration for cell in added)

@@ -50,7 +50,7 @@ def total(tasks: Sequence[Function], alpha: float = 1.0) -> Function:
     return lambda theta: alpha * sum(f(theta) for f in tasks)
 
 
-def task_arithmetic(theta_base: Float[Tensor, "*points parameters"], finetuned: Float[Tensor, "T *points parameters"],
+def task_arithmetic(theta_base: Float[Tensor, "*#points parameters"], finetuned: Float[Tensor, "T *points parameters"],
                     alpha: float) -> Float[Tensor, "*points parameters"]:
     """θ_base + α·Σ_t (θ_t − θ_base)."""
     return theta_base + alpha * (finetuned - theta_base).sum(0)
@@ -106,7 +106,7 @@ def bendings(tasks: Sequence[Function], path: Path, alpha: float, behind: int = 
     return drifts, torch.stack([bending(f, path, p, behind) for f, p in zip(tasks, drifts)])
 
 
-def second_order(s: Float[Tensor, "T *points parameters"], eta: float,
+def second_order(s: Float[Tensor, "T *points parameters"], eta: float | Tensor,
                  alpha: float) -> Float[Tensor, "*points parameters"]:
     """−α·η²·Σ_t s_t: the gap θ_TA − θ_MT up to O(η³), derived in the chapter.
 
@@ -116,7 +116,7 @@ def second_order(s: Float[Tensor, "T *points parameters"], eta: float,
     return -alpha * eta ** 2 * s.sum(0)
 
 
-def printed(s: Float[Tensor, "T *points parameters"], eta: float) -> Float[Tensor, "*points parameters"]:
+def printed(s: Float[Tensor, "T *points parameters"], eta: float | Tensor) -> Float[Tensor, "*points parameters"]:
     """+η²/2·C with C = Σ_t s_t: the same term as TVG prints it (Eq. 2, 3)."""
     return eta ** 2 / 2 * s.sum(0)
 
