@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lessons.gradients.algorithms.networks import Function
 
-
+Number = float | Tensor  # a tensor without dimensions where a function is mapped over many
 Vector = Float[Tensor, " parameters"]
 Path = Float[Tensor, "points parameters"]
 Paths = Float[Tensor, "T points parameters"]
@@ -30,12 +30,12 @@ def hessian_vector_product(f: Function, theta: Vector, vector: Vector) -> Vector
     return torch.func.jvp(torch.func.grad(f), (theta,), (vector,))[1]
 
 
-def task_vector_of_one_step(f: Function, theta: Vector, eta: float | Tensor) -> Vector:
+def task_vector_of_one_step(f: Function, theta: Vector, eta: Number) -> Vector:
     """τ = −η·∇f(θ): what one full-batch step of gradient descent adds to θ (TVG, Remark 1)."""
     return -eta * gradient(f, theta)
 
 
-def descend(f: Function, theta: Vector, eta: float | Tensor, steps: int) -> Path:
+def descend(f: Function, theta: Vector, eta: Number, steps: int) -> Path:
     """The path (steps + 1, parameters) of gradient descent on f from θ with step size η; `eta` may be a tensor without
     dimensions.
     """
@@ -45,18 +45,18 @@ def descend(f: Function, theta: Vector, eta: float | Tensor, steps: int) -> Path
     return torch.stack(path)
 
 
-def total(tasks: Sequence[Function], alpha: float = 1.0) -> Function:
+def total(tasks: Sequence[Function], alpha: Number = 1.0) -> Function:
     """α·Σ_t L_t: descending it with step size η is joint training with step size αη."""
     return lambda theta: alpha * sum(f(theta) for f in tasks)
 
 
-def task_arithmetic(theta_base: Float[Tensor, "*#points parameters"], finetuned: Float[Tensor, "T *points parameters"],
-                    alpha: float) -> Float[Tensor, "*points parameters"]:
+def task_arithmetic(theta_base: Float[Tensor, "... parameters"], finetuned: Float[Tensor, "T ... parameters"],
+                    alpha: Number) -> Float[Tensor, "... parameters"]:
     """θ_base + α·Σ_t (θ_t − θ_base)."""
     return theta_base + alpha * (finetuned - theta_base).sum(0)
 
 
-def mismatch(gradients: Float[Tensor, "T parameters"], alpha: float) -> Float[Tensor, "T parameters"]:
+def mismatch(gradients: Float[Tensor, "T parameters"], alpha: Number) -> Float[Tensor, "T parameters"]:
     """r_t = α·Σ_t' ∇L_t' − ∇L_t of every task: how a step on task t alone differs from a joint step, over η (TVG,
     Eq. 6).
 
@@ -66,7 +66,7 @@ def mismatch(gradients: Float[Tensor, "T parameters"], alpha: float) -> Float[Te
     return alpha * gradients.sum(0) - gradients
 
 
-def mismatches(tasks: Sequence[Function], path: Path, alpha: float) -> Float[Tensor, "steps T parameters"]:
+def mismatches(tasks: Sequence[Function], path: Path, alpha: Number) -> Float[Tensor, "steps T parameters"]:
     """r_t at every point of a path but the last."""
     along = [torch.vmap(torch.func.grad(f))(path[:-1]) for f in tasks]  # every point of the path at once
     return torch.vmap(lambda gradients: mismatch(gradients, alpha))(torch.stack(along, 1))
@@ -99,15 +99,15 @@ def bending(f: Function, path: Path, p: Path, behind: int = 0) -> Path:
     return torch.cat([torch.zeros_like(path[:2]), turned.cumsum(0)])
 
 
-def bendings(tasks: Sequence[Function], path: Path, alpha: float, behind: int = 0) -> tuple[Paths, Paths]:
+def bendings(tasks: Sequence[Function], path: Path, alpha: Number, behind: int = 0) -> tuple[Paths, Paths]:
     """`drift` and `bending` of every task along the joint path."""
     r = mismatches(tasks, path, alpha)
     drifts = torch.stack([drift(r[:, t]) for t in range(len(tasks))])
     return drifts, torch.stack([bending(f, path, p, behind) for f, p in zip(tasks, drifts)])
 
 
-def second_order(s: Float[Tensor, "T *points parameters"], eta: float | Tensor,
-                 alpha: float) -> Float[Tensor, "*points parameters"]:
+def second_order(s: Float[Tensor, "T *points parameters"], eta: Number,
+                 alpha: Number) -> Float[Tensor, "*points parameters"]:
     """−α·η²·Σ_t s_t: the gap θ_TA − θ_MT up to O(η³), derived in the chapter.
 
     Args:
@@ -116,7 +116,7 @@ def second_order(s: Float[Tensor, "T *points parameters"], eta: float | Tensor,
     return -alpha * eta ** 2 * s.sum(0)
 
 
-def printed(s: Float[Tensor, "T *points parameters"], eta: float | Tensor) -> Float[Tensor, "*points parameters"]:
+def printed(s: Float[Tensor, "T *points parameters"], eta: Number) -> Float[Tensor, "*points parameters"]:
     """+η²/2·C with C = Σ_t s_t: the same term as TVG prints it (Eq. 2, 3)."""
     return eta ** 2 / 2 * s.sum(0)
 

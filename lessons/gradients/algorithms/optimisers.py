@@ -4,9 +4,8 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
-from lessons.gradients.algorithms.expansion import Path, Vector, gradient
+from lessons.gradients.algorithms.expansion import Number, Path, Vector, gradient
 from lessons.gradients.algorithms.networks import Function
 
 
@@ -32,7 +31,7 @@ def adam(g: Vector, memory: tuple, beta_1: float = 0.9, beta_2: float = 0.999,
     return direction, (first, second, step)
 
 
-def path(rule, losses: Sequence[Function], theta: Vector, eta: float | Tensor) -> Path:
+def path(rule, losses: Sequence[Function], theta: Vector, eta: Number) -> Path:
     """The path (steps + 1, parameters) of one step on each of the losses, in their order: mini-batches, or one loss
     again and again.
     """
