@@ -22,8 +22,8 @@ def printed_pair(sigma_i: Float[Tensor, " r"], sigma_j: Float[Tensor, " r"]) -> 
 
 
 def overlap(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"], rank: int) -> float:
-    """One term of I(k) as it must be meant, ‖Σ̃_i Ṽ_i Ṽ_jᵀ Σ̃_j‖_F: how far two row spaces overlap, weighted by singular
-    values.
+    """One term of I(k) as it must be meant, ‖Σ̃_i Ṽ_i Ṽ_jᵀ Σ̃_j‖_F: how far two row spaces overlap, weighted by
+    singular values.
 
     At full rank it is ‖τ_i τ_jᵀ‖_F/(‖τ_i‖_F ‖τ_j‖_F): 0 where what one task vector reads from an input is invisible to
     the other.
