@@ -44,7 +44,7 @@ test-timed: environment
 	$(RUN) -m pytest -m timed
 
 quick: environment
-	$(RUN) -m pytest -m "not slow and not timed"
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed"
 
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks
