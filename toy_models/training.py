@@ -1,4 +1,11 @@
-"""Training a model by its recipe."""
+"""Training a model by its recipe.
+
+A network without convolutions is trained on the CPU, in float64, and its weights are rounded to float32 at the end. In
+float32 the instruction sets of processors end 0.4 to 9 % apart in what is derived from the weights; in float64 they
+differ by less than the rounding, so the same recipe gives the same weights on every processor (a weight in many
+millions may round the other way). Networks with convolutions are trained in float32, or bfloat16, on the device asked
+for, and are the same bit for bit on one machine only.
+"""
 import contextlib
 import copy
 import threading
@@ -48,12 +55,6 @@ def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = N
     et al. 2021).
 
     The global random state is left as it was; initialisation and sample order come from the recipe's seed alone.
-
-    A network without convolutions is trained on the CPU, in float64, and its weights are rounded to float32 at the end.
-    In float32 the instruction sets of processors end 0.4 to 9 % apart in what is derived from the weights; in float64
-    they differ by less than the rounding, so the same recipe gives the same weights on every processor (a weight in
-    many millions may round the other way). Networks with convolutions are trained in float32, or bfloat16, on `device`,
-    and are the same bit for bit on one machine only.
 
     Args:
         recipes: what to do; alike but for their epochs.

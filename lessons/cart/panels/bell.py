@@ -78,6 +78,11 @@ def question(sweep: xarray.Dataset) -> str:
                 own=row["own"], average=row["average"], rank=percent(SHOWN_RANK), lam=SHOWN_LAM)
 
 
+_RANK_AND_LAM = """
+    {setting}, {how}, λ = {lam:.2f}, rank {rank}: mean accuracy {mean:.3f}, by task {by_task}. Over all ranks it runs
+    {over_ranks}. Average {average:.3f}, task arithmetic at full rank {arithmetic:.3f}, own networks {own:.3f}."""
+
+
 @panel
 def rank_and_lam(sweep: xarray.Dataset, prediction=None):
     """The panel of the chapter: accuracy against rank at one λ, drawn up to the rank chosen; right, task by task.
@@ -114,11 +119,9 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
         star.place()
         above[0].set_text(f"{setting}: {how}, λ = {lam:g}")
         above[1].set_text(f"rank {percent(rank)}: mean {mean[column]:.3f}")
-        return said("""{setting}, {how}, λ = {lam:.2f}, rank {rank}: mean accuracy {mean:.3f}, by task {by_task}. Over
-                       all ranks it runs {over_ranks}. Average {average:.3f}, task arithmetic at full rank
-                       {arithmetic:.3f}, own networks {own:.3f}.""",
-                    setting=setting, how=how, lam=lam, rank=percent(rank), mean=mean[column],
-                    by_task=listed(values[column], 2), over_ranks=by_rank(ranks, mean), **levels[setting])
+        where = {"setting": setting, "how": how, "lam": lam, "rank": percent(rank), "mean": mean[column]}
+        return said(_RANK_AND_LAM, by_task=listed(values[column], 2), over_ranks=by_rank(ranks, mean), **where,
+                    **levels[setting])
 
     text = caption(sweep) + " Task arithmetic at the λ that is best on held-out images."
     return _controls(ranks, lams, names), fig, draw, text
@@ -261,16 +264,21 @@ def overlap(sweep: xarray.Dataset, prediction=None):
         star.place()
         above[0].set_text(setting)
         above[1].set_text(f"interference {values[row]:.3f}, height {heights[row]:+.3f}")
-        centred, plain = map(listed, envelopes[setting])
-        all_sets = "; ".join(f"{name} {value:.3f}, {high:+.3f}" for name, value, high in zip(names, values, heights))
-        return said("""{setting}. Mean accuracy by rank, centred {centred}; from θ₀ {plain}. {measure} and the bell's
-                       height: {all_sets}.""",
-                    setting=setting, centred=centred, plain=plain, measure=measure, all_sets=all_sets)
+        return _said_of_overlap(setting, measure, envelopes[setting], zip(names, values, heights))
 
     controls = {"setting": tasks_slider(names, DISJOINT),
                 "measure": choice("interference", {label: label for label in MEASURES})}
     text = caption(sweep) + " λ chosen at every rank, and rank and λ for the height, on held-out images."
     return controls, fig, draw, text
+
+
+def _said_of_overlap(setting, measure, best, sets):
+    """best: accuracies by rank, centred and not; sets: (name, measured interference, height) of each."""
+    centred, plain = map(listed, best)
+    all_sets = "; ".join(f"{name} {value:.3f}, {high:+.3f}" for name, value, high in sets)
+    return said("""{setting}. Mean accuracy by rank, centred {centred}; from θ₀ {plain}. {measure} and the bell's
+                   height: {all_sets}.""",
+                setting=setting, centred=centred, plain=plain, measure=measure, all_sets=all_sets)
 
 
 def _measures(parts):

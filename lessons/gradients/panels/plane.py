@@ -25,10 +25,8 @@ def walks(sweep: xarray.Dataset):
     """
     fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(6, 5))
     share = (sweep.apart / sweep.far.where(sweep.far > 0)).fillna(0)
-    most = float(share.max())
     _map(left, sweep)
-    right.set(xlabel="steps k", ylabel="‖θ_TA − θ_MT‖ over ‖θ_MT − θ_base‖", ylim=(-0.02 * most, 1.05 * most),
-              xlim=(0.5, 10.5))
+    _steps_axis(right, float(share.max()))
     own = [curve(left, look, label, markersize=4, linewidth=1.2) for label, look in TASKS.items()]
     joint = curve(left, JOINT, "joint training, step αη", markersize=4, linewidth=1.4)
     arithmetic = cloud(left, ARITHMETIC, "task arithmetic", markersize=9, markerfacecolor="none", markeredgewidth=2)
@@ -59,6 +57,11 @@ def walks(sweep: xarray.Dataset):
                 "alpha": slider("α", list(ALPHAS), 0.5),
                 "k": slider("steps k", list(KS), 1)}
     return controls, fig, draw, caption(sweep) + " Grey: lines of equal L₁ + L₂ in the plane."
+
+
+def _steps_axis(ax, most):
+    ax.set(xlabel="steps k", ylabel="‖θ_TA − θ_MT‖ over ‖θ_MT − θ_base‖", ylim=(-0.02 * most, 1.05 * most),
+           xlim=(0.5, 10.5))
 
 
 def _map(ax, sweep):

@@ -17,6 +17,7 @@ METHODS = {"average": Look(BLUE, "o"),
            "DARE": Look(RED, "D")}
 PATH = Look(BLACK, "s")
 _LARGE = {"markersize": 9, "markeredgecolor": "white"}
+_JOINT = {"color": SKY, "marker": "P", "markersize": 10, "markeredgecolor": BLACK, "linestyle": ""}
 
 
 @panel
@@ -32,8 +33,7 @@ def many_merges(sweep: xarray.Dataset):
     path = curve(left, PATH, "finetune, merge, repeat", markersize=4, linewidth=1.6)
     places = {name: cloud(left, look, name, **_LARGE) for name, look in METHODS.items()}
     together = (sweep.name == "joint") & (sweep.point_spent == BUDGET)
-    left.plot(*sweep.place.values[together].T, color=SKY, marker="P", markersize=10, markeredgecolor=BLACK,
-              linestyle="", label="joint training")
+    left.plot(*sweep.place.values[together].T, label="joint training", **_JOINT)
     accuracies = {name: cloud(right, look, name, **_LARGE) for name, look in METHODS.items()}
     _budget_axis(right, sweep, plain)
     line = curve(right, PATH, markersize=5, linewidth=1.6)
@@ -48,13 +48,7 @@ def many_merges(sweep: xarray.Dataset):
         for name, accuracy in once.items():
             places[name].set_data(*_place(sweep, name, budget).T)
             accuracies[name].set_data([budget], [accuracy])
-        at = {"rounds": f"{rounds} round{'s' * (rounds > 1)}",
-              "budget": budget,
-              "whole": BUDGET,
-              "end": float(now[-1]),
-              "joint": float(sweep.joint_accuracy[-1]),
-              "average": once["average"],
-              "once": ", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items())}
+        at = _numbers(sweep, rounds, budget, float(now[-1]), once)
         titles[0].set_text(said("{rounds}; one merge after {budget}", **at))
         titles[1].set_text(said("{end:.2f} after {rounds}, average {average:.2f}", **at))
         return said("""{rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f}
@@ -65,6 +59,17 @@ def many_merges(sweep: xarray.Dataset):
                 "budget": slider("single merges after epochs", list(SPENT), 10)}
     remarks = "Every round merges with α = 1/T. Grey squares: the end for every number of rounds."
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
+
+
+def _numbers(sweep, rounds, budget, end, once):
+    """What is said above the two pictures and in words."""
+    return {"rounds": f"{rounds} round{'s' * (rounds > 1)}",
+            "budget": budget,
+            "whole": BUDGET,
+            "end": end,
+            "joint": float(sweep.joint_accuracy[-1]),
+            "average": once["average"],
+            "once": ", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items())}
 
 
 def _place(sweep, name, spent):

@@ -216,10 +216,7 @@ def answers(sweep: xarray.Dataset):
         row[0].text(-0.08, 0.5, side, fontsize=9, color=GREY, rotation=90, ha="right", va="center")
     names = list(map(str, sweep.class_name.values))
     cells = [[_Cell(ax, names) for ax in row] for row in axes]
-    tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
-    which = {}
-    for pair in map(str, sweep.pair.values):
-        which[pair] = [tasks[int(word)] for word in pair.split() if word.isdigit()]
+    which = _tasks_of_pairs(sweep)
     found = by_choice(sweep, "answer", "confidence")
     found = {place: line.transpose("alpha", "task", "image") for place, line in found.items()}
     labels = sweep.example_label.values
@@ -245,6 +242,15 @@ def answers(sweep: xarray.Dataset):
 
     below = " Percentages: the network's probability for its answer among the five classes of the task."
     return controls(sweep), fig, draw, caption(sweep) + below
+
+
+def _tasks_of_pairs(sweep):
+    """{pair: the places of its two tasks among the examples}."""
+    tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
+    found = {}
+    for pair in map(str, sweep.pair.values):
+        found[pair] = [tasks[int(word)] for word in pair.split() if word.isdigit()]
+    return found
 
 
 class _Cell:
