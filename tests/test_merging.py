@@ -166,6 +166,7 @@ def naive_agreed(vectors, agree, on_tie="zero"):
     result = {key: [sum(values) for values in zip(*(vector[key] for vector in vectors))] for key in vectors[0]}
     if agree == "sum":
         return result
+    assert agree in ("elected sum", "elected mean"), agree
     majority = sign(sum(sign(value) for values in result.values() for value in values)) or -1
     elected = {"zero": 0, "positive": 1, "negative": -1, "majority": majority}[on_tie]
     for key, totals in result.items():
