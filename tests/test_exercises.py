@@ -60,9 +60,9 @@ def test_the_solution_shown_is_the_librarys_own_source(one):
     (None, "Nothing here yet"), (..., "Nothing here yet"), (3, "should be a function, but it is a int"),
     (lambda a, b, alpha: None, "returned nothing yet"), (lambda a, b, alpha: ..., "returned nothing yet"),
     (lambda a, b: a, "stopped with TypeError"), (lambda a, b, alpha: 1 / 0, "stopped with ZeroDivisionError"),
-    (lambda a, b, alpha: a.numpy(), "should be a tensor of shape (3,), but it is a ndarray"),
+    (lambda a, b, alpha: "a", "should be a tensor of shape (3,), but it is a str"),
     (lambda a, b, alpha: a[:2], "shape should be (3,), but it is (2,)"),
-    (lambda a, b, alpha: 7 * a, "the values are not"),
+    (lambda a, b, alpha: 7 * a, "For a = [1, 2, 4], b = [3, −2, 0.5], alpha = 0.25: The result should be [2.5,"),
     (lambda a, b, alpha: a.mul_(alpha).add_(b, alpha=1 - alpha), "changed one of its arguments"),
 ])
 def test_the_check_says_type_before_shape_before_value(answer, says):
@@ -91,14 +91,14 @@ def test_the_learners_function_cannot_spoil_the_cases():
 
 
 def test_a_wrong_value_that_is_no_option_lists_the_options():
-    assert "choose one of 'a', 'b', 'c', 'd'" in check("1.6", "e").message
+    assert "choose one of a, b, c, d" in check("1.6", "e").message
 
 
 def test_a_dict_that_no_known_mistake_gives_is_not_answered_with_the_solution():
     plan = exercise.find("5.2").solution
     assert "The keys should be layers.0.weight" in check("5.2", {}).message
     message = check("5.2", plan | {"layers.2.bias": 7}).message
-    assert "At key 'layers.2.bias'" in message and repr(plan) not in message
+    assert "Right at 5 of 6 keys. Look at 'layers.2.bias'" in message and repr(plan) not in message
 
 
 def test_a_wrong_answer_that_is_right_on_every_case_would_be_noticed():
@@ -238,4 +238,4 @@ def test_a_complex_number_with_the_right_real_part_is_not_the_number(number):
 
 def test_a_complex_tensor_with_the_right_real_part_is_not_the_tensor():
     result = check("0.1", lambda a, b, alpha: (alpha * a + (1 - alpha) * b) + 1j)
-    assert not result.passed and result.message == "This should hold ordinary real numbers, but it is a complex tensor."
+    assert not result.passed and "should hold ordinary real numbers, but it is a complex tensor" in result.message

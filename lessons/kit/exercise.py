@@ -1,9 +1,9 @@
 """Exercises: a task, a check that teaches, hints in steps, and the library's own function as the solution.
 
 A chapter lists its exercises in its `exercises.py`, in EXERCISES. A wrong answer that people plausibly give is data: a
-function that gives it, and the sentence that helps. The check runs the learner's function on a few cases; if it behaves
-like the solution it passes, if it behaves like a known wrong answer it gets that one's sentence, and otherwise a
-general one, shape before value.
+function that gives it, and the sentence that helps. The check runs the learner's function on a few cases. If it behaves
+like the solution it passes, and if it behaves like a known wrong answer it gets that one's sentence. Otherwise it is
+told what its results have to do with the right ones, and on which input that shows best.
 """
 import copy
 import functools
@@ -15,7 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lessons.kit import chapters, surroundings
-from lessons.kit.judging import alike, difference, outcome, same, shown
+from lessons.kit.judging.comparing import difference, letter, same
+from lessons.kit.judging.relating import relation
+from lessons.kit.judging.running import outcome
+from lessons.kit.judging.telling import case_in_words, shown, size
 from lessons.kit.page import Page
 
 @dataclass(frozen=True)
@@ -33,7 +36,10 @@ class Exercise:
         id: "1.2": chapter and number.
         title: a few words.
         minutes: how long it takes someone who knows PyTorch.
-        solution: the library's function, or the right value where the answer is not a function.
+        solution: the library's function, or the right value where the answer is not a function. Text is a letter of a
+            choice.
+        teaching: the solution in the few lines that a learner writes, without what a library has to look after; None
+            where the library's function is no longer than that.
         wrong: at least three plausible wrong answers.
         hints: steps, each giving away a little more.
         cases: () -> argument tuples to try a function on. A wrong answer must differ from the solution on at least one
@@ -50,6 +56,7 @@ class Exercise:
     praise: str
     cases: Callable[[], list[tuple]] = field(default=lambda: [()])
     tolerance: float = 1e-6
+    teaching: Callable | None = None
 
 
 @dataclass(frozen=True)
@@ -123,12 +130,16 @@ def hint(id: str) -> Page:
 
 
 def solution(id: str) -> Page:
-    """The library's own function, as it runs, folded; or the right value."""
+    """The right value, or a function of a few lines that gives it, folded, and where the library has its own."""
     exercise = find(id)
-    text = inspect.getsource(exercise.solution) if callable(exercise.solution) else repr(exercise.solution)
-    text = textwrap.dedent(text)
     summary = f"Show the solution of {exercise.id}, {html.escape(exercise.title)}"
-    return Page(text, f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre></details>")
+    if not callable(exercise.solution):
+        text, more = repr(exercise.solution), ""
+    else:
+        text = textwrap.dedent(inspect.getsource(exercise.teaching or exercise.solution))
+        more = f"In the library: {exercise.solution.__module__}.{exercise.solution.__qualname__}"
+    page = f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre><p>{more}</p></details>"
+    return Page(f"{text}\n{more}".strip(), page)
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -141,27 +152,103 @@ def _judge(exercise, answer):
     if not callable(answer):
         kind = type(answer).__name__
         return False, f"This should be a function, but it is a {kind}: hand over its name without calling it."
+    return _judge_function(exercise, answer)
+
+
+def _judge_function(exercise, answer):
     cases = exercise.cases()
-    outcomes = [outcome(answer, case) for case in cases]
+    equal = functools.partial(same, tolerance=0.0)
+    outcomes = []
+    for case in cases:
+        outcomes.append(outcome(answer, case, equal))
+        if outcomes[-1].kind == "endless":  # it would be on the others too, and the learner waits
+            return False, outcomes[-1].problem + _on(exercise, case)
     expected = [exercise.solution(*copy.deepcopy(case)) for case in cases]
     problems = [here.problem or difference(here.value, right, exercise.tolerance)
                 for here, right in zip(outcomes, expected)]
     if not any(problems):
-        return True, exercise.praise
+        return True, exercise.praise + _left_behind(outcomes)
     for wrong in exercise.wrong:
-        theirs = [outcome(wrong.answer, case) for case in cases]
-        if all(alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
-            return False, wrong.says
-    return False, next(filter(None, problems))
+        theirs = [outcome(wrong.answer, case, equal) for case in cases]
+        if all(_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
+            return False, wrong.says + _left_behind(outcomes)
+    return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(outcomes)
 
+
+def _alike(a, b, tolerance):
+    """Whether two functions did the same with a case."""
+    return (a.kind, a.problem) == (b.kind, b.problem) and (a.kind != "value" or same(a.value, b.value, tolerance))
+
+
+def _explained(exercise, cases, outcomes, expected, problems):
+    """What is wrong with an answer that nobody expected."""
+    failing = [place for place, problem in enumerate(problems) if problem]
+    place = min(failing, key=lambda place: size(cases[place]))
+    broken = [place for place in failing if outcomes[place].problem]
+    if broken:
+        return f"{outcomes[broken[0]].problem}{_on(exercise, cases[broken[0]])}"
+    says = relation([here.value for here in outcomes], expected, cases, exercise.solution, _parameters(exercise),
+                    exercise.tolerance)
+    right = len(cases) - len(failing)
+    count = f"Right on {right} of {len(cases)} inputs. " if right else ""
+    given = case_in_words(_parameters(exercise), cases[place])
+    return f"{says} {count}For {given}: {problems[place]}".strip()
+
+
+def _on(exercise, case):
+    return f" (With {case_in_words(_parameters(exercise), case)}.)"
+
+
+def _parameters(exercise):
+    return list(inspect.signature(exercise.teaching or exercise.solution).parameters)
+
+
+def _left_behind(outcomes):
+    """What an answer changed for the whole process, in a sentence."""
+    left = list(dict.fromkeys(name for one in outcomes for name in one.left))
+    if not left:
+        return ""
+    return f" (Your function changed {' and '.join(left)} for the whole notebook; that has been set back.)"
+
+
+# -- values ----------------------------------------------------------------------------------------
 
 def _judge_value(exercise, answer):
+    if isinstance(exercise.solution, str):
+        answer = letter(answer) or answer
     if same(answer, exercise.solution, exercise.tolerance):
         return True, exercise.praise
     for wrong in exercise.wrong:
         if same(answer, wrong.answer, exercise.tolerance):
             return False, wrong.says
-    if isinstance(exercise.solution, dict):  # too long to choose from, and among the options would stand the solution
-        return False, difference(answer, exercise.solution, exercise.tolerance)
-    options = sorted(map(repr, [exercise.solution, *(wrong.answer for wrong in exercise.wrong)]))
-    return False, f"{shown(answer)} is not one of the answers: choose one of {', '.join(options)}."
+    return False, _not_it(exercise, answer)
+
+
+def _not_it(exercise, answer):
+    """About a value that nobody expected, without the right one."""
+    right = exercise.solution
+    if isinstance(right, str):
+        letters = sorted({right, *(wrong.answer for wrong in exercise.wrong)})
+        return f"{shown(answer)} is not one of the letters: choose one of {', '.join(letters)}."
+    if callable(answer):
+        return "This should be a value, but it is a function: call it."
+    if isinstance(right, dict):
+        return _not_that_dict(right, answer, exercise.tolerance)
+    if isinstance(right, (tuple, list)):
+        if not isinstance(answer, (tuple, list)) or len(answer) != len(right):
+            return f"This should hold {len(right)} things, but it is {shown(answer)}."
+        correct = sum(same(a, b, exercise.tolerance) for a, b in zip(answer, right))
+        return f"{correct} of the {len(right)} are right."
+    problem = difference(answer, right, exercise.tolerance)
+    if not problem.startswith("The number should be"):
+        return problem
+    side = "small" if answer < right else "large"
+    return f"{shown(answer)} is too {side}. hint({exercise.id!r}) has the next step."
+
+
+def _not_that_dict(right, answer, tolerance):
+    if not isinstance(answer, dict) or answer.keys() != right.keys():
+        return difference(answer, right, tolerance)  # names the keys alone
+    wrong = [key for key in right if not same(answer[key], right[key], tolerance)]
+    count = f"Right at {len(right) - len(wrong)} of {len(right)} keys."
+    return f"{count} Look at {wrong[0]!r}: it is not {shown(answer[wrong[0]])}."

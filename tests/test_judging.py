@@ -1,0 +1,232 @@
+"""What the check says about answers that no exercise foresaw, and which dress it lets pass."""
+import math
+import time
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from lessons.kit import exercise
+from lessons.kit.exercise import Exercise, Wrong
+from lessons.kit.judging import comparing, running
+
+
+def judged(solution, answer, cases=((),), **more):
+    """(passed, message) about an answer to an exercise with this solution."""
+    one = Exercise("x", "an exercise", 1, solution, wrong=more.pop("wrong", []), hints=[], praise="Right.",
+                   cases=lambda: [tuple(case) for case in cases], **more)
+    return exercise._judge(one, answer)
+
+
+# -- the same value in another dress -------------------------------------------------------------------
+
+DRESSED = {
+    "1000.0 for 1000": (1000, 1000.0),
+    "numpy's 1000": (1000, np.int64(1000)),
+    "a tensor of 1000": (1000, torch.tensor(1000)),
+    "an int for 4.0": (4.0, 4),
+    "a tensor of 0.5": (0.5, torch.tensor(0.5)),
+    "xarray's 0.5": (0.5, xarray.DataArray(0.5)),
+    "a capital letter": ("b", "B"),
+    "a letter in brackets": ("b", " (b) "),
+    "an array for a list": ([2, 0, 3], np.array([2, 0, 3])),
+    "a tensor for a list": ([2, 0, 3], torch.tensor([2, 0, 3])),
+    "numpy's numbers in a list": ([2, 0, 3], [np.int64(2), np.int64(0), np.int64(3)]),
+    "a list for a tuple": (("near", "layer 1"), ["near", "layer 1"]),
+    "an array of words": (("near", "layer 1"), np.array(["near", "layer 1"])),
+    "xarray's words": (("near", "layer 1"), (xarray.DataArray("near"), xarray.DataArray("layer 1"))),
+    "a stacked tensor for a pair": ((torch.ones(3), torch.zeros(3)), torch.tensor([[1.0, 1, 1], [0, 0, 0]])),
+    "a list for a tensor": (torch.tensor([1.0, 2.0]), [1.0, 2.0]),
+    "an array for a tensor": (torch.tensor([1.0, 2.0]), np.array([1.0, 2.0])),
+    "a float for a tensor": (torch.tensor(1.5), 1.5),
+    "a truth of torch": (True, torch.tensor(True)),
+}
+
+
+@pytest.mark.parametrize("right, answer", DRESSED.values(), ids=DRESSED)
+def test_a_right_value_passes_in_another_dress(right, answer):
+    assert judged(right, answer)[0]
+    if not isinstance(right, str):  # letters are chosen, no function gives one
+        assert judged(lambda: right, lambda: answer)[0]
+
+
+UNDRESSED = {
+    "text for a number": (0.5, "0.5"),
+    "another whole number": (1000, 1000.0001),
+    "a list too short": ([2, 0, 3], np.array([2, 0])),
+    "a number for a list": ([2], 2),
+    "another letter": ("b", "(c)"),
+    "text for a tensor": (torch.tensor([1.0, 2.0]), "[1.0, 2.0]"),
+    "a complex array": (torch.tensor([1.0]), np.array([1 + 0j])),
+    "a number for a truth": (True, 1),
+}
+
+
+@pytest.mark.parametrize("right, answer", UNDRESSED.values(), ids=UNDRESSED)
+def test_another_value_does_not_pass_for_a_dress(right, answer):
+    assert not judged(right, answer)[0]
+    assert not judged(lambda: right, lambda: answer)[0]
+
+
+# -- what a wrong answer has to do with the right one ------------------------------------------------
+
+def _share(x, y, alpha):
+    return alpha * x + (1 - alpha) * y
+
+
+PAIRS = [(1.0, 3.0, 0.25), (2.0, -1.0, 0.75), (0.5, 4.0, 0.5)]
+VECTORS = [(torch.tensor([[1.0, 2.0, 4.0], [0.5, -1.0, 3.0]]),), (torch.tensor([[2.0, 7.0], [-3.0, 1.0]]),)]
+POWERS = [(2.0, 3), (1.5, 4), (3.0, 2)]
+
+RELATED = {
+    "sign": (_share, lambda x, y, alpha: -_share(x, y, alpha), PAIRS, "The sign is the other way round"),
+    "one minus": (_share, lambda x, y, alpha: 1 - _share(x, y, alpha), PAIRS, "1 minus what is asked"),
+    "swapped": (_share, lambda x, y, alpha: _share(y, x, alpha), PAIRS, "if x and y changed places"),
+    "of an argument": (lambda x, alpha: x ** 2 * (1 + alpha), lambda x, alpha: x ** 2 * (2 - alpha),
+                       [(1.0, 0.2), (3.0, 0.9)], "for 1 − alpha in place of alpha"),
+    "off by one": (lambda x, n: x ** n, lambda x, n: x ** (n + 1), POWERS, "n + 1 in place of n: one too many?"),
+    "twice": (_share, lambda x, y, alpha: 2 * _share(x, y, alpha), PAIRS, "Yours is twice what is asked"),
+    "a factor": (_share, lambda x, y, alpha: 0.7 * _share(x, y, alpha), PAIRS, "0.7 times what is asked"),
+    "a step": (_share, lambda x, y, alpha: 0.3 + _share(x, y, alpha), PAIRS, "larger by 0.3 everywhere"),
+    "sum for mean": (lambda x: x.mean(1), lambda x: x.sum(1), VECTORS, "not always the same one: 3, 2"),
+    "absolute value": (lambda x: x, lambda x: x.abs(), VECTORS, "the right size without the sign"),
+    "cut off": (lambda x: x, lambda x: x.clamp(min=0), VECTORS, "cut off at 0"),
+    "squared": (lambda x: x, lambda x: x ** 2, VECTORS, "Yours is the square of"),
+    "per cent": (lambda x: x, lambda x: 100 * x, VECTORS, "in per cent"),
+    "transposed": (lambda x: x, lambda x: x.T, VECTORS, "transposed"),
+    "reversed": (lambda x: x, lambda x: x.flip(0), VECTORS, "in the opposite order"),
+    "another order": (lambda x: x, lambda x: x.sort(1).values, VECTORS, "in another order"),
+    "keepdim": (lambda x: x.mean(1), lambda x: x.mean(1, keepdim=True), VECTORS, "a dimension of length 1 too many"),
+    "averaged too far": (lambda x: x, lambda x: x.mean(1), VECTORS, "one average too far: keep dimension 1"),
+    "not averaged": (lambda x: x.mean(1), lambda x: x, VECTORS, "average over dimension 1"),
+    "eps": (lambda x: x / (x ** 2).sum(1, keepdim=True),
+            lambda x: x / ((x ** 2).sum(1, keepdim=True) + 1e-4), VECTORS, "that is added somewhere (eps)"),
+    "inverse": (lambda p: p, lambda p: p.argsort(), [(torch.tensor([1, 2, 0, 4, 3]),)], "inverse permutation"),
+    "rounded down": (math.ceil, math.floor, [(2.5,), (1.2,)], "Yours is 1 less than what is asked"),
+}
+
+
+@pytest.mark.parametrize("solution, answer, cases, says", RELATED.values(), ids=RELATED)
+def test_the_relation_to_the_right_result_is_named(solution, answer, cases, says):
+    passed, message = judged(solution, answer, cases)
+    assert not passed and says in message
+
+
+def test_no_relation_is_made_up_where_there_is_none():
+    generator = torch.Generator().manual_seed(0)
+    passed, message = judged(lambda x: x, lambda x: torch.randn(x.shape, generator=generator), VECTORS)
+    assert not passed and message.startswith("For x = ")
+
+
+def test_a_known_wrong_answer_goes_before_a_relation():
+    wrong = [Wrong(lambda x: -x, "The other way.")]
+    assert judged(lambda x: x, lambda x: -x, VECTORS, wrong=wrong) == (False, "The other way.")
+
+
+def test_the_smallest_failing_input_is_shown_with_both_results_and_how_many_are_right():
+    cases = [(torch.arange(9.0),), (torch.tensor([1.0, 2.0]),), (torch.tensor([3.0]),)]
+    passed, message = judged(lambda x: x.sum(), lambda x: x.sum() + 0.37 * (len(x) > 1) * x[0] + (len(x) == 9), cases)
+    assert message == "Right on 1 of 3 inputs. For x = [1, 2]: The result should be 3, but it is 3.37."
+
+
+def test_of_a_long_result_one_place_is_shown():
+    _, message = judged(lambda x: x ** 3, lambda x: x ** 3 + 0.5 * (x == 4), [(torch.arange(20.0),)])
+    assert message == ("For x = numbers of shape (20,): The shape is right, the values are not: at [4] it should be "
+                       "64, but it is 64.5.")
+
+
+def test_nan_is_named():
+    _, message = judged(lambda x: x * 0, lambda x: x / 0 * 0, [(torch.arange(20.0),)])
+    assert "20 of the 20 numbers are nan" in message
+
+
+# -- open questions ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("right, answer", [(1000, 1001), (0.25, 0.5), (0.25, "a quarter"), ((2, 5), (2, 6)),
+                                           ({"a": 1, "b": 2}, {"a": 1, "b": 9}), ({"a": 1}, 5)])
+def test_a_wrong_value_is_not_answered_with_the_right_one(right, answer):
+    passed, message = judged(right, answer)
+    shown = [right] if not isinstance(right, (tuple, dict)) else [right, 5, "'b': 2"]
+    assert not passed and not any(str(one) in message.replace(str(answer), "") for one in shown)
+
+
+def test_of_an_open_question_the_known_wrong_answers_are_not_listed():
+    passed, message = judged(0.25, 7, wrong=[Wrong(0.5, "Half."), Wrong(0.75, "The rest.")])
+    assert message.startswith("7 is too large") and "0.5" not in message and "0.75" not in message
+
+
+# -- what the course survives --------------------------------------------------------------------------
+
+def _endless():
+    while True:
+        pass
+
+
+def _stubborn():
+    while True:
+        try:
+            time.sleep(0.01)
+        except Exception:
+            continue
+
+
+@pytest.mark.parametrize("answer", [_endless, _stubborn])
+def test_an_endless_loop_is_stopped_and_said(answer, monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.2)
+    start = time.monotonic()
+    passed, message = judged(lambda: 1.0, answer, cases=[(), ()])
+    assert not passed and "still running after 0.2 seconds" in message and time.monotonic() - start < 5
+
+
+def test_the_time_limit_does_not_outlive_the_check(monkeypatch):
+    monkeypatch.setattr(running, "SECONDS", 0.2)
+    assert judged(lambda: 1.0, lambda: 1.0)[0]
+    time.sleep(0.4)
+
+
+def test_exit_is_survived_and_said():
+    passed, message = judged(lambda: 1.0, lambda: exit())
+    assert not passed and "called exit()" in message
+
+
+LEFT = {
+    "torch's default dtype": lambda: torch.set_default_dtype(torch.float64),
+    "torch's seed": lambda: torch.manual_seed(12345),
+    "torch's number of threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
+    "whether torch records gradients": lambda: torch.set_grad_enabled(False),
+}
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("name, change", LEFT.items(), ids=LEFT)
+def test_what_an_answer_changed_for_everybody_is_said(name, change, right):
+    def answer():
+        change()
+        return 1.0 if right else 7.3
+    passed, message = judged(lambda: 1.0, answer)
+    assert passed is right
+    assert f"(Your function changed {name} for the whole notebook; that has been set back.)" in message
+
+
+def test_who_only_draws_random_numbers_is_told_nothing():
+    def answer():
+        torch.rand(3)
+        return 1.0
+    assert judged(lambda: 1.0, answer) == (True, "Right.")
+
+
+def test_an_exception_is_told_with_the_input_and_known_by_its_words():
+    def fails(x):
+        raise RuntimeError("another one")
+    wrong = [Wrong(lambda x: torch.ones(2) @ torch.ones(3), "The lengths do not fit.")]
+    assert "stopped with RuntimeError: another one (With x = [2, 3].)" in judged(lambda x: x, fails, [([2, 3],)],
+                                                                                  wrong=wrong)[1]
+
+
+def test_a_comparison_that_fails_is_a_sentence():
+    class Prickly:
+        @property
+        def shape(self):
+            raise RuntimeError("no")
+    assert "cannot be compared" in comparing.difference(Prickly(), 1.0, 0.0)
