@@ -8,7 +8,11 @@ from toy_models import weights
 def _cases():
     a = torch.tensor([1.0, 2.0, 4.0])
     b = torch.tensor([3.0, -2.0, 0.5])
-    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0)]
+    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (a, b, 0.625)]
+
+
+def between(a, b, alpha):
+    return alpha * a + (1 - alpha) * b
 
 
 EXERCISES = [
@@ -16,6 +20,7 @@ EXERCISES = [
         "0.1", "on the line between two tensors",
         minutes=2,
         solution=weights.mix,
+        teaching=between,
         cases=_cases,
         wrong=[
             Wrong(lambda a, b, alpha: (1 - alpha) * a + alpha * b,
@@ -27,6 +32,16 @@ EXERCISES = [
                   "That is the half-way point, whatever α is. Give a the share α and b the rest."),
             Wrong(lambda a, b, alpha: alpha * (a + b),
                   "Both get the share α here, so that at α = 1 you have a + b. b gets what a leaves over."),
+            Wrong(lambda a, b, alpha: alpha * a + 1 - alpha * b,
+                  "Python multiplies before it subtracts: 1 - alpha needs parentheses before it meets b."),
+            Wrong(lambda a, b, alpha: a + alpha * (a - b),
+                  "You start at a and walk on, away from b. From b the way to a is a − b: begin there."),
+            Wrong(lambda a, b, alpha: b + alpha * (b - a),
+                  "You start at b and walk away from a. The way from b to a is a − b."),
+            Wrong(lambda a, b, alpha: alpha * (a - b),
+                  "That is a share of the way, without the place it begins at. The way from b to a begins at b."),
+            Wrong(lambda a, b, alpha: alpha * a,
+                  "That is a's share. What is left, 1 − α, goes to b."),
         ],
         hints=[
             "At α = 1 the result is a, at α = 0 it is b.",

@@ -1,0 +1,16 @@
+"""Answers that people give to the exercises, a file a chapter, written from the task's text before its known wrong
+answers were looked at.
+
+`says` is a piece of the sentence that says what is wrong with the answer, as its author judged; "" where the check can
+only show an input on which it fails. RIGHT are right answers in another dress.
+"""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Natural:
+    """One answer to the exercise `id`; `what` says in a few words what its author thought."""
+    id: str
+    what: str
+    answer: object
+    says: str = ""

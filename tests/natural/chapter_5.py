@@ -1,0 +1,6 @@
+"""Answers to the exercises of chapter 5."""
+from tests.natural import Natural
+
+WRONG: list[Natural] = []
+
+RIGHT: list[Natural] = []

@@ -1,0 +1,32 @@
+"""At least seven in ten answers that people give get a sentence that says what is wrong; no right one is refused."""
+import importlib
+
+import pytest
+
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.exercise import check, exercises
+
+ANSWERS = {chapter.number: importlib.import_module(f"tests.natural.chapter_{chapter.number}") for chapter in CHAPTERS}
+WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.WRONG]
+RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.RIGHT]
+
+
+@pytest.mark.parametrize("one", WRONG)
+def test_a_wrong_answer_is_refused_with_the_sentence_that_its_author_found_helpful(one):
+    result = check(one.id, one.answer)
+    assert not result.passed and one.says in result.message
+
+
+@pytest.mark.parametrize("one", RIGHT)
+def test_a_right_answer_in_another_dress_passes(one):
+    assert check(one.id, one.answer).passed, check(one.id, one.answer).message
+
+
+@pytest.mark.parametrize("number", ANSWERS)
+def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
+    answers = ANSWERS[number].WRONG
+    asked = {one.id for one in answers}
+    assert asked == {id for id in exercises() if id.split(".")[0] == number}
+    assert len(answers) >= (40 if len(asked) > 1 else 15)
+    assert len({(one.id, one.what) for one in answers}) == len(answers)
+    assert sum(bool(one.says) for one in answers) >= 0.7 * len(answers)
