@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import random
@@ -51,9 +52,21 @@ def test_the_headings_of_a_notebook_are_those_of_its_exercises(chapter):
     assert headings(chapter.notebook) == expected
 
 
-@pytest.mark.parametrize("one", [one for one in ALL if callable(one.solution)], ids=lambda one: one.id)
-def test_the_solution_shown_is_the_librarys_own_source(one):
-    assert f"def {one.solution.__name__}(" in solution(one.id).text
+FUNCTIONS = [one for one in ALL if callable(one.solution)]
+TAUGHT = [one for one in FUNCTIONS if one.teaching]
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_the_solution_shown_is_short_and_names_the_librarys_function(one):
+    shown = solution(one.id).text
+    assert f"def {(one.teaching or one.solution).__name__}(" in shown
+    assert f"In the library: {one.solution.__module__}.{one.solution.__qualname__}" in shown
+
+
+@pytest.mark.parametrize("one", TAUGHT, ids=lambda one: one.id)
+def test_a_solution_that_is_taught_gives_what_the_librarys_function_gives(one):
+    assert check(one.id, one.teaching).passed
+    assert len(inspect.getsource(one.teaching).splitlines()) <= 12
 
 
 @pytest.mark.parametrize("answer, says", [
