@@ -2,11 +2,13 @@ import asyncio
 import json
 import re
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from lessons.kit import plotting
 from lessons.kit.panel import Panel, choice, settings_of, slider
-from lessons.kit.predict import predict
+from lessons.kit.predict import Star, predict
 
 
 def a_panel(prediction=None, calls=None):
@@ -87,6 +89,49 @@ def test_a_committed_prediction_is_drawn_in_every_frame():
     assert panel.alt.endswith("0.25")
     panel.controls["alpha"].value = 1.0
     assert panel.alt == "slope 1.0 of this, guess 0.25"
+
+
+def test_the_truth_is_veiled_until_a_guess_is_committed_and_then_said_beside_it():
+    guess = predict("how much?", step=0.001)
+    panel = a_panel(guess)
+    assert panel.picture.veil and not guess.said
+    guess.commit(0.25)
+    assert guess.said == "You said <b>0.250</b>. Run the cells below: they hold the answer."
+    guess.panel_answers(0.6, {"alpha": 1.0, "name": "that"})
+    assert guess.said.startswith("You said <b>0.250</b>, measured: <b>0.600</b>, 0.350 higher. Your guess is the ")
+    assert not panel.picture.veil
+
+
+def test_a_commit_moves_the_panel_to_what_was_asked():
+    guess = predict("how much?")
+    panel = a_panel(guess)
+    guess.panel_answers(0.6, {"alpha": 1.0, "name": "that"})
+    guess.commit(0.25)
+    assert panel.values == {"alpha": 1.0, "name": "that"}
+
+
+def test_who_wants_no_guess_sees_the_truth_at_once():
+    guess = predict("how much?")
+    panel = a_panel(guess)
+    panel._asked(panel.picture, {"show": True}, [])
+    assert not panel.picture.veil and guess.committed is None and panel.alt.endswith("None")
+
+
+def test_the_star_stands_where_the_panel_shows_what_was_asked_and_nowhere_else():
+    guess = predict("how much?")
+    ax = Figure().subplots()
+    star = Star(ax, guess, 0.5, 0.6, {"alpha": 0.5})
+    star.place(alpha=0.5)
+    assert np.isnan(ax.lines[0].get_ydata()).all()
+    guess.commit(0.25)
+    star.place(alpha=0.5)
+    assert ax.lines[0].get_xydata().tolist() == [[0.5, 0.25]]
+    star.place(alpha=1.0)
+    assert np.isnan(ax.lines[0].get_ydata()).all()
+
+
+def test_a_panel_without_a_prediction_has_no_veil():
+    assert not a_panel().picture.veil
 
 
 def test_a_prediction_outside_its_range_is_refused():

@@ -1,4 +1,6 @@
-"""Predictions: before an experiment the learner commits to a number, and the panel draws it beside the truth."""
+"""Predictions: before an experiment the learner commits to a number. The panel that holds the truth shows nothing until
+then, moves to the setting that was asked about, draws the guess, and the prediction says both numbers.
+"""
 import ipywidgets as widgets
 import numpy as np
 import traitlets
@@ -7,24 +9,43 @@ from lessons.kit.plotting import BLACK, PURPLE
 
 
 class Prediction(widgets.VBox):
-    """A question, a slider for the answer, and a button that commits it. `committed` is None until then, and can be
-    changed later."""
+    """A question, a slider for the answer, and a button that commits it.
+
+    Attributes:
+        committed: the guess; None until it is committed. It can be changed later.
+        shown: whether the learner chose to see the truth without a guess.
+        at: {control: value}, the setting of the panel that the question is about; `panel_answers` sets it.
+    """
     committed = traitlets.Float(None, allow_none=True)
+    shown = traitlets.Bool(False)
 
     def __init__(self, question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01):
         if not low < high or not 0 < step <= high - low:
             raise ValueError("a prediction needs low < high and a step between 0 and their difference, "
                              f"not low={low}, high={high}, step={step}")
         self.low, self.high = low, high
+        self.at = {}
+        self._truth = self._mark = None
+        self._digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
         self._answer = widgets.FloatSlider(value=(low + high) / 2, min=low, max=high, step=step, description="my guess",
-                                           layout=widgets.Layout(width="420px"))
+                                           readout_format=f".{self._digits}f", layout=widgets.Layout(width="420px"))
         self._button = widgets.Button(description="Commit", button_style="primary",
-                                      tooltip="Fix your prediction; the panel below draws it")
+                                      tooltip="Fix your prediction; the panel below then shows the truth beside it")
         self._said = widgets.HTML()
         self._button.on_click(lambda _: self.commit(self._answer.value))
         self._question = f"<b>Your prediction.</b> {question}"
         super().__init__([widgets.HTML(self._question), widgets.HBox([self._answer, self._button]), self._said])
         self.add_class("weightspace-prediction")
+
+    @property
+    def said(self) -> str:
+        """What the learner was told after committing, as HTML."""
+        return self._said.value
+
+    @property
+    def hides(self) -> bool:
+        """Whether the truth is still to be kept from the learner."""
+        return self.committed is None and not self.shown
 
     def commit(self, value: float) -> None:
         """Fix the prediction.
@@ -35,8 +56,35 @@ class Prediction(widgets.VBox):
         if not self.low <= value <= self.high:
             raise ValueError(f"the prediction must lie between {self.low:g} and {self.high:g}, not {value!r}")
         self.committed = value
-        self._said.value = (f"You said <b>{value:.2f}</b>. It is the purple star in the next panel; "
-                            "commit again to move it.")
+        self._say()
+
+    def show_anyway(self) -> None:
+        """Let the panel show the truth without a guess."""
+        self.shown = True
+
+    def panel_answers(self, truth: float, at: dict | None = None, mark: str = "purple star") -> None:
+        """Called by the figure that holds the truth.
+
+        Args:
+            truth: what was measured.
+            at: {control: value}, where the panel shows it.
+            mark: how the guess is drawn there.
+        """
+        self._truth, self._mark, self.at = float(truth), mark, at or {}
+        self._say()
+
+    def _say(self):
+        """You said this, measured was that."""
+        if self.committed is None:
+            return
+        said = f"You said <b>{self.committed:.{self._digits}f}</b>"
+        if self._truth is None:
+            self._said.value = f"{said}. Run the cells below: they hold the answer."
+            return
+        apart = round(self._truth - self.committed, self._digits)
+        side = "right on it" if not apart else f"{abs(apart):.{self._digits}f} {'higher' if apart > 0 else 'lower'}"
+        self._said.value = (f"{said}, measured: <b>{self._truth:.{self._digits}f}</b>, {side}. Your guess is the "
+                            f"{self._mark} in the next picture; commit again to move it.")
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
@@ -49,15 +97,31 @@ def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.
 
 
 class Star:
-    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed,
-    if anything was."""
+    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed.
 
-    def __init__(self, ax, prediction: Prediction | None, x: float = 0.5):
-        self._prediction = prediction
+    It is drawn where the panel shows what was asked about, and nowhere else.
+
+    Args:
+        prediction: None where the panel was made without one.
+        x: where it stands.
+        truth: what was measured.
+        at: {control: value}: where the panel shows that.
+    """
+
+    def __init__(self, ax, prediction: Prediction | None, x: float, truth: float, at: dict):
+        self._prediction, self._at = prediction, at
         self._star = ax.plot([x], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="",
                              zorder=5, animated=True)[0]
+        if prediction:
+            prediction.panel_answers(truth, at)
 
-    def place(self) -> None:
-        """To be called in a panel's `draw`."""
-        committed = self._prediction.committed if self._prediction else None
-        self._star.set_ydata([np.nan if committed is None else committed])
+    def place(self, **controls) -> None:
+        """To be called in a panel's `draw`, with the controls' values that `at` names."""
+        self._star.set_ydata([guessed(self._prediction, self._at, controls)])
+
+
+def guessed(prediction: Prediction | None, at: dict, controls: dict) -> float:
+    """What was committed, where the panel shows what was asked about; otherwise nan, which draws nothing."""
+    asked = all(controls[name] == value for name, value in at.items())
+    committed = prediction.committed if prediction and asked else None
+    return np.nan if committed is None else committed

@@ -35,17 +35,18 @@ def decision_map(networks: dict, prediction=None):
     chart = _Map(left)
     lines = _curves(right)
     upright = here(right)
-    star = Star(right, prediction)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
     titles = moving_titles((left, right))
     accuracy = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
+    asked = {"start": experiment.STARTS[1], "alpha": 0.5}
+    star = Star(right, prediction, 0.5, sweep.accuracy.sel(task="between", **asked).item(), asked)
 
     def draw(alpha, start, points):
         chart.show(experiment.between(networks[start], alpha), points)
         for line, values in zip(lines, accuracy[start]):
             line.set_data(experiment.ALPHAS, values)
         upright.set_xdata([alpha, alpha])
-        star.place()
+        star.place(alpha=alpha, start=start)
         now = dict(zip(TASKS, accuracy[start][:, experiment.ALPHAS.index(alpha)]))
         titles[0].set_text(f"What the network at α = {alpha:.2f} thinks")
         text = "Correct: task i {i:.2f}, upright {between:.2f}, task j {j:.2f}"

@@ -50,6 +50,18 @@ for panel in [thing for thing in things if isinstance(thing, Panel)]:
     print("drove a panel")
 '''
 
+GUESS = '''
+from lessons.kit.predict import Prediction
+for guess in [thing for thing in things if isinstance(thing, Prediction)]:
+    answering = [thing for thing in things if isinstance(thing, Panel) and guess in thing.predictions]
+    assert all(panel.picture.veil for panel in answering), "a panel shows the truth before the guess"
+    guess.commit(guess.low)
+    assert "measured:" in guess.said, guess.said
+    for panel in answering:
+        assert not panel.picture.veil and not panel.picture.error
+        assert all(panel.values[name] == value for name, value in guess.at.items()), (panel.values, guess.at)
+'''
+
 
 def check_cells(notebook):
     """The cells of a notebook that check an answer."""
@@ -87,7 +99,7 @@ def run_from_nothing(run):
         notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
         checked = [cell.source.splitlines()[-1] for cell in check_cells(notebook)]
         answered = [line.replace("solved=solved", "solved=True") for line in checked]
-        executed, seconds = run(name, folder, DRIVE, *answered, profile="quick")
+        executed, seconds = run(name, folder, DRIVE, GUESS, *answered, profile="quick")
         texts = list(outputs_of(executed))
         assert sum(text.count("drove a panel") for text in texts) == chapters.chapter(name).panels
         checks = [text for text in texts if text.startswith(("passed ", "not yet "))]

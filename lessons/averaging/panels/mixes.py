@@ -31,7 +31,8 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
     measured, predicted = _lengths(left, sweep)
     growth = _growth(right, sweep.models.values, layers)
     uprights = [here(ax, 2) for ax in (left, right)]
-    star = Star(right, prediction, 20)
+    asked = {"layer": layers[-1], "kind": KINDS[0], "models": 20}
+    star = Star(right, prediction, 20, _growth_of(sweep, **asked), asked)
     titles = moving_titles((left, right))
 
     def draw(models, layer, kind):
@@ -45,7 +46,7 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
             line.set_data(counts, values)
         for upright in uprights:
             upright.set_xdata([models, models])
-        star.place()
+        star.place(models=models, layer=layer, kind=kind)
         now = {name: values[row, column] for name, values in numbers.items()}
         text = "{name}, k = {models}: {deviation:.4f}, predicted {predicted:.4f}, cosine {agreement:.3f}"
         titles[0].set_text(text.format(name=layer.capitalize(), models=models, **now))
@@ -58,6 +59,12 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
     thinned = caption(sweep).replace("test images.", "test images, thinned out here.")
     below = " Lengths over all images together, mean over random choices of models."
     return controls, fig, draw, thinned + below
+
+
+def _growth_of(sweep, layer, **where):
+    """The deviation of so many models, in units of that of two."""
+    one = sweep.sel(layer=layer)
+    return (one.deviation.sel(where) / one.pair_deviation).item()
 
 
 def _numbers(part):

@@ -33,7 +33,8 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
     fig, axes = plotting.figure(2, height=4.0)
     curves, uprights = _axes(axes, sweep)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    star = Star(axes[0], prediction, 3)
+    asked = {"size": 3, "guest": BOLD}
+    star = Star(axes[0], prediction, 3, sweep.uniform.sel(asked).item(), asked)
     titles = moving_titles(axes)
 
     def draw(size, guest):
@@ -43,7 +44,7 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
             line.set_data(sizes, by_guest[guest][name])
         for upright in uprights:
             upright.set_xdata([size, size])
-        star.place()
+        star.place(size=size, guest=guest)
         titles[0].set_text(f"k = {size}: uniform {now['uniform']:.3f}, greedy {now['greedy']:.3f}")
         titles[1].set_text(f"The upper end; greedy took {now['greedy_size']:.0f} of {size}")
         who = f"the {size} best" if guest == NOBODY else f"the {size - 1} best and {guest}"

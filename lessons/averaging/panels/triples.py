@@ -74,6 +74,8 @@ def _all_triples(sweep, prediction):
     ends = np.array([triples.average.min(), triples.average.max()])
     high = _scatter(left, triples, ends)
     guess = curve(left, GUESS)
+    if prediction:
+        prediction.panel_answers(triples.line["slope"], mark="purple line")
     chosen = cloud(left, AVERAGED, markersize=9, markeredgecolor=BLACK)
     row_of_dots = _Members(right, float(sweep.accuracy[:20].min()) - 0.01, high + 0.01)
     title, = moving_titles((right,))

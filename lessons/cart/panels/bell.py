@@ -103,7 +103,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
     over_tasks = _Mean(left, places)
     lines = {key: level(left, look, label) for key, (look, label) in LEVELS.items()}
     at_rank = here(left, 0)
-    star = Star(left, prediction, ranks.index(SHOWN_RANK) if SHOWN_RANK in ranks else 0)
+    star = _star_of_the_bell(left, prediction, parts, ranks)
     fig.legend(handles=[over_tasks.reached, *lines.values()], loc="outside lower center", ncols=4)
     above = titles((left, right))
 
@@ -116,7 +116,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
         for key, line in lines.items():
             line.set_ydata([levels[setting][key]] * 2)
         at_rank.set_xdata([column, column])
-        star.place()
+        star.place(rank=rank, lam=lam, how=how, setting=setting)
         above[0].set_text(f"{setting}: {how}, λ = {lam:g}")
         above[1].set_text(f"rank {percent(rank)}: mean {mean[column]:.3f}")
         where = {"setting": setting, "how": how, "lam": lam, "rank": percent(rank), "mean": mean[column]}
@@ -125,6 +125,16 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
 
     text = caption(sweep) + " Task arithmetic at the λ that is best on held-out images."
     return _controls(ranks, lams, names), fig, draw, text
+
+
+def _star_of_the_bell(ax, prediction, parts, ranks):
+    """Where the prediction belongs, in the sweep that it was asked about."""
+    asked = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
+    if not prediction:
+        return Star(ax, None, 0, np.nan, asked)
+    found = _accuracies(parts[DISJOINT])[0, position(numbers_of(parts[DISJOINT].lam), SHOWN_LAM, "lam")]
+    place = position(ranks, SHOWN_RANK, "rank")
+    return Star(ax, prediction, place, found[place].mean(), asked)
 
 
 def _controls(ranks, lams, names):
@@ -249,7 +259,10 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     _heights_axes(right, heights)
     dots = cloud(right, Look(GREY, "o"))
     dot = cloud(right, Look(BLUE, "o"), markersize=11, markeredgecolor=BLACK)
-    star = Star(right, prediction, next(iter(measures.values()))[names.index(experiment.name_of(0.5))])
+    half = names.index(experiment.name_of(0.5))
+    first = next(iter(measures))
+    asked = {"setting": names[half], "measure": first}
+    star = Star(right, prediction, measures[first][half], heights[half], asked)
     above = titles((left, right))
 
     def draw(setting, measure):
@@ -261,7 +274,7 @@ def overlap(sweep: xarray.Dataset, prediction=None):
         values = measures[measure]
         dots.set_data(values, heights)
         dot.set_data([values[row]], [heights[row]])
-        star.place()
+        star.place(setting=setting, measure=measure)
         above[0].set_text(setting)
         above[1].set_text(f"interference {values[row]:.3f}, height {heights[row]:+.3f}")
         return _said_of_overlap(setting, measure, envelopes[setting], zip(names, values, heights))

@@ -102,7 +102,8 @@ def merging(sweep: xarray.Dataset, prediction=None):
     against_own = _AgainstOwn(right)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
-    star = Star(right, prediction, float(own.sel(data=DIGITS, optimiser=SGD, epochs=1)))
+    asked = {"data": DIGITS, "optimiser": SGD, "epochs": 1}
+    star = Star(right, prediction, float(own.sel(asked)), float(best.accuracy.sel(asked)), asked)
 
     def draw(epochs, optimiser, data):
         where = {"optimiser": optimiser, "data": data}
@@ -118,7 +119,7 @@ def merging(sweep: xarray.Dataset, prediction=None):
               "before": float(now.before)}
         against_scale.show(now.accuracy, at)
         against_own.show(alone, merged.accuracy, at)
-        star.place()
+        star.place(epochs=epochs, optimiser=optimiser, data=data)
         titles[0].set_text(said("{head} {accuracy:.2f}", **at))
         titles[1].set_text(said("Alone {own:.2f}, merged {accuracy:.2f} after {epochs}", **at))
         return said("""{head} the six networks read {own:.3f} of their own tasks, their merge {accuracy:.3f} of all six

@@ -8,6 +8,7 @@ from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption
 
 LOOKS = {"gap": (Look(BLACK, "o"), "the gap θ_TA − θ_MT"),
@@ -36,6 +37,9 @@ def gap(sweep: xarray.Dataset, prediction=None):
     lengths = {name: curve(left, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
     shares = {name: curve(right, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
     guess = curve(left, GUESS, "your slope", linewidth=1.5, markersize=9)
+    asked = {"network": "tanh", "k": 3}
+    if prediction:
+        prediction.panel_answers(_asked_slope(sweep, asked), asked, "dashed purple line")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
 
@@ -46,7 +50,7 @@ def gap(sweep: xarray.Dataset, prediction=None):
             lengths[name].set_data(etas, values)
             explained = k > 1 and name != "gap"
             shares[name].set_data(etas, values / now.gap.values if explained else np.full(len(etas), np.nan))
-        guess.set_data(etas[:3], _guessed(now, prediction.committed if prediction else None))
+        guess.set_data(etas[:3], _line(now, guessed(prediction, asked, {"network": network, "k": k})))
         titles[0].set_text(f"{data}, {network}, k = {k}: {_slopes_said(now) if k > 1 else 'rounding alone'}")
         titles[1].set_text(_right_title(now))
         return _described(now)
@@ -68,10 +72,14 @@ def _drawn(now, name):
     return np.where(shown, values, np.nan)
 
 
-def _guessed(now, power):
+def _asked_slope(sweep, asked):
+    """What the prediction is about, in the setting that the panel opens with."""
+    first = sweep.isel(loss=0, data=0)
+    return experiment.slopes(first.sel(asked).gap).item()
+
+
+def _line(now, power):
     """A line of the predicted slope through the gap at the third step size."""
-    if power is None:
-        return [np.nan] * 3
     etas = now.eta.values
     return now.gap.values[2] * (etas[:3] / etas[2]) ** power
 

@@ -29,7 +29,8 @@ def adapting(sweep: xarray.Dataset, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
     steps = sweep.step.values
     curves = _Curves(left, sweep)
-    star = Star(left, prediction, steps[-1])
+    asked = {"method": "adamerging", "step": int(steps[-1])}
+    star = Star(left, prediction, steps[-1], curves.accuracy[list(ADAPTED).index("adamerging"), -1], asked)
     now = here(left, 0)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     images = _maps(right, sweep)
@@ -42,7 +43,7 @@ def adapting(sweep: xarray.Dataset, prediction=None):
         place = position(steps, step, "step")
         curves.show(row)
         now.set_xdata([step, step])
-        star.place()
+        star.place(step=step, method=method)
         for name, image in images.items():
             image.set_visible(name == method)
         entropy = curves.entropy[row, place]

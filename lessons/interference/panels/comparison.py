@@ -13,6 +13,7 @@ from lessons.kit.page import Page, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, SKY
+from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption, position
 from lessons.merging import methods
 
@@ -166,20 +167,23 @@ def bars_and_radar(sweeps: dict[str, xarray.Dataset], prediction=None):
     The prediction, what the average is worth on the suite of several data sets, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=5.4, width_ratios=(6, 5))
-    bars = _Bars(left, prediction)
+    bars = _Bars(left)
+    asked = {"suite": "several"}
     radar = _Radar(right, most=max(sweep.sizes["task"] for sweep in sweeps.values()))
     titles = moving_titles((left, right))
     tables = {}
     for name, sweep in sweeps.items():
         for grid in GRIDS:
             tables[name, grid] = results.shares(sweep, grid).transpose("reported", "task").values
+    if prediction:
+        prediction.panel_answers(tables["several", WIDE][REPORTED.index("average")].mean(), asked)
 
     def draw(suite, grid):
         of = tables[suite, grid]
         title = sweeps[suite].attrs["suite"]
         chosen = "all that was tried" if grid == WIDE else "the sources' grids"
         means = dict(zip(REPORTED, of.mean(-1)))
-        bars.show(of, guessed=suite == "several")
+        bars.show(of, guessed(prediction, asked, {"suite": suite}))
         radar.show(of, [str(task) for task in sweeps[suite].task.values])
         titles[0].set_text(title)
         titles[1].set_text(f"Chosen in {chosen}")
@@ -199,8 +203,7 @@ def bars_and_radar(sweeps: dict[str, xarray.Dataset], prediction=None):
 class _Bars:
     """Left: a lying bar a method, its value, a dot a task, and the prediction's star on the average."""
 
-    def __init__(self, ax, prediction):
-        self.prediction = prediction
+    def __init__(self, ax):
         self.rows = {method: row for row, method in enumerate(reversed(REPORTED))}
         ax.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7, len(self.rows) - 0.3))
         ax.set_yticks(list(self.rows.values()), [title_of(method) for method in self.rows])
@@ -217,18 +220,14 @@ class _Bars:
         self.dots = cloud(ax, Look(BLACK, "o"), markersize=2.5)
         self.star = cloud(ax, Look(PURPLE, "*"), markersize=15, markeredgecolor=BLACK, zorder=5)
 
-    def show(self, of, guessed):
-        """Shares (reported, task); `guessed`: the prediction is about these."""
+    def show(self, of, guess):
+        """Shares (reported, task); guess: of the average, nan where none is to be drawn."""
         for method, shares in zip(REPORTED, of):
             self.bars[method].set_xdata([0, shares.mean()])
             self.texts[method].set_text(f"{shares.mean():.3f}")
         rows = np.repeat([self.rows[method] for method in REPORTED], of.shape[1])
         self.dots.set_data(of.ravel(), rows)
-        guess = self.prediction.committed if self.prediction and guessed else None
-        if guess is None:
-            self.star.set_data([], [])
-        else:
-            self.star.set_data([guess], [self.rows["average"]])
+        self.star.set_data([guess], [self.rows["average"]])
 
 
 class _Radar:

@@ -30,14 +30,15 @@ from lessons.kit.sweep import caption
 
 _HERE = Path(__file__).parent
 MOST_FRAMES = 3000
+VEIL = "Commit your guess above, then look."
 
 
 class Picture(anywidget.AnyWidget):
     """A figure in the page.
 
     Traits: `background`, SVG; `frame`, the newest {"key", "marks" (SVG), "alt"}; `controls`, whose positions are a
-    frame's key together with `generation`, which rises when frames drawn before are no longer true; `caption`; `error`,
-    the traceback if drawing failed.
+    frame's key together with `generation`, which rises when frames drawn before are no longer true; `caption`; `veil`,
+    what stands before the picture while the learner has not guessed; `error`, the traceback if drawing failed.
     """
     _esm = _HERE / "picture.js"
     _css = _HERE / "picture.css"
@@ -46,6 +47,7 @@ class Picture(anywidget.AnyWidget):
     controls = traitlets.List().tag(sync=True, **widgets.widget_serialization)
     generation = traitlets.Int(0).tag(sync=True)
     caption = traitlets.Unicode().tag(sync=True)
+    veil = traitlets.Unicode().tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)
 
 
@@ -58,11 +60,12 @@ class Panel(widgets.VBox):
         figure: a matplotlib figure whose moving artists are marked `animated=True`.
         draw: called with the controls' values by name; sets the moving artists' data and returns the alternative text.
         caption: printed below; says which data were used.
-        predictions: `predict(…)` widgets whose committed value `draw` shows; the picture follows them.
+        predictions: `predict(…)` widgets whose committed value `draw` shows. The picture is veiled until the learner
+            has committed one or asks to see it anyway, then moves to the setting that was asked about.
         keep: asked for the background, as `MovingFigure` says.
 
     Attributes:
-        controls, picture: as above; `picture.frame` holds what is shown.
+        controls, predictions, picture: as above; `picture.frame` holds what is shown.
     """
 
     def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=(),
@@ -76,14 +79,17 @@ class Panel(widgets.VBox):
         all_controls = list(self.controls.values())
         self.picture = Picture(background=self._figure.background, controls=all_controls, caption=caption)
         self.picture.frame = self._frame(self.values)
-        self.picture.on_msg(lambda _picture, question, _buffers: self._draw_ahead(question))
+        self.picture.on_msg(self._asked)
         row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap"))
         super().__init__([row, self.picture])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
             control.observe(self._redraw, "value")
-        for prediction in predictions:
+        self.predictions = list(predictions)
+        for prediction in self.predictions:
             prediction.observe(self._start_over, "committed")
+            prediction.observe(self._unveil, "shown")
+        self._unveil()
 
     @property
     def values(self) -> dict:
@@ -167,10 +173,24 @@ class Panel(widgets.VBox):
         self.picture.error = ""
 
     def _start_over(self, change):
-        """A prediction was committed: every frame looks different now."""
+        """A prediction was committed: every frame looks different now, and the learner wants to see what it was
+        about."""
         self._frames.clear()
         self.picture.generation += 1
         self._redraw(change)
+        self.set(**change.owner.at)
+        self._unveil()
+
+    def _unveil(self, _change=None):
+        self.picture.veil = VEIL if any(prediction.hides for prediction in self.predictions) else ""
+
+    def _asked(self, _picture, question, _buffers):
+        """The page asks for frames, or to see the truth without a guess."""
+        if "show" in question:
+            for prediction in self.predictions:
+                prediction.show_anyway()
+        else:
+            self._draw_ahead(question)
 
     def _draw_ahead(self, question):
         """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page; at

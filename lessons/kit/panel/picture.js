@@ -22,6 +22,7 @@ export default () => {
   function render({ model, el }) {
     el.classList.add("weightspace-picture");
     el.innerHTML = `<figure><div class="stage" role="img"><img class="background" alt=""><div class="marks" aria-hidden="true"></div></div>
+      <div class="veil" hidden><p></p><button class="jupyter-button">Show anyway</button></div>
       <pre class="error" role="alert" hidden></pre><figcaption></figcaption></figure>`;
     const part = (name) => el.querySelector(name);
     const show = (frame) => {
@@ -36,11 +37,19 @@ export default () => {
       frame ? show(frame) : ask();
     };
     const showError = () => { part(".error").hidden = !model.get("error"); part(".error").textContent = model.get("error"); };
+    const showVeil = () => {
+      part(".veil").hidden = !model.get("veil");
+      part(".veil p").textContent = model.get("veil");
+      part(".stage").ariaHidden = model.get("veil") ? "true" : null;
+    };
+    part(".veil button").onclick = () => model.send({ show: true });
     part(".background").src = "data:image/svg+xml," + encodeURIComponent(model.get("background"));
     part("figcaption").textContent = model.get("caption");
     el.dataset.wanted = key(model);
     show(model.get("frame"));
     showError();
+    showVeil();
+    model.on("change:veil", showVeil);
     model.on("change:frame", () => { const frame = model.get("frame"); if (frame.key === key(model)) show(frame); });
     model.on("change:generation", look);
     model.on("msg:custom", (message) => { if (message.ahead === questions) el.dataset.ahead = "here"; });

@@ -65,7 +65,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     layers = list(map(str, sweep.layer.values))
     own, gap = _distances(left, sweep, layers)
     bars = _shares(right, sweep, layers)
-    star = Star(right, prediction, len(layers) - 1)
+    star = Star(right, prediction, len(layers) - 1, *_asked(sweep))
     titles = moving_titles((left, right))
     found = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 
@@ -76,13 +76,22 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
         bars.set_values((now.gap_mean / now.own_mean).values.clip(0))
         titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {now.gap_mean.max().item():.3f}")
         titles[1].set_text("In units of the ends' distance")
-        star.place()
+        star.place(alpha=alpha, pair=pair, treatment=treatment)
         both = zip(layers, now.gap_mean.values, now.own_mean.values)
         numbers = "; ".join(f"{layer} {of_mix:.4f} against {of_ends:.3f}" for layer, of_mix, of_ends in both)
         return said("""1 − cosine per layer for {pair} at α = {alpha:.2f}{treated}, gap against the ends' own distance:
                        {numbers}.""", pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers)
 
     return controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
+
+
+def _asked(sweep):
+    """What the prediction is about, the output layer's ratio half-way, and where the panel shows it."""
+    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
+    if "treatment" in sweep.dims:
+        asked["treatment"] = str(sweep.treatment.values[0])
+    here = at(sweep, **asked)
+    return (here.gap_mean / here.own_mean).values[-1], asked
 
 
 def _distances(ax, sweep, layers):

@@ -8,7 +8,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import at, caption, position
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls
 
 LOSS = "loss: cross-entropy (nats)"
@@ -54,7 +54,8 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     sides = {"loss": _Side(left, LOSS, 1.05 * float(sweep.loss.max()), _TASKS | _CHORD),
              "accuracy": _Side(right, ACCURACY, 1, _TASKS | _CHORD)}
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    star = Star(right, prediction)
+    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
+    star = Star(right, prediction, 0.5, at(sweep, **asked).accuracy.sel(task="both").item(), asked)
     lines = by_choice(sweep, "loss", "accuracy")
     lines = {pair: line.transpose("task", "alpha") for (pair, _), line in lines.items()}
     alphas = sweep.alpha.values
@@ -68,7 +69,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
                 side.curves[task].set_data(alphas, along)
             side.curves["chord"].set_data([0, 1], of_task["both"][[0, -1]])
             side.set_values(alpha, f"{quantity.capitalize()} on both at α = {alpha:.2f}: {of_task['both'][step]:.3f}")
-        star.place()
+        star.place(alpha=alpha, pair=pair)
         return _said_of_tasks(found["accuracy"], found["loss"], alpha, step, pair)
 
     return controls(sweep), fig, draw
@@ -104,7 +105,8 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
     sides = {"loss": _Side(left, LOSS, 1.08 * highest, _OF_TWO),
              "accuracy": _Side(right, ACCURACY, 1.02, _OF_TWO)}
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    star = Star(right, prediction)
+    asked = {"start": "two random starts", "alpha": 0.5}
+    star = Star(right, prediction, 0.5, at(sweep, **asked).start_accuracy.item(), asked)
     variables = [f"{which}_{quantity}" for which in _OF_TWO for quantity in sides]
     lines = {str(start): sweep[variables].sel(start=start) for start in sweep.start.values}
     alphas = sweep.alpha.values
@@ -117,7 +119,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
                 side.curves[which].set_data(alphas, line[f"{which}_{quantity}"].values)
             value = now[f"start_{quantity}"].item()
             side.set_values(alpha, f"{quantity.capitalize()} at α = {alpha:.2f}: {value:.3f}")
-        star.place()
+        star.place(alpha=alpha, start=start)
         return said("""Two networks trained on upright digits from {start}. At α = {alpha:.2f} the network with mixed
                        weights has accuracy {accuracy:.3f} and loss {loss:.3f}; mixing the outputs gives
                        {mixed_accuracy:.3f} and {mixed_loss:.3f}.""",

@@ -10,7 +10,7 @@ from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, layer_ticks, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import at, caption, position
 from lessons.linearity.experiment.resnet import by_depth
 from lessons.linearity.panels import lines
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls, said_of, treatments
@@ -89,7 +89,9 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     line = here(right)
     titles = moving_titles((left, middle, right))
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    star = Star(right, prediction)
+    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
+    truth = at(sweep, treatment="interpolated", **asked).accuracy.mean().item()
+    star = Star(right, prediction, 0.5, truth, asked)
     of_both = sweep.assign(accuracy=sweep.accuracy.mean("task"), mixed_accuracy=sweep.mixed_accuracy.mean("task"))
     found = by_choice(of_both, "gap_mean", "coef_mean", "accuracy", "mixed_accuracy")
     alphas = sweep.alpha.values
@@ -108,7 +110,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
         line.set_xdata([alpha, alpha])
         for title, text in zip(titles, ("Gap", "Length", f"Accuracy, α = {alpha:.2f}")):
             title.set_text(text)
-        star.place()
+        star.place(alpha=alpha, pair=pair)
         return f"Three treatments of BatchNorm for {pair} at α = {alpha:.2f}. {'; '.join(numbers)}."
 
     two = {name: control for name, control in controls(sweep).items() if name != "treatment"}
@@ -148,7 +150,9 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
     network, mixed = _half_way(right, sweep)
     titles = moving_titles((left, right))
     fig.legend(handles=curves, loc="outside lower center", ncols=3, title="pretrained on")
-    star = Star(left, prediction, len(places) - 2)
+    asked = {"treatment": "interpolated", "alpha": 0.5}
+    none = at(ratio.to_dataset(name="ratio"), **asked).ratio.isel(amount=0, layer=-2).item()
+    star = Star(left, prediction, len(places) - 2, none, asked)
     found = xarray.Dataset({"ratio": ratio, "accuracy": sweep.accuracy.mean("task"),
                             "mixed_accuracy": sweep.mixed_accuracy.mean("task")})
     found = found.transpose("treatment", "alpha", "amount", "layer")
@@ -162,7 +166,7 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
         mixed.set_data(range(len(amounts)), now.mixed_accuracy.values)
         titles[0].set_text(f"Gap at α = {alpha:.2f}{said_of(treatment)}")
         titles[1].set_text("Accuracy there")
-        star.place()
+        star.place(alpha=alpha, treatment=treatment)
         rows = zip(amounts, now.ratio.values, now.accuracy.values, now.mixed_accuracy.values)
         numbers = "; ".join(_said_of_amount(*row) for row in rows)
         return said("""CTL between splits 1 and 2 against the amount of pretraining at α = {alpha:.2f}{treated}:
@@ -282,12 +286,12 @@ class _Cell:
 # -- still figures ---------------------------------------------------------------------------------
 
 @still
-def small_steps(sweep: xarray.Dataset, predicted: float | None = None):
+def small_steps(sweep: xarray.Dataset, prediction=None):
     """What one training step on few images does: accuracy after it, and how far it moved the weights. A prediction, for
     four images, is a star."""
     fig, (left, right) = plotting.figure(2, height=3.5)
     images = sweep.images.values
-    _accuracy_after(left, sweep, predicted)
+    _accuracy_after(left, sweep, prediction)
     moved = sweep.moved.transpose("images", "draw").values
     right.plot(np.repeat(images, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
     right.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖", title="Length of the step")
@@ -304,7 +308,7 @@ def small_steps(sweep: xarray.Dataset, predicted: float | None = None):
     return plotting.show(fig, alt, caption(sweep) + " One point a draw.")
 
 
-def _accuracy_after(ax, sweep, predicted):
+def _accuracy_after(ax, sweep, prediction):
     """The accuracy after a step on so many images, a point a draw, under both treatments."""
     images = sweep.images.values
     for treatment, label, shift in (("interpolated", "running statistics", 0.96),
@@ -315,8 +319,11 @@ def _accuracy_after(ax, sweep, predicted):
                 linestyle="", alpha=0.7, label=label)
     before = sweep.accuracy_before.sel(treatment="interpolated").item()
     ax.axhline(before, color=BLACK, linestyle="--", linewidth=1, marker="", label="before the step")
-    if predicted is not None:
-        ax.plot([4], [predicted], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="")
+    if prediction:
+        prediction.panel_answers(sweep.accuracy.sel(treatment="interpolated", images=4).mean().item())
+    if prediction and prediction.committed is not None:
+        ax.plot([4], [prediction.committed], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK,
+                linestyle="")
     ax.set(xscale="log", xlabel="images in the step", ylabel="accuracy after it", ylim=(0, 1),
            title="Accuracy after one more step")
     ax.legend(loc="lower right")

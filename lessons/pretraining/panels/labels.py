@@ -30,12 +30,13 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
     shares = fractions(sweep)
     ours, points = _layers(left, sweep)
     means, flat, at_share = _means(right, sweep)
-    star = Star(right, prediction, 1.0)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
     of = {(str(start), str(pair)): sweep.sel(start=start, pair=pair)
           for start in sweep.start.values for pair in sweep.pair.values}
     gap = {which: one.gap_mean.mean().item() for which, one in of.items()}
+    asked = {"pair": PAIRS[1], "fraction": 1.0}
+    star = Star(right, prediction, 1.0, gap[fraction_name(1.0), PAIRS[1]], asked)
 
     def draw(fraction, pair):
         now = of[fraction_name(fraction), pair]
@@ -46,7 +47,7 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
             flat[name].set_data([0, 1], [gap[name, pair]] * 2)
         means.set_data(shares, [gap[fraction_name(share), pair] for share in shares])
         at_share.set_xdata([fraction, fraction])
-        star.place()
+        star.place(fraction=fraction, pair=pair)
         titles[0].set_text(f"{fraction:.0%} shuffled, {pair}")
         titles[1].set_text(f"Learned {now.learnt.item():.0%} by heart, reads {now.knows.item():.0%}")
         return _said(fraction, pair, now, gap)

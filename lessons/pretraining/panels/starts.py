@@ -95,13 +95,14 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     layers = list(map(str, sweep.layer.values))
     curves, at_alpha = _losses(left, sweep)
     places, dots = _shares(right, sweep, layers)
-    star = Star(right, prediction, len(layers) - 1 + _SHIFTS[BY_WEIGHTS])
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     titles = moving_titles((left, right))
     order = ("pair", "setting", "treatment", "alpha")
     losses = sweep.loss.transpose(*order).values
     shares = (sweep.gap_mean / sweep.own_mean).transpose(*order, "layer").values
     barriers = experiment.barriers(sweep).transpose(*order[:3]).values
+    asked = {"pair": PAIRS[0], "treatment": TREATMENTS[0], "alpha": 0.5}
+    star = Star(right, prediction, len(layers) - 1 + _SHIFTS[BY_WEIGHTS], _asked_share(sweep, asked), asked)
 
     def draw(alpha, pair, treatment):
         step, p, t = position(alphas, alpha), PAIRS.index(pair), TREATMENTS.index(treatment)
@@ -112,13 +113,19 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
             if np.isfinite(losses[p, s, t]).all():
                 measured.append(_of_setting(setting, losses[p, s, t, step], barriers[p, s, t], shares[p, s, t, step]))
         at_alpha.set_xdata([alpha, alpha])
-        star.place()
+        star.place(alpha=alpha, pair=pair, treatment=treatment)
         titles[0].set_text(f"Loss on {pair}, {treatment}")
         titles[1].set_text(f"Distance from CTL at α = {alpha:.2f}")
         return (f"Loss and gap (share of own distance, per layer) for {pair} at α = {alpha:.2f}, interpolated network "
                 f"{treatment}: {'; '.join(measured)}.")
 
     return _controls(alphas), fig, draw
+
+
+def _asked_share(sweep, asked):
+    """What the prediction is about."""
+    output = sweep.sel(setting=BY_WEIGHTS, **asked).isel(layer=-1)
+    return (output.gap_mean / output.own_mean).item()
 
 
 _SHIFTS = dict(zip(SETTINGS, (-0.24, -0.12, 0, 0.12, 0.24)))  # beside a layer's place

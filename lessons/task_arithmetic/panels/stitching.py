@@ -120,7 +120,6 @@ def negation(sweep: xarray.Dataset, prediction=None):
     lams = grid(sweep.lam0)
     curves = _negated(ax)
     at_lam = here(ax, 0.4)
-    star = Star(ax, prediction, 1.0)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     title, = moving_titles((ax,))
     values = {}
@@ -128,13 +127,15 @@ def negation(sweep: xarray.Dataset, prediction=None):
         for layer in LAYERS:
             part = sweep.negated.sel(angle=angle, layer=layer)
             values[angle, layer] = part.transpose("lam0", "how", "which").values
+    asked = {"angle": 45.0, "layer": "output", "lam": 1.0}
+    star = Star(ax, prediction, 1.0, values[45.0, "output"][position(lams, 1.0, "lam"), 1, 0], asked)
 
     def draw(lam, angle, layer):
         of = values[angle, layer]
         for (way, which), line in curves.items():
             line.set_data(lams, of[:, way, which])
         at_lam.set_xdata([lam, lam])
-        star.place()
+        star.place(lam=lam, angle=angle, layer=layer)
         features, negated = of[position(lams, lam, "lam")]
         title.set_text(said("""{angle:g}° at {layer}, λ = {lam:.2f}: task {f[1]:.3f} and {w[1]:.3f}, pretraining
                                {f[0]:.3f} and {w[0]:.3f}""", angle=angle, layer=layer, lam=lam, f=features, w=negated))

@@ -57,12 +57,14 @@ def edits(sweep: xarray.Dataset, prediction=None):
     lams = grid(sweep.lam)
     curves = _accuracies(left)
     at_lam = here(left, 0)
-    star = Star(left, prediction, 0.5)
     bars = _tasks(right, np.diagonal(sweep.own.values))
     handles = [part for ax in (left, right) for part in ax.get_legend_handles_labels()[0]]
     fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
     values = {edit: sweep.accuracy.sel(edit=edit).transpose("lam", "task").values for edit in EDITS}
+    asked = {"edit": "22.5° and 90°", "lam": 0.5}
+    truth = values[asked["edit"]][position(lams, 0.5, "lam")][[EVALUATED.index(22.5), EVALUATED.index(90.0)]].mean()
+    star = Star(left, prediction, 0.5, truth, asked)
 
     def draw(lam, edit):
         table = values[edit]
@@ -73,7 +75,7 @@ def edits(sweep: xarray.Dataset, prediction=None):
             line.set_data(lams if tasks else [], table[:, tasks].mean(1) if tasks else [])
         at_lam.set_xdata([lam, lam])
         bars.set_values(now, [GREEN, *(BLUE if task in added else GREY for task in range(1, len(now)))])
-        star.place()
+        star.place(lam=lam, edit=edit)
         titles[0].set_text(f"θ₀ + λ·(sum of {edit})")
         titles[1].set_text(f"λ = {lam:.2f}: added {now[added].mean():.3f}, pretraining {now[0]:.3f}")
         return said("""Accuracy of θ₀ + λ·(sum of the task vectors of {edit}) at λ = {lam:.2f}, by angle, 0° being the
