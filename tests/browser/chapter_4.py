@@ -1,0 +1,22 @@
+"""What the pictures of chapter 4 say, beside what was measured."""
+import re
+
+import pytest
+
+from lessons.task_arithmetic.experiment import mlp as experiment
+
+
+def compare(page, said):
+    """said: the alternative text of every panel, one step before the end of its slider."""
+    sweep, networks = experiment.run("quick", 0), experiment.models(0)
+    edits, equations, stitching, negation, desk = said
+    at_09 = sweep.accuracy.sel(lam=0.9)
+    shown = [all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in experiment.EDITS]
+    assert any(shown), edits
+    assert all("λ = 0.80" in text for text in (equations, stitching, negation))
+    table = experiment.desk(sweep, networks)
+    lams = dict.fromkeys(experiment.ANGLES, 0.1) | {22.5: float(re.search(r"22.5° (-?[\d.]+)", desk)[1])}
+    assert lams[22.5] > 0.5
+    expected = table.accuracy(table.features(lams)["output"])
+    accuracies = desk.split(": ")[-1].rstrip(".").split("; ")
+    assert [float(text.split()[-1]) for text in accuracies] == pytest.approx(expected, abs=6e-4)

@@ -1,0 +1,36 @@
+"""One JupyterLab and one browser for all chapters."""
+import pytest
+
+from lessons.kit.notebooks import CHAPTERS
+from tools import lab
+
+
+@pytest.fixture(scope="session")
+def lab_and_browser(chapters_folder_session):
+    """One JupyterLab, whose kernels find the models and sweeps that the chapters' own tests left, and one browser."""
+    environment = {"WEIGHTSPACE_DATA": str(chapters_folder_session), "WEIGHTSPACE_OFFLINE": "1"}
+    with lab.server(CHAPTERS[0].parent, **environment) as address, lab.browser() as context:
+        yield address, context
+
+
+@pytest.fixture
+def folder(chapters_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(chapters_folder_session))
+    return chapters_folder_session
+
+
+@pytest.fixture
+def page(lab_and_browser):
+    """A page of its own, in which no script fails."""
+    with lab.fresh_page(lab_and_browser[1]) as page:
+        yield page
+        assert page.errors == []
+
+
+@pytest.fixture
+def opened(lab_and_browser, page, folder):
+    """opened(name) -> (page, panels) of a chapter that was run in JupyterLab."""
+    def open(name):
+        assert lab.run_all(page, lab_and_browser[0], f"{name}.ipynb") == 0, "a cell failed"
+        return page, lab.panels(page)
+    return open
