@@ -224,6 +224,11 @@ def test_an_exception_is_told_with_the_input_and_known_by_its_words():
                                                                                   wrong=wrong)[1]
 
 
+def test_an_empty_function_is_told_so_without_an_input():
+    assert judged(lambda x: x, lambda x: None, [([2, 3],)])[1] == (
+        "Your function returned nothing yet: end it with a return statement.")
+
+
 def test_a_comparison_that_fails_is_a_sentence():
     class Prickly:
         @property

@@ -29,6 +29,7 @@ RATE, RANK = "a learning rate", "the source's rank"
 REPORTED, GRID, LITERATURE = "CTL reports it", "CART's grid", "the literature's λ"
 ALLOWED = {
     "00_start_here": {
+        "training-loop": {"0.5": CHANCE},
         "try": {"0.5": SLIDER},
         "prediction": {"0.5": SLIDER}},
     "01_linearity": {

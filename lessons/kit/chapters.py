@@ -61,7 +61,7 @@ class Chapter:
 ALL_DATA = ("mnist", "cifar", "fashion")
 
 CHAPTERS = (
-    Chapter("00_start_here", "lessons.start", minutes=10, panels=1, slider="α", keys=25,
+    Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α", keys=25,
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
     Chapter("01_linearity", "lessons.linearity", minutes=60, panels=4, slider="α", keys=10,

@@ -25,21 +25,24 @@ SECONDS_OF_CHAPTER_1 = Profiles(quick=20, full=45)  # rough, on 2 cores, nothing
 # -- the networks ----------------------------------------------------------------------------------
 
 def recipes(seed: int = 0) -> dict[str, tuple[Recipe, Recipe]]:
-    """{start: (recipe of θ_i, of θ_j)}: θ_i learns the spirals turned by 45°, θ_j by −45°, 600 full-batch steps in all
-    for each.
+    """{start: (recipe of θ_i, of θ_j)}: 400 full-batch steps on the upright spirals, then 200 on the spirals turned by
+    45° for θ_i, by −45° for θ_j.
 
-    From "one pretrained start" 400 of these steps are on the upright spirals, and shared; "two random starts" spend all
-    on their own.
+    All four have the same lessons. From "one pretrained start" the two have the first 400 steps in common; "two random
+    starts" have them each for itself.
     """
-    upright = _on_spirals(0.0, 400, seed)
-    one_start = [upright.finetune(options={"angle": ANGLES[which]}, epochs=200) for which in ("i", "j")]
-    strangers = _on_spirals(ANGLES["i"], 600, seed + 1000), _on_spirals(ANGLES["j"], 600, seed + 2000)
-    return dict(zip(STARTS, (tuple(one_start), strangers)))
+    shared, own_i, own_j = map(_upright, (seed, seed + 1000, seed + 2000))
+    return {STARTS[0]: (_turned(shared, "i"), _turned(shared, "j")),
+            STARTS[1]: (_turned(own_i, "i"), _turned(own_j, "j"))}
 
 
-def _on_spirals(angle, epochs, seed):
-    return Recipe.on("spirals", ARCHITECTURE, options={"angle": angle}, lr=5e-3, epochs=epochs, batch_size=None,
+def _upright(seed):
+    return Recipe.on("spirals", ARCHITECTURE, options={"angle": 0.0}, lr=5e-3, epochs=400, batch_size=None,
                      optimiser="adam", seed=seed)
+
+
+def _turned(upright, which):
+    return upright.finetune(options={"angle": ANGLES[which]}, epochs=200)
 
 
 def ends(seed: int = 0, device: str = "auto") -> dict[str, tuple[MLP, MLP]]:

@@ -6,10 +6,11 @@ import numpy as np
 
 import data
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, ORANGE
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, themed
 from lessons.kit.predict import Star
 from lessons.start import algorithms, experiment
 
@@ -18,6 +19,21 @@ LOOKS = {"i": Look(BLUE, "o"), "between": Look(GREEN, "^"), "j": Look(ORANGE, "s
 ARMS = (Look(BLUE, "o"), Look(ORANGE, "s"))
 COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
 EXTENT = 1.2
+CHANCE = 0.5  # of two arms
+
+
+@themed
+def spirals():
+    """The three tasks: the spirals as they are, and turned both ways."""
+    fig, axes = plotting.figure(3, height=3.1)
+    for ax, (task, title) in zip(axes, TASKS.items()):
+        points = data.load("spirals", "test", angle=experiment.ANGLES[task])
+        for arm, look in enumerate(ARMS):
+            ax.plot(*points.x[points.y == arm][::4].T.numpy(), color=look.colour, marker=look.marker, linestyle="",
+                    markersize=3.5)
+        ax.set(title=title.partition(": ")[2].capitalize() or title.capitalize(), xticks=[], yticks=[], aspect="equal")
+    alt = "Three pictures of two spiral arms: turned by +45°, upright, and turned by −45°."
+    return plotting.show(fig, alt, "Computed here: test points of every task (generated).")
 
 
 @panel
@@ -34,6 +50,7 @@ def decision_map(networks: dict, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
     chart = _Map(left)
     lines = _curves(right)
+    right.text(0.99, CHANCE + 0.01, "by chance", color="#666666", fontsize=8.5, ha="right")
     upright = here(right)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
     titles = moving_titles((left, right))
@@ -53,7 +70,7 @@ def decision_map(networks: dict, prediction=None):
         titles[1].set_text(text.format(**now))
         return _said(alpha, start, points, now)
 
-    controls = {"alpha": slider("α", experiment.ALPHAS, 1.0),
+    controls = {"alpha": slider("α", experiment.ALPHAS, 0.5),
                 "start": choice("the two networks began from", {start: start for start in networks}),
                 "points": choice("show the points of", {label: task for task, label in TASKS.items()})}
     generated = sweep.attrs["source"].split(",")[0]
@@ -85,6 +102,7 @@ class _Map:
 def _curves(ax):
     """One for each task."""
     ax.set(xlabel="α (weight of θᵢ)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
+    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
     return [curve(ax, LOOKS[task], label, markevery=10) for task, label in TASKS.items()]
 
 
@@ -92,6 +110,30 @@ def _said(alpha, start, points, accuracy):
     return said("""Decision map of the network with weights {alpha:.2f}·θ_i + {rest:.2f}·θ_j, trained from {start}, with
                    the points of {points}. Accuracy: task i {i:.3f}, upright spirals {between:.3f}, task j {j:.3f}.""",
                 alpha=alpha, rest=1 - alpha, start=start, points=TASKS[points], **accuracy)
+
+
+def what_you_saw(networks: dict) -> Page:
+    """The prose of the chapter, with this run's numbers."""
+    accuracy = experiment.run(networks).accuracy.sel(task="between")
+    numbers = {}
+    for name, start in zip(("shared", "apart"), experiment.STARTS):
+        along = accuracy.sel(start=start)
+        numbers[name] = along.sel(alpha=0.5).item()
+        numbers[f"{name}_ends"] = along.sel(alpha=[0.0, 1.0]).mean().item()
+    return reading("Half-way, on the upright spirals", """
+        From one pretrained start: {shared:.2f} correct, where the two ends alone have {shared_ends:.2f} on average.
+        From two random starts: {apart:.2f}, where the two ends alone have {apart_ends:.2f}. A coin has 0.50. All four
+        networks had the same lessons. One pair had the first part of them in common, the other each for itself.
+        """, **numbers)
+
+
+def course() -> Page:
+    """The map of the course: every chapter, how long it takes, what one knows afterwards."""
+    rows = []
+    for one in CHAPTERS:
+        link = f'<a href="{one.notebook.name}">{one.stem.partition("_")[2].replace("_", " ")}</a>'
+        rows.append((one.number, link, f"{one.minutes} min", html.escape(one.teaches)))
+    return table(("", "chapter", "time", "what you will know"), rows, left=4)
 
 
 class Found:
