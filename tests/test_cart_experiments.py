@@ -276,7 +276,8 @@ def test_the_reading_of_figure_1_says_whether_there_is_a_bell(average, verdict, 
     assert f"reads {best.accuracy.mean().item():.3f}, the average {average:.3f}," in said
 
 
-@pytest.mark.parametrize("above, verdict", [(1.0, "Agrees"), (0.0, "Does not agree here")])
+@pytest.mark.parametrize("above, verdict",
+                         [(0.4, "Agrees"), (0.0, "Cannot be told here"), (-0.4, "Does not agree here")])
 def test_the_reading_of_figure_1_says_whether_cart_is_above_task_arithmetic(above, verdict, sweep):
     spoiled = sweep.assign(accuracy=(sweep.how == grid.HOWS[0]) * above + 0.5 + 0 * sweep.accuracy)
     assert f"{verdict}: that CART is above task arithmetic" in panels.bell.reading_of_figure_1(spoiled).text

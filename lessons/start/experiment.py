@@ -109,5 +109,5 @@ def _name_of(device):
 
 def _speed(rate):
     epoch = 6 * 99_710 * 60_000 / rate  # parameters of chapter 1's MLP, images of MNIST; measured: 2 to 4 times this
-    return (f"{rate / 1e9:.0f} GFLOP/s in matrix products; the arithmetic of one MNIST epoch of chapter 1's network "
-            f"takes {epoch:.1f} s at that rate, a real epoch a few times as long")
+    return (f"{rate / 1e9:.0f} billion operations a second in matrix products; a pass over the digits of chapter 1 "
+            f"takes about {3 * epoch:.1f} s")

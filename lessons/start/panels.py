@@ -31,7 +31,8 @@ def spirals():
         for arm, look in enumerate(ARMS):
             ax.plot(*points.x[points.y == arm][::4].T.numpy(), color=look.colour, marker=look.marker, linestyle="",
                     markersize=3.5)
-        ax.set(title=title.partition(": ")[2].capitalize() or title.capitalize(), xticks=[], yticks=[], aspect="equal")
+        ax.set(title=title.partition(": ")[2].capitalize() or title.capitalize(), xticks=[], yticks=[], aspect="equal",
+               xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
     alt = "Three pictures of two spiral arms: turned by +45°, upright, and turned by −45°."
     return plotting.show(fig, alt, "Computed here: test points of every task (generated).")
 

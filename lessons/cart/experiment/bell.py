@@ -130,7 +130,8 @@ def about(suite: Suite, size: int, images: int) -> dict[str, str]:
     return {"source": whole.text.split(",")[0],
             "source_kind": whole.kind,
             "network": f"MLP 784–{WIDTH}–10",
-            "images": f"{size:,} training and {images:,} test images a task"}
+            "images": f"{size:,} training and {images:,} test images a task",
+            "test_images": images}
 
 
 BELL = Experiment("cart-bell", measure, PROFILES, source, "MNIST",

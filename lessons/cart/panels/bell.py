@@ -23,7 +23,8 @@ from lessons.cart.panels.parts import (
     titles,
 )
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, reading, said, table
+from lessons.kit.noise import error_of_difference, told
+from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
@@ -215,6 +216,11 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
     turned = _levels(one(sweep, setting=experiment.ROTATED))
     best = chosen(disjoint, HOWS[0]).attrs
     truncated = chosen(disjoint, HOWS[1]).attrs
+    images = disjoint.sizes["task"] * int(sweep.attrs["test_images"])
+
+    def told_of(more, less, least=0.0):
+        return told(row[more] - row[less], error_of_difference(row[more], row[less], images), least)
+
     return reading("Figure 1 of CART, and ours",
                    """All pixels permuted. {bell}: CART at its best ({best_rank}, λ = {best_lam:g}) reads {cart:.3f},
                       the average {average:.3f}, and at both ends of the rank axis it is the average. {above}: that
@@ -222,11 +228,11 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
                       that truncating task vectors from θ₀ only loses. At {truncated_rank}, λ = {truncated_lam:g}, they
                       read {truncated:.3f}. Rotations: CART {turned:.3f}, the average {turned_average:.3f}. λ is chosen
                       up to {most_lam:g} for both.""",
-                   bell=agrees(row["cart"] > row["average"] + 0.05),
+                   bell=told_of("cart", "average", 0.05),
                    best_rank=percent(best["rank"]),
                    best_lam=best["lam"],
-                   above=agrees(row["cart"] > row["arithmetic"]),
-                   only=agrees(row["truncated"] <= row["arithmetic"]),
+                   above=told_of("cart", "arithmetic"),
+                   only=told_of("arithmetic", "truncated"),
                    truncated_rank=percent(truncated["rank"]),
                    truncated_lam=truncated["lam"],
                    turned=turned["cart"],
