@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from lessons.kit import surroundings
 from lessons.kit.judging.telling import shown
 
-SECONDS = 10.0  # that a function has for one case
+SECONDS = 10.0  # of computing, that a function has for one case
+PATIENCE = 6    # times as long by the clock: other programs may have the processor, and a function may wait for nothing
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,23 @@ def outcome(function, case: tuple, same) -> Outcome:
 
 @contextlib.contextmanager
 def limited(seconds: float):
-    """Python code inside is interrupted after so long; not in another thread, nor where there is no such signal."""
+    """Python code inside is interrupted after so many seconds of computing, or `PATIENCE` times as many by the clock; not
+    in another thread, nor where there are no such signals.
+    """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(number, frame):
         raise _TooLong
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # and every second, for who catches everything in a loop
+    timers = {signal.ITIMER_PROF: (signal.SIGPROF, seconds), signal.ITIMER_REAL: (signal.SIGALRM, PATIENCE * seconds)}
+    before = {name: signal.signal(name, stop) for name, _ in timers.values()}
+    for timer, (_, after) in timers.items():
+        signal.setitimer(timer, after, 1.0)  # and every second, for who catches everything in a loop
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in timers:
+            signal.setitimer(timer, 0.0)
+        for name, handler in before.items():
+            signal.signal(name, handler)
