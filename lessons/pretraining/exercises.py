@@ -391,16 +391,14 @@ EXERCISES = [
                   "Your first product is of `start` as it came. Scale it to length 1 before, or with steps = 1 the "
                   "answer is too long."),
             Wrong(lambda product, start, steps: _power(product, start, 100),
-                  "You repeat a number of times of your own. Do it `steps` times, also where that is too few."),
+                  "That is |λ| itself, whatever `steps` is: from more products, or from the whole matrix, which no "
+                  "memory holds for a network. Asked is the length after `steps` products, also where those are few."),
             Wrong(_by_the_largest_entry,
                   "You divide by the largest entry. Then the vector's length is not 1, and the product's length says "
                   "nothing by itself."),
             Wrong(lambda product, start, steps:
                   _by_the_largest_entry(product, start, steps, lambda one: one.abs().max()),
                   "You divide by the largest entry. It has the same limit, but asked are lengths: norms."),
-            Wrong(lambda product, start, steps: _eigenvalues(product, start).abs().max().item(),
-                  "That is the eigenvalue itself, from the whole matrix. A network's Hessian has no room anywhere: "
-                  "use `steps` products."),
             Wrong(lambda product, start, steps: _eigenvalues(product, start).max().item(),
                   "That is the largest eigenvalue with its sign, from the whole matrix. Asked is the largest absolute "
                   "value, from `steps` products."),

@@ -258,9 +258,9 @@ def right_with_ratio(product, start, steps):
 
 
 WRONG = [
-    Natural("5.1", "review: unit i to place permutation[i]", moved_to, "inverse"),
+    Natural("5.1", "review: unit i to place permutation[i]", moved_to, "who comes to place i"),
     Natural("5.1", "the inverse everywhere", lambda w, b, above, p: (w[p.argsort()], b[p.argsort()],
-                                                                     above[:, p.argsort()]), "inverse"),
+                                                                     above[:, p.argsort()]), "who comes to place i"),
     Natural("5.1", "the layer above undoes it", undone_above, "went the other way"),
     Natural("5.1", "rows of the layer above", lambda w, b, above, p: (w[p], b[p], above[p]), "rows of the layer above"),
     Natural("5.1", "the layer above left transposed", lambda w, b, above, p: (w[p], b[p], above.T[p]), "Turn it back"),
@@ -332,10 +332,10 @@ WRONG = [
     Natural("5.6", "review: steps − 1", iterated(lambda steps: steps - 1), "too few"),
     Natural("5.6", "one more product at the end", iterated(result=lambda length, v, product: product(v).norm()),
             "too many"),
-    Natural("5.6", "review: 100 fixed steps", iterated(lambda steps: 100), "of your own"),
+    Natural("5.6", "review: 100 fixed steps", iterated(lambda steps: 100), "whatever `steps` is"),
     Natural("5.6", "review: largest entry for length", iterated(scale=lambda v: v / v.abs().max()), "length is not 1"),
     Natural("5.6", "review: largest entry for both", largest_entry, "same limit"),
-    Natural("5.6", "review: all eigenvalues", by_eigenvalues, "whole matrix"),
+    Natural("5.6", "review: all eigenvalues", by_eigenvalues, "whatever `steps` is"),
     Natural("5.6", "largest signed eigenvalue", by_signed_eigenvalues, "with its sign"),
     Natural("5.6", "Rayleigh quotient with its sign", rayleigh, "vᵀHv has"),
     Natural("5.6", "the vector", the_vector, "returned the vector"),
