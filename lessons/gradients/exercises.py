@@ -162,6 +162,8 @@ EXERCISES = [
                   "gradients in it."),
             Wrong(lambda gradients, alpha: alpha * gradients.sum(0) - (1 - alpha) * gradients,
                   "Task t's own step is a whole ∇L_t. The 1 − α comes out only if the sum leaves t out."),
+            Wrong(lambda gradients, alpha: alpha * gradients.sum(0) + (1 - 2 * alpha) * gradients,
+                  "The others are right, the own gradient has the wrong sign: its share is α − 1, not 1 − α."),
             Wrong(lambda gradients, alpha: (alpha * gradients.sum(0)).expand_as(gradients),
                   "That is the joint step. r_t is the difference from it to task t's own step."),
             Wrong(lambda gradients, alpha: (alpha * gradients.sum(0) - gradients).sum(0),
@@ -252,6 +254,9 @@ EXERCISES = [
                   "That is all that jvp gives: g(θ) and the derivative. Return the derivative alone."),
             Wrong(lambda f, theta, v: torch.dot(gradient(f, theta), v),
                   "That is the slope of f along v, a first derivative. Give jvp the gradient of f, not f."),
+            Wrong(lambda f, theta, v: torch.func.hessian(f)(theta).sum(0) * v,
+                  "You summed the gradient's entries before you multiplied by v. Multiply first: the gradient of "
+                  "⟨∇f, v⟩ is H·v."),
             Wrong(lambda f, theta, v: torch.diagonal(torch.func.hessian(f)(theta)) * v,
                   "That is the Hessian's diagonal alone. Each weight's gradient changes with the other weights too."),
             Wrong(lambda f, theta, v: (gradient(f, theta + 1e-4 * v) - gradient(f, theta)) / 1e-4,
@@ -303,6 +308,13 @@ EXERCISES = [
             Wrong(_bound(lambda alpha, T: max(1, (alpha * T - 1) ** 2)),
                   "That is the bound of Σ‖r_t‖² over T·G². Cauchy–Schwarz takes the root before it becomes one of "
                   "Σ‖r_t‖."),
+            Wrong(_bound(lambda alpha, T: max(alpha, abs(alpha * T - 1))),
+                  "Where the gradients cancel, S is 0: then r_t is −∇L_t, without any α."),
+            Wrong(_bound(lambda alpha, T: math.sqrt(_tight(alpha, T))),
+                  "One root too many: the bound of Σ‖r_t‖² has (αT − 1)² in it, and its root is |αT − 1|."),
+            Wrong(_bound(times=lambda T: T * T),
+                  "T twice: Cauchy–Schwarz gives √T·√(Σ‖r_t‖²), and the sum of squares is at most T times G² and the "
+                  "factor's square."),
             Wrong(_bound(lambda alpha, T: alpha * _tight(alpha, T)),
                   "The α before the double sum belongs to the gap, not to this sum: leave it out here."),
             Wrong(_bound(times=math.sqrt),

@@ -182,6 +182,8 @@ EXERCISES = [
             Wrong(lambda weight, bias, above, order:
                   (weight[order.argsort()], bias[order.argsort()], above[:, order.argsort()]),
                   "You put unit i at place permutation[i]. Here permutation[i] says who comes to place i."),
+            Wrong(lambda weight, bias, above, order: (weight[order.argsort()], bias[order], above[:, order]),
+                  "The rows of the weight went the other way (the inverse permutation) than bias and layer above."),
             Wrong(lambda weight, bias, above, order: (weight[order], above[:, order], bias[order]),
                   "All three are right, but in another order: weight, bias, and then the layer above."),
             Wrong(lambda weight, bias, above, order: (weight[order], bias[order]),
@@ -267,6 +269,9 @@ EXERCISES = [
                   "That compares samples with samples. Sum over the samples, so that units meet units."),
             Wrong(lambda a, b: a @ b.T / a.shape[1],
                   "Entry [s, t] compares sample s with sample t there, averaged over units. Average over samples."),
+            Wrong(lambda a, b: _centred(a, b) * len(a) / (len(a) - 1),
+                  "That is the covariance as statistics has it, with the means subtracted and n − 1. Here it is the "
+                  "plain mean of the products."),
             Wrong(_correlations,
                   "Those are correlations: centred, and each unit divided by its spread. Here neither is done."),
             Wrong(lambda a, b: a.T @ b / (len(a) - 1),
@@ -337,6 +342,8 @@ EXERCISES = [
                   "You squared α. The factor is α(1 − α), which is zero at both ends of the line."),
             Wrong(_second(at=lambda at_0, at_i, at_j: at_i),
                   "That is the Hessian at θ_i. The theorem expands around θ_0: take it there."),
+            Wrong(_second(at=lambda at_0, at_i, at_j: (at_i + at_j) / 2),
+                  "That is the Hessian half-way between the two networks. The theorem expands around θ_0."),
             Wrong(_second(apart=lambda at_0, at_i, at_j: at_i - at_0),
                   "That is the way from θ_0 to θ_i. Here d goes from one finetuned network to the other."),
             Wrong(_second(form=lambda f, theta, vector: _product(f, theta, vector).norm().item()),

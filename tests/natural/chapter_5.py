@@ -272,6 +272,12 @@ WRONG = [
     Natural("5.1", "matrix from the wrong side above", matrix, "went the other way"),
     Natural("5.1", "above before the bias", lambda w, b, above, p: (w[p], above[:, p], b[p]),
             "in another order: weight, bias"),
+    Natural("5.1", "inverse for the weight alone", lambda w, b, above, p: (w[p.argsort()], b[p], above[:, p]),
+            "rows of the weight went"),
+    Natural("5.1", "permuted twice above", lambda w, b, above, p: (w[p], b[p], above[:, p][:, p])),
+    Natural("5.2", "numbers for names", {key: tuple(name and int(name[-1]) for name in names)
+                                         for key, names in PLAN.items()}),
+    Natural("5.2", "last weight not permuted", PLAN | {"layers.2.weight": (None, None)}),
     Natural("5.2", "axes of the weights exchanged", PLAN | {
         "layers.0.weight": (None, "layer 1"), "layers.1.weight": ("layer 1", "layer 2"),
         "layers.2.weight": ("layer 2", None)}, "Rows and columns are swapped"),
@@ -306,6 +312,12 @@ WRONG = [
     Natural("5.3", "mean of the products, unit by unit", lambda a, b: (a * b).mean(0), "diagonal"),
     Natural("5.3", "product of the means", lambda a, b: torch.outer(a.mean(0), b.mean(0)), "product of the means"),
     Natural("5.3", "on or off", lambda a, b: (a > 0).float().T @ (b > 0).float() / len(a), "how often both are on"),
+    Natural("5.3", "torch.cov", lambda a, b: torch.cov(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
+            "as statistics has it"),
+    Natural("5.3", "torch.corrcoef", lambda a, b: torch.corrcoef(torch.cat([a, b], 1).T)[:a.shape[1], a.shape[1]:],
+            "correlations"),
+    Natural("5.3", "mean over everything", lambda a, b: (a.T @ b).mean()),
+    Natural("5.3", "root of n", lambda a, b: a.T @ b / len(a) ** 0.5),
     Natural("5.4", "Taylor", "a", "third derivatives"),
     Natural("5.4", "cancelling", "c", "do cancel"),
     Natural("5.4", "the combination", "D", "identity is right"),
@@ -314,6 +326,12 @@ WRONG = [
     Natural("5.5", "review: 1 − α missing", one_share, "1 − α is missing"),
     Natural("5.5", "review: Hessian at θ_i", elsewhere, "Hessian at θ_i"),
     Natural("5.5", "Hessian at the mix", halfway, "interpolated network"),
+    Natural("5.5", "Hessian half-way", lambda f, t_0, t_i, t_j, alpha:
+            (alpha * (1 - alpha) / 2 * quadratic(f, (t_i + t_j) / 2, t_i - t_j)).item(), "half-way between"),
+    Natural("5.5", "a quarter", lambda f, t_0, t_i, t_j, alpha:
+            (alpha * (1 - alpha) / 4 * quadratic(f, t_0, t_i - t_j)).item(), "half what is asked"),
+    Natural("5.5", "two different vectors", lambda f, t_0, t_i, t_j, alpha: alpha * (1 - alpha) / 2 * torch.dot(
+            t_i - t_j, hessian_vector_product(f, t_0, t_i - t_0)).item()),
     Natural("5.5", "half missing", no_half, "factor ½"),
     Natural("5.5", "shares missing", no_shares, "α(1 − α) is missing"),
     Natural("5.5", "way from θ_0", from_the_start, "way from θ_0"),
@@ -326,6 +344,8 @@ WRONG = [
     Natural("5.5", "1 - alpha without parentheses", precedence, "parentheses"),
     Natural("5.5", "α²", squared_share, "squared α"),
     Natural("5.5", "difference of two forms", difference_of_forms, "no linear function"),
+    Natural("5.6", "quotient of the start alone", lambda product, start, steps:
+            (torch.dot(start, product(start)) / torch.dot(start, start)).item()),
     Natural("5.6", "start not scaled", start_not_scaled, "as it came"),
     Natural("5.6", "never scaled", never_scaled, "grows (or shrinks)"),
     Natural("5.6", "length after scaling", length_after_scaling, "which is 1"),

@@ -120,6 +120,10 @@ def jvp_of(g, theta, v):
     return torch.func.jvp(g, (theta,), (v,))
 
 
+def summed_first(f, theta, v):
+    return torch.func.grad(lambda one: torch.func.grad(f)(one).sum())(theta) * v
+
+
 def rayleigh(f, theta, v):
     return torch.dot(v, jvp_of(torch.func.grad(f), theta, v)[1])
 
@@ -165,6 +169,8 @@ WRONG = [
     Natural("6.1", "the loss in place of its gradient", lambda f, theta, eta: -eta * f(theta), "loss itself"),
     Natural("6.1", "gradient at the end", lambda f, theta, eta: -eta * gradient(f, where_it_ends(f, theta, eta)),
             "second step"),
+    Natural("6.1", "θ minus η times the loss", lambda f, theta, eta: theta - eta * f(theta)),
+    Natural("6.1", "half a step", lambda f, theta, eta: -eta * gradient(f, theta) / 2, "half what is asked"),
     Natural("6.1", "multiplied by θ", lambda f, theta, eta: -eta * gradient(f, theta) * theta),
     Natural("6.2", "turned round", own_minus_joint, "The sign"),
     Natural("6.2", "mean for sum", mean_for_sum, "not their mean"),
@@ -172,6 +178,9 @@ WRONG = [
     Natural("6.2", "others only, own counted whole", without_own, "whole gradient away"),
     Natural("6.2", "sum over parameters", wrong_axis, "over the weights"),
     Natural("6.2", "own share 1 − α", shares, "only if the sum leaves t out"),
+    Natural("6.2", "own share plus 1 − α", lambda g, alpha: alpha * (g.sum(0) - g) + (1 - alpha) * g, "wrong sign"),
+    Natural("6.2", "both as means", lambda g, alpha: alpha * g.mean(0) - g.mean(0)),
+    Natural("6.2", "transposed", lambda g, alpha: (alpha * g.sum(0) - g).T, "transposed"),
     Natural("6.2", "no α", no_alpha, "α is missing"),
     Natural("6.2", "α on the own too", lambda g, alpha: alpha * g.sum(0) - alpha * g, "left task t out"),
     Natural("6.2", "parentheses", lambda g, alpha: alpha * (g.sum(0) - 1) * g, ""),
@@ -191,6 +200,8 @@ WRONG = [
     Natural("6.3", "through the origin", lambda a, ea, b, eb: math.log(ea) / math.log(a), "one point"),
     Natural("6.3", "quotient of logarithms, no difference",
             lambda a, ea, b, eb: math.log(eb) / math.log(ea), "logarithm of the quotient"),
+    Natural("6.3", "two kinds of logarithm", lambda a, ea, b, eb: math.log10(eb / ea) / math.log(b / a)),
+    Natural("6.3", "int", lambda a, ea, b, eb: int(math.log(eb / ea) / math.log(b / a))),
     Natural("6.3", "one order more", lambda a, ea, b, eb: math.log(eb / ea) / math.log(b / a) + 1, "1 more"),
     Natural("6.4", "from the loss's expansion", "a", "expansion of the loss"),
     Natural("6.4", "twice", "c", "twice too much"),
@@ -206,6 +217,8 @@ WRONG = [
     Natural("6.5", "forward difference", forward_difference, "finite difference"),
     Natural("6.5", "difference over the whole of v", long_difference, "whole way v"),
     Natural("6.5", "derivative of f, not of its gradient", lambda f, t, v: jvp_of(f, t, v)[1], "first derivative"),
+    Natural("6.5", "gradient of the sum of the gradient, times v", summed_first, "Multiply first"),
+    Natural("6.5", "gradient of the sum of the gradient", lambda f, t, v: summed_first(f, t, torch.ones_like(v))),
     Natural("6.5", "vᵀHv", rayleigh, "one number"),
     Natural("6.5", "gradient times v", lambda f, t, v: torch.func.grad(f)(t) * v, "entry by entry"),
     Natural("6.5", "the matrix itself", lambda f, t, v: torch.func.hessian(f)(t), "whole Hessian"),
@@ -233,6 +246,10 @@ WRONG = [
     Natural("6.6", "gradient forgotten", lambda a, T, k, H, G: T * k * (k - 1) / 2 * tight(a, T) * H, "G is missing"),
     Natural("6.6", "triangle, pairs k(k + 1)/2", bound(triangle, pairs=lambda k: k * (k + 1) / 2), "one too many"),
     Natural("6.6", "triangle, one task only", bound(triangle, times=lambda T: 1), "one task's share"),
+    Natural("6.6", "root of the factor", bound(lambda a, T: math.sqrt(tight(a, T))), "One root too many"),
+    Natural("6.6", "α where it should be 1", bound(lambda a, T: max(a, abs(a * T - 1))), "without any α"),
+    Natural("6.6", "T²", bound(tight, times=lambda T: T * T), "T twice"),
+    Natural("6.6", "H²", lambda a, T, k, H, G: bound(tight)(a, T, k, H, G) * H, "hessian²"),
     Natural("6.6", "square of the factor", bound(lambda a, T: max(1, (a * T - 1) ** 2)), "takes the root"),
     Natural("6.6", "min in place of max", bound(lambda a, T: min(1, abs(a * T - 1))), "smaller of two"),
     Natural("6.6", "the sum of both", bound(lambda a, T: 1 + abs(a * T - 1)), "added the two cases"),
