@@ -201,6 +201,22 @@ def test_the_corrected_bound_holds_and_from_one_on_it_is_the_printed_one(seed, a
     assert printed == pytest.approx(corrected) if alpha >= 1 else printed < corrected
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 1 / 3, 2 / 3, 0.8, 1.7])
+def test_no_gradients_make_the_mismatches_longer_than_the_tight_bound_and_some_reach_it(alpha):
+    """With k = 2 and H = 1, for Hessians that turn every r_t into one direction."""
+    def length(gradients):
+        return expansion.mismatch(gradients, alpha).norm(dim=-1).sum()
+    allowed = bound.tight_bound(alpha, 3, 2, 1.0, 1.0)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        gradients = torch.randn(3, 2, generator=generator, dtype=torch.float64)
+        assert length(gradients / gradients.norm(dim=1, keepdim=True)) <= allowed + 1e-12
+    thirds = 2 * torch.pi / 3 * torch.arange(3, dtype=torch.float64)
+    cancelling, equal = torch.stack([thirds.cos(), thirds.sin()], 1), torch.tensor([[1.0, 0.0]] * 3).double()
+    assert max(length(cancelling), length(equal)).item() == pytest.approx(allowed)
+    assert allowed <= bound.corrected_bound(alpha, 3, 2, 1.0, 1.0) * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("activation", common.NETWORKS)
 @pytest.mark.parametrize("last", [0.0, 1.0])
 def test_the_norms_bound_gradient_and_hessian_as_corrected_and_not_as_printed(activation, last):

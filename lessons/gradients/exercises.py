@@ -41,28 +41,70 @@ def _errors():
 
 
 def _bounds():
-    return [(0.25, 4, 3, 2.0, 1.5), (1.5, 3, 5, 1.0, 0.5), (0.8, 2, 2, 3.0, 1.0)]
+    """α below 2/T, on both sides of 1/T, and above, on both sides of 1."""
+    return [(0.25, 4, 3, 2.0, 1.5), (1.5, 3, 5, 1.0, 0.5), (0.8, 2, 2, 3.0, 1.0), (0.5, 3, 4, 1.5, 2.0),
+            (0.75, 8, 3, 2.0, 0.5), (0.1, 5, 2, 1.0, 3.0)]
 
 
 # -- wrong bounds ----------------------------------------------------------------------------------
 
-def _bound_with_alpha_plus_one(alpha, num_tasks, steps, hessian, gradient):
-    pairs = steps * (steps - 1) / 2
-    return num_tasks * pairs * (alpha * num_tasks + 1) * hessian * gradient
+def _tight(alpha, T):
+    return max(1, abs(alpha * T - 1))
 
 
-def _bound_without_absolute_value(alpha, num_tasks, steps, hessian, gradient):
-    pairs = steps * (steps - 1) / 2
-    return num_tasks * pairs * (alpha * (num_tasks - 1) + 1 - alpha) * hessian * gradient
+def _triangle(alpha, T):
+    return alpha * (T - 1) + abs(1 - alpha)
 
 
-def _bound_of_one_product(alpha, num_tasks, steps, hessian, gradient):
-    return num_tasks * (alpha * (num_tasks - 1) + abs(1 - alpha)) * hessian * gradient
+def _bound(factor=_tight, products=lambda k: k * (k - 1) / 2, times=lambda T: T):
+    """The bound with another factor of G in ‖r_t‖, or another number of products, or not T times."""
+    def answer(alpha, num_tasks, steps, hessian, gradient):
+        return times(num_tasks) * products(steps) * factor(alpha, num_tasks) * hessian * gradient
+    return answer
 
 
-def _bound_of_too_many_products(alpha, num_tasks, steps, hessian, gradient):
-    pairs = steps * (steps + 1) / 2
-    return num_tasks * pairs * (alpha * (num_tasks - 1) + abs(1 - alpha)) * hessian * gradient
+_COUNTS = [
+    (dict(products=lambda k: 1),
+     "how many products H·r does the double sum hold? e = 1 … k − 1, and for each of them m = 0 … e − 1."),
+    (dict(products=lambda k: k * (k + 1) / 2),
+     "one too many in the double sum: for k = 1 there is no gap at all, so the bound must be 0 there."),
+    (dict(products=lambda k: k - 1),
+     "you counted e = 1 … k − 1 alone. For each e there is an inner sum over m < e, with e terms."),
+    (dict(products=lambda k: k * (k - 1)),
+     "the inner sum does not go up to k each time: for e it has e terms. What is 1 + 2 + … + (k − 1)?"),
+    (dict(products=lambda k: k ** 2),
+     "neither sum has k terms: e begins at 1, and m ends before e."),
+    (dict(products=lambda k: (k - 1) * (k - 2) / 2),
+     "one too few in the double sum: for k = 2 there is one product, e = 1 and m = 0."),
+    (dict(times=lambda T: 1),
+     "that is one task's share. The outer sum goes over all T tasks."),
+]
+
+
+def _miscounted():
+    """Both factors with another number of products."""
+    for other, says in _COUNTS:
+        yield Wrong(_bound(**other), f"The factor of G is right. But {says}")
+        yield Wrong(_bound(_triangle, **other), f"The triangle inequality is a beginning. But {says}")
+
+
+# -- the solutions that are shown ------------------------------------------------------------------
+
+def mismatch(gradients, alpha):
+    return alpha * gradients.sum(0) - gradients
+
+
+def order_of(eta_a, error_a, eta_b, error_b):
+    return math.log(error_b / error_a) / math.log(eta_b / eta_a)
+
+
+def hessian_vector(f, theta, v):
+    return torch.func.jvp(torch.func.grad(f), (theta,), (v,))[1]
+
+
+def corrected_bound(alpha, num_tasks, steps, hessian, gradient):
+    products = num_tasks * steps * (steps - 1) / 2
+    return products * max(1, abs(alpha * num_tasks - 1)) * hessian * gradient
 
 
 # -- exercises -------------------------------------------------------------------------------------
@@ -81,6 +123,15 @@ EXERCISES = [
             Wrong(lambda f, theta, eta: -eta * gradient(f, theta) / gradient(f, theta).norm(),
                   "You gave the gradient the length 1. Plain gradient descent does not: a steep loss makes a long task "
                   "vector."),
+            Wrong(lambda f, theta, eta: -gradient(f, theta) / eta,
+                  "You divided by the step size. A larger step makes a longer task vector."),
+            Wrong(lambda f, theta, eta: -eta * gradient(f, theta) / len(theta),
+                  "You divided by the number of weights. The gradient is no mean over them; each weight takes its own "
+                  "step."),
+            Wrong(lambda f, theta, eta: -eta * f(theta),
+                  "That is the loss itself, one number. A step goes along its gradient."),
+            Wrong(lambda f, theta, eta: -eta * gradient(f, theta - eta * gradient(f, theta)),
+                  "You read the gradient where the step ends: that is the second step. The first one's is read at θ."),
         ],
         hints=["One step: θ_new = θ − η·∇f(θ).",
                "The task vector is θ_new − θ.",
@@ -91,6 +142,7 @@ EXERCISES = [
 
     Exercise(
         "6.2", "one step alone beside a joint step", 5, expansion.mismatch,
+        teaching=mismatch,
         cases=_gradients,
         wrong=[
             Wrong(lambda gradients, alpha: gradients - alpha * gradients.sum(0),
@@ -105,6 +157,21 @@ EXERCISES = [
                   "The joint loss is the sum of the tasks' losses, not their mean."),
             Wrong(lambda gradients, alpha: alpha * gradients.sum(1, keepdim=True) - gradients,
                   "You summed over the weights. Sum over the tasks, which are the first dimension."),
+            Wrong(lambda gradients, alpha: alpha * (gradients.sum(0) - gradients) - gradients,
+                  "You left task t out of the sum, and then took its whole gradient away. The joint step has all T "
+                  "gradients in it."),
+            Wrong(lambda gradients, alpha: alpha * gradients.sum(0) - (1 - alpha) * gradients,
+                  "Task t's own step is a whole ∇L_t. The 1 − α comes out only if the sum leaves t out."),
+            Wrong(lambda gradients, alpha: alpha * gradients.sum(0) + (1 - 2 * alpha) * gradients,
+                  "The others are right, the own gradient has the wrong sign: its share is α − 1, not 1 − α."),
+            Wrong(lambda gradients, alpha: (alpha * gradients.sum(0)).expand_as(gradients),
+                  "That is the joint step. r_t is the difference from it to task t's own step."),
+            Wrong(lambda gradients, alpha: (alpha * gradients.sum(0) - gradients).sum(0),
+                  "Each r_t is right, but you added them up. All of them are asked, one a row."),
+            Wrong(lambda gradients, alpha: alpha * gradients.sum() - gradients,
+                  "sum() without a dimension adds all numbers, tasks and weights. Sum over the tasks alone."),
+            Wrong(lambda gradients, alpha: (alpha * gradients.sum(0) - gradients).norm(dim=1),
+                  "Those are the lengths of the r_t. The vectors themselves are asked."),
         ],
         hints=["A joint step subtracts η·α·Σ ∇L_t', a step of task t alone subtracts η·∇L_t.",
                "r_t = α·Σ_t' ∇L_t' − ∇L_t, for every t at once.",
@@ -115,6 +182,7 @@ EXERCISES = [
 
     Exercise(
         "6.3", "the order of a method from two step sizes", 5, expansion.order,
+        teaching=order_of,
         cases=_errors,
         wrong=[
             Wrong(lambda eta_a, error_a, eta_b, error_b: error_b / error_a,
@@ -130,13 +198,20 @@ EXERCISES = [
             Wrong(lambda eta_a, error_a, eta_b, error_b: math.log2(error_a / error_b),
                   "Right where the step size was halved. For other ratios divide by the logarithm of the ratio of the "
                   "step sizes."),
+            Wrong(lambda eta_a, error_a, eta_b, error_b: (math.log(error_b) - math.log(error_a)) / (eta_b - eta_a),
+                  "Only the error is on a logarithmic scale. The step size needs its logarithm too."),
+            Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(error_a) / math.log(eta_a),
+                  "You used one point. That is right only if error = ηᵖ without a factor; two points get rid of it."),
+            Wrong(lambda eta_a, error_a, eta_b, error_b: math.log(error_b) / math.log(error_a),
+                  "The quotient of two logarithms is not the logarithm of the quotient, and the step sizes do not "
+                  "occur."),
         ],
         hints=["If error = c·ηᵖ, then log error = log c + p·log η.",
                "Two points give two equations; subtract them.",
                "p = log(error_b/error_a) / log(eta_b/eta_a)."],
         praise="Halve the step: a second-order error falls to a quarter, a third-order one to an eighth. A wrong term "
                "cannot hide from this.",
-        tolerance=1e-6),
+        tolerance=1e-5),
 
     Exercise(
         "6.4", "where does the ½ come from?", 5, "b",
@@ -157,6 +232,7 @@ EXERCISES = [
 
     Exercise(
         "6.5", "a Hessian-vector product", 8, hessian_vector_product,
+        teaching=hessian_vector,
         cases=_products,
         wrong=[
             Wrong(lambda f, theta, v: torch.dot(v, torch.func.hessian(f)(theta) @ v),
@@ -172,35 +248,88 @@ EXERCISES = [
                   "two agree only for a short v."),
             Wrong(lambda f, theta, v: torch.func.hessian(f)(theta) @ (v / v.norm()),
                   "You gave v the length 1 first. H·v is linear in v: twice the vector, twice the product."),
+            Wrong(lambda f, theta, v: gradient(f, theta),
+                  "You returned g(θ), the first of the two that jvp gives. The derivative along v is the second."),
+            Wrong(lambda f, theta, v: (gradient(f, theta), torch.func.hessian(f)(theta) @ v),
+                  "That is all that jvp gives: g(θ) and the derivative. Return the derivative alone."),
+            Wrong(lambda f, theta, v: torch.dot(gradient(f, theta), v),
+                  "That is the slope of f along v, a first derivative. Give jvp the gradient of f, not f."),
+            Wrong(lambda f, theta, v: torch.func.hessian(f)(theta).sum(0) * v,
+                  "You summed the gradient's entries before you multiplied by v. Multiply first: the gradient of "
+                  "⟨∇f, v⟩ is H·v."),
+            Wrong(lambda f, theta, v: torch.diagonal(torch.func.hessian(f)(theta)) * v,
+                  "That is the Hessian's diagonal alone. Each weight's gradient changes with the other weights too."),
+            Wrong(lambda f, theta, v: (gradient(f, theta + 1e-4 * v) - gradient(f, theta)) / 1e-4,
+                  "A finite difference: right to a few digits. jvp needs no step and is exact."),
         ],
         hints=["H·v is the directional derivative of the gradient along v.",
                "torch.func.jvp(g, (theta,), (v,)) returns g(θ) and the derivative of g along v.",
                "Take g = torch.func.grad(f)."],
         praise="Two passes through the network, no Hessian. This is the one new number that the second-order term "
                "needs.",
-        tolerance=1e-8),
+        tolerance=1e-10),  # a central difference has eight digits
 
     Exercise(
-        "6.6", "the corrected bound", 8, bound.corrected_bound,
+        "6.6", "the corrected bound", 10, bound.tight_bound,
+        teaching=corrected_bound,
         cases=_bounds,
         wrong=[
+            Wrong(_bound(_triangle),
+                  "A valid bound, and the best for one task alone: it is what a gives. But all r_t cannot be that "
+                  "long at once: r_t is longest where the other gradients point away from ∇L_t. Multiply out "
+                  "Σ‖αS − ∇L_t‖², as b says."),
             Wrong(bound.printed_bound,
-                  "That is the printed bound. It is 0 at α = 1/T, because it adds the terms of r_t with their signs "
-                  "before taking the absolute value."),
-            Wrong(_bound_with_alpha_plus_one,
-                  "This holds, but gives away more than it must: task t's own gradient appears once, with the factor "
-                  "α − 1, so |1 − α| is enough instead of α + 1."),
-            Wrong(_bound_without_absolute_value,
-                  "For α above 1, 1 − α is negative and takes away from the bound. Take its absolute value."),
-            Wrong(_bound_of_one_product,
-                  "The factor of r_t is right. But how many products H·r does the double sum hold? e = 1 … k − 1, and "
-                  "for each of them m = 0 … e − 1."),
-            Wrong(_bound_of_too_many_products,
-                  "One too many in the double sum: for k = 1 there is no gap at all, so the bound must be 0 there."),
+                  "That is the printed bound. At α = 1/T it is 0, and the gap is not: it takes all gradients as equal. "
+                  "For a small α the r_t are longer where the gradients cancel."),
+            Wrong(_bound(lambda alpha, T: alpha * T + 1),
+                  "This holds, but gives away much: it bounds αS and ∇L_t apart, and both contain ∇L_t. Multiply out "
+                  "Σ‖αS − ∇L_t‖² before you bound."),
+            Wrong(_bound(lambda alpha, T: abs(alpha * (T + 1) - 1)),
+                  "Count again: r_t holds T − 1 gradients with α and its own with α − 1. Together that is αT − 1. And "
+                  "is it a bound where it is 0?"),
+            Wrong(_bound(lambda alpha, T: alpha * (T - 1) + 1 - alpha),
+                  "For α above 1, 1 − α is negative and takes away from the bound. And one task's bound is not yet "
+                  "the best for all of them together."),
+            Wrong(_bound(lambda alpha, T: alpha * (T - 1) + alpha - 1),
+                  "You added the coefficients with their signs, as the source does. Then they cancel at α = 1/T, "
+                  "though the vectors do not."),
+            Wrong(_bound(lambda alpha, T: 1),
+                  "Right as long as α is at most 2/T. Above, α(2 − αT) is negative, and the sum is longest where ‖S‖ "
+                  "is: all gradients equal."),
+            Wrong(_bound(lambda alpha, T: max(1, alpha * T)),
+                  "Nearly: with all gradients equal to g, r_t is αT·g − g. Your second case forgets the own step."),
+            Wrong(_bound(lambda alpha, T: max(1, 2 * alpha - 1)),
+                  "Right for T = 2. With T tasks S is up to T·G long, not 2G."),
+            Wrong(_bound(lambda alpha, T: min(1, abs(alpha * T - 1))),
+                  "You took the smaller of two cases. A bound must hold in both, so it is the larger."),
+            Wrong(_bound(lambda alpha, T: 1 + abs(alpha * T - 1)),
+                  "You added the two cases. Either the gradients cancel or they are equal, not both: the larger of "
+                  "the two is enough."),
+            Wrong(_bound(lambda alpha, T: max(1, (alpha * T - 1) ** 2)),
+                  "That is the bound of Σ‖r_t‖² over T·G². Cauchy–Schwarz takes the root before it becomes one of "
+                  "Σ‖r_t‖."),
+            Wrong(_bound(lambda alpha, T: max(alpha, abs(alpha * T - 1))),
+                  "Where the gradients cancel, S is 0: then r_t is −∇L_t, without any α."),
+            Wrong(_bound(lambda alpha, T: math.sqrt(_tight(alpha, T))),
+                  "One root too many: the bound of Σ‖r_t‖² has (αT − 1)² in it, and its root is |αT − 1|."),
+            Wrong(_bound(times=lambda T: T * T),
+                  "T twice: Cauchy–Schwarz gives √T·√(Σ‖r_t‖²), and the sum of squares is at most T times G² and the "
+                  "factor's square."),
+            Wrong(_bound(lambda alpha, T: alpha * _tight(alpha, T)),
+                  "The α before the double sum belongs to the gap, not to this sum: leave it out here."),
+            Wrong(_bound(times=math.sqrt),
+                  "Cauchy–Schwarz gives Σ‖r_t‖ ≤ √T·√Σ‖r_t‖², and the second root holds another √T."),
+            Wrong(lambda alpha, num_tasks, steps, hessian, gradient:
+                  _bound()(alpha, num_tasks, steps, hessian, 1),
+                  "G is missing: twice as long gradients make r_t twice as long."),
+            *_miscounted(),
         ],
-        hints=["r_t = α·Σ_{t'≠t} ∇L_t' + (α − 1)·∇L_t has T gradients in it, each at most G long.",
-               "|r_t| ≤ (α(T − 1) + |1 − α|)·G.",
-               "The double sum over e and m < e has k(k − 1)/2 terms, and there are T tasks."],
-        praise="For α ≥ 1 it is the printed bound. Merging uses α below 1, and there the two part.",
-        tolerance=1e-9),
+        hints=["a: r_t = α·Σ_{t'≠t} ∇L_t' + (α − 1)·∇L_t, so ‖r_t‖ ≤ (α(T − 1) + |1 − α|)·G.",
+               "b: Σ‖αS − ∇L_t‖² = Σ‖∇L_t‖² − α(2 − αT)·‖S‖². Is the last term's factor positive or negative?",
+               "For α ≤ 2/T it is largest at S = 0, above at ‖S‖ = T·G. Then Σ‖r_t‖ ≤ √(T·Σ‖r_t‖²).",
+               "So Σ‖r_t‖ is at most T·G times 1 or times αT − 1, whichever is larger.",
+               "The double sum over e and m < e has k(k − 1)/2 terms."],
+        praise="And it cannot be bettered: gradients that cancel reach it, or gradients that are all equal. So the "
+               "printed factor |αT − 1| is right from α = 2/T on. Below, α plays no part.",
+        tolerance=1e-6),
 ]

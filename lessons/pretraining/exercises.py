@@ -37,6 +37,10 @@ def _cosines(a, b):
     return (a / a.norm(dim=0)).T @ (b / b.norm(dim=0))
 
 
+def _correlations(a, b):
+    return _cosines(a - a.mean(0), b - b.mean(0))
+
+
 def _operator(values, seed):
     """A symmetric operator with these eigenvalues, and a start."""
     generator = torch.Generator().manual_seed(seed)
@@ -50,7 +54,9 @@ def _operator(values, seed):
 def _operators():
     return [(*_operator([5.0, 1.0, 0.5, -1.0], 0), 40),
             (*_operator([1.0, 0.3, -4.0], 1), 40),
-            (*_operator([0.3, 0.1, -0.05], 2), 40)]
+            (*_operator([0.3, 0.1, -0.05], 2), 40),
+            (*_operator([2.0, 1.5, -1.0], 3), 3),  # too few for the eigenvalue: the number of products shows
+            (*_operator([2.0, 1.5, -1.0], 4), 1)]
 
 
 def _power(product, start, steps, normalise=True, result=lambda vector, applied: applied.norm().item()):
@@ -63,14 +69,41 @@ def _power(product, start, steps, normalise=True, result=lambda vector, applied:
     return result(before, applied)
 
 
+def _fewer(product, start, steps):
+    return _power(product, start, steps - 1) if steps > 1 else start.norm().item()
+
+
+def _from_the_unscaled_start(product, start, steps):
+    return _power(product, start, steps) * (start.norm().item() if steps == 1 else 1)
+
+
+def _by_the_largest_entry(product, start, steps, length=lambda applied: applied.norm()):
+    vector = start / start.abs().max()
+    for _ in range(steps):
+        applied = product(vector)
+        vector = applied / applied.abs().max()
+    return length(applied).item()
+
+
+def _lengths(product, start, steps):
+    return [_power(product, start, one) for one in range(1, steps + 1)]
+
+
+def _eigenvalues(product, start):
+    matrix = torch.stack([product(unit) for unit in torch.eye(len(start), dtype=start.dtype)], dim=1)
+    return torch.linalg.eigvalsh(matrix)
+
+
 def _quartic(theta):
     return (theta ** 4).sum() / 4 + torch.outer(theta, theta).tril(-1).sum() + theta.sum()
 
 
 def _triples():
-    generator = torch.Generator().manual_seed(3)
-    thetas = torch.randn(3, 4, generator=generator, dtype=torch.float64)
-    return [(_quartic, *thetas, alpha) for alpha in (0.5, 0.2)]
+    found = []
+    for seed, size, alpha in ((3, 4, 0.5), (3, 4, 0.2), (5, 3, 0.7)):  # dᵀHd is negative, negative, positive
+        generator = torch.Generator().manual_seed(seed)
+        found.append((_quartic, *torch.randn(3, size, generator=generator, dtype=torch.float64), alpha))
+    return found
 
 
 def _bends(f, theta_0, vector):
@@ -81,12 +114,55 @@ def _mix(theta_i, theta_j, alpha):
     return alpha * theta_i + (1 - alpha) * theta_j
 
 
+def _second(share=lambda alpha: alpha * (1 - alpha) / 2, form=_bends, apart=lambda at_0, at_i, at_j: at_i - at_j,
+            at=lambda at_0, at_i, at_j: at_0):
+    """The second-order term with other parts: the factor, what is made of H and d, d, and where H is."""
+    def answer(f, theta_0, theta_i, theta_j, alpha):
+        thetas = (theta_0, theta_i, theta_j)
+        return share(alpha) * form(f, at(*thetas), apart(*thetas))
+    return answer
+
+
+def _product(f, theta, vector):
+    return curvature.hessian_vector_product(f, theta, vector)
+
+
+def _without_parentheses(f, theta_0, theta_i, theta_j, alpha):
+    return alpha * 1 - alpha / 2 * _bends(f, theta_0, theta_i - theta_j)
+
+
+def _two_forms(f, theta_0, theta_i, theta_j, alpha):
+    return alpha * (1 - alpha) / 2 * (_bends(f, theta_0, theta_i - theta_0) - _bends(f, theta_0, theta_j - theta_0))
+
+
+# -- the solutions that are shown ------------------------------------------------------------------
+
+def permute_layer(weight, bias, weight_above, permutation):
+    return weight[permutation], bias[permutation], weight_above[:, permutation]
+
+
+def feature_gain(features_a, features_b):
+    return features_a.T @ features_b / len(features_a)
+
+
+def power_iteration(product, start, steps):
+    vector = start / start.norm()
+    for _ in range(steps):
+        applied = product(vector)
+        length = applied.norm()
+        vector = applied / length
+    return length.item()
+
+
+# -- exercises -------------------------------------------------------------------------------------
+
 EXERCISES = [
     Exercise(
         "5.1",
         "permute one layer",
         6,
         matching.permute_layer,
+        teaching=permute_layer,
         cases=_layers,
         wrong=[
             Wrong(lambda weight, bias, above, order: (weight[order], bias[order], above),
@@ -103,6 +179,17 @@ EXERCISES = [
             Wrong(lambda weight, bias, above, order: (weight[:, order], bias[order], above[:, order]),
                   "You permuted the columns of the layer's own weight. Those belong to its inputs; its units are the "
                   "rows."),
+            Wrong(lambda weight, bias, above, order:
+                  (weight[order.argsort()], bias[order.argsort()], above[:, order.argsort()]),
+                  "You put unit i at place permutation[i]. Here permutation[i] says who comes to place i."),
+            Wrong(lambda weight, bias, above, order: (weight[order.argsort()], bias[order], above[:, order]),
+                  "The rows of the weight went the other way (the inverse permutation) than bias and layer above."),
+            Wrong(lambda weight, bias, above, order: (weight[order], above[:, order], bias[order]),
+                  "All three are right, but in another order: weight, bias, and then the layer above."),
+            Wrong(lambda weight, bias, above, order: (weight[order], bias[order]),
+                  "Only the layer itself came back. The layer above belongs to it: it reads this layer's units."),
+            Wrong(lambda weight, bias, above, order: (weight[order], bias[order], above.T[order]),
+                  "You transposed the layer above to reach its columns. Turn it back, or index the columns directly."),
         ],
         hints=["A unit is a row of its layer's weight, an entry of its bias, and a column of the next weight.",
                "tensor[permutation] reorders rows, tensor[:, permutation] columns."],
@@ -130,6 +217,29 @@ EXERCISES = [
             Wrong({key: tuple("units" if name else None for name in names) for key, names in _PLAN.items()},
                   "With one name for both layers they would have to be permuted alike. Each layer has a permutation of "
                   "its own."),
+            Wrong(_PLAN | {"layers.2.weight": ("layer 3", "layer 2"), "layers.2.bias": ("layer 3",)},
+                  "There is no layer 3 that could be permuted: its units are the outputs, and output 3 must stay the "
+                  "digit 3."),
+            Wrong(_PLAN | {"layers.0.weight": ("layer 1", "layer 0")},
+                  "There is no layer 0 that could be permuted: the columns of the first weight are pixels, in a fixed "
+                  "order."),
+            Wrong(_PLAN | {"layers.2.bias": ("layer 2",)},
+                  "A bias goes with the rows of its own weight. The rows of layers.2.weight are the outputs, and they "
+                  "stay."),
+            Wrong(_PLAN | {"layers.0.bias": (None,), "layers.1.bias": (None,)},
+                  "The biases would stay while their units move. A unit takes its bias along."),
+            Wrong({key: names if len(names) == 2 else names[0] for key, names in _PLAN.items()},
+                  "The values of the biases are no tuples. A tuple with one entry needs a comma before the "
+                  "parenthesis closes."),
+            Wrong({key: names if len(names) == 2 else (*names, None) for key, names in _PLAN.items()},
+                  "A bias has one axis, so its tuple has one entry, not two."),
+            Wrong(_PLAN | {"layers.1.weight": ("layer 2", None), "layers.2.weight": (None, None)},
+                  "You named the rows alone. The columns are the units of the layer below, and must move when those "
+                  "do."),
+            Wrong({key: tuple(name and f"layer {int(name[-1]) - 1}" for name in names)
+                   for key, names in _PLAN.items()},
+                  "You counted the hidden layers from 0. Here the first hidden layer, whose weight is "
+                  "layers.0.weight, is called layer 1."),
         ],
         hints=["One entry a parameter, and in its tuple one entry an axis: a permutation's name, or None.",
                "layers.1.weight is (units of layer 2, units of layer 1).",
@@ -142,6 +252,7 @@ EXERCISES = [
         "which units are on together",
         6,
         matching.feature_gain,
+        teaching=feature_gain,
         cases=_features,
         wrong=[
             Wrong(_centred,
@@ -156,6 +267,25 @@ EXERCISES = [
                   "Transposed: entry [i, j] must speak of unit i of the first network and unit j of the second."),
             Wrong(lambda a, b: a @ b.T / len(a),
                   "That compares samples with samples. Sum over the samples, so that units meet units."),
+            Wrong(lambda a, b: a @ b.T / a.shape[1],
+                  "Entry [s, t] compares sample s with sample t there, averaged over units. Average over samples."),
+            Wrong(lambda a, b: _centred(a, b) * len(a) / (len(a) - 1),
+                  "That is the covariance as statistics has it, with the means subtracted and n − 1. Here it is the "
+                  "plain mean of the products."),
+            Wrong(_correlations,
+                  "Those are correlations: centred, and each unit divided by its spread. Here neither is done."),
+            Wrong(lambda a, b: a.T @ b / (len(a) - 1),
+                  "Divide by the number of samples. n − 1 is for a variance, where a mean was subtracted."),
+            Wrong(lambda a, b: a.T @ b / a.shape[1],
+                  "You divided by the number of units. The mean is over the samples: which dimension are they?"),
+            Wrong(lambda a, b: (a * b).mean(0),
+                  "That is unit i with unit i alone, the diagonal. Every unit of the first network meets every unit "
+                  "of the second."),
+            Wrong(lambda a, b: torch.outer(a.mean(0), b.mean(0)),
+                  "That is the product of the means. Which units are on together shows only in the mean of the "
+                  "products."),
+            Wrong(lambda a, b: (a > 0).to(a.dtype).T @ (b > 0).to(b.dtype) / len(a),
+                  "You counted how often both are on. How strongly they are on counts too: multiply the features."),
         ],
         hints=["Entry [i, j] is the mean over the samples of a[:, i] * b[:, j].",
                "As a matrix product: (units, samples) @ (samples, units)."],
@@ -190,11 +320,9 @@ EXERCISES = [
         curvature.second_order,
         cases=_triples,
         wrong=[
-            Wrong(lambda f, theta_0, theta_i, theta_j, alpha:
-                  alpha * (1 - alpha) * _bends(f, theta_0, theta_i - theta_j),
+            Wrong(_second(share=lambda alpha: alpha * (1 - alpha)),
                   "A factor ½ is missing: it comes from the Taylor expansion."),
-            Wrong(lambda f, theta_0, theta_i, theta_j, alpha:
-                  _bends(f, theta_0, theta_i - theta_j) / 2,
+            Wrong(_second(share=lambda alpha: 1 / 2),
                   "α(1 − α) is missing: at the ends of the line nothing can deviate."),
             Wrong(lambda f, theta_0, theta_i, theta_j, alpha:
                   alpha * (1 - alpha) / 2 * _bends(f, theta_0, _mix(theta_i, theta_j, alpha) - theta_0),
@@ -204,9 +332,33 @@ EXERCISES = [
                   alpha * (1 - alpha) / 2 * _bends(f, _mix(theta_i, theta_j, alpha), theta_i - theta_j),
                   "That is the Hessian at the interpolated network. A good idea, as you will see; but the theorem has "
                   "it at θ_0."),
-            Wrong(lambda f, theta_0, theta_i, theta_j, alpha:
-                  alpha * (1 - alpha) / 2 * curvature.curvature_along(f, theta_0, theta_i - theta_j),
+            Wrong(_second(form=curvature.curvature_along),
                   "You divided by ‖θ_i − θ_j‖². The term grows with the square of the distance."),
+            Wrong(lambda f, theta_0, theta_i, theta_j, alpha: curvature.deviation(f, theta_i, theta_j, alpha),
+                  "That is the deviation itself, all orders together. Here only its second-order part is asked."),
+            Wrong(_second(share=lambda alpha: alpha / 2),
+                  "The factor 1 − α is missing: at α = 1 you stand on θ_i itself, and nothing can deviate there."),
+            Wrong(_second(share=lambda alpha: alpha ** 2 / 2),
+                  "You squared α. The factor is α(1 − α), which is zero at both ends of the line."),
+            Wrong(_second(at=lambda at_0, at_i, at_j: at_i),
+                  "That is the Hessian at θ_i. The theorem expands around θ_0: take it there."),
+            Wrong(_second(at=lambda at_0, at_i, at_j: (at_i + at_j) / 2),
+                  "That is the Hessian half-way between the two networks. The theorem expands around θ_0."),
+            Wrong(_second(apart=lambda at_0, at_i, at_j: at_i - at_0),
+                  "That is the way from θ_0 to θ_i. Here d goes from one finetuned network to the other."),
+            Wrong(_second(form=lambda f, theta, vector: _product(f, theta, vector).norm().item()),
+                  "That is the length of Hd. dᵀHd is its scalar product with d, and has a sign."),
+            Wrong(_second(form=lambda f, theta, vector: _product(f, theta, vector).sum().item()),
+                  "You summed the entries of Hd. Multiply by d first: dᵀHd has d on both sides."),
+            Wrong(_second(form=_product),
+                  "That is a multiple of the vector Hd. dᵀHd is a number: d stands on both sides."),
+            Wrong(_second(form=lambda f, theta, vector: vector * _product(f, theta, vector)),
+                  "Nearly there: you multiplied d and Hd entry by entry. A scalar product also sums."),
+            Wrong(_without_parentheses,
+                  "Python multiplies before it subtracts: 1 - alpha needs parentheses."),
+            Wrong(_two_forms,
+                  "vᵀHv is no linear function of v: the difference of two such forms is not that of the difference "
+                  "d."),
         ],
         hints=["d = theta_i - theta_j, and hessian_vector_product(f, theta_0, d) is Hd.",
                "torch.dot(d, Hd).item() is dᵀHd.",
@@ -221,6 +373,7 @@ EXERCISES = [
         "the largest curvature",
         10,
         curvature.power_iteration,
+        teaching=power_iteration,
         cases=_operators,
         wrong=[
             Wrong(lambda product, start, steps: _power(product, start, steps, normalise=False),
@@ -239,6 +392,32 @@ EXERCISES = [
             Wrong(lambda product, start, steps:
                   _power(product, start, steps, result=lambda _, applied: applied.norm().item() ** 0.5),
                   "This is the square root. A vector of length 1 is stretched by |λ| itself."),
+            Wrong(_fewer,
+                  "One product too few: with steps = 1 there is one product, and its length is the answer."),
+            Wrong(_from_the_unscaled_start,
+                  "Your first product is of `start` as it came. Scale it to length 1 before, or with steps = 1 the "
+                  "answer is too long."),
+            Wrong(lambda product, start, steps: _power(product, start, 100),
+                  "That is |λ| itself, whatever `steps` is: from more products, or from the whole matrix, which no "
+                  "memory holds for a network. Asked is the length after `steps` products, also where those are few."),
+            Wrong(_by_the_largest_entry,
+                  "You divide by the largest entry. Then the vector's length is not 1, and the product's length says "
+                  "nothing by itself."),
+            Wrong(lambda product, start, steps:
+                  _by_the_largest_entry(product, start, steps, lambda one: one.abs().max()),
+                  "You divide by the largest entry. It has the same limit, but asked are lengths: norms."),
+            Wrong(lambda product, start, steps: _eigenvalues(product, start).max().item(),
+                  "That is the largest eigenvalue with its sign, from the whole matrix. Asked is the largest absolute "
+                  "value, from `steps` products."),
+            Wrong(lambda product, start, steps:
+                  _power(product, start, steps, result=lambda _, applied: applied / applied.norm()),
+                  "You returned the vector. It turns towards the eigenvector; asked is by how much a product "
+                  "stretches it."),
+            Wrong(_lengths, "You returned all the lengths. Only the last is asked: the first are still on their way."),
+            Wrong(lambda product, start, steps: sum(_lengths(product, start, steps)) / steps,
+                  "You averaged over the steps. The first lengths are still far from |λ|: return the last."),
+            Wrong(lambda product, start, steps: _power(product, start, steps + 1),
+                  "One product too many: the length of the last of `steps` products is the answer."),
         ],
         hints=["Start with start / start.norm().",
                "Each step: applied = product(vector); vector = applied / applied.norm().",

@@ -21,6 +21,21 @@ def corrected_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gr
     return num_tasks * steps * (steps - 1) / 2 * (alpha * (num_tasks - 1) + abs(1 - alpha)) * hessian * gradient
 
 
+def tight_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradient: float) -> float:
+    """T·k(k − 1)/2·max(1, |αT − 1|)·H·G: the least that H and G alone allow.
+
+    With S = Σ_t ∇L_t, Σ_t ‖αS − ∇L_t‖² = Σ_t ‖∇L_t‖² − α(2 − αT)·‖S‖². That is at most T·G² up to α = 2/T and
+    T·G²·(αT − 1)² above, and Σ_t ‖r_t‖ is at most √T times its root. Gradients that cancel reach the first, equal ones
+    the second.
+
+    Args:
+        alpha: at least 0.
+        num_tasks: T, at least 2; one task's gradient cannot cancel.
+        steps, hessian, gradient: as in `corrected_bound`.
+    """
+    return num_tasks * steps * (steps - 1) / 2 * max(1, abs(alpha * num_tasks - 1)) * hessian * gradient
+
+
 def printed_gradient_bound(norms: Sequence[float], reach: float, beta: float) -> float:
     """√2·M_x·Π·β^(L−1) with Π the product of all ‖W_l‖ (TVG, Theorem 2)."""
     return math.sqrt(2) * reach * math.prod(norms) * beta ** (len(norms) - 1)
