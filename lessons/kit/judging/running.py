@@ -61,8 +61,9 @@ def outcome(function, case: tuple, same) -> Outcome:
 
 @contextlib.contextmanager
 def limited(seconds: float):
-    """Python code inside is interrupted after so many seconds of computing, or `PATIENCE` times as many by the clock; not
-    in another thread, nor where there are no such signals.
+    """Python code inside is interrupted after so many seconds of computing, or `PATIENCE` times as many by the clock.
+
+    Not in another thread, nor where there are no such signals.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
