@@ -119,6 +119,10 @@ def test_no_relation_is_made_up_where_there_is_none():
     assert not passed and message.startswith("For x = ")
 
 
+def test_a_near_miss_of_a_positive_number_is_not_said_to_lack_its_sign():
+    assert "sign" not in judged(lambda x: 2 * x, lambda x: 2 * x + 5e-6, [(1.0,), (3.0,)])[1]
+
+
 def test_a_known_wrong_answer_goes_before_a_relation():
     wrong = [Wrong(lambda x: -x, "The other way.")]
     assert judged(lambda x: x, lambda x: -x, VECTORS, wrong=wrong) == (False, "The other way.")

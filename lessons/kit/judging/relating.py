@@ -122,7 +122,7 @@ def _of_numbers(got, right, tolerance):
     if not np.isfinite(yours).all() or not len(asked) or not asked.any():
         return ""
     for transform, says in _TRANSFORMED:
-        if _close(yours, transform(asked), tolerance):
+        if _close(yours, transform(asked), tolerance) and not _close(yours, asked, tolerance):
             return says
     return (_by_a_factor(yours, asked, tolerance) or _by_a_step(yours, asked, tolerance)
             or _by_digits(yours, asked, tolerance) or _by_a_factor_a_case(got, right, tolerance)
