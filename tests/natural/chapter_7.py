@@ -127,7 +127,7 @@ ELECT = [
 BY_HAND = [
     ("mean", 1.0), ("sum", 2.0), ("winner halved", 1.5), ("loser", -1.0), ("magnitudes", 4.0),
     ("mean of the magnitudes", 2), ("a conflict gives nothing", 0.0), ("a list, one a task", [3.0, 0.0]),
-    ("the sign", "+"), ("sign turned", -3.0), ("as text", "3.0"),
+    ("the sign", "+"), ("as text", "3.0"),
 ]
 
 
@@ -196,7 +196,6 @@ WINNERS = [
 
 SHARE = [
     ("ratio of the means", lambda a, own: a.mean() / own.mean()),
-    ("ratio of the sums", lambda a, own: a.sum() / own.sum()),
     ("upside down", lambda a, own: (own / a).mean()),
     ("points lost", lambda a, own: (own - a).mean()),
     ("points gained", lambda a, own: (a - own).mean()),
@@ -321,7 +320,6 @@ SURE = [
      lambda x: torch.distributions.Categorical(logits=x.softmax(1)).entropy().mean()),
     ("p times logits", lambda x: -(x.softmax(1) * x).sum(1).mean()),
     ("sigmoid", lambda x: _h(x.sigmoid()).mean()),
-    ("log of softmax of softmax", lambda x: -(x.softmax(1) * x.softmax(1).log_softmax(1)).sum(1).mean()),
     ("eps of a thousandth", lambda x: -(x.softmax(1) * (x.softmax(1) + 1e-3).log()).sum(1).mean()),
 ]
 
