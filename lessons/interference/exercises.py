@@ -328,7 +328,7 @@ EXERCISES = [
                   "takes their mean."),
             Wrong(lambda stack: stack.mean(0), "That is the plain mean: the vote had no effect."),
             Wrong(_merge_of(lambda chosen, count: chosen.sum(0) / count),
-                  "Right, except where nobody is elected: 0 divided by 0 is not a number (nan). There the result is 0."),
+                  "Right, except where nobody is elected: 0 divided by 0 is nan, not a number. There it is 0."),
             Wrong(_merge_of(lambda chosen, count: chosen.gather(0, chosen.abs().argmax(0, keepdim=True))[0]),
                   "You kept the largest of those who have the elected sign (EMR does that). TIES takes their mean."),
             Wrong(_mean_where(lambda stack: stack * stack.sign().sum(0).sign() > 0),
@@ -496,8 +496,8 @@ EXERCISES = [
             Wrong(lambda logits: logits.softmax(1).amax(1).mean(),
                   "That is how large the largest probability is. Entropy takes all classes: −Σ p·log p."),
             Wrong(lambda logits: _entropy_of(logits).mean(),
-                  "Logits are no probabilities, divided by their sum or not: they can be negative, and then their logarithm is nan. "
-                  "Softmax makes probabilities of them."),
+                  "Logits are no probabilities, divided by their sum or not: they can be negative, and then their "
+                  "logarithm is nan. Softmax makes probabilities of them."),
             Wrong(lambda logits: _entropy_of(logits.softmax(1)),
                   "Right for every sample; now the mean over them, a single number."),
             Wrong(lambda logits: adaptive.entropy(logits) / math.log(logits.shape[1]),
@@ -514,7 +514,7 @@ EXERCISES = [
                   "A second softmax came in: cross_entropy and log_softmax take logits, and you gave them "
                   "probabilities."),
             Wrong(lambda logits: adaptive.entropy(logits.softmax(1)),
-                  "You took the softmax of probabilities. What takes logits, as Categorical(logits=…) does, takes it itself."),
+                  "You took the softmax of probabilities: Categorical(logits=…), too, takes it of what it is given."),
             Wrong(lambda logits: -(logits.softmax(1) * logits).sum(1).mean(),
                   "The logit is not yet the logarithm of p: log_softmax subtracts what makes the p sum to 1."),
             Wrong(lambda logits: _entropy_of(logits.sigmoid()).mean(),
