@@ -153,6 +153,7 @@ def _spectra():
              ([8.0, 4.0, 2.1, 1.0, 0.5], 4),
              ([8.0, 4.0, 2.0, 1.1, 0.5], 9),
              ([5.0, 4.0, 3.0, 1.5], 3),
+             ([9.0, 3.5, 2.0, 1.4], 4),
              ([3.0, 2.0, 1.0], 20))
     return [(torch.tensor(sigma, dtype=torch.float64), tasks) for sigma, tasks in cases]
 
@@ -387,6 +388,8 @@ PEAK = Exercise(
               "You added the foreign singular values up. Each has a direction of its own: the largest comes first."),
         Wrong(lambda sigma, tasks: sigma[sigma > sigma[0] / (tasks - 1)].sum().item(),
               "You added the values up. Asked is how many there are: sum the mask."),
+        Wrong(_before(lambda sigma, tasks: sigma[1] / (tasks - 1)),
+              "You compared with the second foreign direction: Python counts from 0, so σ_1 is sigma[0]."),
         Wrong(lambda sigma, tasks: sigma > sigma[0] / (tasks - 1),
               "That mask says which come first. Asked is how many: sum it."),
         Wrong(lambda sigma, tasks: sigma[sigma > sigma[0] / (tasks - 1)],
@@ -459,6 +462,8 @@ INTERFERENCE = Exercise(
               "You divided by the sum of the singular values. Their norm is the root of the sum of squares."),
         Wrong(_divided_by(lambda i, j: (i.norm() * j.norm()).square()),
               "You divided by the norms' squares. Each side is divided by its norm once."),
+        Wrong(_divided_by(lambda i, j: (i @ j.T).norm()),
+              "You divided by the norm of the product. Each side is divided by its own norm, whatever the other is."),
         Wrong(_divided_by(lambda i, j: i.norm()),
               "You normalised only one of the two. Both have a tilde."),
         Wrong(lambda i, j, k: (_normalised(i)[:k] @ _normalised(j).T).norm().item(),
@@ -524,7 +529,7 @@ SUBSETS = Exercise(
         Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma) ** 2 / margin)),
               "ε belongs into the square too: for half the margin one needs four times as many."),
         Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma * margin) ** 2)),
-              "You multiplied by the margin. The smaller it is, the more subsets one needs: divide."),
+              "Far too few. Did you multiply by the margin? The smaller it is, the more subsets one needs: divide."),
         Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma / margin) ** 0.5)),
               "You took the root. Solved for m, ε = 1.96·σ/√m gives a square."),
     ],
