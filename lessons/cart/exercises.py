@@ -19,13 +19,21 @@ def _drawn(generator, *shape):
 
 def _matrices():
     generator = _generator(0)
+    small = torch.tensor([[3.0, 0.0], [4.0, 5.0]], dtype=torch.float64)
     return [(_drawn(generator, 5, 4), 2), (_drawn(generator, 3, 6), 1), (_drawn(generator, 4, 4), 0),
-            (_drawn(generator, 4, 3), 3)]
+            (_drawn(generator, 4, 3), 3), (small, 1)]
 
 
 def _svd(function):
     """A wrong answer to 8.1: (U, σ, Vᵀ, k) -> matrix."""
     return lambda matrix, rank: function(*torch.linalg.svd(matrix, full_matrices=False), rank)
+
+
+def _sum_from_1(u, s, vt, k):
+    total = torch.zeros(u.shape[0], vt.shape[1], dtype=u.dtype)
+    for r in range(1, k):
+        total += s[r] * torch.outer(u[:, r], vt[r])
+    return total
 
 
 def _smallest_out(matrix, rank):
@@ -37,7 +45,13 @@ def _smallest_out(matrix, rank):
 
 def _shapes():
     at_8_percent = [(0.08, torch.Size(shape)) for shape in ((400, 784), (10, 400), (64, 32, 3, 3), (100, 30))]
-    return [*at_8_percent, (0.0, torch.Size((5, 7))), (1.0, torch.Size((3, 4))), (0.5, torch.Size((7, 9)))]
+    others = [(0.0, (5, 7)), (1.0, (3, 4)), (0.5, (7, 9)), (0.5, (16, 8, 3, 3)), (0.07, (100, 120))]
+    return [*at_8_percent, *((ratio, torch.Size(shape)) for ratio, shape in others)]
+
+
+def kept_rank(rank_ratio, shape):
+    full = min(shape[0], math.prod(shape[1:]))
+    return math.ceil(rank_ratio * full - 1e-9)  # 0.07 * 100 is 7.000000000000001
 
 
 def _rank(function):
@@ -47,13 +61,12 @@ def _rank(function):
 
 def _states():
     generator = _generator(1)
-
-    def state():
-        return {"layers.0.weight": torch.randn(3, 2, generator=generator),
-                "layers.0.bias": torch.randn(3, generator=generator),
-                "norm.num_batches_tracked": torch.tensor(7)}
-
-    return [([state() for _ in range(count)],) for count in (4, 2)]
+    small = [{"weight": torch.tensor(values), "norm.num_batches_tracked": torch.tensor(7)}
+             for values in ([3.0, 0.0], [1.0, -4.0])]
+    states = [{"layers.0.weight": torch.randn(3, 2, generator=generator),
+               "layers.0.bias": torch.randn(3, generator=generator),
+               "norm.num_batches_tracked": torch.tensor(7)} for _ in range(4)]
+    return [(states,), (small,), (states[:3],)]
 
 
 def _mean(states, key):
@@ -71,6 +84,35 @@ def _floats(function):
     return answer
 
 
+def _every_key(states):
+    """{key: τ̄ (models, …)}, counters too."""
+    stacks = {key: torch.stack([state[key] for state in states]) for key in states[0]}
+    return {key: stack - stack.float().mean(0) for key, stack in stacks.items()}
+
+
+def _counters_too(states):
+    centred = _every_key(states)
+    return [{key: stack[i] for key, stack in centred.items()} for i in range(len(states))]
+
+
+def _ending_in(*words):
+    """A wrong answer to 8.3 that leaves the keys out that end otherwise."""
+    def answer(states):
+        return [{key: tensor for key, tensor in state.items() if key.endswith(words)}
+                for state in _counters_too(states)]
+    return answer
+
+
+def _median(states, key):
+    return torch.stack([state[key] for state in states]).median(0).values
+
+
+def _so_far(states):
+    """Subtracts the mean of the models seen so far."""
+    return [_floats(lambda all, state, key: state[key] - _mean(all, key))(states[:place + 1])[-1]
+            for place in range(len(states))]
+
+
 def _rows():
     generator = _generator(2)
 
@@ -78,11 +120,27 @@ def _rows():
         _, sigma, right = torch.linalg.svd(_drawn(generator, 5, 8), full_matrices=False)
         return sigma[:, None] * right
 
-    return [(rows(), rows(), rank) for rank in (1, 3, 5)]
+    small = torch.tensor([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]], dtype=torch.float64)
+    turned = torch.tensor([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    return [*((rows(), rows(), rank) for rank in (1, 3, 5)), (small, turned, 2)]
 
 
 def _normalised(rows):
     return rows / rows.norm()
+
+
+def _of_products(function):
+    """A wrong answer to 8.6: function(inner products of the first k rows, normalised by all) -> number."""
+    return lambda i, j, k: function(_normalised(i)[:k] @ _normalised(j)[:k].T)
+
+
+def _divided_by(function):
+    """A wrong answer to 8.6: divided by function(rows_i, rows_j) instead of the two norms."""
+    return lambda i, j, k: ((i[:k] @ j[:k].T).norm() / function(i, j)).item()
+
+
+def _unit(rows):
+    return rows / rows.norm(dim=1, keepdim=True)
 
 
 def _printed(i, j, k):
@@ -94,12 +152,35 @@ def _spectra():
     cases = (([8.0, 4.0, 2.0, 1.0, 0.5], 2),
              ([8.0, 4.0, 2.1, 1.0, 0.5], 4),
              ([8.0, 4.0, 2.0, 1.1, 0.5], 9),
-             ([5.0, 4.0, 3.0, 1.5], 3))
+             ([5.0, 4.0, 3.0, 1.5], 3),
+             ([9.0, 3.5, 2.0, 1.4], 4),
+             ([3.0, 2.0, 1.0], 20))
     return [(torch.tensor(sigma, dtype=torch.float64), tasks) for sigma, tasks in cases]
+
+
+def predicted_rank(sigma, num_tasks):
+    own = (1 - 1 / num_tasks) * sigma
+    foreign = sigma / num_tasks
+    return int((own > foreign[0]).sum())
+
+
+def _before(bound):
+    """A wrong answer to 8.5: how many singular values are larger than bound(sigma, tasks)."""
+    return lambda sigma, tasks: int((sigma > bound(sigma, tasks)).sum())
 
 
 def _bounds():
     return [(0.0, 1.0, 0.05), (0.5, 0.9, 0.01), (0.2, 0.2, 0.1), (0.0, 1.0, 0.98)]
+
+
+def sample_size(low, high, margin):
+    sigma = (high - low) / 2
+    return math.ceil((1.96 * sigma / margin) ** 2)
+
+
+def _subsets(function):
+    """A wrong answer to 8.7: (σ, ε) -> m."""
+    return lambda low, high, margin: function((high - low) / 2, margin)
 
 
 # -- the exercises ---------------------------------------------------------------------------------
@@ -119,16 +200,44 @@ TRUNCATE = Exercise(
         Wrong(_smallest_out,
               "You kept the largest entries. That is what TIES does. "
               "A matrix of low rank has few directions, not few entries."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] @ s[:k].diag() @ vt[:, :k].T),
+              "Rows and columns of V are exchanged. torch.linalg.svd gives Vᵀ, whose rows are the v_r: vt[:k]. "
+              "The old torch.svd gives V, whose columns they are."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k] @ vt[:, :k]),
+              "The sizes do not fit, because you took columns of Vᵀ. The v_r are its rows: vt[:k]."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k] @ vt),
+              "The sizes do not fit, because you cut U and not Vᵀ. Keep its first k rows too."),
+        Wrong(_svd(lambda u, s, vt, k: s[:, None] * u[:, :k] @ vt[:k]),
+              "You multiplied the rows of U by σ. Each σ_r belongs to a column: u[:, :k] * s[:k]."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k + 1] * s[:k + 1] @ vt[:k + 1]),
+              "One direction too many: [:k + 1] holds k + 1. At rank 0 the result is the zero matrix."),
+        Wrong(_svd(_sum_from_1),
+              "The largest direction is missing: the formula counts from 1, Python from 0, so r runs over range(k)."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, 1:k + 1] * s[1:k + 1] @ vt[1:k + 1]),
+              "The formula counts from 1, Python from 0: the largest singular value is s[0], and you left it out."),
+        Wrong(_svd(lambda u, s, vt, k: s[k - 1] * u[:, k - 1].outer(vt[k - 1])),
+              "That is the k-th term alone. SVD_k is the sum of the first k."),
+        Wrong(_svd(lambda u, s, vt, k: u[:, :k] * s[:k].sqrt() @ vt[:k]),
+              "You took the root of σ on one side only. Half on each side would do; simpler is σ once."),
+        Wrong(_svd(lambda u, s, vt, k: s[0] * u[:, :k] @ vt[:k]),
+              "Every direction got the largest singular value. Each has its own σ_r."),
+        Wrong(lambda matrix, rank: torch.cat([matrix[:rank], torch.zeros_like(matrix[rank:])]),
+              "You kept the first rows of the matrix. Directions are kept: the first columns of U and of V."),
+        Wrong(_svd(lambda u, s, vt, k: (u[:, :k], s[:k], vt[:k])),
+              "Those are the three factors, rightly cut. Multiply them: a matrix is asked."),
+        Wrong(_svd(lambda u, s, vt, k: s[:k]),
+              "Those are the singular values. A matrix is asked, of the same shape as before."),
+        Wrong(lambda matrix, rank: matrix, "That is the whole matrix: nothing was cut off."),
     ],
     hints=["torch.linalg.svd(matrix, full_matrices=False) gives U, σ and Vᵀ.",
            "Keep the first k columns of U, the first k σ and the first k rows of Vᵀ.",
            "left[:, :rank] * sigma[:rank] scales the columns."],
     praise="By Eckart and Young there is no closer matrix of that rank. "
            "For m × n it takes k·(m + n) numbers to write down.",
-    tolerance=1e-8)
+    tolerance=1e-5)
 
 WHICH_RANK = Exercise(
-    "8.2", "which rank is 8 %?", 4, spectra.kept_rank, cases=_shapes,
+    "8.2", "which rank is 8 %?", 4, spectra.kept_rank, teaching=kept_rank, cases=_shapes,
     wrong=[
         Wrong(_rank(lambda ratio, m, n: math.floor(ratio * min(m, n))),
               "You rounded down. The source says ⌈…⌉: at 8 % of 10 there must be one direction left, not none."),
@@ -144,6 +253,37 @@ WHICH_RANK = Exercise(
         Wrong(lambda ratio, shape: math.ceil(ratio * min(shape)),
               "Right for matrices. A convolution (out, in, kh, kw) is read as (out, in·kh·kw) first; "
               "you took the smallest of four."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio * min(m, n))),
+              "Right but for floating point: 0.07 * 100 is 7.000000000000001, and rounded up that is 8. "
+              "Take something tiny off first."),
+        Wrong(_rank(lambda ratio, m, n: max(1, math.ceil(ratio * min(m, n)))),
+              "One direction always stays here. At γ = 0 nothing should be kept, and rounding up needs no help."),
+        Wrong(_rank(lambda ratio, m, n: math.floor(ratio * min(m, n)) + 1),
+              "One too many where γ·min(m, n) is whole already: rounding down and adding 1 is not rounding up."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio * n)),
+              "The second side is not always the smaller one. Take the smaller of the two."),
+        Wrong(lambda ratio, shape: math.ceil(ratio * min(shape[0], shape[1])),
+              "Right for matrices. Of a convolution (out, in, kh, kw) you took out and in; "
+              "the second side is in·kh·kw."),
+        Wrong(lambda ratio, shape: math.ceil(ratio * min(shape[0], sum(shape[1:]))),
+              "You added in, kh and kw. The matrix has in·kh·kw columns."),
+        Wrong(lambda ratio, shape: math.ceil(ratio * min(math.prod(shape[:-1]), shape[-1]) if len(shape) == 2
+                                             else ratio * min(math.prod(shape[:2]), math.prod(shape[2:]))),
+              "You read the convolution as (out·in, kh·kw). Here it is (out, in·kh·kw)."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio * m * n)),
+              "That is a share of the entries. γ is a share of the full rank, min(m, n)."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio) * min(m, n)),
+              "You rounded γ up before you multiplied: the parenthesis closes too early."),
+        Wrong(_rank(lambda ratio, m, n: min(m, n)),
+              "That is the full rank. γ is the share of it that is kept."),
+        Wrong(_rank(lambda ratio, m, n: ratio * min(m, n)),
+              "A number of directions is whole: round up."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio / 100 * min(m, n))),
+              "γ is a share already, 0.08 for 8 %: do not divide by 100."),
+        Wrong(_rank(lambda ratio, m, n: min(m, n) - math.ceil(ratio * min(m, n))),
+              "That is how many are cut off. Asked is how many are kept."),
+        Wrong(_rank(lambda ratio, m, n: math.ceil(ratio * m * n / (m + n))),
+              "That is the rank at which the factors hold a share γ of the numbers. Here γ is a share of the rank."),
     ],
     hints=["Flatten everything behind the first dimension: n = math.prod(shape[1:]).",
            "The full rank is min(m, n).",
@@ -164,10 +304,42 @@ CENTRE = Exercise(
               "The mean is over the models, entry by entry."),
         Wrong(_floats(lambda states, state, key: (state[key] - _mean(states, key)) / len(states)),
               "Too short: there is no division by T in a centred task vector."),
+        Wrong(_floats(lambda states, state, key: state[key] - states[-1][key]),
+              "You measured from the last model. The centre is the mean of all: did a loop overwrite it?"),
+        Wrong(_floats(lambda states, state, key: state[key] - (states[0][key] + states[1][key]) / 2),
+              "You measured from the middle of the first two models. The centre is the mean of all."),
+        Wrong(_floats(lambda states, state, key: _mean(states, key)),
+              "That is the average itself. The centred task vectors lead from there to each model."),
+        Wrong(_floats(lambda states, state, key: state[key] - _mean(states, key).mean()),
+              "You subtracted one number, the mean of all entries. The average has an entry for every weight."),
+        Wrong(_floats(lambda states, state, key: state[key] - _mean(states, key) * len(states) / (len(states) - 1)),
+              "You divided the sum by T − 1. An average divides by T."),
+        Wrong(_floats(lambda states, state, key: (state[key] - _mean(states, key)) * len(states) / (len(states) - 1)),
+              "You measured from the mean of the other models. This one belongs into the mean too."),
+        Wrong(_floats(lambda states, state, key: state[key] - _median(states, key)),
+              "You measured from the median of the models. The centre is their mean."),
+        Wrong(_so_far,
+              "You measured from the mean of the models seen so far. Finish the average first, then subtract it."),
+        Wrong(_floats(lambda states, state, key: 2 * state[key] - _mean(states, key)),
+              "You added θ_t once more: the way alone is asked, not where it leads."),
+        Wrong(_floats(lambda states, state, key: state[key] + _mean(states, key)),
+              "You added the average. Subtract it."),
+        Wrong(_ending_in("weight", "bias"),
+              "The weights are right, and the counter is gone. Whole-number tensors are carried over as they are."),
+        Wrong(_ending_in("weight"),
+              "Only the weights are there. Biases are parameters too, and counters are carried over as they are."),
+        Wrong(_counters_too,
+              "The counter became 0: whole-number tensors are no weights, and are carried over as they are."),
+        Wrong(lambda states: [{key: tensor - torch.stack([other[key] for other in states]).mean(0)
+                               for key, tensor in state.items()} for state in states],
+              "torch has no mean of whole numbers, and the counter is one. "
+              "It is no weight: carry it over as it is, and average the floating-point tensors alone."),
+        Wrong(_every_key,
+              "One dict with all models stacked. Asked is a list of state dicts, one a model."),
     ],
-    hints=["lessons: toy_models.weights.average(states) gives θ_avg.",
-           "For every key: state[key] - average[key].",
-           "Whole-number tensors (not tensor.is_floating_point()) stay as they are."],
+    hints=["For every key: the mean over the models. (toy_models.weights.average does that.)",
+           "Then, model by model: state[key] - average[key].",
+           "Whole-number tensors (not tensor.is_floating_point()) are carried over as they are."],
     praise="They sum to zero. So at full rank θ_avg + λ·Σ τ̄_t is the average, whatever λ is: "
            "that is Eq. 3, and why CART is nothing without truncation.",
     tolerance=1e-5)
@@ -187,7 +359,7 @@ TWO_TASKS = Exercise(
            "The theorem's T > 2 is nowhere used in its proof, but here it matters.")
 
 PEAK = Exercise(
-    "8.5", "where does the bell peak?", 10, planted.predicted_rank, cases=_spectra,
+    "8.5", "where does the bell peak?", 10, planted.predicted_rank, teaching=predicted_rank, cases=_spectra,
     wrong=[
         Wrong(lambda sigma, tasks: int((sigma > sigma[0] / tasks).sum()),
               "Nearly: in τ̄_t the own directions have the factor 1 − 1/T and the others' 1/T. "
@@ -203,6 +375,37 @@ PEAK = Exercise(
               "What stops it are the other tasks' directions."),
         Wrong(lambda sigma, tasks: int((sigma <= sigma[0] / (tasks - 1)).sum()),
               "You counted the directions that come too late."),
+        Wrong(lambda sigma, tasks: int((sigma > sigma[0] / (tasks - 1)).int().argmin()),
+              "argmin finds the first that fails. Where none does it finds the first of all, and you say 0: count."),
+        Wrong(lambda sigma, tasks: 0,
+              "Your bound is too high: nothing ever comes before it. Own values have the factor 1 − 1/T, foreign ones "
+              "1/T; is one of them missing, or on the wrong side?"),
+        Wrong(lambda sigma, tasks: int(((1 - 1 / tasks) * sigma > sigma / tasks).sum()),
+              "You compared each own direction with its foreign twin. What counts is the first foreign one, σ_1/T."),
+        Wrong(_before(lambda sigma, tasks: sigma[-1] / (tasks - 1)),
+              "You compared with the last foreign direction. Truncation meets the largest first, σ_1/T."),
+        Wrong(_before(lambda sigma, tasks: sigma.sum() / (tasks - 1)),
+              "You added the foreign singular values up. Each has a direction of its own: the largest comes first."),
+        Wrong(lambda sigma, tasks: sigma[sigma > sigma[0] / (tasks - 1)].sum().item(),
+              "You added the values up. Asked is how many there are: sum the mask."),
+        Wrong(_before(lambda sigma, tasks: sigma[1] / (tasks - 1)),
+              "You compared with the second foreign direction: Python counts from 0, so σ_1 is sigma[0]."),
+        Wrong(lambda sigma, tasks: sigma > sigma[0] / (tasks - 1),
+              "That mask says which come first. Asked is how many: sum it."),
+        Wrong(lambda sigma, tasks: sigma[sigma > sigma[0] / (tasks - 1)],
+              "Those are the singular values that come first. Asked is how many there are."),
+        Wrong(lambda sigma, tasks: (sigma > sigma[0] / (tasks - 1)).double().mean().item(),
+              "That is a share of the directions. Asked is their number."),
+        Wrong(_before(lambda sigma, tasks: sigma[0] / (tasks - 1) ** 0.5),
+              "You compared squares on one side. Truncation orders by the singular values themselves, "
+              "(1 − 1/T)·σ_k against σ_1/T."),
+        Wrong(lambda sigma, tasks: tasks * int((sigma > sigma[0] / (tasks - 1)).sum()),
+              "You counted for every task. Asked is how many directions of its own one task keeps."),
+        Wrong(lambda sigma, tasks: math.ceil(len(sigma) / tasks),
+              "You gave every task an equal part of the directions. Their sizes decide: compare with σ_1/T."),
+        Wrong(_before(lambda sigma, tasks: sigma.mean()),
+              "You compared with the mean of the singular values. The number of tasks decides too: "
+              "the first foreign one is σ_1/T."),
     ],
     hints=["If the tasks have nothing in common, the singular values of τ̄_t are (1 − 1/T)·σ(τ_t) "
            "and σ(τ_s)/T of every other task.",
@@ -229,16 +432,58 @@ INTERFERENCE = Exercise(
         Wrong(lambda i, j, k: (_normalised(i)[:k] * _normalised(j)[:k]).sum().abs().item(),
               "You compared the first row with the first, the second with the second. "
               "Directions may overlap across: all pairs of rows count."),
+        Wrong(_of_products(lambda inner: inner.diagonal().norm().item()),
+              "Only the pairs of rows with the same number came in, the diagonal. All pairs count."),
+        Wrong(_of_products(lambda inner: inner.trace().item()),
+              "That is the cosine between the two, row by row: it can be negative, and sees no overlap across rows. "
+              "Take all inner products, and their norm."),
+        Wrong(_of_products(lambda inner: torch.linalg.matrix_norm(inner, 2).item()),
+              "That is the spectral norm, the largest singular value. ‖·‖_F is the root of the sum of squares; "
+              "norm(…, 2) of a matrix is not."),
+        Wrong(_of_products(lambda inner: torch.linalg.matrix_norm(inner, "nuc").item()),
+              "That is the nuclear norm, the sum of the singular values. ‖·‖_F is the root of the sum of squares."),
+        Wrong(_of_products(lambda inner: inner.abs().sum().item()),
+              "You added absolute values. ‖·‖_F is the root of the sum of squares."),
+        Wrong(_of_products(lambda inner: inner.sum().item()),
+              "You added the inner products, and they cancel. ‖·‖_F is the root of the sum of squares."),
+        Wrong(_of_products(lambda inner: inner.square().mean().sqrt().item()),
+              "You took the mean of the squares. ‖·‖_F is the root of their sum."),
+        Wrong(_of_products(lambda inner: inner.abs().max().item()),
+              "That is the largest inner product. ‖·‖_F takes all of them, the root of the sum of squares."),
+        Wrong(_of_products(lambda inner: inner.norm(dim=1)),
+              "With dim=1 you get a norm a row. The Frobenius norm is one number for the whole matrix."),
+        Wrong(_of_products(lambda inner: inner),
+              "Those are the inner products of all pairs, rightly normalised. Now their Frobenius norm."),
+        Wrong(lambda i, j, k: (_unit(i)[:k] @ _unit(j)[:k].T).norm().item(),
+              "You gave all rows the length 1, so the singular values are gone. Divide by one norm, that of all rows."),
+        Wrong(_divided_by(lambda i, j: i[0].norm() * j[0].norm()),
+              "You divided by the largest singular values. The source divides by the norm of all of them."),
+        Wrong(_divided_by(lambda i, j: i.norm(dim=1).sum() * j.norm(dim=1).sum()),
+              "You divided by the sum of the singular values. Their norm is the root of the sum of squares."),
+        Wrong(_divided_by(lambda i, j: (i.norm() * j.norm()).square()),
+              "You divided by the norms' squares. Each side is divided by its norm once."),
+        Wrong(_divided_by(lambda i, j: (i @ j.T).norm()),
+              "You divided by the norm of the product. Each side is divided by its own norm, whatever the other is."),
+        Wrong(_divided_by(lambda i, j: i.norm()),
+              "You normalised only one of the two. Both have a tilde."),
+        Wrong(lambda i, j, k: (_normalised(i)[:k] @ _normalised(j).T).norm().item(),
+              "You cut only one of the two. Both keep their first k rows."),
+        Wrong(lambda i, j, k: (_normalised(i) @ _normalised(j).T).norm().item(),
+              "All rows came in. Only the first `rank` of each are asked."),
+        Wrong(lambda i, j, k: ((i[:, :k] @ j[:, :k].T).norm() / (i.norm() * j.norm())).item(),
+              "You cut columns. The directions are the rows: rows_i[:rank]."),
+        Wrong(lambda i, j, k: (_normalised(i)[-k:] @ _normalised(j)[-k:].T).norm().item(),
+              "You took the weakest rows. The strongest come first."),
     ],
     hints=["rows_i[:rank] @ rows_j[:rank].T holds the inner products of all pairs of rows.",
            "Its Frobenius norm is .norm().",
            "Divide by rows_i.norm() * rows_j.norm(); .item() makes it a number."],
     praise="0 for orthogonal row spaces. "
            "Now you can ask the source's question: is it lower when task vectors are centred?",
-    tolerance=1e-8)
+    tolerance=1e-5)
 
 SUBSETS = Exercise(
-    "8.7", "how many subsets?", 5, costs.sample_size, cases=_bounds,
+    "8.7", "how many subsets?", 5, costs.sample_size, teaching=sample_size, cases=_bounds,
     wrong=[
         Wrong(lambda low, high, margin: math.ceil((1.96 * (high - low) / margin) ** 2),
               "You took b − a for σ. By Popoviciu a number between a and b has σ ≤ (b − a)/2."),
@@ -249,6 +494,44 @@ SUBSETS = Exercise(
         Wrong(lambda low, high, margin: math.ceil(1.96 * ((high - low) / 2 / margin) ** 2),
               "1.96 belongs into the square too: "
               "the margin is 1.96 standard errors, and a standard error is σ/√m."),
+        Wrong(_subsets(lambda sigma, margin: round((1.96 * sigma / margin) ** 2)),
+              "You rounded to the nearest whole number. ⌈…⌉ rounds up: with fewer the margin is not reached."),
+        Wrong(_subsets(lambda sigma, margin: math.floor((1.96 * sigma / margin) ** 2) + 1),
+              "One too many where the number is whole already: rounding down and adding 1 is not rounding up."),
+        Wrong(_subsets(lambda sigma, margin: max(1, math.ceil((1.96 * sigma / margin) ** 2))),
+              "Right, except that you draw one at least. Where low equals high the mean is known without any."),
+        Wrong(_subsets(lambda sigma, margin: (1.96 * sigma / margin) ** 2),
+              "A number of subsets is whole: round up."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil(1.96 * sigma / margin) ** 2),
+              "You rounded up before you squared. Round once, at the end."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma ** 2 / margin) ** 2)),
+              "You put the variance where the standard deviation belongs: (high − low)²/4 is σ², not σ."),
+        Wrong(lambda low, high, margin: math.ceil((1.96 * (high - low / 2) / margin) ** 2),
+              "Python divides before it subtracts: high - low needs parentheses before it is halved."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((2 * sigma / margin) ** 2)),
+              "You took 2 standard errors. The source takes 1.96."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.645 * sigma / margin) ** 2)),
+              "1.645 standard errors hold 90 % of a normal distribution. For 95 % it is 1.96."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((2.576 * sigma / margin) ** 2)),
+              "2.576 standard errors hold 99 % of a normal distribution. For 95 % it is 1.96."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * 2 * sigma / 12 ** 0.5 / margin) ** 2)),
+              "(b − a)/√12 is the σ of a uniform distribution. Here nothing is known but the bounds: σ ≤ (b − a)/2."),
+        Wrong(lambda low, high, margin: math.ceil((1.96 * 0.5 / margin) ** 2),
+              "σ = ½ is for numbers between 0 and 1. Here it is half of high − low."),
+        Wrong(lambda low, high, margin: math.ceil((1.96 * (low + high) / 2 / margin) ** 2),
+              "You took the middle of the two bounds for σ. It is half of their difference."),
+        Wrong(lambda low, high, margin: math.ceil((1.96 * high / margin) ** 2),
+              "You took the upper bound for σ. It is at most half of high − low."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((sigma / margin) ** 2)),
+              "1.96 is missing: one standard error holds only 68 %."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma / 2 / margin) ** 2)),
+              "You halved twice. σ is at most (high − low)/2."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma) ** 2 / margin)),
+              "ε belongs into the square too: for half the margin one needs four times as many."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma * margin) ** 2)),
+              "Far too few. Did you multiply by the margin? The smaller it is, the more subsets one needs: divide."),
+        Wrong(_subsets(lambda sigma, margin: math.ceil((1.96 * sigma / margin) ** 0.5)),
+              "You took the root. Solved for m, ε = 1.96·σ/√m gives a square."),
     ],
     hints=["The margin is ε = 1.96·σ/√m. Solve for m.",
            "σ is at most (high − low)/2.",

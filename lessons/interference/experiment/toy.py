@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from lessons.merging.sparse import floor_of
-from lessons.merging.states import mean
 from toy_models import weights
 from toy_models.weights import State
 
@@ -113,10 +112,10 @@ def conflicts(stack: Tensor) -> Tensor:
 # -- the other way out -----------------------------------------------------------------------------
 
 def centred(finetuned: list[State]) -> list[State]:
-    """θ_t − θ_avg for every model, state dicts without whole-number tensors: they sum to zero (CART, Eq. 3).
+    """θ_t − θ_avg for every model; they sum to zero (CART, Eq. 3).
 
     Args:
-        finetuned: state dicts, one a task.
+        finetuned: state dicts, one a task. Tensors that are not floating-point are carried over.
     """
-    average = {key: mean(key, finetuned) for key, tensor in finetuned[0].items() if tensor.is_floating_point()}
-    return [weights.subtract({key: state[key] for key in average}, average) for state in finetuned]
+    average = weights.average(finetuned)
+    return [weights.subtract(state, average) for state in finetuned]
