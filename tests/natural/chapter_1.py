@@ -242,8 +242,8 @@ def place(reduced):
 
 
 def middle_index(gap):
-    pair, alpha, _ = np.unravel_index(gap.values.argmax(), gap.shape)
-    return gap.pair[pair].item(), gap.layer[alpha % gap.sizes["layer"]].item()
+    pair, layer, _ = np.unravel_index(gap.values.argmax(), gap.shape)
+    return gap.pair[pair].item(), gap.layer[layer].item()
 
 
 def numbers_of(gap):
@@ -270,7 +270,8 @@ WORST = [
             lambda gap: (gap.max(["alpha", "layer"]).idxmax("pair").item(), gap.layer[-1].item())),
     Natural("1.5", "the middle index for the layer", middle_index),
     Natural("1.5", "summed over layers for the pair",
-            lambda gap: (gap.sum(["alpha", "layer"]).idxmax("pair").item(), gap.max(["alpha", "pair"]).idxmax().item())),
+            lambda gap: (gap.sum(["alpha", "layer"]).idxmax("pair").item(),
+                         gap.max(["alpha", "pair"]).idxmax("layer").item())),
     Natural("1.6", "apart in weight space", "a"),
     Natural("1.6", "no ReLU", "(C)"),
     Natural("1.6", "learned less well", "d"),

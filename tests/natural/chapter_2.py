@@ -20,9 +20,9 @@ IMAGES = [
     Natural("2.1", "training and test of both", 6000),
     Natural("2.1", "review: one class", 100),
     Natural("2.1", "review: all four tasks", 2000),
-    Natural("2.1", "ten classes, ten images each", 10 * 10),
+    Natural("2.1", "the classes of a pair", 10),
     Natural("2.1", "as text", "1000"),
-    Natural("2.1", "twenty splits, 100 each, two of ten", 400),
+    Natural("2.1", "review: four times 100", 400),
 ]
 
 # -- 2.2: the last batch ---------------------------------------------------------------------------------
