@@ -169,7 +169,7 @@ def _by_a_factor(yours, asked, tolerance):
         return ""
     if len(set(np.round(asked[asked != 0], 9))) == 1 and factor not in _FACTORS:
         return ""  # one number is always some multiple of another
-    return f"Yours is {_FACTORS.get(round(factor, 9), f'{brief(float(factor))} times')} what is asked."
+    return f"Yours is {_FACTORS.get(round(factor, 6), f'{brief(float(factor))} times')} what is asked."
 
 
 def _by_a_step(yours, asked, tolerance):

@@ -111,6 +111,8 @@ _INTERPOLATED = [
           "Python multiplies before it subtracts: 1 - alpha needs parentheses before it meets b."),
     Wrong(_floats(lambda a, b, alpha: a + alpha * (a - b)),
           "You start at a and walk on, away from b. From b the way to a is a − b: begin there."),
+    Wrong(_each(lambda a, b, alpha: _line(b, a, alpha)),
+          "Two things: the ends are swapped, as α = 1 must give a; and you mixed a counter too, which is to be a's."),
     Wrong(_each(_line),
           "The weights are right, but you also mixed “num_batches_tracked”, a whole number that counts "
           "(BatchNorm has one). Half a step means nothing: carry it over from the first state dict. "
@@ -205,6 +207,10 @@ _BARRIER = [
           "You left out the ends. They lie on the line, so that the barrier is 0 where all between lies below it."),
     Wrong(lambda losses, alphas: _rise(losses, alphas).mean(),
           "That is the mean rise. One high ridge is enough to stop you: take the maximum."),
+    Wrong(lambda losses, alphas: _rise(losses, alphas).sum(),
+          "That is the sum of all rises, which grows with the number of points. Take the largest."),
+    Wrong(lambda losses, alphas: max(losses) - losses[-1],
+          "That is the rise over the last end. The straight line comes there from losses[0]."),
     Wrong(lambda losses, alphas: _rise(losses, alphas),
           "That is the rise at every α. The barrier is the largest of them: one number."),
     Wrong(lambda losses, alphas: _rise(losses, alphas).max(0),
@@ -296,6 +302,10 @@ _GAP = [
           "x / p * q divides by p and multiplies by q. Put the product of the two lengths in parentheses."),
     Wrong(_gap(lambda f, m: _dot(f, m) / (_dot(f, f) * _dot(m, m))),
           "You divided by the squares of the two lengths: the roots are missing."),
+    Wrong(_gap(lambda f, m: (f * m).mean(1) / (f.norm(dim=1) * m.norm(dim=1))),
+          "You averaged the products of the units. A dot product is their sum."),
+    Wrong(_gap(lambda f, m: _cos(f, m) ** 2),
+          "You squared the cosine, which loses its sign too. Asked is 1 minus the cosine itself."),
     Wrong(_gap(lambda f, m: _dot(f, m) / (f.norm() * m.norm())),
           "norm() without dim is one length for all samples together. Each sample has its own: norm(dim=1)."),
     Wrong(_gap(lambda f, m: _dot(f, m) / (f.norm(1) * m.norm(1))),
@@ -363,9 +373,9 @@ def _gaps():
     """Two tables, so small that one sees the place, and so uneven that each wrong way leads elsewhere."""
     first = [[[0.1, 0.2], [0.5, 0.1]],
              [[0.2, 0.38], [0.3, 0.42]],
-             [[0.0, 0.39], [0.1, 0.05]]]
-    second = [[[0.1, 0.7, 0.2], [0.1, 0.2, 0.3], [0.0, 0.1, 0.2]],
-              [[0.55, 0.1, 0.68], [0.55, 0.1, 0.68], [0.5, 0.1, 0.45]]]
+             [[0.0, 0.48], [0.4, 0.05]]]
+    second = [[[0.55, 0.05, 0.68], [0.55, 0.05, 0.68], [0.5, 0.05, 0.45]],
+              [[0.1, 0.7, 0.2], [0.1, 0.2, 0.3], [0.0, 0.1, 0.2]]]
     return [(_table(first, ["near", "middle", "far"], [0.5, 0.75], ["layer 1", "output"]),),
             (_table(second, ["A", "B"], [0.25, 0.5, 0.75], ["one", "two", "three"]),)]
 
@@ -416,6 +426,12 @@ _PLACES = [
     Wrong(lambda gap: gap.max().item(), "That is how large the gap is there. Asked is where: (pair, layer)."),
     Wrong(lambda gap: gap.to_series().idxmax(),
           "That names the worst α too, three things. Asked are two, (pair, layer): leave α out."),
+    Wrong(lambda gap: gap.to_series().idxmax()[:2],
+          "The pair is right, but beside it stands the worst α. Asked is the layer."),
+    Wrong(lambda gap: ", ".join(algorithms.worst(gap)),
+          "That is one text. Asked are two things, (pair, layer)."),
+    Wrong(lambda gap: (gap.pair[0].item(), gap.isel(pair=0).max("alpha").idxmax("layer").item()),
+          "You looked at the first pair only. The worst can be any."),
     Wrong(lambda gap: int(gap.values.argmax()),
           "That is one number, counted through all axes. Asked are the names of the pair and of the layer."),
     Wrong(lambda gap: gap.max("alpha").argmax(["pair", "layer"]),

@@ -81,6 +81,10 @@ _LAST_BATCH = [
           "Where nothing is left over you say 1. The last batch is a full one then."),
     Wrong(lambda images, batch_size: (images - 1) % batch_size,
           "That is the last image's place in its batch, counted from 0. So many images and one more are in it."),
+    Wrong(lambda images, batch_size: batch_size if images % batch_size else images % batch_size,
+          "The two branches are exchanged: where something is left over, that is the last batch."),
+    Wrong(lambda images, batch_size: images % batch_size + 1,
+          "That is one too many. The remainder is the last batch already, unless it is 0."),
     Wrong(_subtracted,
           "You take away one batch too many, the last one itself. Stop while there is still something left."),
     Wrong(lambda images, batch_size: images - batch_size * round(images / batch_size),
@@ -157,6 +161,10 @@ _STATISTICS = [
     Wrong(lambda h: torch.var_mean(h, _ALL),
           "torch.var_mean gives the variance first, and divides it by the count minus 1. Asked is (mean, var), with "
           "the biased variance."),
+    Wrong(lambda h: torch.std_mean(h, _ALL),
+          "torch.std_mean gives the standard deviation, and gives it first. Asked is (mean, var)."),
+    Wrong(lambda h: (h.sum(_ALL), h.var(_ALL, unbiased=False)),
+          "The variance is right. The first is the sum of each channel: divide by how many numbers it has."),
     Wrong(_with_mean(lambda h: h.var((2, 3), unbiased=False).mean(0)),
           "You averaged the variances of the single samples. How far the samples' means lie apart is then missing: "
           "take one variance over samples and pixels together."),
@@ -223,6 +231,10 @@ _NORMALISED = [
           "Your eps is 1e-3. Here it is 10⁻⁵, which Python writes 1e-5."),
     Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-8).sqrt()),
           "Your eps is 1e-8. Here, as in PyTorch's BatchNorm, it is 1e-5."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-6).sqrt()),
+          "Your eps is 1e-6. Here it is 10⁻⁵, in Python 1e-5, as in BatchNorm."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5) ** 0.25),
+          "You took the root twice. var is the variance, whose root is the standard deviation."),
     Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5)),
           "You divided by the variance. Divide by its square root, so that a channel comes out with "
           "variance 1."),
@@ -284,6 +296,10 @@ _VARIANCE = [
     Wrong(_with_cross(lambda r, p, q, alpha: 0),
           "Right if the two were uncorrelated. Expanding the square leaves a cross term, 2·α·(1 − α) "
           "times the covariance."),
+    Wrong(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
+          "That is the cross term alone. The squares α²·var_i and (1 − α)²·var_j come to it."),
+    Wrong(lambda p, q, r, alpha: r * (alpha * p + (1 - alpha) * q),
+          "The correlation belongs to the cross term alone: uncorrelated channels would have no variance here."),
     Wrong(_crossed(lambda r, p, q: r),
           "The cross term needs the covariance; a correlation is the covariance divided by both standard "
           "deviations."),
