@@ -315,7 +315,7 @@ WORST = [
     Natural("1.5", "averaged over the other axis", lambda gap: (
         gap.max("alpha").mean("layer").idxmax("pair").item(), gap.max("alpha").mean("pair").idxmax("layer").item()),
             "You chose the pair by"),
-    Natural("1.5", "the flat index", lambda gap: gap.argmax(), "That is one number, counted"),
+    Natural("1.5", "the flat index", lambda gap: gap.values.argmax(), "That is one number, counted"),
     Natural("1.5", "a dict", lambda gap: gap.max("alpha").argmax(["pair", "layer"]), "argmax gives the two places"),
     Natural("1.5", "the last layer of the worst pair",
             lambda gap: (gap.max(["alpha", "layer"]).idxmax("pair").item(), gap.layer[-1].item()),
@@ -377,10 +377,10 @@ RIGHT = [
         k: a[k] if a[k].dtype in (torch.int64, torch.int32) else b[k] + alpha * (a[k] - b[k]) for k in a}),
     Natural("1.2", "a loop", without_numpy),
     Natural("1.2", "numpy.interp", lambda losses, alphas: np.max(
-        np.array(losses) - np.interp(alphas, [0, 1], [losses[0], losses[-1]]))),
+        losses.numpy() - np.interp(alphas, [0, 1], [losses[0], losses[-1]]))),
     Natural("1.2", "a tensor of no dimension", arrays(lambda losses, alphas: (losses - line(losses, alphas)).max())),
     Natural("1.2", "in float32", lambda losses, alphas: (
-        torch.tensor(losses) - line(torch.tensor(losses), torch.tensor(alphas))).max()),
+        losses.float() - line(losses.float(), alphas.float())).max()),
     Natural("1.3", "torch's cosine_similarity", gap(F.cosine_similarity)),
     Natural("1.3", "normalised, then multiplied", gap(lambda x, m: (F.normalize(x) * F.normalize(m)).sum(1))),
     Natural("1.3", "loops and numpy", with_loops),
