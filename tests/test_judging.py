@@ -1,6 +1,7 @@
 """What the check says about answers that no exercise foresaw, and which dress it lets pass."""
 import math
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -98,6 +99,8 @@ RELATED = {
     "reversed": (lambda x: x, lambda x: x.flip(0), VECTORS, "in the opposite order"),
     "another order": (lambda x: x, lambda x: x.sort(1).values, VECTORS, "in another order"),
     "keepdim": (lambda x: x.mean(1), lambda x: x.mean(1, keepdim=True), VECTORS, "a dimension of length 1 too many"),
+    "packed": (lambda x: (x.amax(1), x.amin(1)), lambda x: (x.amax(1, keepdim=True), x.amin(1)), VECTORS,
+               "The right numbers, packed in another way"),
     "averaged too far": (lambda x: x, lambda x: x.mean(1), VECTORS, "one average too far: keep dimension 1"),
     "not averaged": (lambda x: x.mean(1), lambda x: x, VECTORS, "average over dimension 1"),
     "eps": (lambda x: x / (x ** 2).sum(1, keepdim=True),
@@ -121,6 +124,15 @@ def test_no_relation_is_made_up_where_there_is_none():
 
 def test_a_near_miss_of_a_positive_number_is_not_said_to_lack_its_sign():
     assert "sign" not in judged(lambda x: 2 * x, lambda x: 2 * x + 5e-6, [(1.0,), (3.0,)])[1]
+
+
+def test_what_other_arguments_would_warn_of_is_not_shown_to_who_never_gave_them(recwarn):
+    def solution(x, y, alpha):
+        if alpha > 1:
+            warnings.warn("extrapolates", stacklevel=2)
+        return _share(x, y, alpha)
+    judged(solution, lambda x, y, alpha: solution(x, y, alpha) ** 3, PAIRS)
+    assert not recwarn
 
 
 def test_a_known_wrong_answer_goes_before_a_relation():

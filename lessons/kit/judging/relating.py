@@ -5,6 +5,7 @@ happened better than the distance between the two numbers does.
 """
 import itertools
 import math
+import warnings
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -56,7 +57,8 @@ def relation(got: Sequence, right: Sequence, cases: Sequence[tuple], solution: C
     """
     names = names[:min(map(len, cases))]  # parameters with a default are not always given
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about arguments that are tried here, which the learner never gave
             return (_of_shapes(got, right, tolerance) or _of_numbers(got, right, tolerance)
                     or _of_arguments(got, cases, solution, names, tolerance))
     except Exception:  # an answer can be any object, and fail at whatever is asked of it
@@ -121,6 +123,8 @@ def _of_numbers(got, right, tolerance):
     yours, asked = np.concatenate(got), np.concatenate(right)
     if not np.isfinite(yours).all() or not len(asked) or not asked.any():
         return ""
+    if len(asked) > len(right) and _close(yours, asked, tolerance / 10):  # one number can only be packed in one way
+        return "The right numbers, packed in another way."
     for transform, says in _TRANSFORMED:
         if _close(yours, transform(asked), tolerance) and not _close(yours, asked, tolerance):
             return says
@@ -165,7 +169,7 @@ def _by_a_factor(yours, asked, tolerance):
         return ""
     if len(set(np.round(asked[asked != 0], 9))) == 1 and factor not in _FACTORS:
         return ""  # one number is always some multiple of another
-    return f"Yours is {_FACTORS.get(round(factor, 9), f'{brief(float(factor))} times')} what is asked."
+    return f"Yours is {_FACTORS.get(round(factor, 6), f'{brief(float(factor))} times')} what is asked."
 
 
 def _by_a_step(yours, asked, tolerance):

@@ -1,53 +1,354 @@
 """The exercises of chapter 2."""
+import math
+
 import torch
+import torch.nn.functional as F
+from torch import nn
 
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity import algorithms
 
+# -- the solutions, in the few lines that a learner writes ------------------------------------------------
+
+def last_batch(images, batch_size):
+    return images % batch_size or batch_size
+
+
+def channel_statistics(h):
+    return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
+
+
+def mixed_variance(var_i, var_j, correlation, alpha):
+    covariance = correlation * (var_i * var_j) ** 0.5
+    return alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + 2 * alpha * (1 - alpha) * covariance
+
+
+# -- 2.1 and 2.2 ---------------------------------------------------------------------------------------
+
+_IMAGES = [
+    Wrong(20_000,
+          "That is what the source prints, and it is right for Rotated MNIST: two tasks with 10,000 test "
+          "images each. CIFAR-100 has 10,000 test images in all, and a split is a twentieth of them."),
+    Wrong(10_000, "That is the whole test part, all 100 classes. A pair of splits has ten classes."),
+    Wrong(500, "That is one split. A pair is evaluated on the union of its two tasks."),
+    Wrong(5_000,
+          "Those are the training images of a pair: 500 of each class. Of test images there are 100 a "
+          "class."),
+    Wrong(2_500, "Those are the training images of one split. Asked are test images, 100 a class, of two splits."),
+    Wrong(6_000, "You counted training images too: 500 + 100 of each class. Only the 100 test images count."),
+    Wrong(2_000, "That is all four tasks. A pair has two."),
+    Wrong(100, "That is one class of test images. How many classes has a split, and how many splits a pair?"),
+    Wrong(10, "That is how many classes a pair has. Each has 100 test images."),
+    Wrong(200, "Two times 100 would be two classes. A split has five, and a pair two splits."),
+    Wrong(400, "Four times 100 would be four classes. A pair has two splits of five classes."),
+]
+
+
+def _sizes():
+    """Batches that leave a few images, none, and more than there are; a small one first, and not only 64."""
+    return [(7, 3), (6, 3), (8, 3), (2, 5), (2500, 64), (2496, 64), (60_000, 64), (10, 64), (1000, 48), (5, 1)]
+
+
+def _subtracted(images, batch_size):
+    while images > 0:
+        images -= batch_size
+    return images
+
+
+_LAST_BATCH = [
+    Wrong(lambda images, batch_size: images % batch_size,
+          "Right until the images fit exactly: then the remainder is 0, but the last batch is a full one."),
+    Wrong(lambda images, batch_size: images // batch_size,
+          "This counts the full batches. How many images are left after them?"),
+    Wrong(lambda images, batch_size: math.ceil(images / batch_size),
+          "This counts the batches, the last one too. How many images does that one hold?"),
+    Wrong(lambda images, batch_size: batch_size - images % batch_size,
+          "This is what is missing to a full batch, not what is in it."),
+    Wrong(lambda images, batch_size: -images % batch_size,
+          "This is what is missing to a full batch, not what is in it; at least it is 0 where nothing is missing."),
+    Wrong(lambda images, batch_size: images - images // batch_size,
+          "images // batch_size counts batches, not images: multiply by batch_size before you subtract."),
+    Wrong(lambda images, batch_size: batch_size,
+          "Only if the images fit exactly. A data loader hands out what is left as a smaller batch, "
+          "unless told to drop it."),
+    Wrong(lambda images, batch_size: min(images, batch_size),
+          "That is the first batch: full, unless there are too few images. The last one holds what is left over."),
+    Wrong(lambda images, batch_size: images % 64 or 64,
+          "Right for batches of 64. The function is asked for others too: use batch_size."),
+    Wrong(lambda images, batch_size: images % batch_size or images,
+          "Where nothing is left over you give back all images. The last batch is a full one then."),
+    Wrong(lambda images, batch_size: max(1, images % batch_size),
+          "Where nothing is left over you say 1. The last batch is a full one then."),
+    Wrong(lambda images, batch_size: (images - 1) % batch_size,
+          "That is the last image's place in its batch, counted from 0. So many images and one more are in it."),
+    Wrong(lambda images, batch_size: batch_size if images % batch_size else images % batch_size,
+          "The two branches are exchanged: where something is left over, that is the last batch."),
+    Wrong(lambda images, batch_size: images % batch_size + 1,
+          "That is one too many. The remainder is the last batch already, unless it is 0."),
+    Wrong(_subtracted,
+          "You take away one batch too many, the last one itself. Stop while there is still something left."),
+    Wrong(lambda images, batch_size: images - batch_size * round(images / batch_size),
+          "round() goes up where more than half a batch is left, and then you subtract more images than there are."),
+    Wrong(lambda images, batch_size: images / batch_size - images // batch_size,
+          "That is the last batch as a share of a full one. Asked is a number of images."),
+    Wrong(divmod, "divmod gives two numbers, the full batches and what is left. Asked is one, a number of images."),
+]
+
+
+# -- 2.3 ---------------------------------------------------------------------------------------------
 
 def _features():
     generator = torch.Generator().manual_seed(2)
     scale = torch.tensor([0.5, 2.0, 7.0])[:, None, None]
-    return 1.5 + scale * torch.randn(4, 3, 5, 5, generator=generator, dtype=torch.float64)
+    return 1.5 + scale * torch.randn(4, 3, 5, 6, generator=generator)
 
+
+def _few_features():
+    """Two samples, two channels, two pixels: means 4 and 3, variances 5 and 9."""
+    return torch.tensor([[[[1.0, 3.0]], [[0.0, 2.0]]], [[[5.0, 7.0]], [[2.0, 8.0]]]])
+
+
+def _statistics_cases():
+    h = _features()
+    return [(_few_features(),), (h,), (h[:1],), (h[..., :1, :1],)]
+
+
+_ALL = (0, 2, 3)  # every dimension but the channels'
+
+
+def _with_mean(var):
+    """A wrong answer to 2.3 whose mean is right."""
+    return lambda h: (h.mean(_ALL), var(h))
+
+
+def _deviations(h):
+    return h - h.mean(_ALL, keepdim=True)
+
+
+def _rows(h):
+    rows = h.reshape(h.shape[1], -1)
+    return rows.mean(1), rows.var(1, unbiased=False)
+
+
+def _running(h):
+    """What a new BatchNorm layer has collected after one batch."""
+    layer = nn.BatchNorm2d(h.shape[1])
+    layer(h)
+    return layer.running_mean, layer.running_var
+
+
+_STATISTICS = [
+    Wrong(lambda h: (h.mean(0), h.var(0, unbiased=False)),
+          "You averaged over the samples only, so every pixel keeps statistics of its own. BatchNorm has "
+          "one mean and one variance a channel: average over samples and pixels."),
+    Wrong(lambda h: (h.mean((2, 3)), h.var((2, 3), unbiased=False)),
+          "These are statistics of every sample on its own (that would be InstanceNorm). Average over "
+          "the samples too."),
+    Wrong(lambda h: (h.mean((1, 2, 3)), h.var((1, 2, 3), unbiased=False)),
+          "You averaged the channels away: one number a sample, as LayerNorm has it. The channels are dimension 1, "
+          "and they stay."),
+    Wrong(lambda h: (h.mean((0, 1, 2)), h.var((0, 1, 2), unbiased=False)),
+          "You kept the last dimension, the width. The channels are dimension 1: average over the three others."),
+    Wrong(_with_mean(lambda h: h.var(_ALL)),
+          "Nearly: torch's var divides by the count minus 1 unless told otherwise. BatchNorm normalises "
+          "with the biased variance, unbiased=False."),
+    Wrong(_with_mean(lambda h: h.std(_ALL, unbiased=False)),
+          "The second is the standard deviation; asked for is the variance."),
+    Wrong(_with_mean(lambda h: h.std(_ALL)),
+          "The second is the standard deviation, and with the count minus 1. Asked for is the biased variance."),
+    Wrong(lambda h: torch.var_mean(h, _ALL, unbiased=False),
+          "Right numbers, wrong order: torch.var_mean gives the variance first, asked is (mean, var)."),
+    Wrong(lambda h: torch.var_mean(h, _ALL),
+          "torch.var_mean gives the variance first, and divides it by the count minus 1. Asked is (mean, var), with "
+          "the biased variance."),
+    Wrong(lambda h: torch.std_mean(h, _ALL),
+          "torch.std_mean gives the standard deviation, and gives it first. Asked is (mean, var)."),
+    Wrong(lambda h: (h.sum(_ALL), h.var(_ALL, unbiased=False)),
+          "The variance is right. The first is the sum of each channel: divide by how many numbers it has."),
+    Wrong(_with_mean(lambda h: h.var((2, 3), unbiased=False).mean(0)),
+          "You averaged the variances of the single samples. How far the samples' means lie apart is then missing: "
+          "take one variance over samples and pixels together."),
+    Wrong(_with_mean(lambda h: h.var(0, unbiased=False).mean((1, 2))),
+          "You averaged the variances of the single pixels. How far the pixels' means lie apart is then missing: "
+          "take one variance over samples and pixels together."),
+    Wrong(_with_mean(lambda h: h.mean((2, 3)).var(0, unbiased=False)),
+          "That is the variance of the samples' means alone. Within a sample the pixels vary too: take one variance "
+          "over samples and pixels together."),
+    Wrong(_with_mean(lambda h: (h ** 2).mean(_ALL)),
+          "That is the mean square. A variance is measured from the mean: subtract it first."),
+    Wrong(_with_mean(lambda h: h.mean(_ALL) ** 2 - (h ** 2).mean(_ALL)),
+          "A variance is never negative: it is the mean of the squares minus the square of the mean."),
+    Wrong(lambda h: (h.mean(_ALL, keepdim=True), h.var(_ALL, unbiased=False, keepdim=True)),
+          "The right numbers, but keepdim left dimensions of length 1. Each should be (channels,)."),
+    Wrong(_rows,
+          "reshape takes the numbers as they lie, sample after sample, so each row holds parts of several channels. "
+          "Bring the channels to the front first, or average over the other dimensions directly."),
+    Wrong(_running,
+          "These are a layer's running averages, which move a tenth of the way a batch. Asked is what it normalises "
+          "this batch with."),
+    Wrong(_with_mean(lambda h: _deviations(h).abs().mean(_ALL)),
+          "That is the mean absolute deviation. A variance averages the squares of the deviations."),
+    Wrong(_with_mean(lambda h: (_deviations(h) ** 2).sum(_ALL)),
+          "You summed the squared deviations: divide by how many there are."),
+    Wrong(_with_mean(lambda h: h.var(_ALL, unbiased=False) + 1e-5),
+          "You added eps. It belongs to the normalising, the next exercise; here the variance itself is asked."),
+    Wrong(lambda h: h.mean(_ALL), "That is the mean alone. Asked are two tensors, (mean, var)."),
+    Wrong(lambda h: (h.mean(), h.var(unbiased=False)),
+          "One number for all channels together. Each channel has its own."),
+]
+
+
+# -- 2.4 ---------------------------------------------------------------------------------------------
 
 def _normalise_cases():
+    """Some channels have small variances, so that it shows where eps stands."""
     h = _features()
-    mean = torch.tensor([0.0, 1.0, 2.0]).double()
-    var = torch.tensor([1.0, 4.0, 9.0]).double()
-    return [(h, *algorithms.channel_statistics(h)), (h, mean, var)]
+    mean = torch.tensor([0.0, 1.0, 2.0])
+    var = torch.tensor([1e-6, 4.0, 9.0])
+    return [(_few_features(), torch.tensor([1.0, 2.0]), torch.tensor([4.0, 1e-4])),
+            (h, *algorithms.channel_statistics(h)), (h, mean, var)]
+
+
+def _wide(function):
+    """A wrong answer to 2.4 that gets the shapes right."""
+    return lambda h, mean, var: function(h, mean[:, None, None], var[:, None, None])
 
 
 def _own_statistics(h, mean, var):
-    """A wrong answer to 2.4."""
-    own_mean = h.mean((0, 2, 3))
-    own_var = h.var((0, 2, 3), unbiased=False)
-    return (h - own_mean[:, None, None]) / (own_var[:, None, None] + 1e-5).sqrt()
+    return algorithms.normalise(h, *algorithms.channel_statistics(h))
 
 
-def _crossed(cross):
-    """A wrong answer to 2.5: with the cross term α·(1 − α)·cross(correlation, √(var_i · var_j))."""
-    def mixed_variance(var_i, var_j, correlation, alpha):
-        squares = alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j
-        return squares + alpha * (1 - alpha) * cross(correlation, (var_i * var_j) ** 0.5)
+_NORMALISED = [
+    Wrong(_wide(lambda h, mean, var: (h - mean) / var.sqrt()),
+          "Right but for eps: add 1e-5 to the variance. It keeps a channel that hardly varies from being blown up."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var.sqrt() + 1e-5)),
+          "eps stands outside the root, where it counts for far less: add it to the variance first."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var - 1e-5).sqrt()),
+          "You took eps off the variance: it is added, so that nothing is ever divided by 0."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / var.clamp(min=1e-5).sqrt()),
+          "You raised the variance to eps where it is smaller. The formula adds eps to every variance."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-3).sqrt()),
+          "Your eps is 1e-3. Here it is 10⁻⁵, which Python writes 1e-5."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-8).sqrt()),
+          "Your eps is 1e-8. Here, as in PyTorch's BatchNorm, it is 1e-5."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-6).sqrt()),
+          "Your eps is 1e-6. Here it is 10⁻⁵, in Python 1e-5, as in BatchNorm."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5) ** 0.25),
+          "You took the root twice. var is the variance, whose root is the standard deviation."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5)),
+          "You divided by the variance. Divide by its square root, so that a channel comes out with "
+          "variance 1."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) / (var ** 2 + 1e-5).sqrt()),
+          "You squared var before the root, so that you divide by the variance. var is the variance already."),
+    Wrong(_wide(lambda h, mean, var: (h - mean) * (var + 1e-5).sqrt()),
+          "You multiplied by the standard deviation: divide by it."),
+    Wrong(_wide(lambda h, mean, var: h - mean),
+          "The mean is gone, the scale is not: divide by the standard deviation too."),
+    Wrong(_wide(lambda h, mean, var: h / (var + 1e-5).sqrt()),
+          "The scale is right, but the mean is still there: subtract it first."),
+    Wrong(_wide(lambda h, mean, var: (h + mean) / (var + 1e-5).sqrt()),
+          "You added the mean: subtract it, so that the channel's mean comes to lie at 0."),
+    Wrong(_wide(lambda h, mean, var: h / (var + 1e-5).sqrt() - mean),
+          "Order matters: first subtract the mean, then divide."),
+    Wrong(_wide(lambda h, mean, var: h - mean / (var + 1e-5).sqrt()),
+          "Only the mean is divided: Python divides before it subtracts. Put h − mean in parentheses."),
+    Wrong(lambda h, mean, var: (h - mean) / (var + 1e-5).sqrt(),
+          "(channels,) meets the last dimension of h, the width. Give mean and var two more dimensions: "
+          "mean[:, None, None]."),
+    Wrong(lambda h, mean, var: (h - mean[:, None]) / (var[:, None] + 1e-5).sqrt(),
+          "(channels, 1) meets the last two dimensions of h, so the channels fall on its height. One dimension more."),
+    Wrong(lambda h, mean, var: (h - mean.view(-1, 1, 1, 1)) / (var.view(-1, 1, 1, 1) + 1e-5).sqrt(),
+          "The channels are dimension 1 of h, and you put them in dimension 0, the samples."),
+    Wrong(lambda h, mean, var: (h.permute(0, 2, 3, 1) - mean) / (var + 1e-5).sqrt(),
+          "The numbers are right, but the channels were left last: bring them back to dimension 1."),
+    Wrong(_own_statistics,
+          "You computed the statistics from h itself. Use those that are handed in: which ones to use is "
+          "the question of this section."),
+    Wrong(lambda h, mean, var: F.instance_norm(h),
+          "InstanceNorm takes the statistics of every sample on its own. Use those that are handed in."),
+    Wrong(lambda h, mean, var: F.layer_norm(h, h.shape[1:]),
+          "LayerNorm takes the statistics of a sample, all channels together. Use those that are handed in."),
+]
 
-    return mixed_variance
+
+# -- 2.5 ---------------------------------------------------------------------------------------------
+
+def _variances():
+    return [(4.0, 9.0, 0.5, 0.25), (1.0, 1.0, 0.2, 0.5), (2.0, 0.5, 0.9, 0.25), (1.0, 3.0, -0.3, 0.75),
+            (2.0, 4.0, 0.5, 1.0)]
+
+
+def _with_cross(cross):
+    """A wrong answer to 2.5: the squares are right, the cross term is cross(correlation, var_i, var_j, alpha)."""
+    return lambda var_i, var_j, correlation, alpha: (
+        alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j + cross(correlation, var_i, var_j, alpha))
+
+
+def _crossed(covariance):
+    """A wrong answer to 2.5 that gets all right but the covariance."""
+    return _with_cross(lambda r, p, q, alpha: 2 * alpha * (1 - alpha) * covariance(r, p, q))
+
+
+_VARIANCE = [
+    Wrong(lambda var_i, var_j, correlation, alpha: alpha * var_i + (1 - alpha) * var_j,
+          "This is the mix of the variances, exactly what interpolating the running statistics does. The "
+          "variance of the mix is another thing: expand the square of α·a + (1 − α)·b."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 0),
+          "Right if the two were uncorrelated. Expanding the square leaves a cross term, 2·α·(1 − α) "
+          "times the covariance."),
+    Wrong(lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
+          "That is the cross term alone. The squares α²·var_i and (1 − α)²·var_j come to it."),
+    Wrong(lambda p, q, r, alpha: r * (alpha * p + (1 - alpha) * q),
+          "The correlation belongs to the cross term alone: uncorrelated channels would have no variance here."),
+    Wrong(_crossed(lambda r, p, q: r),
+          "The cross term needs the covariance; a correlation is the covariance divided by both standard "
+          "deviations."),
+    Wrong(_with_cross(lambda r, p, q, alpha: alpha * (1 - alpha) * r * (p * q) ** 0.5),
+          "The cross term appears twice when the square is expanded: a·b and b·a."),
+    Wrong(_crossed(lambda r, p, q: r * p * q),
+          "A covariance is the correlation times both standard deviations; you multiplied by both variances."),
+    Wrong(_crossed(lambda r, p, q: -r * (p * q) ** 0.5),
+          "The cross term has the wrong sign: that is the variance of α·a − (1 − α)·b. What agrees adds up."),
+    Wrong(_crossed(lambda r, p, q: r * p ** 0.5 * q),
+          "In the cross term only one of the two variances has its root."),
+    Wrong(_crossed(lambda r, p, q: r * (p + q) / 2),
+          "For the covariance you took the mean of the two variances: it is the correlation times the product of both "
+          "standard deviations."),
+    Wrong(_crossed(lambda r, p, q: r ** 2 * (p * q) ** 0.5),
+          "You squared the correlation. It enters the covariance as it is, with its sign."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 2 * r * (p * q) ** 0.5),
+          "The cross term lacks the shares: a comes with α and b with 1 − α, so their product with both."),
+    Wrong(_with_cross(lambda r, p, q, alpha: 2 * alpha * r * (p * q) ** 0.5),
+          "The cross term has a's share but not b's: (1 − α) is missing."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 1 - alpha),
+          "The ends are swapped: a, with variance var_i, gets the share α, and b the rest."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, 0.5),
+          "That is half of each whatever α is: use alpha."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p ** 2, q ** 2, r, alpha),
+          "You squared the variances, as if they were standard deviations. var_i and var_j are squares already."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, r, alpha) ** 0.5,
+          "That is the standard deviation of the mix: asked is its square, the variance."),
+    Wrong(lambda p, q, r, alpha: algorithms.mixed_variance(p, q, 1, alpha),
+          "Right if the two were perfectly correlated: then standard deviations mix like the features. Use the "
+          "correlation that is given."),
+    Wrong(lambda p, q, r, alpha: alpha * p + (1 - alpha) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5,
+          "The cross term is right. The shares of the two variances are squared too: α² and (1 − α)²."),
+    Wrong(lambda p, q, r, alpha: (
+        alpha ** 2 * p + (1 - alpha ** 2) * q + 2 * alpha * (1 - alpha) * r * (p * q) ** 0.5),
+          "1 - alpha ** 2 squares α alone. b's share is squared as a whole: (1 - alpha) ** 2."),
+    Wrong(lambda p, q, r, alpha: (1 + r) / 2 * (alpha * p + (1 - alpha) * q),
+          "(1 + correlation)/2 holds for equal variances half-way. Expand the square for any α and any variances."),
+    Wrong(_crossed(lambda r, p, q: r * torch.sqrt(p * q)),
+          "torch.sqrt takes tensors only, and here are plain numbers: write ** 0.5."),
+    Wrong(lambda p, q, r, alpha: alpha ^ 2 * p,
+          "In Python ^ is no power: write alpha ** 2."),
+]
 
 
 EXERCISES = [
     Exercise(
         "2.1", "how many test images has a pair?", 3, 1000,
-        wrong=[
-            Wrong(20_000,
-                  "That is what the source prints, and it is right for Rotated MNIST: two tasks with 10,000 test "
-                  "images each. CIFAR-100 has 10,000 test images in all, and a split is a twentieth of them."),
-            Wrong(10_000, "That is the whole test part, all 100 classes. A pair of splits has ten classes."),
-            Wrong(500, "That is one split. A pair is evaluated on the union of its two tasks."),
-            Wrong(5_000,
-                  "Those are the training images of a pair: 500 of each class. Of test images there are 100 a "
-                  "class."),
-            Wrong(200, "Two times 100 would be two classes. A split has five, and a pair two splits."),
-        ],
+        wrong=_IMAGES,
         hints=[
             "CIFAR-100 has 100 classes with 500 training and 100 test images each.",
             "A split has five classes.",
@@ -58,18 +359,9 @@ EXERCISES = [
 
     Exercise(
         "2.2", "the last batch", 4, algorithms.last_batch,
-        cases=lambda: [(2500, 64), (2496, 64), (60_000, 64), (10, 64)],
-        wrong=[
-            Wrong(lambda images, batch_size: images % batch_size,
-                  "Right until the images fit exactly: then the remainder is 0, but the last batch is a full one."),
-            Wrong(lambda images, batch_size: images // batch_size,
-                  "This counts the full batches. How many images are left after them?"),
-            Wrong(lambda images, batch_size: batch_size - images % batch_size,
-                  "This is what is missing to a full batch, not what is in it."),
-            Wrong(lambda images, batch_size: batch_size,
-                  "Only if the images fit exactly. A data loader hands out what is left as a smaller batch, "
-                  "unless told to drop it."),
-        ],
+        teaching=last_batch,
+        cases=_sizes,
+        wrong=_LAST_BATCH,
         hints=[
             "Full batches take away a multiple of batch_size.",
             "% gives the remainder.",
@@ -79,77 +371,40 @@ EXERCISES = [
 
     Exercise(
         "2.3", "mean and variance of a channel", 6, algorithms.channel_statistics,
-        cases=lambda: [(_features(),), (_features()[:1],), (_features()[..., :1, :1],)],
-        wrong=[
-            Wrong(lambda h: (h.mean(0), h.var(0, unbiased=False)),
-                  "You averaged over the samples only, so every pixel keeps statistics of its own. BatchNorm has "
-                  "one mean and one variance a channel: average over samples and pixels."),
-            Wrong(lambda h: (h.mean((2, 3)), h.var((2, 3), unbiased=False)),
-                  "These are statistics of every sample on its own (that would be InstanceNorm). Average over "
-                  "the samples too."),
-            Wrong(lambda h: (h.mean((0, 2, 3)), h.var((0, 2, 3))),
-                  "Nearly: torch's var divides by the count minus 1 unless told otherwise. BatchNorm normalises "
-                  "with the biased variance, unbiased=False."),
-            Wrong(lambda h: (h.mean((0, 2, 3)), h.std((0, 2, 3), unbiased=False)),
-                  "The second is the standard deviation; asked for is the variance."),
-            Wrong(lambda h: (h.mean(), h.var(unbiased=False)),
-                  "One number for all channels together. Each channel has its own."),
-        ],
+        teaching=channel_statistics,
+        cases=_statistics_cases,
+        wrong=_STATISTICS,
         hints=[
             "The channels are dimension 1; all others go.",
             "h.mean((0, 2, 3)) averages over several dimensions at once.",
             "The variance is the biased one.",
         ],
         praise="In training these come from the batch; for evaluation the layer keeps running averages of them.",
-        tolerance=1e-9),
+        tolerance=2e-6),
 
     Exercise(
         "2.4", "normalise", 6, algorithms.normalise,
         cases=_normalise_cases,
-        wrong=[
-            Wrong(lambda h, mean, var: (h - mean[:, None, None]) / (var[:, None, None] + 1e-5),
-                  "You divided by the variance. Divide by its square root, so that a channel comes out with "
-                  "variance 1."),
-            Wrong(lambda h, mean, var: h - mean[:, None, None],
-                  "The mean is gone, the scale is not: divide by the standard deviation too."),
-            Wrong(lambda h, mean, var: h / (var[:, None, None] + 1e-5).sqrt() - mean[:, None, None],
-                  "Order matters: first subtract the mean, then divide."),
-            Wrong(lambda h, mean, var: (h - mean) / (var + 1e-5).sqrt(),
-                  "(channels,) meets the last dimension of h, the width. Give mean and var two more dimensions: "
-                  "mean[:, None, None]."),
-            Wrong(_own_statistics,
-                  "You computed the statistics from h itself. Use those that are handed in: which ones to use is "
-                  "the question of this section."),
-        ],
+        wrong=_NORMALISED,
         hints=[
             "mean[:, None, None] has shape (channels, 1, 1) and meets the right dimension.",
             "Add eps = 1e-5 to the variance before the square root.",
         ],
         praise="The whole difference between the three treatments is which mean and var go in here.",
-        tolerance=1e-6),
+        tolerance=1e-5),
 
     Exercise(
         "2.5", "the variance of a mix", 7, algorithms.mixed_variance,
-        cases=lambda: [(1.0, 1.0, 0.2, 0.5), (2.0, 0.5, 0.9, 0.25), (1.0, 3.0, -0.3, 0.75), (2.0, 4.0, 0.5, 1.0)],
-        wrong=[
-            Wrong(lambda var_i, var_j, correlation, alpha: alpha * var_i + (1 - alpha) * var_j,
-                  "This is the mix of the variances, exactly what interpolating the running statistics does. The "
-                  "variance of the mix is another thing: expand the square of α·a + (1 − α)·b."),
-            Wrong(lambda var_i, var_j, correlation, alpha: alpha ** 2 * var_i + (1 - alpha) ** 2 * var_j,
-                  "Right if the two were uncorrelated. Expanding the square leaves a cross term, 2·α·(1 − α) "
-                  "times the covariance."),
-            Wrong(_crossed(lambda correlation, deviations: 2 * correlation),
-                  "The cross term needs the covariance; a correlation is the covariance divided by both standard "
-                  "deviations."),
-            Wrong(_crossed(lambda correlation, deviations: correlation * deviations),
-                  "The cross term appears twice when the square is expanded: a·b and b·a."),
-        ],
+        teaching=mixed_variance,
+        cases=_variances,
+        wrong=_VARIANCE,
         hints=[
             "Var(α·a + (1 − α)·b) = α²·Var(a) + (1 − α)²·Var(b) + 2·α·(1 − α)·Cov(a, b).",
             "Cov(a, b) = correlation · √(var_i · var_j).",
         ],
         praise="With equal variances and α = ½ this is (1 + correlation)/2 of them. Only perfectly correlated "
-               "channels keep their variance."),
+               "channels keep their variance.",
+        tolerance=1e-5),
 
     Exercise(
         "2.6", "when does the choice matter?", 5, "c",
