@@ -1,6 +1,541 @@
-"""Answers to the exercises of chapter 3."""
+"""Answers to the exercises of chapter 3: averages of state dicts and of logits, their baseline, pairs, greedy soups."""
+import copy
+import itertools
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
 from tests.natural import Natural
 
-WRONG: list[Natural] = []
 
-RIGHT: list[Natural] = []
+# -- 3.1 · Σ α_i θ_i of state dicts ----------------------------------------------------------------
+
+def plain_mean(states, shares):
+    return {key: torch.stack([state[key].float() for state in states]).mean(0) for key in states[0]}
+
+
+def every_key_mixed(states, shares):
+    return {key: sum(share * state[key] for share, state in zip(shares, states)) for key in states[0]}
+
+
+def of_floats(combine, counter=lambda tensors: tensors[0]):
+    """What `combine(tensors, shares)` gives at floating-point keys, with the counter of the first elsewhere."""
+    def answer(states, shares):
+        return {key: combine([state[key] for state in states], shares) if first.is_floating_point()
+                else counter([state[key] for state in states]) for key, first in states[0].items()}
+    return answer
+
+
+def weighted(tensors, shares):
+    return sum(share * tensor for share, tensor in zip(shares, tensors))
+
+
+def divided_by_count_too(tensors, shares):
+    return weighted(tensors, shares) / len(tensors)
+
+
+def one_after_the_other(tensors, shares):
+    result = tensors[0]
+    for share, tensor in zip(shares[1:], tensors[1:]):
+        result = (1 - share) * result + share * tensor
+    return result
+
+
+def without_the_last(tensors, shares):
+    return sum(shares[i] * tensors[i] for i in range(len(shares) - 1))
+
+
+def first_in_full(tensors, shares):
+    return tensors[0] + sum(share * tensor for share, tensor in zip(shares[1:], tensors[1:]))
+
+
+def only_weights(states, shares):
+    return {key: sum(share * state[key] for share, state in zip(shares, states))
+            for key, first in states[0].items() if first.is_floating_point()}
+
+
+def into_the_first(states, shares):
+    result = states[0]
+    for key, first in result.items():
+        if first.is_floating_point():
+            result[key] = weighted([state[key] for state in states], shares)
+    return result
+
+
+def times_in_place(states, shares):
+    result = dict(states[0])
+    for key, tensor in result.items():
+        if tensor.is_floating_point():
+            tensor.mul_(shares[0])
+            for share, state in zip(shares[1:], states[1:]):
+                tensor.add_(state[key], alpha=share)
+    return result
+
+
+def stack_of_each(tensors, shares):
+    return torch.stack([share * tensor for share, tensor in zip(shares, tensors)])
+
+
+def unweighted_sum(tensors, shares):
+    return torch.stack(tensors).sum(0)
+
+
+def only_named_weight(states, shares):
+    return {key: weighted([state[key] for state in states], shares) if key.endswith(("weight", "bias"))
+            else first for key, first in states[0].items()}
+
+
+def two_only(tensors, shares):
+    return shares[0] * tensors[0] + (1 - shares[0]) * tensors[1]
+
+
+def from_the_pretrained(tensors, shares):
+    return tensors[0] + sum(share * (tensor - tensors[0]) for share, tensor in zip(shares[1:], tensors[1:])) / 2
+
+
+def float_counter(states, shares):
+    return {key: weighted([state[key].double() for state in states], shares) if True else first
+            for key, first in states[0].items()}
+
+
+def with_einsum(tensors, shares):
+    shares = torch.as_tensor(shares, dtype=torch.float32)
+    return torch.einsum("k,k...->...", shares, torch.stack(tensors))
+
+
+def copied_and_filled(states, shares):
+    result = copy.deepcopy(states[0])
+    for key in result:
+        if result[key].is_floating_point():
+            result[key] = torch.zeros_like(result[key])
+            for share, state in zip(shares, states):
+                result[key] += share * state[key]
+    return result
+
+
+def in_numpy(tensors, shares):
+    return np.average([tensor.numpy() for tensor in tensors], axis=0, weights=np.asarray(shares))
+
+
+# -- 3.2 · the mean of the logits --------------------------------------------------------------------
+
+def one_hot_votes(logits):
+    return F.one_hot(logits.argmax(-1), logits.shape[-1]).float().mean(0)
+
+
+# -- 3.4 · the mean of the cosines -------------------------------------------------------------------
+
+def between_singles(average, features):
+    k = len(features)
+    pairs = [F.cosine_similarity(features[i], features[j], dim=1) for i in range(k) for j in range(i + 1, k)]
+    return torch.stack(pairs).mean(0)
+
+
+def with_mean_of_features(average, features):
+    mean = features.mean(0)
+    return torch.stack([F.cosine_similarity(mean, one, dim=1) for one in features]).mean(0)
+
+
+def norm_of_everything(average, features):
+    return torch.stack([(average * one).sum(1) / (average.norm() * one.norm()) for one in features]).mean(0)
+
+
+def cosines_by_hand(average, features):
+    products = (average * features).sum(2)
+    return (products / (average.norm(dim=1) * features.norm(dim=2))).mean(0)
+
+
+def cosines_in_loops(average, features):
+    result = []
+    for sample in range(average.shape[0]):
+        one = [float(F.cosine_similarity(average[sample].double(), model[sample].double(), dim=0))
+               for model in features]
+        result.append(sum(one) / len(one))
+    return result
+
+
+# -- 3.6 · Σ_{i<j} 4 α_i α_j m_ij ----------------------------------------------------------------------
+
+def over_pairs(weight, pairs=itertools.combinations):
+    """Σ weight(shares, i, j)·m_ij over the pairs of places."""
+    def answer(halfway, shares):
+        return sum(weight(shares, i, j) * halfway[i, j] for i, j in pairs(range(len(shares)), 2))
+    return answer
+
+
+def product(shares, i, j):
+    return 4 * shares[i] * shares[j]
+
+
+def quadratic_form(halfway, shares):
+    return 4 * torch.einsum("i,j,ij...->...", shares, shares, halfway)
+
+
+def einsum_of_everything(halfway, shares):
+    return 2 * torch.einsum("i,j,ij...->", shares, shares, halfway)
+
+
+def matrix_product(halfway, shares):
+    return 2 * shares @ halfway @ shares
+
+
+def outer_times_halfway(halfway, shares):
+    return (4 * torch.outer(shares, shares) * halfway).triu(1).sum()
+
+
+def as_if_equal(halfway, shares):
+    k = len(shares)
+    return sum(4 * halfway[i, j] / k ** 2 for i in range(k) for j in range(i + 1, k))
+
+
+def stops_one_early(halfway, shares):
+    k = len(shares)
+    return sum(4 * shares[i] * shares[j] * halfway[i, j] for i in range(k - 1) for j in range(i + 1, k - 1))
+
+
+def neighbours_only(halfway, shares):
+    return sum(4 * shares[i] * shares[i + 1] * halfway[i, i + 1] for i in range(len(shares) - 1))
+
+
+def average_over_pairs(halfway, shares):
+    terms = [product(shares, i, j) * halfway[i, j] for i, j in itertools.combinations(range(len(shares)), 2)]
+    return torch.stack(terms).mean(0)
+
+
+def not_summed(halfway, shares):
+    return torch.stack([product(shares, i, j) * halfway[i, j]
+                        for i, j in itertools.combinations(range(len(shares)), 2)])
+
+
+def half_of_all(halfway, shares):
+    outer = torch.outer(shares, shares).reshape(*halfway.shape[:2], *[1] * (halfway.ndim - 2))
+    both = (4 * outer * halfway).sum((0, 1))
+    diagonal = sum(4 * shares[i] ** 2 * halfway[i, i] for i in range(len(shares)))
+    return (both - diagonal) / 2
+
+
+def in_float64(halfway, shares):
+    result = np.zeros(tuple(halfway.shape[2:]))
+    for i, j in itertools.combinations(range(len(shares)), 2):
+        result = result + 4 * float(shares[i]) * float(shares[j]) * halfway[i, j].double().numpy()
+    return result
+
+
+# -- 3.7 · the greedy soup ---------------------------------------------------------------------------
+
+def best_first(held_out):
+    return sorted(range(len(held_out)), key=lambda i: held_out[i], reverse=True)
+
+
+def cooked(order=best_first, better=lambda new, old: new >= old, keep=lambda new, old: new, start=None):
+    """A greedy soup with one thing changed."""
+    def answer(held_out, accuracy_of):
+        first, *others = order(held_out)
+        soup = [first]
+        best = held_out[first] if start is None else start
+        for model in others:
+            new = accuracy_of(soup + [model])
+            if better(new, best):
+                soup.append(model)
+                best = keep(new, best)
+        return soup
+    return answer
+
+
+def until_one_fails(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, best = [order[0]], held_out[order[0]]
+    for model in order[1:]:
+        new = accuracy_of(soup + [model])
+        if new < best:
+            break
+        soup.append(model)
+        best = new
+    return soup
+
+
+def against_the_models_own(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup = [order[0]]
+    for model in order[1:]:
+        if accuracy_of(soup + [model]) >= held_out[model]:
+            soup.append(model)
+    return soup
+
+
+def model_alone_as_good(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup = [order[0]]
+    for model in order[1:]:
+        if held_out[model] >= accuracy_of(soup):
+            soup.append(model)
+    return soup
+
+
+def with_the_best_only(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, best = [order[0]], held_out[order[0]]
+    for model in order[1:]:
+        if accuracy_of([order[0], model]) >= best:
+            soup.append(model)
+    return soup
+
+
+def best_partner_each_round(held_out, accuracy_of):
+    rest = best_first(held_out)
+    soup = [rest.pop(0)]
+    best = held_out[soup[0]]
+    while rest:
+        model = max(rest, key=lambda one: accuracy_of(soup + [one]))
+        new = accuracy_of(soup + [model])
+        if new < best:
+            return soup
+        soup.append(model)
+        rest.remove(model)
+        best = new
+    return soup
+
+
+def best_prefix(held_out, accuracy_of):
+    order = best_first(held_out)
+    return max((order[:k] for k in range(1, len(order) + 1)), key=accuracy_of)
+
+
+def places_in_order(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, taken, best = [order[0]], [0], held_out[order[0]]
+    for place, model in enumerate(order[1:], 1):
+        if accuracy_of(soup + [model]) >= best:
+            soup.append(model)
+            taken.append(place)
+            best = accuracy_of(soup)
+    return taken
+
+
+def sorted_accuracies(held_out, accuracy_of):
+    soup = []
+    best = 0.0
+    for value in sorted(held_out, reverse=True):
+        if value >= best:
+            soup.append(held_out.index(value))
+            best = accuracy_of(soup)
+    return soup
+
+
+def looked_up_by_value(held_out, accuracy_of):
+    order = [held_out.index(value) for value in sorted(held_out, reverse=True)]
+    return cooked(order=lambda _: order)(held_out, accuracy_of)
+
+
+def with_accuracy(held_out, accuracy_of):
+    soup = cooked()(held_out, accuracy_of)
+    return soup, accuracy_of(soup)
+
+
+def kept_while_tried(held_out, accuracy_of):
+    soup, best = [], 0.0
+    for model in best_first(held_out):
+        soup.append(model)
+        new = accuracy_of(soup)
+        if new >= best:
+            best = new
+    return soup
+
+
+def test_set_order(held_out, accuracy_of):
+    return sorted(cooked()(held_out, accuracy_of))
+
+
+def without_the_first(held_out, accuracy_of):
+    return cooked()(held_out, accuracy_of)[1:]
+
+
+def alone_accuracy_of_model(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, best = [order[0]], held_out[order[0]]
+    for model in order[1:]:
+        if accuracy_of([model]) >= best:
+            soup.append(model)
+    return soup
+
+
+def with_torch(held_out, accuracy_of):
+    order = torch.argsort(torch.tensor(held_out), descending=True, stable=True)
+    soup, best = [order[0].item()], held_out[order[0]]
+    for model in order[1:].tolist():
+        if accuracy_of([*soup, model]) >= best:
+            soup.append(model)
+            best = accuracy_of(soup)
+    return torch.tensor(soup)
+
+
+def with_numpy(held_out, accuracy_of):
+    order = np.argsort(-np.array(held_out), kind="stable")
+    soup = [order[0]]
+    for model in order[1:]:
+        if accuracy_of(soup + [model]) >= accuracy_of(soup):
+            soup.append(model)
+    return soup
+
+
+def from_the_empty_soup(held_out, accuracy_of):
+    soup, best = [], -1.0
+    for _, model in sorted((-accuracy, model) for model, accuracy in enumerate(held_out)):
+        new = accuracy_of(soup + [model])
+        if new >= best:
+            soup, best = soup + [model], new
+    return tuple(soup)
+
+
+WRONG = [
+    Natural("3.1", "the shares forgotten", of_floats(lambda tensors, shares: torch.stack(tensors).mean(0))),
+    Natural("3.1", "the shares forgotten, counters too", plain_mean),
+    Natural("3.1", "the counter mixed too", every_key_mixed),
+    Natural("3.1", "the counter mixed and cast back",
+            of_floats(weighted, lambda tensors: (sum(tensors) / len(tensors)).to(tensors[0].dtype))),
+    Natural("3.1", "the counter of the last", of_floats(weighted, lambda tensors: tensors[-1])),
+    Natural("3.1", "the counters summed", of_floats(weighted, sum)),
+    Natural("3.1", "the largest counter", of_floats(weighted, max)),
+    Natural("3.1", "divided by the count as well", of_floats(divided_by_count_too)),
+    Natural("3.1", "mixed in one after the other", of_floats(one_after_the_other)),
+    Natural("3.1", "one state dict too few", of_floats(without_the_last)),
+    Natural("3.1", "begins with the first in full", of_floats(first_in_full)),
+    Natural("3.1", "floating-point keys only", only_weights),
+    Natural("3.1", "into the first state dict", into_the_first),
+    Natural("3.1", "mul_ and add_ on the first one's tensors", times_in_place),
+    Natural("3.1", "stacked, not summed", of_floats(stack_of_each)),
+    Natural("3.1", "summed without shares", of_floats(unweighted_sum)),
+    Natural("3.1", "weights and biases by name", only_named_weight),
+    Natural("3.1", "for two models only", of_floats(two_only)),
+    Natural("3.1", "the softmax of the shares",
+            of_floats(lambda tensors, shares: weighted(tensors, torch.tensor(shares).softmax(0)))),
+
+    Natural("3.2", "the sum", lambda logits: logits.sum(0)),
+    Natural("3.2", "the mean over the samples", lambda logits: logits.mean(1)),
+    Natural("3.2", "the mean over the classes", lambda logits: logits.mean(-1)),
+    Natural("3.2", "the mean of everything", lambda logits: logits.mean()),
+    Natural("3.2", "softmax, then the mean", lambda logits: logits.softmax(-1).mean(0)),
+    Natural("3.2", "the mean, then softmax", lambda logits: logits.mean(0).softmax(-1)),
+    Natural("3.2", "log_softmax, then the mean", lambda logits: logits.log_softmax(-1).mean(0)),
+    Natural("3.2", "softmax over the models' dimension", lambda logits: logits.softmax(0).mean(0)),
+    Natural("3.2", "the class", lambda logits: logits.mean(0).argmax(-1)),
+    Natural("3.2", "every model's vote", one_hot_votes),
+    Natural("3.2", "the median", lambda logits: logits.median(0).values),
+    Natural("3.2", "the largest", lambda logits: logits.amax(0)),
+    Natural("3.2", "keepdim", lambda logits: logits.mean(0, keepdim=True)),
+    Natural("3.2", "median as it reads", lambda logits: logits.median(0)),
+
+    Natural("3.3", "the ReLU before the mean", lambda before: F.relu(before).mean(0)),
+    Natural("3.3", "the ReLU forgotten", lambda before: before.mean(0)),
+    Natural("3.3", "the sum", lambda before: F.relu(before.sum(0))),
+    Natural("3.3", "the sum of the features", lambda before: F.relu(before).sum(0)),
+    Natural("3.3", "the mean over the samples", lambda before: F.relu(before.mean(1))),
+    Natural("3.3", "not averaged", F.relu),
+    Natural("3.3", "both ReLUs", lambda before: F.relu(F.relu(before).mean(0))),
+    Natural("3.3", "relu_ in place on the input", lambda before: before.relu_().mean(0)),
+    Natural("3.3", "the mean over the units", lambda before: F.relu(before.mean(-1))),
+    Natural("3.3", "the ReLU as a mask", lambda before: before.mean(0) > 0),
+    Natural("3.3", "gelu", lambda before: F.gelu(before.mean(0))),
+    Natural("3.3", "clamped from above", lambda before: before.mean(0).clamp(max=0)),
+
+    Natural("3.4", "the cosine with the mean", lambda a, f: F.cosine_similarity(a, f.mean(0), dim=1)),
+    Natural("3.4", "cosines, not averaged", lambda a, f: F.cosine_similarity(a[None], f, dim=2)),
+    Natural("3.4", "the sum of the cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0)),
+    Natural("3.4", "averaged over the samples", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean(1)),
+    Natural("3.4", "averaged over everything", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean()),
+    Natural("3.4", "cosine_similarity over dimension 1", lambda a, f: F.cosine_similarity(a[None], f, dim=1).mean(0)),
+    Natural("3.4", "one number, as a float", lambda a, f: F.cosine_similarity(a[None], f, dim=2).mean().item()),
+    Natural("3.4", "1 minus it", lambda a, f: 1 - F.cosine_similarity(a[None], f, dim=2).mean(0)),
+    Natural("3.4", "between the single models", between_singles),
+    Natural("3.4", "the mean of the features in the average's place", with_mean_of_features),
+    Natural("3.4", "no norms", lambda a, f: (a * f).sum(2).mean(0)),
+    Natural("3.4", "norms over everything", norm_of_everything),
+    Natural("3.4", "only the first model", lambda a, f: F.cosine_similarity(a, f[0], dim=1)),
+    Natural("3.4", "the best model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amax(0)),
+    Natural("3.4", "squared lengths below",
+            lambda a, f: ((a * f).sum(2) / (a.norm(dim=1) ** 2 * f.norm(dim=2) ** 2)).mean(0)),
+    Natural("3.4", "only the models' lengths", lambda a, f: ((a * f).sum(2) / f.norm(dim=2)).mean(0)),
+    Natural("3.4", "the mean of the products over the mean of the lengths",
+            lambda a, f: (a * f).sum(2).mean(0) / (a.norm(dim=1) * f.norm(dim=2).mean(0))),
+    Natural("3.4", "a large eps", lambda a, f: F.cosine_similarity(a[None], f, dim=2, eps=1e-1).mean(0)),
+
+    Natural("3.5", "CTL for pairs is not enough to begin with", "a"),
+    Natural("3.5", "the shares", "b"),
+    Natural("3.5", "many ≈", "d"),
+    Natural("3.5", "the number of the step", 2),
+    Natural("3.5", "in words", "step 2"),
+
+    Natural("3.6", "the 4 forgotten", over_pairs(lambda shares, i, j: shares[i] * shares[j])),
+    Natural("3.6", "every pair twice", over_pairs(product, itertools.permutations)),
+    Natural("3.6", "every pair twice, and i = j", quadratic_form),
+    Natural("3.6", "half of all, with i = j", over_pairs(lambda shares, i, j: product(shares, i, j) / 2,
+                                                       lambda places, n: itertools.product(places, repeat=2))),
+    Natural("3.6", "i = j too", over_pairs(product, itertools.combinations_with_replacement)),
+    Natural("3.6", "the factor 2", over_pairs(lambda shares, i, j: 2 * shares[i] * shares[j])),
+    Natural("3.6", "the factor ¼", over_pairs(lambda shares, i, j: shares[i] * shares[j] / 4)),
+    Natural("3.6", "−½ from the expansion", over_pairs(lambda shares, i, j: -shares[i] * shares[j] / 2)),
+    Natural("3.6", "the sum of the two shares", over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j]))),
+    Natural("3.6", "the mean over the pairs", average_over_pairs),
+    Natural("3.6", "equal shares", as_if_equal),
+    Natural("3.6", "the last model never", stops_one_early),
+    Natural("3.6", "neighbours only", neighbours_only),
+    Natural("3.6", "not summed", not_summed),
+    Natural("3.6", "α twice, from i", over_pairs(lambda shares, i, j: 4 * shares[i] ** 2)),
+    Natural("3.6", "triu of the matrix, for numbers only", outer_times_halfway),
+    Natural("3.6", "a matrix product, for numbers only", matrix_product),
+    Natural("3.6", "einsum that sums over everything", einsum_of_everything),
+
+    Natural("3.7", "strictly better", cooked(better=lambda new, old: new > old)),
+    Natural("3.7", "from the worst on", cooked(order=lambda h: sorted(range(len(h)), key=lambda i: h[i]))),
+    Natural("3.7", "in the order given", cooked(order=lambda h: range(len(h)))),
+    Natural("3.7", "always against the first", cooked(keep=lambda new, old: old)),
+    Natural("3.7", "stops at the first that does not help", until_one_fails),
+    Natural("3.7", "compared with the new model alone", against_the_models_own),
+    Natural("3.7", "the model alone against the soup", model_alone_as_good),
+    Natural("3.7", "pairs with the best", with_the_best_only),
+    Natural("3.7", "the best partner each round", best_partner_each_round),
+    Natural("3.7", "the best of the uniform soups", best_prefix),
+    Natural("3.7", "places in the sorted order", places_in_order),
+    Natural("3.7", "the sorted accuracies against the soup", sorted_accuracies),
+    Natural("3.7", "index() of equal accuracies", looked_up_by_value),
+    Natural("3.7", "the accuracy returned too", with_accuracy),
+    Natural("3.7", "never taken out again", kept_while_tried),
+    Natural("3.7", "sorted by number", test_set_order),
+    Natural("3.7", "the first one not in the list", without_the_first),
+    Natural("3.7", "the new model's accuracy alone", alone_accuracy_of_model),
+    Natural("3.7", "starts at 0 and so takes a second one at once", cooked(start=0.0)),
+    Natural("3.7", "only the best", lambda held_out, accuracy_of: [best_first(held_out)[0]]),
+    Natural("3.7", "all of them, sorted", lambda held_out, accuracy_of: best_first(held_out)),
+    Natural("3.7", "the whole order given as accuracies",
+            lambda held_out, accuracy_of: [held_out[i] for i in cooked()(held_out, accuracy_of)]),
+]
+
+RIGHT = [
+    Natural("3.1", "einsum", of_floats(with_einsum)),
+    Natural("3.1", "a copy of the first, filled", copied_and_filled),
+    Natural("3.1", "numpy", of_floats(in_numpy)),
+    Natural("3.1", "in float64", of_floats(lambda tensors, shares: weighted([t.double() for t in tensors], shares))),
+    Natural("3.2", "torch.mean", lambda logits: torch.mean(logits, dim=0)),
+    Natural("3.2", "the sum over the count", lambda logits: sum(logits) / len(logits)),
+    Natural("3.2", "numpy", lambda logits: logits.numpy().mean(axis=0)),
+    Natural("3.2", "in float64, as lists", lambda logits: logits.double().mean(0).tolist()),
+    Natural("3.3", "clamp", lambda before: before.mean(0).clamp(min=0)),
+    Natural("3.3", "nn.ReLU", lambda before: torch.nn.ReLU()(before.mean(dim=0))),
+    Natural("3.3", "numpy's maximum", lambda before: np.maximum(before.numpy().mean(0), 0)),
+    Natural("3.3", "the ReLU of the sum, divided", lambda before: F.relu(before.sum(0)) / len(before)),
+    Natural("3.4", "cosine_similarity, broadcast",
+            lambda average, features: F.cosine_similarity(average[None], features, dim=2).mean(0)),
+    Natural("3.4", "by hand in float32", cosines_by_hand),
+    Natural("3.4", "a list of floats", cosines_in_loops),
+    Natural("3.4", "normalised first",
+            lambda average, features: (F.normalize(average, dim=1) * F.normalize(features, dim=2).mean(0)).sum(1)),
+    Natural("3.5", "a capital letter", "C"),
+    Natural("3.5", "in brackets", "(c)"),
+    Natural("3.6", "all pairs, halved, without i = j", half_of_all),
+    Natural("3.6", "numpy, float64", in_float64),
+    Natural("3.6", "with the other triangle", over_pairs(product, lambda p, n: [(j, i) for i in p for j in p if i < j])),
+    Natural("3.7", "a tensor", with_torch),
+    Natural("3.7", "np.int64, and the soup asked again", with_numpy),
+    Natural("3.7", "from the empty soup, as a tuple", from_the_empty_soup),
+]

@@ -1,6 +1,346 @@
-"""Answers to the exercises of chapter 4."""
+"""Answers to the exercises of chapter 4: task vectors, shares, Eq. 2 and 4, exponents."""
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
 from tests.natural import Natural
 
-WRONG: list[Natural] = []
 
-RIGHT: list[Natural] = []
+# -- 4.1 · θ₀ + λτ -------------------------------------------------------------------------------------
+
+def of_floats(combine, counter=lambda base, finetuned: base):
+    """What `combine(base, finetuned, lam)` gives at floating-point keys."""
+    def answer(base, finetuned, lam):
+        return {key: combine(base[key], finetuned[key], lam) if base[key].is_floating_point()
+                else counter(base[key], finetuned[key]) for key in base}
+    return answer
+
+
+def every_key(base, finetuned, lam):
+    return {key: base[key] + lam * (finetuned[key] - base[key]) for key in base}
+
+
+def every_key_cast_back(base, finetuned, lam):
+    return {key: (base[key] + lam * (finetuned[key] - base[key])).to(base[key].dtype) for key in base}
+
+
+def only_floats(base, finetuned, lam):
+    return {key: base[key] + lam * (finetuned[key] - base[key]) for key in base if base[key].is_floating_point()}
+
+
+def in_place(base, finetuned, lam):
+    for key in base:
+        if base[key].is_floating_point():
+            base[key] += lam * (finetuned[key] - base[key])
+    return base
+
+
+def shallow_copy(base, finetuned, lam):
+    result = dict(base)
+    for key, tensor in result.items():
+        if tensor.is_floating_point():
+            tensor.add_(finetuned[key] - tensor, alpha=lam)
+    return result
+
+
+def no_buffers(base, finetuned, lam):
+    return {key: base[key] if "running" in key or "tracked" in key
+            else base[key] + lam * (finetuned[key] - base[key]) for key in base}
+
+
+def normalised(base, finetuned, lam):
+    tau = finetuned - base
+    return base + lam * tau / tau.norm()
+
+
+def copied(base, finetuned, lam):
+    result = {key: tensor.clone() for key, tensor in base.items()}
+    for key in result:
+        if result[key].dtype.is_floating_point:
+            result[key].add_(finetuned[key] - base[key], alpha=lam)
+    return result
+
+
+# -- 4.3 · (1 − Σλ, λ₁ … λ_k) --------------------------------------------------------------------------
+
+def tensor_of(lams):
+    return torch.tensor(list(lams), dtype=torch.float64)
+
+
+def with_share_of_base(share, at_end=False):
+    def answer(lams):
+        parts = [float(share(tensor_of(lams)))], [float(lam) for lam in lams]
+        return torch.tensor(sum(parts[::-1] if at_end else parts, []))
+    return answer
+
+
+def divided_by_total(lams):
+    lams = tensor_of(lams)
+    return torch.cat([torch.ones(1), lams]) / (1 + lams.sum())
+
+
+def scaled_down(lams):
+    lams = tensor_of(lams)
+    return torch.cat([torch.zeros(1), lams / lams.sum()])
+
+
+def softmax(lams):
+    return torch.cat([torch.zeros(1), tensor_of(lams)]).softmax(0)
+
+
+def base_repeated(lams):
+    lams = tensor_of(lams)
+    return torch.cat([1 - lams, lams])
+
+
+def in_loop(lams):
+    shares, left = [], 1.0
+    for lam in lams:
+        shares.append(lam * left)
+        left = left * (1 - lam)
+    return torch.tensor([left, *shares])
+
+
+# -- 4.4 · cos(f(middle), ½f(a) + ½f(b)) -----------------------------------------------------------------
+
+def flattened(middle, a, b):
+    return F.cosine_similarity(middle.flatten(), ((a + b) / 2).flatten(), dim=0)
+
+
+def by_hand(middle, a, b):
+    mean = ((a + b) / 2).double().numpy()
+    middle = middle.double().numpy()
+    return (middle * mean).sum(1) / np.linalg.norm(middle, axis=1) / np.linalg.norm(mean, axis=1)
+
+
+def norms_of_all(middle, a, b):
+    mean = (a + b) / 2
+    return (middle * mean).sum(1) / (middle.norm() * mean.norm())
+
+
+def units_averaged(middle, a, b):
+    return F.cosine_similarity(middle, F.normalize(a, dim=1) + F.normalize(b, dim=1), dim=1)
+
+
+# -- 4.5 · the slope on logarithmic axes -------------------------------------------------------------------
+
+def logs(*lists):
+    return [np.log(np.asarray(one, dtype=float)) for one in lists]
+
+
+def ends(x, y):
+    return math.log(y[-1] / y[0]) / math.log(x[-1] / x[0])
+
+
+def mean_of_steps(x, y):
+    u, v = logs(x, y)
+    return float(np.mean(np.diff(v) / np.diff(u)))
+
+
+def without_centring(x, y):
+    u, v = logs(x, y)
+    return float((u * v).sum() / (u ** 2).sum())
+
+
+def centred_above_only(x, y):
+    u, v = logs(x, y)
+    return float(((u - u.mean()) * (v - v.mean())).sum() / (u ** 2).sum())
+
+
+def mean_of_ratios(x, y):
+    u, v = logs(x, y)
+    return float(np.mean(v / u))
+
+
+def polyfit(x, y, take):
+    return take(np.polyfit(*logs(x, y), 1))
+
+
+def of_covariance(x, y):
+    u, v = logs(x, y)
+    return float(np.cov(u, v)[0, 1] / u.var())
+
+
+def covariance_over_x(x, y):
+    u, v = logs(x, y)
+    return float(np.cov(u, v)[0, 1])
+
+
+def correlation(x, y):
+    return float(np.corrcoef(*logs(x, y))[0, 1])
+
+
+def only_y(x, y):
+    return float(np.polyfit(x, np.log(y), 1)[0])
+
+
+def only_x(x, y):
+    return float(np.polyfit(np.log(x), y, 1)[0])
+
+
+def mixed_bases(x, y):
+    return float(np.polyfit(np.log10(x), np.log(y), 1)[0])
+
+
+def scatter_ratio(x, y):
+    u, v = logs(x, y)
+    return float(v.std() / u.std())
+
+
+def cov_torch(x, y):
+    both = torch.cov(torch.tensor([x, y], dtype=torch.float64).log())
+    return both[0, 1] / both[0, 0]
+
+
+def by_lstsq(x, y):
+    u, v = (torch.tensor(one, dtype=torch.float64).log() for one in (x, y))
+    matrix = torch.stack([u, torch.ones_like(u)], 1)
+    return torch.linalg.lstsq(matrix, v[:, None]).solution[0, 0].item()
+
+
+WRONG = [
+    Natural("4.1", "the difference the other way", of_floats(lambda b, f, lam: b + lam * (b - f))),
+    Natural("4.1", "from the finetuned one on", of_floats(lambda b, f, lam: f + lam * (f - b))),
+    Natural("4.1", "from the finetuned one back", of_floats(lambda b, f, lam: f + lam * (b - f))),
+    Natural("4.1", "the finetuned one added", of_floats(lambda b, f, lam: b + lam * f)),
+    Natural("4.1", "shares exchanged", of_floats(lambda b, f, lam: lam * b + (1 - lam) * f)),
+    Natural("4.1", "without the base", of_floats(lambda b, f, lam: lam * (f - b))),
+    Natural("4.1", "λ forgotten", of_floats(lambda b, f, lam: b + (f - b))),
+    Natural("4.1", "parentheses forgotten", of_floats(lambda b, f, lam: b + lam * f - b)),
+    Natural("4.1", "every key", every_key),
+    Natural("4.1", "every key, the counter cast back", every_key_cast_back),
+    Natural("4.1", "the counter of the finetuned", of_floats(lambda b, f, lam: b + lam * (f - b), lambda b, f: f)),
+    Natural("4.1", "the counter left out", only_floats),
+    Natural("4.1", "in place", in_place),
+    Natural("4.1", "a shallow copy", shallow_copy),
+    Natural("4.1", "running statistics kept", no_buffers),
+    Natural("4.1", "torch.lerp the wrong way round", of_floats(lambda b, f, lam: torch.lerp(f, b, lam))),
+    Natural("4.1", "τ at length 1", of_floats(normalised)),
+    Natural("4.1", "λ on both", of_floats(lambda b, f, lam: lam * (b + f))),
+    Natural("4.1", "λ cut to 0 … 1", of_floats(lambda b, f, lam: b + min(max(lam, 0), 1) * (f - b))),
+    Natural("4.1", "the absolute value of λ", of_floats(lambda b, f, lam: b + abs(lam) * (f - b))),
+
+    Natural("4.2", "one", 1),
+    Natural("4.2", "two", 2),
+    Natural("4.2", "a quarter", 0.25),
+    Natural("4.2", "zero", 0),
+    Natural("4.2", "the source's 0.4", 0.4),
+    Natural("4.2", "as text", "1/2"),
+    Natural("4.2", "minus a half", -0.5),
+    Natural("4.2", "√½", 0.5 ** 0.5),
+    Natural("4.2", "for all", "all"),
+
+    Natural("4.3", "the base in full", with_share_of_base(lambda lams: 1)),
+    Natural("4.3", "the base last", with_share_of_base(lambda lams: 1 - lams.sum(), at_end=True)),
+    Natural("4.3", "the base without share", with_share_of_base(lambda lams: 0)),
+    Natural("4.3", "only the λ", lambda lams: tensor_of(lams)),
+    Natural("4.3", "the sign of the base", with_share_of_base(lambda lams: lams.sum() - 1)),
+    Natural("4.3", "minus the sum", with_share_of_base(lambda lams: -lams.sum())),
+    Natural("4.3", "one plus the sum", with_share_of_base(lambda lams: 1 + lams.sum())),
+    Natural("4.3", "never below zero", with_share_of_base(lambda lams: max(0, 1 - lams.sum()))),
+    Natural("4.3", "the mean for the sum", with_share_of_base(lambda lams: 1 - lams.mean())),
+    Natural("4.3", "the product of 1 − λ", with_share_of_base(lambda lams: (1 - lams).prod())),
+    Natural("4.3", "divided by the total", divided_by_total),
+    Natural("4.3", "scaled to sum to 1", scaled_down),
+    Natural("4.3", "softmax", softmax),
+    Natural("4.3", "1 − λ of every one", base_repeated),
+    Natural("4.3", "one after the other", in_loop),
+    Natural("4.3", "k − Σλ", with_share_of_base(lambda lams: len(lams) - lams.sum())),
+    Natural("4.3", "absolute values", with_share_of_base(lambda lams: 1 - lams.abs().sum())),
+    Natural("4.3", "stacked", lambda lams: torch.stack([1 - tensor_of(lams).sum(), tensor_of(lams)])),
+    Natural("4.3", "two things", lambda lams: (1 - sum(lams), lams)),
+
+    Natural("4.4", "the mean of two cosines", lambda m, a, b: (F.cosine_similarity(m, a) + F.cosine_similarity(m, b)) / 2),
+    Natural("4.4", "the baseline", lambda m, a, b: F.cosine_similarity(a, b, dim=1)),
+    Natural("4.4", "over the samples", lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=0)),
+    Natural("4.4", "averaged over the samples", lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1).mean()),
+    Natural("4.4", "1 minus it", lambda m, a, b: 1 - F.cosine_similarity(m, (a + b) / 2, dim=1)),
+    Natural("4.4", "the difference of the ends", lambda m, a, b: F.cosine_similarity(m, (a - b) / 2, dim=1)),
+    Natural("4.4", "parentheses forgotten", lambda m, a, b: F.cosine_similarity(m, a + b / 2, dim=1)),
+    Natural("4.4", "everything flattened", flattened),
+    Natural("4.4", "only one end", lambda m, a, b: F.cosine_similarity(m, a, dim=1)),
+    Natural("4.4", "no norms", lambda m, a, b: (m * (a + b) / 2).sum(1)),
+    Natural("4.4", "norms over all samples", norms_of_all),
+    Natural("4.4", "ends at length 1 first", units_averaged),
+    Natural("4.4", "the deviation's length", lambda m, a, b: (m - (a + b) / 2).norm(dim=1)),
+    Natural("4.4", "the product of the two cosines",
+            lambda m, a, b: F.cosine_similarity(m, a, dim=1) * F.cosine_similarity(m, b, dim=1)),
+    Natural("4.4", "of the changes from the middle", lambda m, a, b: F.cosine_similarity(a - m, b - m, dim=1)),
+    Natural("4.4", "the angle", lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1).arccos()),
+    Natural("4.4", "a number for a sample, keepdim",
+            lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1)[:, None]),
+
+    Natural("4.5", "x and y exchanged", lambda x, y: polyfit(y, x, lambda line: float(line[0]))),
+    Natural("4.5", "the intercept", lambda x, y: polyfit(x, y, lambda line: float(line[1]))),
+    Natural("4.5", "polyfit's both", lambda x, y: polyfit(x, y, lambda line: line)),
+    Natural("4.5", "no logarithms", lambda x, y: float(np.polyfit(x, y, 1)[0])),
+    Natural("4.5", "only y logarithmic", only_y),
+    Natural("4.5", "only x logarithmic", only_x),
+    Natural("4.5", "the first and the last point", ends),
+    Natural("4.5", "the mean slope of the steps", mean_of_steps),
+    Natural("4.5", "a line through the origin", without_centring),
+    Natural("4.5", "centred in the numerator only", centred_above_only),
+    Natural("4.5", "the mean of log y / log x", mean_of_ratios),
+    Natural("4.5", "unbiased covariance over biased variance", of_covariance),
+    Natural("4.5", "the covariance alone", covariance_over_x),
+    Natural("4.5", "the correlation", correlation),
+    Natural("4.5", "two bases", mixed_bases),
+    Natural("4.5", "the ratio of the scatters", scatter_ratio),
+    Natural("4.5", "rounded to one digit", lambda x, y: round(polyfit(x, y, lambda line: float(line[0])), 1)),
+    Natural("4.5", "the first two points", lambda x, y: math.log(y[1] / y[0]) / math.log(x[1] / x[0])),
+    Natural("4.5", "c is 1", lambda x, y: math.log(y[0]) / math.log(x[0])),
+    Natural("4.5", "log1p", lambda x, y: float(np.polyfit(np.log1p(x), np.log1p(y), 1)[0])),
+    Natural("4.5", "the root of the product of both slopes' magnitude",
+            lambda x, y: abs(polyfit(x, y, lambda line: float(line[0])))),
+
+    Natural("4.6", "the change alone", "a"),
+    Natural("4.6", "share times size", "c"),
+    Natural("4.6", "the mean square", "d"),
+    Natural("4.6", "the number", 1.5),
+    Natural("4.6", "the power", "λ^1.5"),
+
+    Natural("4.7", "the finetuned one's features", lambda base, tuned: tuned),
+    Natural("4.7", "the sign of Δ", lambda base, tuned: base + (tuned - base)),
+    Natural("4.7", "only Δ", lambda base, tuned: tuned - base),
+    Natural("4.7", "only −Δ", lambda base, tuned: base - tuned),
+    Natural("4.7", "Δ is the finetuned one's features", lambda base, tuned: base - tuned),
+    Natural("4.7", "parentheses forgotten", lambda base, tuned: base - tuned - base),
+    Natural("4.7", "from the finetuned one", lambda base, tuned: 2 * tuned - base),
+    Natural("4.7", "from the finetuned one back", lambda base, tuned: tuned - (tuned - base)),
+    Natural("4.7", "a ReLU behind it", lambda base, tuned: F.relu(2 * base - tuned)),
+    Natural("4.7", "half-way", lambda base, tuned: (base + tuned) / 2),
+    Natural("4.7", "the sum", lambda base, tuned: base + tuned),
+    Natural("4.7", "minus everything", lambda base, tuned: -tuned),
+    Natural("4.7", "absolute value", lambda base, tuned: (2 * base - tuned).abs()),
+    Natural("4.7", "in place", lambda base, tuned: base.mul_(2).sub_(tuned)),
+    Natural("4.7", "Δ halved", lambda base, tuned: base - (tuned - base) / 2),
+    Natural("4.7", "Δ doubled", lambda base, tuned: base - 2 * (tuned - base)),
+    Natural("4.7", "averaged over the samples", lambda base, tuned: (2 * base - tuned).mean(0)),
+]
+
+RIGHT = [
+    Natural("4.1", "shares of both", of_floats(lambda b, f, lam: (1 - lam) * b + lam * f)),
+    Natural("4.1", "a clone, filled", copied),
+    Natural("4.1", "lerp", of_floats(lambda b, f, lam: torch.lerp(b, f, lam))),
+    Natural("4.1", "numpy", of_floats(lambda b, f, lam: b.numpy() + lam * (f.numpy() - b.numpy()))),
+    Natural("4.2", "a fraction", 1 / 2),
+    Natural("4.2", "np.float64", np.float64(0.5)),
+    Natural("4.2", "a tensor", torch.tensor(0.5)),
+    Natural("4.3", "a list", lambda lams: [1 - sum(lams), *lams]),
+    Natural("4.3", "float32", lambda lams: torch.cat([1 - torch.tensor(lams).sum()[None], torch.tensor(lams)])),
+    Natural("4.3", "numpy", lambda lams: np.concatenate([[1 - np.sum(lams)], lams])),
+    Natural("4.4", "float32", lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1)),
+    Natural("4.4", "the sum has the same direction", lambda m, a, b: F.cosine_similarity(m, a + b, dim=-1)),
+    Natural("4.4", "numpy, by hand", by_hand),
+    Natural("4.5", "polyfit", lambda x, y: polyfit(x, y, lambda line: line[0])),
+    Natural("4.5", "log2", lambda x, y: float(np.polyfit(np.log2(x), np.log2(y), 1)[0])),
+    Natural("4.5", "covariance over variance", cov_torch),
+    Natural("4.5", "least squares with a column of ones", by_lstsq),
+    Natural("4.6", "a capital letter", "B"),
+    Natural("4.6", "in brackets", "(b)"),
+    Natural("4.7", "as it reads", lambda base, tuned: base - (tuned - base)),
+    Natural("4.7", "numpy", lambda base, tuned: 2 * base.numpy() - tuned.numpy()),
+    Natural("4.7", "in float64", lambda base, tuned: torch.add(base.double(), base - tuned)),
+]
