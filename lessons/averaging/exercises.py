@@ -422,7 +422,7 @@ PAIRS = Exercise(
               "You also summed over what m_ij itself holds. Only i and j have to go."),
         Wrong(lambda halfway, shares: torch.outer(shares, shares) * halfway,
               "m_ij may have dimensions of its own behind i and j, and then torch lines up the wrong ones. Go through "
-              "the pairs, or name the dimensions in an einsum, \"i,j,ij...->...\"."),
+              "the pairs one by one, or name the dimensions in an einsum."),
         Wrong(lambda halfway, shares: torch.outer(shares, shares)[:, :, None] * halfway,
               "You count on exactly one dimension behind i and j. m_ij may be a tensor of any shape: go through the "
               "pairs."),
