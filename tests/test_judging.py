@@ -103,6 +103,7 @@ RELATED = {
     "eps": (lambda x: x / (x ** 2).sum(1, keepdim=True),
             lambda x: x / ((x ** 2).sum(1, keepdim=True) + 1e-4), VECTORS, "that is added somewhere (eps)"),
     "inverse": (lambda p: p, lambda p: p.argsort(), [(torch.tensor([1, 2, 0, 4, 3]),)], "inverse permutation"),
+    "in two things": (lambda x: x.sum(0), lambda x: (x.sum(0)[0], x.sum(0)[1:]), VECTORS, "not put together as asked"),
     "rounded down": (math.ceil, math.floor, [(2.5,), (1.2,)], "Yours is 1 less than what is asked"),
 }
 

@@ -96,6 +96,8 @@ AVERAGE = Exercise(
         Wrong(_floats(lambda tensors, shares: _weighted(tensors[:2], [shares[0], 1 - shares[0]])),
               "Right for two models. Here there may be more: the third one got left out, and the second took its "
               "share."),
+        Wrong(_floats(lambda tensors, shares: shares[-1] * tensors[-1]),
+              "Only the last state dict's part is left: each one overwrites the one before. Add to what is there."),
         Wrong(_floats(_one_after_the_other),
               "Right for two models. Mixing in one model after the other makes the earlier ones' shares smaller every "
               "time: multiply each by its own share and add up once."),
@@ -161,6 +163,8 @@ ENSEMBLE = Exercise(
         Wrong(lambda logits: logits.log_softmax(2).mean(0),
               "You averaged logarithms of probabilities. That decides the same as the ensemble of logits, but its "
               "numbers are others: average the logits as they are."),
+        Wrong(lambda logits: logits.softmax(2).mean(0).log(),
+              "You averaged probabilities and took the logarithm. Here the logits are averaged, before any softmax."),
         Wrong(lambda logits: logits.softmax(0).mean(0),
               "That is a softmax over the models, and then a mean: always 1/k. Leave the softmax out."),
         Wrong(_votes,
@@ -227,6 +231,14 @@ FIRST_LAYER = Exercise(
               "You kept what is negative. A ReLU keeps what is positive: clamp(min=0)."),
         Wrong(lambda before: (before.mean(0) > 0).double(),
               "That says where the ReLU lets something through, 1 or 0. The features are what comes through."),
+        Wrong(lambda before: max(0, before.mean(0)),
+              "Python's max compares two things as a whole. Use torch.relu or clamp(min=0), which go number by "
+              "number."),
+        Wrong(lambda before: torch.maximum(before.mean(0), 0),
+              "torch.maximum wants two tensors. Use torch.relu, or clamp(min=0)."),
+        Wrong(lambda before: before.amax(0),
+              "You took the largest over the models. The averaged network has their mean, and the ReLU compares that "
+              "with 0."),
         Wrong(lambda before: F.gelu(before.mean(0)),
               "That is a GELU. Chapter 1's network has a ReLU behind its layers."),
     ],
@@ -300,6 +312,13 @@ BASELINE = Exercise(
               "The cosine ran over the samples. In a tensor (models, samples, width) the width is dimension 2."),
         Wrong(lambda average, features: cosine(average, features[0]),
               "That is the cosine with the first model alone. Average over all of them."),
+        Wrong(lambda average, features: cosine(average, F.normalize(features.double(), dim=2).mean(0)),
+              "You gave all features the length 1 and took one cosine with their mean. The baseline is the mean of the "
+              "k cosines: the mean's own length must not be divided away."),
+        Wrong(lambda average, features: F.cosine_similarity(average.reshape(1, -1), features.flatten(1)).mean(),
+              "You made one long vector of all samples. Every sample has a cosine of its own."),
+        Wrong(lambda average, features: _cosines(average, features).amin(0),
+              "That is the cosine with the model that fits worst. The baseline is the mean over all of them."),
         Wrong(lambda average, features: _cosines(average, features).amax(0),
               "That is the cosine with the model that fits best. The baseline is the mean over all of them."),
         Wrong(lambda average, features: _products(average, features).mean(0),
@@ -411,6 +430,8 @@ PAIRS = Exercise(
         Wrong(_over_pairs(lambda shares, i, j: 4 * (shares[i] + shares[j])),
               "A pair counts here by four times the sum of its shares. Where one share is 0 it must not count at all: "
               "multiply the two."),
+        Wrong(_over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
+              "You weighted a pair by the mean of its two shares. It is four times their product."),
         Wrong(_over_pairs(lambda shares, i, j: 4 * shares[i] ** 2),
               "You took the share of i twice. The second one is that of j."),
         Wrong(lambda halfway, shares: _over_pairs(lambda shares, i, j: 4 * shares[i] * shares[j])(halfway, shares[:-1]),
@@ -423,6 +444,11 @@ PAIRS = Exercise(
         Wrong(lambda halfway, shares: torch.outer(shares, shares) * halfway,
               "m_ij may have dimensions of its own behind i and j, and then torch lines up the wrong ones. Go through "
               "the pairs one by one, or name the dimensions in an einsum."),
+        Wrong(lambda halfway, shares: halfway * torch.outer(shares, shares),
+              "halfway may have more dimensions than the products of the shares, and then torch lines up the wrong "
+              "ones. Go through the pairs one by one, or name the dimensions in an einsum."),
+        Wrong(lambda halfway, shares: halfway[0, 1].item(),
+              "item() is for a single number. m_ij may be a tensor of any shape, and so is the result."),
         Wrong(lambda halfway, shares: torch.outer(shares, shares)[:, :, None] * halfway,
               "You count on exactly one dimension behind i and j. m_ij may be a tensor of any shape: go through the "
               "pairs."),
@@ -460,8 +486,9 @@ _TABLES = (  # accuracies of one model each, and of averages of several; equal n
     ([0.90, 0.85, 0.80], {(0, 1): 0.92, (0, 2): 0.905, (1, 2): 0.9, (0, 1, 2): 0.91}),
     ([0.90, 0.85, 0.80], {(0, 1): 0.92, (0, 2): 0.88, (1, 2): 0.9, (0, 1, 2): 0.925}),
     ([0.80, 0.90, 0.80], {(0, 1): 0.75, (1, 2): 0.91, (0, 2): 0.85, (0, 1, 2): 0.90}),
-    ([0.60, 0.70], {(0, 1): 0.50}),
-    ([0.90, 0.80], {(0, 1): 0.83}),
+    ([0.90, 0.85, 0.80], {(0, 1): 0.70, (0, 2): 0.80, (1, 2): 0.80, (0, 1, 2): 0.75}),
+    ([0.60, 0.70], {(0, 1): 0.64}),
+    ([0.90, 0.80], {(0, 1): 0.87}),
 )
 
 
@@ -498,6 +525,44 @@ def _soup(order=_from_the_best, better=lambda new, best: new >= best, keep=lambd
                 best = keep(best, accuracy)
         return soup
     return answer
+
+
+def _last_trial(held_out, accuracy_of):
+    soup = _from_the_best(held_out)[:1]
+    best = held_out[soup[0]]
+    for model in _from_the_best(held_out)[1:]:
+        accuracy = accuracy_of([*soup, model])
+        if accuracy >= best:
+            soup = [*soup, model]
+        best = accuracy
+    return soup
+
+
+def _own_remembered(held_out, accuracy_of):
+    soup = _from_the_best(held_out)[:1]
+    for model in _from_the_best(held_out)[1:]:
+        if accuracy_of([*soup, model]) >= held_out[soup[-1]]:
+            soup = [*soup, model]
+    return soup
+
+
+def _from_the_first_ones(held_out, accuracy_of):
+    return _soup(start=held_out[0])(held_out, accuracy_of)
+
+
+def _taken_out(held_out, accuracy_of):
+    soup = _from_the_best(held_out)
+    for model in _from_the_best(held_out):
+        rest = [one for one in soup if one != model]
+        if rest and accuracy_of(rest) >= accuracy_of(soup):
+            soup = rest
+    return soup
+
+
+def _best_subset(held_out, accuracy_of):
+    models = range(len(held_out))
+    subsets = (list(chosen) for k in range(1, len(models) + 1) for chosen in itertools.combinations(models, k))
+    return max(subsets, key=accuracy_of)
 
 
 def _until_one_fails(held_out, accuracy_of):
@@ -581,6 +646,27 @@ SOUP = Exercise(
         Wrong(_soup(start=0.0),
               "The second model always comes in, whatever it does to the soup: the accuracy to beat has to start as "
               "that of the best model."),
+        Wrong(_soup(better=lambda new, best: new <= best),
+              "You take a model where it makes the soup worse, with ≤. It comes in where the accuracy is at least as "
+              "high."),
+        Wrong(_from_the_first_ones,
+              "The accuracy to beat starts as held_out[0], that of the first in the list. The soup starts with the "
+              "best one."),
+        Wrong(_last_trial,
+              "You remember the accuracy of every trial, also of a model that was left out. Keep the soup's own."),
+        Wrong(_own_remembered,
+              "You remember the newcomer's own accuracy where it comes in. Remember the soup's: the next one has to "
+              "beat that."),
+        Wrong(_taken_out,
+              "You begin with all models and take out what does harm. This recipe begins with the best one and adds."),
+        Wrong(_best_subset,
+              "You looked for the best of all subsets. The greedy soup tries each model once, from the best on, and "
+              "never takes one out again."),
+        Wrong(lambda held_out, accuracy_of: accuracy_of(_from_the_best(held_out)[0]),
+              "accuracy_of wants a list of models, also of a single one. Ask it about the soup together with the "
+              "newcomer."),
+        Wrong(lambda held_out, accuracy_of: set(greedy_soup(held_out, accuracy_of)),
+              "The right models, in a set: a set has no order. Return a list, in the order in which they were taken."),
         Wrong(_newcomers_own,
               "You compare the soup with the newcomer alone. Compare it with what the soup had before."),
         Wrong(_members_mean,

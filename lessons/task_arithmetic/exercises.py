@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from lessons.kit.exercise import Exercise, Wrong
-from lessons.linearity.algorithms import cosine
+from lessons.linearity.algorithms import coef, cosine
 from lessons.task_arithmetic import algorithms
 
 # -- 4.1 -------------------------------------------------------------------------------------------
@@ -86,6 +86,10 @@ EDITED = Exercise(
               "You cut λ off at 0 and 1. It may lie beyond: below 0 a task is to be forgotten."),
         Wrong(_floats(lambda base, finetuned, lam: _step(base, finetuned, abs(lam))),
               "You took λ without its sign. Below 0 the task vector is to be subtracted."),
+        Wrong(_floats(lambda base, finetuned, lam: finetuned - base),
+              "That is the task vector alone. Multiply it by λ, and add it to the base."),
+        Wrong(_floats(lambda base, finetuned, lam: lam * base + finetuned - base),
+              "λ stands before the base here. It belongs to the task vector; the base counts in full."),
         Wrong(_floats(_unit_step),
               "You scaled every difference to length 1. A task vector keeps its length: it says how far finetuning "
               "went."),
@@ -98,6 +102,9 @@ EDITED = Exercise(
         Wrong(_floats(_step, lambda base, finetuned, lam: finetuned),
               "The weights are right, but “num_batches_tracked” came from the finetuned network. An edited base keeps "
               "the base's counter, also when ten task vectors are added."),
+        Wrong(_floats(_step, lambda base, finetuned, lam: finetuned - base),
+              "The weights are right, but “num_batches_tracked” is the difference of the two. The result has the "
+              "base's."),
         Wrong(_counter_lost,
               "The weights are right, but “num_batches_tracked” got lost: a network could not load this. Take the "
               "base's."),
@@ -186,6 +193,12 @@ SHARES = Exercise(
               "The task vectors take Σλ away from θ₀, that is right. But it was there once to begin with."),
         Wrong(_base_gets(lambda lams: lams.sum() - 1),
               "The share of θ₀ has the wrong sign: the shares must sum to 1."),
+        Wrong(_base_gets(lambda lams: lams.sum()),
+              "θ₀ got the sum of the λ. It has what they leave over of 1."),
+        Wrong(_base_gets(lambda lams: 1 - lams.max()),
+              "You took the largest λ away from θ₀. Every one of them takes its own: their sum."),
+        Wrong(lambda lams: torch.cat([1 - lams.sum(0, keepdim=True), -lams]),
+              "The share of θ₀ is right. Those of the θ_t have the wrong sign: τ_t = θ_t − θ₀ has +θ_t in it."),
         Wrong(_base_gets(lambda lams: 1 + lams.sum()),
               "You gave λ to θ₀ for every task vector. τ_t = θ_t − θ₀: each takes it away."),
         Wrong(_base_gets(lambda lams: 1 - lams.mean()),
@@ -266,6 +279,16 @@ COSINE = Exercise(
               "You multiplied two cosines. Eq. 2 averages the features, and then there is one cosine."),
         Wrong(lambda middle, a, b: cosine(middle, a),
               "That is the cosine with one end alone. On the right of Eq. 2 stands the mean of both."),
+        Wrong(lambda middle, a, b: cosine(middle, b),
+              "That is the cosine with the second end alone. On the right of Eq. 2 stands the mean of both."),
+        Wrong(lambda middle, a, b: cosine(middle, a) + cosine(middle, b),
+              "You added two cosines up. Eq. 2 averages the features, and then there is one cosine."),
+        Wrong(lambda middle, a, b: cosine(middle, middle - (a + b) / 2),
+              "That is the cosine with the difference of the two sides. Asked is the one between the sides."),
+        Wrong(lambda middle, a, b: coef(middle, (a + b) / 2),
+              "That is coef: it divides by the square of one length. A cosine divides by both lengths."),
+        Wrong(lambda middle, a, b: F.normalize(middle) @ F.normalize(a + b).T,
+              "You compared every sample with every other. Asked is each one with itself: the diagonal."),
         Wrong(lambda middle, a, b: cosine(middle, a - b),
               "You took the difference of the ends. On the right of Eq. 2 stands their mean."),
         Wrong(lambda middle, a, b: cosine(a - middle, b - middle),
@@ -386,6 +409,20 @@ EXPONENT = Exercise(
         Wrong(_of_logs(lambda u, v: np.mean((u - u.mean()) * (v - v.mean())) / u.var(ddof=1)),
               "You divided by n above the fraction bar and by n − 1 below, as torch.var does. Use one kind for both, "
               "and the two cancel."),
+        Wrong(_of_logs(lambda u, v: ((u - u.mean()) * (v - v.mean())).sum() / u.var()),
+              "A sum above the fraction bar, a mean below: var divides by the number of points. Take a sum or a mean "
+              "for both."),
+        Wrong(_of_logs(lambda u, v: ((u - u.mean()) * (v - v.mean())).sum() / u.var(ddof=1)),
+              "A sum above the fraction bar, and below it torch's var, which divides by n − 1. Take a sum for both."),
+        Wrong(_of_logs(lambda u, v: np.corrcoef(u, v)[0, 1] ** 2),
+              "That is R², how well a line fits. Asked is how steep it is."),
+        Wrong(_of_logs(lambda u, v: np.cov(u, v)[0, 1] / u.std(ddof=1)),
+              "You divided the covariance by the standard deviation of log x. A slope divides by the variance."),
+        Wrong(_of_logs(lambda u, v: np.median(np.diff(v) / np.diff(u))),
+              "Right for an exact power law. The median of the slopes from point to point is not the least-squares "
+              "line."),
+        Wrong(lambda x, y: math.log(y) / math.log(x),
+              "math.log takes one number. Go through the lists, or use numpy.log."),
         Wrong(_of_logs(lambda u, v: np.cov(u, v)[0, 1]),
               "That is the covariance of the logarithms. A slope divides it by the variance of log x."),
         Wrong(_of_logs(lambda u, v: np.corrcoef(u, v)[0, 1]),

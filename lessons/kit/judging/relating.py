@@ -121,6 +121,8 @@ def _of_numbers(got, right, tolerance):
     yours, asked = np.concatenate(got), np.concatenate(right)
     if not np.isfinite(yours).all() or not len(asked) or not asked.any():
         return ""
+    if _close(yours, asked, tolerance / 10):
+        return "The right numbers, but not put together as asked."
     for transform, says in _TRANSFORMED:
         if _close(yours, transform(asked), tolerance):
             return says
