@@ -384,6 +384,74 @@ def from_the_empty_soup(held_out, accuracy_of):
     return tuple(soup)
 
 
+def last_trial_remembered(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, best = [order[0]], held_out[order[0]]
+    for model in order[1:]:
+        new = accuracy_of(soup + [model])
+        if new >= best:
+            soup.append(model)
+        best = new
+    return soup
+
+
+def newcomers_accuracy_remembered(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup, best = [order[0]], held_out[order[0]]
+    for model in order[1:]:
+        if accuracy_of(soup + [model]) >= best:
+            soup.append(model)
+            best = held_out[model]
+    return soup
+
+
+def starts_at_the_first_ones(held_out, accuracy_of):
+    return cooked(start=held_out[0])(held_out, accuracy_of)
+
+
+def one_model_asked(held_out, accuracy_of):
+    order = best_first(held_out)
+    return [order[0]] + [model for model in order[1:] if accuracy_of(model) >= held_out[order[0]]]
+
+
+def begins_empty(held_out, accuracy_of):
+    soup = []
+    for model in best_first(held_out):
+        if accuracy_of(soup + [model]) >= accuracy_of(soup):
+            soup.append(model)
+    return soup
+
+
+def best_of_all_subsets(held_out, accuracy_of):
+    models = range(len(held_out))
+    subsets = [chosen for k in models for chosen in itertools.combinations(models, k + 1)]
+    return list(max(subsets, key=lambda chosen: accuracy_of(list(chosen))))
+
+
+def takes_out(held_out, accuracy_of):
+    soup = best_first(held_out)
+    for model in list(soup):
+        rest = [one for one in soup if one != model]
+        if rest and accuracy_of(rest) >= accuracy_of(soup):
+            soup = rest
+    return soup
+
+
+def put_in_front(held_out, accuracy_of):
+    order = best_first(held_out)
+    soup = [order[0]]
+    for model in order[1:]:
+        if accuracy_of([model] + soup) >= accuracy_of(soup):
+            soup = [model] + soup
+    return soup
+
+
+def overwritten(tensors, shares):
+    for share, tensor in zip(shares, tensors):
+        result = share * tensor
+    return result
+
+
 WRONG = [
     Natural("3.1", "the shares forgotten", of_floats(lambda tensors, shares: torch.stack(tensors).mean(0)),
             "This is the plain mean whatever"),
@@ -412,6 +480,13 @@ WRONG = [
             of_floats(lambda tensors, shares: weighted(tensors, torch.tensor(shares).softmax(0))),
             "You took a softmax of the"),
 
+    Natural("3.1", "each overwrites the one before", of_floats(overwritten), "Only the last state dict's"),
+    Natural("3.1", "the first share for all", of_floats(lambda tensors, shares: shares[0] * sum(tensors))),
+    Natural("3.1", "shares divided by the largest",
+            of_floats(lambda tensors, shares: weighted(tensors, shares) / max(shares))),
+    Natural("3.1", "a list of tensors", lambda states, shares: list(of_floats(weighted)(states, shares).values()),
+            "The right numbers, but not"),
+
     Natural("3.2", "the sum", lambda logits: logits.sum(0), "The sum decides the same"),
     Natural("3.2", "the mean over the samples", lambda logits: logits.mean(1), "You averaged over the samples"),
     Natural("3.2", "the mean over the classes", lambda logits: logits.mean(-1), "You averaged over the classes"),
@@ -429,6 +504,14 @@ WRONG = [
     Natural("3.2", "keepdim", lambda logits: logits.mean(0, keepdim=True), "The right numbers, in a"),
     Natural("3.2", "median as it reads", lambda logits: logits.median(0), "torch's median gives values"),
 
+    Natural("3.2", "the logarithm of the mean probability", lambda logits: logits.softmax(-1).mean(0).log(),
+            "You averaged probabilities and took"),
+    Natural("3.2", "logsumexp over the models", lambda logits: logits.logsumexp(0)),
+    Natural("3.2", "divided by the number of samples", lambda logits: logits.sum(0) / logits.shape[1],
+            "On every input yours is"),
+    Natural("3.2", "in a tuple", lambda logits: (logits.mean(0),), "The right numbers, but not"),
+    Natural("3.2", "the logits at length 1 first", lambda logits: F.normalize(logits, dim=-1).mean(0)),
+
     Natural("3.3", "the ReLU before the mean", lambda before: F.relu(before).mean(0), "That is the average of"),
     Natural("3.3", "the ReLU forgotten", lambda before: before.mean(0), "This is W·x + b of the"),
     Natural("3.3", "the sum", lambda before: F.relu(before.sum(0)), "You added up; the averaged"),
@@ -441,6 +524,14 @@ WRONG = [
     Natural("3.3", "the ReLU as a mask", lambda before: before.mean(0) > 0, "That says where the ReLU"),
     Natural("3.3", "gelu", lambda before: F.gelu(before.mean(0)), "That is a GELU. Chapter"),
     Natural("3.3", "clamped from above", lambda before: before.mean(0).clamp(max=0), "You kept what is negative"),
+
+    Natural("3.3", "Python's max", lambda before: max(0, before.mean(0)), "Python's max compares two things"),
+    Natural("3.3", "maximum with a number", lambda before: torch.maximum(before.mean(0), 0),
+            "torch.maximum wants two tensors. Use"),
+    Natural("3.3", "the largest model", lambda before: before.amax(0), "You took the largest over"),
+    Natural("3.3", "a leaky ReLU", lambda before: F.leaky_relu(before.mean(0))),
+    Natural("3.3", "averaged over the samples as well", lambda before: F.relu(before.mean(0)).mean(0),
+            "The right numbers, but one"),
 
     Natural("3.4", "the cosine with the mean", lambda a, f: F.cosine_similarity(a, f.mean(0), dim=1),
             "That is cosine_avg: one"),
@@ -479,6 +570,17 @@ WRONG = [
             "Right to about 4 digits"),
     Natural("3.4", "review: three models written in", three_models, "You divide by 3 whatever"),
 
+    Natural("3.4", "the mean of the features at length 1",
+            lambda a, f: F.cosine_similarity(a, F.normalize(f, dim=2).mean(0), dim=1), "You gave all features the"),
+    Natural("3.4", "one long vector", lambda a, f: F.cosine_similarity(a.flatten()[None], f.flatten(1)).mean(),
+            "You made one long vector"),
+    Natural("3.4", "the worst model", lambda a, f: F.cosine_similarity(a[None], f, dim=2).amin(0),
+            "the model that fits worst"),
+    Natural("3.4", "the median", lambda a, f: F.cosine_similarity(a[None], f, dim=2).median(0).values),
+    Natural("3.4", "absolute cosines", lambda a, f: F.cosine_similarity(a[None], f, dim=2).abs().mean(0)),
+    Natural("3.4", "divided by k − 1", lambda a, f: F.cosine_similarity(a[None], f, dim=2).sum(0) / (len(f) - 1),
+            "On every input yours is"),
+
     Natural("3.5", "CTL for pairs is not enough to begin with", "a", "Two models are the definition"),
     Natural("3.5", "the shares", "b", "The shares α_i/(1 − α_k')"),
     Natural("3.5", "many ≈", "d", "“≈” hides how errors grow"),
@@ -507,6 +609,21 @@ WRONG = [
     Natural("3.6", "a matrix product, for numbers only", matrix_product, "A product of matrices suits"),
     Natural("3.6", "einsum that sums over everything", einsum_of_everything, "You also summed over what"),
 
+    Natural("3.6", "the matrix times the products, for numbers only",
+            lambda halfway, shares: (4 * halfway * torch.outer(shares, shares)).triu(1).sum((0, 1)),
+            "halfway may have more dimensions"),
+    Natural("3.6", "item()",
+            lambda halfway, shares: over_pairs(lambda a, i, j: 4 * a[i] * a[j] * halfway[i, j].item())(halfway, shares),
+            "item() is for a single"),
+    Natural("3.6", "the mean of the two shares", over_pairs(lambda shares, i, j: (shares[i] + shares[j]) / 2),
+            "a pair by the mean"),
+    Natural("3.6", "the root of the product", over_pairs(lambda shares, i, j: 4 * (shares[i] * shares[j]) ** 0.5)),
+    Natural("3.6", "pairs with the first model", lambda halfway, shares: sum(
+        4 * shares[0] * shares[j] * halfway[0, j] for j in range(1, len(shares)))),
+    Natural("3.6", "divided by the sum of the products", lambda halfway, shares: (
+        over_pairs(product)(halfway, shares) / over_pairs(product)(torch.ones(len(shares), len(shares)), shares)),
+            "On every input yours is"),
+
     Natural("3.7", "strictly better", cooked(better=lambda new, old: new > old), "Nearly: a model that leaves"),
     Natural("3.7", "from the worst on", cooked(order=lambda h: sorted(range(len(h)), key=lambda i: h[i])),
             "You began with the worst"),
@@ -527,6 +644,19 @@ WRONG = [
             lambda held_out, accuracy_of: accuracy_of(cooked()(held_out, accuracy_of)), "That is the soup's accuracy"),
     Natural("3.7", "a new model has to be at least as good as the mean", at_least_the_mean,
             "You compare the soup with the mean"),
+    Natural("3.7", "the last trial remembered", last_trial_remembered, "You remember the accuracy of"),
+    Natural("3.7", "the newcomer's own accuracy remembered", newcomers_accuracy_remembered,
+            "You remember the newcomer's own"),
+    Natural("3.7", "starts at held_out[0]", starts_at_the_first_ones, "The accuracy to beat starts"),
+    Natural("3.7", "the comparison the other way", cooked(better=lambda new, old: new <= old),
+            "You take a model where"),
+    Natural("3.7", "accuracy_of one model", one_model_asked, "accuracy_of wants a list of"),
+    Natural("3.7", "the accuracy of the empty soup", begins_empty, "asked for the average of no models"),
+    Natural("3.7", "the best of all subsets", best_of_all_subsets, "You looked for the best"),
+    Natural("3.7", "takes out what does harm", takes_out, "You begin with all models"),
+    Natural("3.7", "put in front", put_in_front, "The right numbers in another"),
+    Natural("3.7", "a set", lambda held_out, accuracy_of: set(cooked()(held_out, accuracy_of)),
+            "The right models, in a"),
     Natural("3.7", "never taken out again", kept_while_tried, "You took all models: that"),
     Natural("3.7", "sorted by number", by_number, "The right models, sorted"),
     Natural("3.7", "the first one not in the list", without_the_first, "The best model is missing"),

@@ -204,6 +204,16 @@ def scatter_ratio(x, y):
     return float(v.std() / u.std())
 
 
+def sum_over_variance(x, y):
+    u, v = logs(x, y)
+    return float(((u - u.mean()) * (v - v.mean())).sum() / u.var())
+
+
+def median_of_steps(x, y):
+    u, v = logs(x, y)
+    return float(np.median(np.diff(v) / np.diff(u)))
+
+
 def cov_torch(x, y):
     both = torch.cov(torch.tensor([x, y], dtype=torch.float64).log())
     return both[0, 1] / both[0, 0]
@@ -247,6 +257,17 @@ WRONG = [
     Natural("4.1", "the absolute value of λ", of_floats(lambda b, f, lam: b + abs(lam) * (f - b)),
             "You took λ without its"),
 
+    Natural("4.1", "the task vector alone", of_floats(lambda b, f, lam: f - b), "That is the task vector"),
+    Natural("4.1", "λ before the base", of_floats(lambda b, f, lam: lam * b + (f - b)), "λ stands before the base"),
+    Natural("4.1", "minus the finetuned one", of_floats(lambda b, f, lam: b - lam * f)),
+    Natural("4.1", "half-way", of_floats(lambda b, f, lam: (b + f) / 2)),
+    Natural("4.1", "the counters' difference",
+            of_floats(lambda b, f, lam: b + lam * (f - b), lambda b, f: f - b),
+            "are right, but “num_batches_tracked” is"),
+    Natural("4.1", "the counter at zero",
+            of_floats(lambda b, f, lam: b + lam * (f - b), lambda b, f: torch.zeros_like(b))),
+    Natural("4.1", "λ squared", of_floats(lambda b, f, lam: b + lam ** 2 * (f - b)), "It would be right for"),
+
     Natural("4.2", "one", 1, "With λ = 1 you are at θᵢ"),
     Natural("4.2", "two", 2, "Look at the share of θ₀"),
     Natural("4.2", "review: a quarter", 0.25, "At λ = ¼ each of the two"),
@@ -257,6 +278,10 @@ WRONG = [
     Natural("4.2", "minus a half", -0.5, "The right size, the wrong"),
     Natural("4.2", "√½", 0.5 ** 0.5, "√½ would keep the length"),
     Natural("4.2", "for all", "all", "but it is text"),
+
+    Natural("4.2", "0.3", 0.3, "0.3 is too small. hint('4.2')"),
+    Natural("4.2", "minus one", -1, "-1 is too small. hint('4.2')"),
+    Natural("4.2", "a tuple", (0.5,), "This should be a number"),
 
     Natural("4.3", "the base in full", with_share_of_base(lambda lams: 1), "θ₀ got the share 1. But"),
     Natural("4.3", "the base last", with_share_of_base(lambda lams: 1 - lams.sum(), at_end=True),
@@ -284,6 +309,16 @@ WRONG = [
     Natural("4.3", "cat of a number", lambda lams: torch.cat([1 - tensor_of(lams).sum(), tensor_of(lams)]),
             "torch.cat wants at least"),
     Natural("4.3", "two things", lambda lams: (1 - sum(lams), lams), "These are the right numbers"),
+
+    Natural("4.3", "the sum for the base", with_share_of_base(lambda lams: lams.sum()), "θ₀ got the sum of"),
+    Natural("4.3", "the largest for the sum", with_share_of_base(lambda lams: 1 - lams.max()),
+            "You took the largest λ"),
+    Natural("4.3", "the signs of the others", lambda lams: torch.cat([1 - lams.sum()[None], -lams]),
+            "share of θ₀ is right"),
+    Natural("4.3", "all cut to 0 … 1", lambda lams: torch.cat([1 - lams.sum()[None], lams]).clamp(0, 1)),
+    Natural("4.3", "the λ averaged", lambda lams: torch.cat([1 - lams.mean()[None], lams / len(lams)])),
+    Natural("4.3", "a dimension too many", lambda lams: torch.cat([1 - lams.sum()[None], lams])[None],
+            "The right numbers, in a"),
 
     Natural("4.4", "the mean of two cosines",
             lambda m, a, b: (F.cosine_similarity(m, a) + F.cosine_similarity(m, b)) / 2, "You averaged two cosines"),
@@ -316,6 +351,22 @@ WRONG = [
     Natural("4.4", "a number for a sample, keepdim",
             lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1)[:, None], "The right numbers, in a"),
 
+    Natural("4.4", "the other end", lambda m, a, b: F.cosine_similarity(m, b, dim=1), "the cosine with the second"),
+    Natural("4.4", "the sum of two cosines", lambda m, a, b: F.cosine_similarity(m, a) + F.cosine_similarity(m, b),
+            "You added two cosines up"),
+    Natural("4.4", "of the deviation", lambda m, a, b: F.cosine_similarity(m, m - (a + b) / 2, dim=1),
+            "the cosine with the difference"),
+    Natural("4.4", "coef", lambda m, a, b: (m * (a + b) / 2).sum(1) / (((a + b) / 2) ** 2).sum(1),
+            "That is coef: it divides"),
+    Natural("4.4", "every sample with every other", lambda m, a, b: F.normalize(m) @ F.normalize((a + b) / 2).T,
+            "You compared every sample with"),
+    Natural("4.4", "the ends stacked, the wrong mean",
+            lambda m, a, b: F.cosine_similarity(m, torch.stack([a, b]).mean(1), dim=1)),
+    Natural("4.4", "the smaller of two cosines",
+            lambda m, a, b: torch.minimum(F.cosine_similarity(m, a), F.cosine_similarity(m, b))),
+    Natural("4.4", "absolute value", lambda m, a, b: F.cosine_similarity(m, (a + b) / 2, dim=1).abs(),
+            "Yours has the right size"),
+
     Natural("4.5", "x and y exchanged", lambda x, y: polyfit(y, x, lambda line: float(line[0])),
             "You have x and y the wrong"),
     Natural("4.5", "review: the intercept", lambda x, y: polyfit(x, y, lambda line: float(line[1])),
@@ -342,6 +393,16 @@ WRONG = [
     Natural("4.5", "c is 1", lambda x, y: math.log(y[0]) / math.log(x[0]), "That takes c for 1, and"),
     Natural("4.5", "log1p", lambda x, y: float(np.polyfit(np.log1p(x), np.log1p(y), 1)[0]), "log1p(x) is log(1 + x)"),
 
+    Natural("4.5", "a sum over numpy's variance", sum_over_variance, "the fraction bar, a mean"),
+    Natural("4.5", "R²", lambda x, y: correlation(x, y) ** 2, "That is R², how well"),
+    Natural("4.5", "the median slope of the steps", median_of_steps, "exact power law. The median"),
+    Natural("4.5", "math.log of a list", lambda x, y: math.log(y) / math.log(x), "math.log takes one number. Go"),
+    Natural("4.5", "the mean of log y − log x", lambda x, y: float(np.mean(np.log(y) - np.log(x)))),
+    Natural("4.5", "the logarithm of the slope", lambda x, y: math.log(abs(np.polyfit(x, y, 1)[0]))),
+    Natural("4.5", "a parabola", lambda x, y: float(np.polyfit(*logs(x, y), 2)[0])),
+    Natural("4.5", "minus the slope", lambda x, y: -polyfit(x, y, lambda line: float(line[0])),
+            "The sign is the other"),
+
     Natural("4.6", "the change alone", "a", "λ¹ would be a unit that"),
     Natural("4.6", "share times size", "c", "λ² is what a smooth function"),
     Natural("4.6", "the mean square", "d", "λ³ is how the mean of the"),
@@ -362,6 +423,10 @@ WRONG = [
     Natural("4.7", "in place", lambda base, tuned: base.mul_(2).sub_(tuned), "changed one of its arguments in place"),
     Natural("4.7", "Δ halved", lambda base, tuned: base - (tuned - base) / 2, "You took half of Δ away"),
     Natural("4.7", "Δ doubled", lambda base, tuned: base - 2 * (tuned - base), "You took Δ away twice"),
+    Natural("4.7", "the absolute Δ", lambda base, tuned: base - (tuned - base).abs()),
+    Natural("4.7", "Δ's mean over the samples", lambda base, tuned: base - (tuned - base).mean(0)),
+    Natural("4.7", "three times the base", lambda base, tuned: 3 * base - tuned),
+    Natural("4.7", "the ½ of Eq. 3", lambda base, tuned: base - tuned / 2, "Yours is half what is"),
     Natural("4.7", "averaged over the samples", lambda base, tuned: (2 * base - tuned).mean(0),
             "The right numbers, but"),
 ]
