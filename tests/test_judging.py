@@ -100,12 +100,13 @@ RELATED = {
     "another order": (lambda x: x, lambda x: x.sort(1).values, VECTORS, "in another order"),
     "keepdim": (lambda x: x.mean(1), lambda x: x.mean(1, keepdim=True), VECTORS, "a dimension of length 1 too many"),
     "packed": (lambda x: (x.amax(1), x.amin(1)), lambda x: (x.amax(1, keepdim=True), x.amin(1)), VECTORS,
-               "The right numbers, packed in another way"),
+               "The right numbers, but not put together as asked"),
     "averaged too far": (lambda x: x, lambda x: x.mean(1), VECTORS, "one average too far: keep dimension 1"),
     "not averaged": (lambda x: x.mean(1), lambda x: x, VECTORS, "average over dimension 1"),
     "eps": (lambda x: x / (x ** 2).sum(1, keepdim=True),
             lambda x: x / ((x ** 2).sum(1, keepdim=True) + 1e-4), VECTORS, "that is added somewhere (eps)"),
     "inverse": (lambda p: p, lambda p: p.argsort(), [(torch.tensor([1, 2, 0, 4, 3]),)], "inverse permutation"),
+    "in two things": (lambda x: x.sum(0), lambda x: (x.sum(0)[0], x.sum(0)[1:]), VECTORS, "not put together as asked"),
     "rounded down": (math.ceil, math.floor, [(2.5,), (1.2,)], "Yours is 1 less than what is asked"),
 }
 

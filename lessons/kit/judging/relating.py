@@ -124,7 +124,7 @@ def _of_numbers(got, right, tolerance):
     if not np.isfinite(yours).all() or not len(asked) or not asked.any():
         return ""
     if len(asked) > len(right) and _close(yours, asked, tolerance / 10):  # one number can only be packed in one way
-        return "The right numbers, packed in another way."
+        return "The right numbers, but not put together as asked."
     for transform, says in _TRANSFORMED:
         if _close(yours, transform(asked), tolerance) and not _close(yours, asked, tolerance):
             return says
