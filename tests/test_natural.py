@@ -6,6 +6,8 @@ import pytest
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.exercise import check, exercises
 
+pytestmark = pytest.mark.slow  # a thousand answers, each tried on every case
+
 ANSWERS = {chapter.number: importlib.import_module(f"tests.natural.chapter_{chapter.number}") for chapter in CHAPTERS}
 WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.WRONG]
 RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.RIGHT]
