@@ -5,9 +5,11 @@ import re
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from lessons.kit import plotting
-from lessons.kit.panel import Panel, choice, settings_of, slider
+from lessons.kit.panel import Panel, choice, panel, settings_of, slider
+from lessons.kit.panel.moving import Look, curve
 from lessons.kit.predict import Star, predict
 
 
@@ -132,6 +134,40 @@ def test_the_star_stands_where_the_panel_shows_what_was_asked_and_nowhere_else()
 
 def test_a_panel_without_a_prediction_has_no_veil():
     assert not a_panel().picture.veil
+
+
+@panel
+def two_axes(sweep):
+    fig, (left, right) = plotting.figure(2)
+    line = curve(left, Look("black", "o"), "a line")
+    other = curve(right, Look("red", "s"))
+    left.set(xlabel="x", ylabel="y")
+    title, = plotting.moving_titles((left,))
+
+    def draw(alpha):
+        line.set_data([0, 1], [0, alpha])
+        other.set_data([0, 1], [1, alpha])
+        title.set_text(f"slope {alpha}")
+        return f"slope {alpha}"
+    return {"alpha": slider("α", [0.0, 0.5, 1.0], 0.5)}, fig, draw, "caption"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_big_panel_has_one_axis_large_letters_and_moves_like_the_other(axis):
+    small = two_axes(None).set(alpha=1.0)
+    big = small.big(axis)
+    assert len(big.figure.axes) == 1 and len(small.figure.axes) == 2 and big.values == small.values
+    sizes = {text.get_fontsize() for text in big.figure.findobj(Text) if text.get_text()}
+    assert sizes == {plotting.HALL}
+    before = big.picture.frame["marks"]
+    assert big.set(alpha=0.0).picture.frame["marks"] != before and big.alt == "slope 0.0"
+
+
+def test_what_cannot_be_made_big_says_why():
+    with pytest.raises(ValueError, match="there is no axis 2: this panel has 2"):
+        two_axes(None).big(2)
+    with pytest.raises(ValueError, match="only what a @panel function returns"):
+        a_panel().big()
 
 
 def test_a_prediction_outside_its_range_is_refused():

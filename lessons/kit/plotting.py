@@ -15,6 +15,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.text import Text
 
 from lessons.kit.kept import kept
 
@@ -24,6 +26,7 @@ BLACK, GREY = "#1a1a1a", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 9.6  # inches: the width of a JupyterLab cell on a laptop
+HALL = 20     # points: what is read from the back of a hall
 ACCURACY = "accuracy: share correct"
 
 THEME = {
@@ -66,6 +69,20 @@ def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = 
     fig = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig, fig.subplots(rows, columns, **options)
+
+
+def alone(fig: Figure, axis: int) -> None:
+    """Leave one of a figure's axes, over the whole figure, with everything on it twice as large: for a hall."""
+    kept_one = fig.axes[axis]
+    for other in fig.axes[:axis] + fig.axes[axis + 1:]:
+        fig.delaxes(other)
+    kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
+    fig.set_size_inches(WIDTH, 0.6 * WIDTH)
+    for text in fig.findobj(Text):
+        text.set_fontsize(HALL)
+    for line in kept_one.lines:
+        line.set_linewidth(1.8 * line.get_linewidth())
+        line.set_markersize(1.8 * line.get_markersize())
 
 
 def moving_titles(axes, **options) -> list:

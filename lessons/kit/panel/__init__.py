@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 
 from data import store
 from lessons.kit.kept import kept
-from lessons.kit.plotting import THEME, MovingFigure, svg_tag
+from lessons.kit.plotting import THEME, MovingFigure, alone, svg_tag
 from lessons.kit.predict import Prediction
 from lessons.kit.sweep import caption
 
@@ -63,13 +63,15 @@ class Panel(widgets.VBox):
         predictions: `predict(…)` widgets whose committed value `draw` shows. The picture is veiled until the learner
             has committed one or asks to see it anyway, then moves to the setting that was asked about.
         keep: asked for the background, as `MovingFigure` says.
+        again: (axis) -> this panel with one of its axes alone, large; `big` calls it.
 
     Attributes:
         controls, predictions, picture: as above; `picture.frame` holds what is shown.
     """
 
     def __init__(self, controls: dict[str, widgets.Widget], figure: Figure, draw, caption: str = "", predictions=(),
-                 keep=None):
+                 keep=None, again=None):
+        self._again = again
         self.controls = dict(controls)
         self._draw = draw
         draw(**self.values)  # before the background, so that the layout has room for what will be shown
@@ -110,6 +112,21 @@ class Panel(widgets.VBox):
                 raise ValueError(f"{name} cannot be {value!r}; it can be: {', '.join(map(str, settings))}")
             self.controls[name].value = value
         return self
+
+    def big(self, axis: int = 0) -> "Panel":
+        """This panel as one sees it from the back of a hall: one of its axes alone, letters of 20 points.
+
+        Args:
+            axis: which, counted from the left; a figure has `len(panel.figure.axes)`.
+
+        Raises:
+            ValueError: there is no such axis, or the panel was not made by a function that is a `@panel`.
+        """
+        if self._again is None:
+            raise ValueError("this panel cannot be drawn again: only what a @panel function returns can be made big")
+        if not 0 <= axis < len(self.figure.axes):
+            raise ValueError(f"there is no axis {axis}: this panel has {len(self.figure.axes)}, counted from 0")
+        return self._again(axis).set(**self.values)
 
     def still(self) -> str:
         """The whole picture as it is now, as an HTML image with alternative text."""
@@ -232,16 +249,20 @@ def panel(function):
     @functools.wraps(function)
     def inside(*arguments, **options):
         sweep = arguments[0] if arguments else None
+        given = [*arguments, *options.values()]
+        predictions = [one for one in given if isinstance(one, Prediction)]
 
-        def keep(draw):
-            return json.loads(kept(function, sweep, (), ".json", lambda: json.dumps(draw())))
+        def made(axis=None):
+            def keep(draw):
+                return json.loads(kept(function, sweep, (axis,), ".json", lambda: json.dumps(draw())))
 
-        with mpl.rc_context(THEME):
-            controls, fig, draw, *captions = function(*arguments, **options)
-            given = [*arguments, *options.values()]
-            predictions = [one for one in given if isinstance(one, Prediction)]
-            text = captions[0] if captions else caption(sweep)
-            return Panel(controls, fig, draw, text, predictions, keep)
+            with mpl.rc_context(THEME):
+                controls, fig, draw, *captions = function(*arguments, **options)
+                if axis is not None:
+                    alone(fig, axis)
+                text = captions[0] if captions else caption(sweep)
+                return Panel(controls, fig, draw, text, predictions, keep, made)
+        return made()
     return inside
 
 
