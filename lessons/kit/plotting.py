@@ -78,6 +78,10 @@ def alone(fig: Figure, axis: int) -> None:
         fig.delaxes(other)
     kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
     fig.set_size_inches(WIDTH, 0.6 * WIDTH)
+    for legend in list(fig.legends):  # in columns that large letters leave room for
+        handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
+        legend.remove()
+        fig.legend(handles, labels, loc="outside lower center", ncols=2)
     for text in fig.findobj(Text):
         text.set_fontsize(HALL)
     for line in kept_one.lines:
