@@ -11,6 +11,7 @@ from data import split_cifar100
 from lessons import cast
 from lessons.kit import claims, plotting
 from lessons.kit.panel import settings_of
+from lessons.kit.predict import predict
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import resnet as experiment
 from lessons.linearity.experiment import resnet_line
@@ -252,12 +253,23 @@ def test_the_example_images_are_those_of_the_labels(sweep):
 
 def test_figures_have_words_and_differ_between_treatments(sweep):
     steps = experiment.run_small_steps("tiny")
+    guess = predict("how accurate?")
+    guess.commit(0.5)
     drawn = [panels.figure_15(sweep), panels.figure_15(sweep, "batch"), panels.figure_16(sweep), panels.examples(sweep),
-             panels.small_steps(steps), panels.small_steps(steps, 0.5)]
+             panels.small_steps(steps), panels.small_steps(steps, guess)]
     pages = [page.data for page in drawn]
     assert len(set(pages)) == len(pages)
     for page in pages:
         assert 'alt="' in page and 'alt=""' not in page and "Not CIFAR-100!" in page
+
+
+def test_the_figure_of_small_steps_answers_a_prediction_also_when_it_was_kept():
+    steps = experiment.run_small_steps("tiny")
+    for _ in range(2):
+        guess = predict("how accurate?")
+        guess.commit(0.5)
+        panels.small_steps(steps, guess)
+        assert "measured:" in guess.said
 
 
 def test_the_figure_of_small_steps_says_their_mean():

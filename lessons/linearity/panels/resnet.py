@@ -285,13 +285,19 @@ class _Cell:
 
 # -- still figures ---------------------------------------------------------------------------------
 
-@still
 def small_steps(sweep: xarray.Dataset, prediction=None):
     """What one training step on few images does: accuracy after it, and how far it moved the weights. A prediction, for
     four images, is a star."""
+    if prediction:  # here, since a picture that was kept is not drawn again
+        prediction.panel_answers(sweep.accuracy.sel(treatment="interpolated", images=4).mean().item())
+    return _small_steps(sweep, prediction.committed if prediction else None)
+
+
+@still
+def _small_steps(sweep, predicted):
     fig, (left, right) = plotting.figure(2, height=3.5)
     images = sweep.images.values
-    _accuracy_after(left, sweep, prediction)
+    _accuracy_after(left, sweep, predicted)
     moved = sweep.moved.transpose("images", "draw").values
     right.plot(np.repeat(images, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
     right.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖", title="Length of the step")
@@ -308,7 +314,7 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
     return plotting.show(fig, alt, caption(sweep) + " One point a draw.")
 
 
-def _accuracy_after(ax, sweep, prediction):
+def _accuracy_after(ax, sweep, predicted):
     """The accuracy after a step on so many images, a point a draw, under both treatments."""
     images = sweep.images.values
     for treatment, label, shift in (("interpolated", "running statistics", 0.96),
@@ -319,11 +325,8 @@ def _accuracy_after(ax, sweep, prediction):
                 linestyle="", alpha=0.7, label=label)
     before = sweep.accuracy_before.sel(treatment="interpolated").item()
     ax.axhline(before, color=BLACK, linestyle="--", linewidth=1, marker="", label="before the step")
-    if prediction:
-        prediction.panel_answers(sweep.accuracy.sel(treatment="interpolated", images=4).mean().item())
-    if prediction and prediction.committed is not None:
-        ax.plot([4], [prediction.committed], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK,
-                linestyle="")
+    if predicted is not None:
+        ax.plot([4], [predicted], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="")
     ax.set(xscale="log", xlabel="images in the step", ylabel="accuracy after it", ylim=(0, 1),
            title="Accuracy after one more step")
     ax.legend(loc="lower right")
