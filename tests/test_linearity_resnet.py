@@ -23,7 +23,7 @@ TINY = experiment.Settings(
     width=2, size=64, pretraining_epochs=1, finetuning_epochs=1, test_images=12, statistics_images=16,
     alphas=(0.0, 0.25, 0.5, 0.75, 1.0),
     amounts=(experiment.Amount("nothing", (0,), 0, 64), experiment.Amount("1 split", (0,), 1, 64)), amounts_width=2,
-    step_images=(2, 64), draws=2)
+    step_images=(4, 64), draws=2)
 QUICK, FULL = experiment.PROFILES["quick"], experiment.PROFILES["full"]
 WIDTH_16, LITERAL = experiment.WIDTH_16.profiles["full"], experiment.LITERAL.profiles["full"]
 
