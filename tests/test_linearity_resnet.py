@@ -274,11 +274,11 @@ def test_the_figure_of_small_steps_answers_a_prediction_also_when_it_was_kept():
 
 def test_the_figure_of_small_steps_says_their_mean():
     steps = experiment.run_small_steps("tiny")
-    mean = steps.accuracy.sel(treatment="interpolated", images=2).mean().item()
+    mean = steps.accuracy.sel(treatment="interpolated", images=4).mean().item()
     moved = steps.moved.mean("draw").values
     page = panels.small_steps(steps).data
-    assert f"mean over 2 draws: 2 images {mean:.2f}, 64 images " in page
-    assert f"falls from {moved[0]:.3f} on 2 images to {moved[1]:.3f} on 64." in page
+    assert f"mean over 2 draws: 4 images {mean:.2f}, 64 images " in page
+    assert f"falls from {moved[0]:.3f} on 4 images to {moved[1]:.3f} on 64." in page
 
 
 def test_the_readings_say_this_sweeps_numbers(sweep):
