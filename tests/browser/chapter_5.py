@@ -5,7 +5,7 @@ from lessons.pretraining.experiment import curvature, labels, starts
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
     units, line, shares, theorem = said
-    assert "matched by weights" in units
+    assert "with weight matching" in units
     sweep, shuffled, both = starts.run("quick", 0), labels.run("quick", 0), curvature.run("quick", 0)
     here = sweep.sel(pair="two tasks", treatment="as it is", alpha=0.9)
     assert "α = 0.90" in line
