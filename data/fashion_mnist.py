@@ -1,13 +1,13 @@
 """Fashion-MNIST (Xiao, Rasul and Vollgraf 2017), 60,000 + 10,000 grey pictures of clothes of 28×28 pixels in ten
-classes, laid out as MNIST is.
+classes, laid out as MNIST is; upright, or all turned by the same angle.
 """
 from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
 
-from data import drawn, mnist, store
-from data.types import Dataset, Source, digest
+from data import drawn, mnist, rotated_mnist, store
+from data.types import Dataset, Source, checked_angle, digest
 
 _HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 
@@ -30,9 +30,15 @@ CLASSES = ("T-shirt or top", "trousers", "pullover", "dress", "coat", "sandal", 
 _DRAWN = tuple(range(0, 100, 10))  # labels of the drawn stand-in for CIFAR-100: plain shapes, every second one
 
 
-def source() -> Source:
-    """The official files, fetched if need be; drawn shapes, with the reason, where they cannot be had."""
-    return store.official("Fashion-MNIST", FILES, _stand_in)
+def source(angle: float = 0.0) -> Source:
+    """The official files, fetched if need be; drawn shapes, with the reason, where they cannot be had. An angle, in
+    degrees, is part of the text and the digest.
+    """
+    found = store.official("Fashion-MNIST", FILES, _stand_in)
+    angle = checked_angle(angle)
+    if not angle:
+        return found
+    return Source(found.kind, f"{found.text}, turned by {angle:g}°", digest(found.digest, angle), found.reason)
 
 
 def _stand_in(reason):
@@ -40,13 +46,20 @@ def _stand_in(reason):
     return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", version, reason)
 
 
-def load(split: str) -> Dataset:
-    """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split."""
-    found = source()
-    if found.is_stand_in:
-        x, y = _grey(split)
-        return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
-    return Dataset(*mnist.read(*FILES[split]), found)
+def load(split: str, angle: float = 0.0) -> Dataset:
+    """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split.
+
+    Args:
+        split: "train" or "test".
+        angle: in degrees, counter-clockwise; they are turned as Rotated MNIST is.
+
+    Raises:
+        ValueError: the angle is not a finite number.
+    """
+    found = source(angle)
+    x, y = _grey(split) if found.is_stand_in else mnist.read(*FILES[split])
+    # copies: the caller may change what it gets
+    return Dataset(rotated_mnist.rotate(x, angle) if angle else x.clone(), y.clone(), found)
 
 
 @lru_cache(maxsize=2)

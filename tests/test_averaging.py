@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+import xarray
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -181,6 +182,36 @@ def test_what_only_follows_a_third_thing_does_not_remain():
     assert algorithms.regression(algorithms.without(a, cause), algorithms.without(b, cause))["r2"] < 0.01
 
 
+def test_what_several_numbers_explain_is_taken_away_with_their_squares():
+    generator = np.random.default_rng(1)
+    known = generator.normal(size=(500, 2))
+    rest = generator.normal(size=500)
+    y = 3 + known @ [1.0, -2.0] + 0.5 * known[:, 0] ** 2 + rest
+    left = algorithms.remains(y, np.column_stack([known, known ** 2]))
+    assert np.corrcoef(left, rest)[0, 1] > 0.99
+    assert np.corrcoef(algorithms.remains(y, known), rest)[0, 1] < 0.9
+    assert np.allclose(algorithms.remains(y, known[:, :1]), algorithms.without(y, known[:, 0]))
+
+
+def test_the_error_of_a_paired_difference_counts_only_where_the_two_differ():
+    a = np.array([True] * 90 + [False] * 10)
+    b = np.array([False] * 4 + [True] * 88 + [False] * 8)
+    apart, error = algorithms.paired(a, b)
+    assert apart == pytest.approx(0.02)
+    assert error == pytest.approx(np.sqrt((6 / 100 - 0.02 ** 2) / 100))
+    assert algorithms.paired(a, a) == (0.0, 0.0)
+
+
+def test_the_paired_error_is_the_spread_over_other_images():
+    generator = np.random.default_rng(0)
+    found = []
+    for _ in range(400):
+        luck = generator.random(500)
+        found.append(algorithms.paired(luck < 0.9, (luck < 0.87) ^ (generator.random(500) < 0.02)))
+    apart, errors = np.array(found).T
+    assert np.std(apart) == pytest.approx(errors.mean(), rel=0.15)
+
+
 @given(seed=st.integers(0, 1000), count=st.integers(1, 7))
 @settings(max_examples=40, deadline=None)
 def test_a_greedy_soup_starts_with_the_best_and_is_never_worse_on_held_out_data(seed, count):
@@ -228,7 +259,7 @@ def test_the_chapter_says_what_it_has_to_train_and_on_what(capsys):
 @pytest.fixture(scope="module")
 def sweep(session_sweep):
     """On fewer images than the chapter's, which change no sentence."""
-    small = experiment.Settings(test_images=200, orders=2, lemma_images=30, draws=3)
+    small = experiment.Settings(test_images=200, soup_images=300, orders=2, lemma_images=30, draws=3)
     with session_sweep((experiment.PROFILES, "quick", small)):
         yield experiment.run("quick", 0)
 
@@ -258,6 +289,67 @@ def test_the_sweep_holds_what_the_definitions_say(sweep, standin_folder_session,
     assert (sweep.greedy_size <= sweep["size"]).all()
     equal = sweep.sel(kind="equal", models=2)
     assert np.allclose(equal.predicted, equal.deviation, rtol=1e-3)
+
+
+def test_soups_and_their_gains_are_those_of_networks_built_plainly(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    states = [network.state_dict() for network in models.networks(0)]
+    x, y = models.test_images(experiment.PROFILES["quick"].soup_images)
+    best = sorted(range(20), key=lambda i: -sweep.held_out_accuracy.values[i])
+
+    def right(chosen):
+        return (MLP.from_state(weights.average([states[i] for i in chosen]))(x).argmax(1) == y).numpy()
+
+    here = sweep.sel(guest="nobody", size=20)
+    gain, error = algorithms.paired(right(best), right(best[:1]))
+    assert here.uniform_gain.item() == pytest.approx(gain, abs=2 / len(y))
+    assert here.uniform_gain_error.item() == pytest.approx(error, rel=0.1)
+    assert here.uniform.item() - here.best_single.item() == pytest.approx(here.uniform_gain.item())
+    with_bold = sweep.sel(guest=BOLD, size=3)
+    assert with_bold.uniform.item() == pytest.approx(right([20, *best[:2]]).mean(), abs=2 / len(y))
+
+
+def test_halves_of_the_images_make_up_the_whole(sweep):
+    assert np.allclose(sweep.half_average.mean("half"), sweep.average_accuracy)
+    assert np.allclose(sweep.half_ensemble.mean("half"), sweep.ensemble_accuracy)
+    assert np.allclose(sweep.half_alone[:20].mean("half"), sweep.accuracy[:20])
+    best = sweep.accuracy.values[sweep.member.values].max(1)
+    assert np.allclose(sweep.above_best, sweep.average_accuracy - best)
+
+
+def test_two_ways_that_share_nothing_but_their_members_do_not_remain(sweep):
+    """The test that the finding can fail: averages and ensembles of other triples' luck."""
+    generator = np.random.default_rng(0)
+    own = sweep.half_alone.values[sweep.member.values].mean(1)  # (triple, half)
+    luck = {name: (("triple", "half"), own + 0.01 * generator.normal(size=(1140, 2)))
+            for name in ("half_average", "half_ensemble")}
+    found = experiment.triples.explained(sweep.assign(luck))
+    assert found["other images"] < 0.02 and found["itself"] < 0.02
+    alike = sweep.assign(half_ensemble=sweep.half_average)
+    found = experiment.triples.explained(alike)
+    assert found["other images"] == pytest.approx(found["itself"])
+
+
+def test_a_walk_passes_through_the_model_and_away_from_it(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    bold = models.networks(0)[20].state_dict()
+    start = zoo.get(models.recipes(0)["pretrained"]).state_dict()
+    there = experiment.walks._at(start, bold, weights.norm(weights.subtract(bold, start)))
+    assert all(torch.allclose(there[key], bold[key], atol=1e-5) for key in bold)
+    near = experiment.walks._at(start, bold, 4.0)
+    assert weights.norm(weights.subtract(near, start)) == pytest.approx(4.0, rel=1e-4)
+    assert weights.cosine(weights.subtract(near, start), weights.subtract(bold, start)) == pytest.approx(1, abs=1e-5)
+    assert (sweep.walk_gap >= 0).all() and (np.diff(sweep.walk_apart.sel(walker=BOLD)) > 0).all()
+
+
+@pytest.mark.parametrize("gain, error, begins", [
+    (0.001, 0.001, "Whether it beats the best single model cannot be told here"),
+    (0.01, 0.001, "Beside the best single model it gains"),
+    (-0.01, 0.001, "Beside the best single model it loses")])
+def test_a_soup_within_two_errors_of_the_single_model_is_no_news(gain, error, begins, sweep):
+    other = sweep.assign(greedy_gain=xarray.full_like(sweep.greedy_gain, gain),
+                         greedy_gain_error=xarray.full_like(sweep.greedy_gain_error, error))
+    assert begins in panels.soups.reading_of_the_soups(other).text
 
 
 def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_session, monkeypatch, capsys):
@@ -339,7 +431,7 @@ def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
 
 def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
     panel = panels.triangle.mixes_of_three(sweep)
-    for three, alpha, rest in itertools.product(sweep.three.values, (0.0, 0.3, 1.0), (0.0, 0.5)):
+    for three, alpha, rest in itertools.product(sweep.three.values, (0.0, 0.25, 1.0), (0.0, 0.5)):
         panel.set(three=str(three), alpha=alpha, rest=rest)
         here = sweep.sel(three=three, first=alpha, second=rest)
         average, ensemble = here.triangle_average.item(), here.triangle_ensemble.item()
@@ -359,7 +451,12 @@ def _left_over(sweep):
     return experiment.claims(sweep)["CTL-7"]["r2_beyond_members"]
 
 
-FIGURES = {panels.triples.what_remains: lambda sweep: f"R² {_left_over(sweep):.3f}",
+def _pulled_back(sweep):
+    return sweep.walk_gap.sel(walker=BOLD, length=4.0).item()
+
+
+FIGURES = {panels.walks.nearer_and_farther: lambda sweep: f"pulled back to 4: {_pulled_back(sweep):.4f}",
+           panels.triples.what_remains: lambda sweep: f"R² {_left_over(sweep):.3f}",
            panels.outliers.alone_and_in_triples: lambda sweep: f"{sweep.distance[:20].max().item():.1f} from the pre",
            panels.features.figure_17: lambda sweep: f"{sweep.gap_mean.sel(models=[5, 10]).max().item():.4f}"}
 
@@ -377,11 +474,19 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     r2 = experiment.claims(sweep)["CTL-7"]["r2"]
     assert f"R² = {r2:.3f}" in panels.triples.reading_of_figure_4(sweep).text
     assert f"{sweep.gap_mean.max().item():.4f}" in panels.features.reading_of_figure_5(sweep).text
-    of_all = sweep.uniform.sel(guest="nobody", size=20).item()
     soups = panels.soups.reading_of_the_soups(sweep)
-    assert f"{of_all:.3f}" in soups.text
-    assert soups._repr_html_().startswith("<p><b>Which soup?</b> Of all twenty")
-    assert "+0.333" in panels.mixes.counterexample().text
+    over = 100 * sweep.greedy_over_uniform.sel(guest="nobody", size=20).item()
+    assert f"beats the uniform one by {over:.1f} points" in soups.text
+    assert soups._repr_html_().startswith("<p><b>Which soup?</b> The greedy soup of all twenty")
+    above = (sweep.above_best > 0).mean().item()
+    assert f"In {above:.0%} of the triples it seems so" in panels.triples.reading_of_the_best(sweep).text
+    explained = experiment.triples.explained(sweep)
+    for page in (panels.triples.what_else(sweep), panels.triples.reading_of_what_else(sweep)):
+        assert f"{explained['other images']:.2f}" in page.text
+    near = sweep.walk_gap.sel(walker=BOLD, length=4.0).item()
+    assert f"{near:.4f} for the bold one" in panels.walks.reading_of_the_walks(sweep).text
+    speed = {"plain": 0.01, "shared": 0.001, "ratio": 10.0}
+    assert "397,600 multiplications" in panels.speed.reading_of_the_speed(speed).text
     lost = 100 * (sweep.outlier_average.sel(outlier=STRANGER).mean() - sweep.average_accuracy.mean()).item()
     farther = (sweep.distance[20] / sweep.distance[:20].mean()).item()
     said = panels.outliers.reading_of_the_outliers(sweep).text

@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from lessons.cart.algorithms import costs, interference, planted, spectra, theorem
+from lessons.cart.algorithms import costs, interference, parts, planted, spectra, theorem
 from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.merging import cart, task_arithmetic
@@ -211,6 +211,39 @@ def test_orthogonal_tasks_are_best_served_at_the_predicted_rank(tasks):
 def test_one_task_has_no_predicted_rank():
     with pytest.raises(ValueError, match="at least 2"):
         planted.predicted_rank(torch.ones(3), 1)
+
+
+def test_what_gets_through_adds_up_to_nothing_at_full_rank_and_is_the_merged_matrix_in_between():
+    vectors = drawn(seeded(2), 3, 5, 7)
+    own, others = parts.let_through(vectors, 5)
+    assert (own + others)[-1].item() == pytest.approx(0, abs=1e-6)
+    assert own[0] == others[0] == 0
+    centred = vectors - vectors.mean(0)
+    merged = sum(spectra.truncated(matrix, 2) for matrix in centred)
+    share = [(merged * vector).sum() / vector.square().sum() for vector in vectors]
+    assert (own + others)[2].item() == pytest.approx(sum(share).item() / 3, abs=1e-5)
+    brought = [(spectra.truncated(matrix, 2) * vector).sum() / vector.square().sum()
+               for matrix, vector in zip(centred, vectors)]
+    assert own[2].item() == pytest.approx(sum(brought).item() / 3, abs=1e-5)
+
+
+def test_of_planted_tasks_most_gets_through_at_the_predicted_rank():
+    sigma = torch.tensor([8.0, 5.0, 3.1, 1.5, 0.7], dtype=torch.float64)
+    own, others = parts.let_through(torch.stack(planted.orthogonal_tasks(sigma, 4)), 20)
+    assert int((own + others).argmax()) == planted.predicted_rank(sigma, 4)
+
+
+def test_large_are_the_singular_values_above_a_quarter_of_the_largest():
+    assert parts.large(torch.tensor([8.0, 4.0, 2.1, 2.0, 0.5])) == 3
+    assert parts.large(torch.tensor([8.0, 4.0, 2.1, 2.0, 0.5]), share=0.5) == 1
+
+
+def test_spaces_are_shared_by_all_or_nothing_where_they_are_planted_so():
+    sigma = torch.tensor([3.0, 2.0], dtype=torch.float64)
+    assert parts.shared(torch.stack(planted.orthogonal_tasks(sigma, 3)), 2) == pytest.approx((0, 0), abs=1e-6)
+    one = drawn(seeded(0), 4, 2)
+    same_columns = torch.stack([torch.cat([one, 0 * one], 1), torch.cat([0 * one, one], 1)])
+    assert parts.shared(same_columns, 2) == pytest.approx((1, 0), abs=1e-6)
 
 
 # -- Theorem 2 -------------------------------------------------------------------------------------

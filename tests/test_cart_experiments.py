@@ -5,19 +5,24 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+import xarray
 import yaml
 
 from lessons import suites
-from lessons.cart import experiment, panels
-from lessons.cart.experiment import bell, grid, numbers, plane, readings, resnet, storage, tasks, theorem
+from lessons.cart import algorithms, experiment, panels
+from lessons.cart.algorithms.spectra import Spectra, shifted
+from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, storage, tasks, theorem
 from lessons.kit import claims
 from lessons.kit.experiment import described
 from lessons.kit.panel import MOST_FRAMES, settings_of
+from lessons.kit.predict import predict
 from lessons.merging import cart, cart_indexing, merge, task_arithmetic
 from toy_models import MLP, weights
 
 SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_tasks=3, widths=(20, 40), several=False,
-                      rotated_size=400, ranks=(0.0, 0.01, 0.03, 0.08, 0.32, 1.0))
+                      rotated_size=400, directions=(0, 4, 12, 32, 128))
+SMALL_PEAK = peak.Settings({name: peak.Case(case.digits, case.outputs, 3, size=200) for name, case in peak.CASES.items()
+                            if name in (peak.USUAL, peak.FEW_DIGITS)}, images=20, directions=(0, 1, 4, 12, 32))
 SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.METHODS), images=30, size=400)
 ONE_IMAGE = 0.026  # of 40 may lie on the border
 
@@ -34,6 +39,7 @@ def small(standin_folder_session):
         patch.setitem(plane.PROFILES, "quick", plane.Settings(SMALL, points=4, images=20))
         patch.setitem(tasks.PROFILES, "quick", SMALL_TASKS)
         patch.setitem(theorem.PROFILES, "quick", theorem.Settings(SMALL, trials=5))
+        patch.setitem(peak.PROFILES, "quick", SMALL_PEAK)
         yield
 
 
@@ -116,8 +122,9 @@ def test_one_suite_has_its_own_tasks_and_layers(sweep):
         readings.one(sweep, setting="another")
 
 
-@pytest.mark.parametrize("run", [bell.run, bell.run_widths, theorem.run, plane.run, tasks.run, storage.run, resnet.run,
-                                 resnet.run_tasks, resnet.run_storage, experiment.claims, experiment.announce])
+@pytest.mark.parametrize("run", [bell.run, bell.run_widths, peak.run, theorem.run, plane.run, tasks.run, storage.run,
+                                 resnet.run, resnet.run_tasks, resnet.run_storage, experiment.claims,
+                                 experiment.announce])
 def test_an_unknown_profile_is_refused(run):
     with pytest.raises(ValueError, match="unknown profile 'slow'"):
         run("slow")
@@ -221,8 +228,9 @@ def test_the_ledger_asks_the_experiments_that_it_has_kept_runs_of():
 def draws():
     """{name: a function that makes a panel}."""
     return {"rank_and_lam": lambda: panels.bell.rank_and_lam(bell.run("quick", 0)),
-            "overlap": lambda: panels.bell.overlap(bell.run("quick", 0)),
-            "width": lambda: panels.bell.width(bell.run_widths("quick", 0)),
+            "overlap": lambda: panels.overlap.overlap(bell.run("quick", 0)),
+            "peak": lambda: panels.peak.peak(peak.run("quick", 0)),
+            "width": lambda: panels.width.width(bell.run_widths("quick", 0)),
             "interference": lambda: panels.interference.per_layer(bell.run("quick", 0)),
             "plane": lambda: panels.plane.plane(plane.run("quick", 0)),
             "storage": lambda: panels.costs.storage(storage.run("quick", 0)),
@@ -233,7 +241,8 @@ def as_of_resnets(sweep):
     """One setting of the MLPs' sweep in the shape of `resnet.run`'s."""
     source = resnet.source()
     network = described(suites.split(8).base.architecture)
-    one = sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING])
+    one = sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING]).drop_vars("sigma")
+    one.attrs.pop("directions")
     return one.assign_attrs(source=source.text, source_kind=source.kind, dataset=resnet.BELL.dataset, network=network,
                             profile="full", images=resnet.IMAGES)
 
@@ -255,7 +264,8 @@ def test_a_panel_says_what_it_shows_and_fits_on_a_page(name):
 
 
 def test_the_full_panel_of_the_chapter_fits_on_a_page_too():
-    assert len(grid.RANKS) * len(grid.LAMS) * len(grid.HOWS) * len(panels.bell.SHOWN) <= MOST_FRAMES
+    ranks = grid.shares(bell.WIDTH)
+    assert len(ranks) * len(grid.LAMS) * len(grid.HOWS) * len(panels.bell.SHOWN) <= MOST_FRAMES
 
 
 def test_the_overview_and_the_question_say_the_sweeps_accuracies(sweep):
@@ -272,7 +282,8 @@ def test_the_overview_and_the_question_say_the_sweeps_accuracies(sweep):
 def test_the_reading_of_figure_1_says_whether_there_is_a_bell(average, verdict, sweep):
     said = panels.bell.reading_of_figure_1(sweep.assign(average=0 * sweep.average + average)).text
     best = readings.chosen(readings.one(sweep, setting=bell.name_of(1.0)), grid.HOWS[0])
-    assert f"{verdict}: CART at its best ({100 * best.attrs['rank']:g} %, λ = {best.attrs['lam']:g})" in said
+    kept = panels.bell.Ranks(sweep).said(best.attrs["rank"])
+    assert f"{verdict}: CART at its best ({kept}, λ = {best.attrs['lam']:g})" in said
     assert f"reads {best.accuracy.mean().item():.3f}, the average {average:.3f}," in said
 
 
@@ -283,10 +294,19 @@ def test_the_reading_of_figure_1_says_whether_cart_is_above_task_arithmetic(abov
     assert f"{verdict}: that CART is above task arithmetic" in panels.bell.reading_of_figure_1(spoiled).text
 
 
+def test_the_reading_of_the_needle_names_the_ranks_that_lose_and_how_wide_the_bell_is(sweep):
+    mean = xarray.DataArray([0.5, 0.3, 0.9, 0.6, 0.55, 0.5], dims="rank")
+    spoiled = sweep.assign(accuracy=0 * sweep.accuracy + mean, average=0 * sweep.average + 0.5)
+    said = panels.bell.reading_of_the_needle(spoiled).text
+    assert "from 12 to 12 of 400 directions" in said and "With 4 directions it is below the average." in said
+
+
 def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep):
     one = readings.one(sweep, setting=bell.name_of(0.5))
-    overlap = panels.bell.reading_of_the_overlap(sweep)
-    assert f"<td>{readings.height(one):.3f}</td><td>{readings.missed_by_the_average(one):.3f}</td>" in overlap.page
+    overlap = panels.overlap.reading_of_the_overlap(sweep)
+    error = 2 * readings.error_of_height(one)
+    cells = f"<td>{readings.height(one):+.3f} ± {error:.3f}</td><td>{readings.missed_by_the_average(one):.3f}</td>"
+    assert cells in overlap.page
     meant = [readings.row_space(one, how, "meant") for how in grid.HOWS]
     figure_2 = panels.interference.reading_of_figure_2(sweep)
     assert f"<td>{meant[0]:.3f}</td><td>{meant[1]:.3f}</td>" in figure_2.page
@@ -295,21 +315,97 @@ def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep)
     assert cells in panels.interference.reading_of_figure_3(sweep).page
 
 
-def test_the_predicted_rank_is_the_mean_over_the_task_vectors_spectra(sweep, loaded):
-    spectra = grid.Spectra(loaded.base, loaded.finetuned, centre=False)
-    sigmas = spectra.singular_values(grid.FIRST)
-    shares = [(sigma > sigma[0] / 2).double().mean().item() for sigma in sigmas]  # of three tasks
-    assert f"Predicted rank {100 * np.mean(shares):.1f} %." in panels.bell.predicted(sweep).data
-
-
 def test_the_table_of_widths_says_where_cart_is_best_and_what_is_lost():
     widths = bell.run_widths("quick", 0)
     narrow = readings.one(widths, width=20)
     best = readings.chosen(narrow, grid.HOWS[0]).attrs["rank"]
     lost = 1 - (narrow.average / narrow.own).sel(part="test").mean().item()
-    said = panels.bell.reading_of_the_widths(widths).text
-    assert f"20: CART best at {100 * best:g} %, directions {math.ceil(best * 20)}," in said
+    said = panels.width.reading_of_the_widths(widths).text
+    kept = panels.width.Ranks(widths).said(best).partition(" ")[0]
+    assert f"20: CART best: directions {kept}, of the rank {100 * min(1, best / 20):.2g} %," in said
     assert f"lost by average {lost:.3f}" in said
+
+
+# -- where the bell peaks --------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def by_direction(small):
+    return peak.run("quick", 0)
+
+
+def test_a_case_holds_the_accuracy_of_the_merged_networks_with_the_output_layer_cut_and_whole():
+    case = SMALL_PEAK.cases[peak.USUAL]
+    trained = peak.networks(case, 0, images=20)
+    for centre in (True, False):
+        spectra = Spectra(trained.base, trained.finetuned, centre)
+        ranks = grid.shares(case.width, (12,))
+        found = peak.over_heads(spectra, [trained.test], ranks, lams=(2.0,))[0, :, 0, 0]
+        for which, accuracy in enumerate(found):
+            totals = spectra.totals(0.03)
+            if which:
+                totals["layers.1.weight"] = spectra.total("layers.1.weight", 1.0)
+            network = MLP.from_state(shifted(spectra.origin, totals, 2.0))
+            right = [(network(x).argmax(1) == y).double().mean().item() for x, y in trained.test]
+            assert accuracy == pytest.approx(np.mean(right), abs=0.02)  # one of 60 images may lie on the border
+
+
+def test_five_digits_have_five_labels_and_their_networks_five_outputs():
+    trained = peak.networks(SMALL_PEAK.cases[peak.FEW_DIGITS], 0, images=20)
+    assert trained.base["layers.1.weight"].shape == (5, bell.WIDTH)
+    assert {label for _, y in trained.test for label in y.tolist()} == set(range(5))
+    folded = peak.networks(peak.Case(outputs=5, num_tasks=1, size=100), 0, images=40)
+    assert {label for _, y in folded.test for label in y.tolist()} == set(range(5))
+
+
+def test_the_networks_of_the_usual_case_are_those_of_the_zoo(loaded):
+    trained = peak.networks(peak.Case(num_tasks=3, size=400), 0, images=20)
+    for ours, theirs in zip(trained.finetuned, loaded.finetuned):
+        assert all(torch.allclose(ours[key], theirs[key], atol=1e-6) for key in theirs)
+
+
+def test_held_out_and_test_images_are_different_ones(by_direction):
+    trained = peak.networks(SMALL_PEAK.cases[peak.FEW_DIGITS], 0, images=20)
+    held_out = {image.numpy().tobytes() for image in trained.held_out[0][0]}
+    assert held_out.isdisjoint(image.numpy().tobytes() for image in trained.test[0][0])
+    ends = by_direction.accuracy.sel(how=grid.HOWS[0]).isel(rank=[0, -1])
+    assert abs(ends - by_direction.average).max() < 0.05, "the average, up to images on the border"
+
+
+def test_a_plateau_is_what_cannot_be_told_from_the_best():
+    accuracy = xarray.DataArray([0.1, 0.6, 0.79, 0.8, 0.78, 0.6, 0.79, 0.1], dims="rank",
+                                coords={"rank": [0, 1, 2, 3, 4, 5, 6, 400]})
+    part = xarray.Dataset({"accuracy": accuracy.expand_dims(head=["one"], how=["centred"]), "images": 2000})
+    found = readings.plateau(part, "one", "centred")
+    assert (found.first, found.best, found.last) == (2, 3, 4), "5 is lower, and 6 is not in the row"
+    assert found.said == "3 (2 to 4)"
+
+
+def test_the_tables_of_the_peak_hold_its_numbers(by_direction):
+    part = by_direction.sel(case=peak.USUAL)
+    said = panels.peak.reading_of_the_cases(by_direction).text
+    top = readings.plateau(part, peak.HEADS[1])
+    assert f"{peak.USUAL}: large singular values {part.large.item():.0f}, rule of 8.5 {part.rule.item():.0f}," in said
+    assert f"CART best, {peak.HEADS[1]} {top.said}" in said
+    apart, _ = readings.centred_over_truncated(part, peak.HEADS[0])[3]
+    assert f"{apart:+.3f}" in panels.peak.reading_of_centring(by_direction).text
+    best = part.accuracy.sel(head=peak.HEADS[0], how=grid.HOWS[0]).max().item()
+    assert f"CART {best:.3f}, from θ₀" in panels.peak.reading_of_the_best(by_direction).text
+    assert f"share {part.rows.item():.0%} of the row spaces" in panels.peak.reading_of_the_spaces(by_direction).text
+
+
+def test_the_picture_of_what_gets_through_names_the_rule(by_direction):
+    sigma = torch.from_numpy(by_direction.sel(case=peak.USUAL).sigma.sel(how=grid.HOWS[1]).values)
+    rule = algorithms.planted.predicted_rank(sigma, 4)
+    assert f"Rule of exercise 8.5: {rule} directions." in panels.peak.let_through(by_direction).data
+
+
+def test_the_guess_of_the_peak_stands_where_it_was_made(by_direction):
+    guess = predict("With how many directions?", low=0, high=16, step=1)
+    panel = panels.peak.peak(by_direction, guess)
+    assert guess.at == {"case": peak.FEW_DIGITS, "head": peak.HEADS[0]}
+    guess.commit(4)
+    first = readings.plateau(by_direction.sel(case=peak.FEW_DIGITS), peak.HEADS[0]).first
+    assert f"measured: <b>{first}</b>" in guess.said and panel.values == guess.at
 
 
 def test_the_theorems_figure_and_reading_say_both_sides():
@@ -329,7 +425,7 @@ def test_the_reading_of_the_plane_names_the_lowest_loss_on_the_way():
     way = found.path_loss.mean("task")
     said = panels.plane.reading(found).text
     average = way.sel(rank=0.0).isel(lam=0).item()
-    assert f"falls from {average:.2f} to {way.min().item():.2f} at" in said
+    assert f"falls from {average:.2f} to {way.min().item():.2f} with" in said
     on_plane = found.loss.sel(plane=plane.PLANES[0]).mean("task").min().item()
     assert f"the lowest loss on the former is {on_plane:.2f}." in said
 

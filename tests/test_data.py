@@ -48,7 +48,8 @@ def test_load_gives_tensors_of_the_promised_shapes_and_types(name, split, shape,
 
 
 @pytest.mark.parametrize("name, options", [
-    ("mnist", {}), ("fashion_mnist", {}), ("rotated_mnist", {"angle": 30.0}), ("spirals", {"angle": 30.0, "seed": 3}),
+    ("mnist", {}), ("fashion_mnist", {}), ("fashion_mnist", {"angle": 30.0}), ("rotated_mnist", {"angle": 30.0}),
+    ("spirals", {"angle": 30.0, "seed": 3}),
     ("permuted_mnist", {"of": "fashion_mnist", "permutation": 2, "share": 0.5})])
 def test_source_is_that_of_what_load_gives(name, options):
     assert data.source(name, **options) == data.load(name, "test", **options).source

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+import xarray
 
 import data
 from lessons.gradients import experiment, panels
@@ -15,7 +16,7 @@ from toy_models import MLP, weights, zoo
 
 AMOUNTS = epochs.Amounts(images=32, test=40)
 SMALL = {steps: steps.Settings(samples=15, etas=(1e-4, 1e-3, 1e-2)),
-         bound: bound.Settings(samples=15, alphas=(0.1, 0.25, 1.0)),
+         bound: bound.Settings(samples=15, alphas=(0.1, 0.2, 0.25, 0.5, 1.0)),
          optimisers: optimisers.Settings(samples=15, etas=(1e-4, 1e-3, 1e-2)),
          epochs: epochs.Settings(AMOUNTS, optimisers=(GD, SGD), families=(DIGITS, FAR)),
          rounds: rounds.Settings(AMOUNTS, scales=(1.0,), grid=4)}
@@ -170,9 +171,28 @@ def test_distances_between_merges_are_in_units_of_the_averages_way(sweeps):
         return float(sweep.distance[names.index(a), names.index(b)])
 
     unit = apart("pretrained 0", "average 10")
+    assert rounds.SCALED[1] == 1.0, "lengths of 1 are the merges of the panel"
     assert found["ties_breadcrumbs"] == pytest.approx(apart("TIES 10", "Breadcrumbs 10") / unit)
     assert -1 <= found["ties_breadcrumbs_cosine"] <= 1
     assert apart("average 10", "1 rounds 10") < 1e-3, "one round is one merge"
+
+
+def test_a_barrier_is_the_rise_over_the_straight_line_between_the_ends():
+    line = xarray.DataArray([[1.0, 1.0, 3.0], [1.0, 5.0, 3.0], [2.0, 0.0, 2.0]], dims=("pair", "along"),
+                            coords={"along": [0.0, 0.5, 1.0]})
+    assert rounds.barrier(line).values.tolist() == [0, 3, 0]
+
+
+def test_lines_between_merges_end_at_the_merges(sweeps):
+    sweep = sweeps[rounds]
+    line = sweep.line.sel(lengths=rounds.GIVEN, pair=rounds.pair_name("DARE", "average"))
+    assert AMOUNTS.test < rounds.SOME, "so that the line, too, is measured on all of them"
+    for along, how in ((0.0, "DARE"), (1.0, "average")):
+        end = pytest.approx(float(line.sel(along=along)), rel=1e-4)
+        assert float(sweep.how_loss.sel(how=how, budget=10)) == end
+        assert float(sweep.scaled_loss.sel(how=how, longer=1.0)) == end
+    best = sweep.scaled_held.max("longer")
+    assert (sweep.scaled_held.sel(longer=sweep.chosen) == best).all()
 
 
 # -- pictures --------------------------------------------------------------------------------------
@@ -189,7 +209,7 @@ def test_the_gap_says_which_samples_lie_across_a_kink(sweeps):
     sweep = sweeps[steps]
     panel = panels.steps.gap(sweep)
     assert "same up to rounding" in panel.set(k=1).alt
-    now = sweep.sel(k=3, network="ReLU", loss="cross-entropy", data="Spirals")
+    now = sweep.sel(k=3, network="ReLU", loss="cross-entropy", data="Spirals", alpha=steps.AVERAGE)
     told = f"{now.crossing.values[-1]:.1%} of the samples"
     assert told in panel.set(k=3, network="ReLU", data="Spirals").alt
     assert "of the samples" not in panel.set(network="tanh").alt
@@ -200,7 +220,7 @@ def test_the_bound_says_that_the_printed_one_is_zero_at_the_average(sweeps):
     sweep = sweeps[bound]
     panel = panels.bound.against_alpha(sweep).set(alpha=0.25, network="linear")
     C = float(sweep.C.sel(alpha=0.25, network="linear"))
-    assert f"α = 0.25, measured H and G: measured ‖C‖ {C:.3g}, printed bound 0, 0×" in panel.alt
+    assert f"α = 0.25, measured H and G: measured ‖C‖ {C:.3g}, the theorem's bound 0, 0×" in panel.alt
 
 
 def test_merging_says_own_and_merged_accuracy(sweeps):
@@ -218,6 +238,16 @@ def test_many_merges_say_where_they_end(sweeps):
     dare = float(sweep.how_accuracy.sel(how="DARE", budget=2))
     assert panel.alt.startswith("10 rounds") and f"accuracy {end:.3f} at the end" in panel.alt
     assert "after 2 epochs" in panel.alt and f"DARE {dare:.3f}." in panel.alt
+
+
+def test_labels_keep_their_order_and_their_distance():
+    placed = panels.epochs.spread_out([0.5, 0.49, 0.9], 0.1)
+    assert placed[1] < placed[0] < placed[2] and placed[0] - placed[1] == pytest.approx(0.1)
+
+
+def test_no_slope_is_drawn_where_none_was_predicted(sweeps):
+    now = sweeps[steps].isel(data=0, network=0, loss=0, alpha=0, k=1)
+    assert np.isnan(panels.steps._line(now, np.nan)).all() and np.isfinite(panels.steps._line(now, 2.0)).all()
 
 
 def test_every_panel_has_few_enough_settings_for_a_page(sweeps):
@@ -242,7 +272,8 @@ def test_readings_say_what_the_sweeps_hold(sweeps):
     kinks = panels.steps.reading_of_the_kinks(sweeps[steps]).text
     assert f"our term misses {of['relu_missed_over_gap']:.0%} of the gap" in kinks
     of = bound.claims(sweeps[bound])["TVG-5"]
-    assert f"{of['corrected_over_C_least']:.1f} times" in panels.bound.reading_of_the_bound(sweeps[bound]).text
+    loose = panels.bound.reading_of_the_bound(sweeps[bound]).text
+    assert f"The tight bound is {of['tight_over_C_least']:.1f} times" in loose
     of = optimisers.numbers(sweeps[optimisers])
     others = panels.optimisers.reading_of_the_optimisers(sweeps[optimisers]).text
     assert f"it is {of['other_power_middle']:.2f} in the middle of an epoch" in others
@@ -252,19 +283,28 @@ def test_readings_say_what_the_sweeps_hold(sweeps):
     assert f"With full batches the first of five epochs has {of['TVG-6']['gd_first_share']:.0%}" in figure_3
     assert f"{of['TVG-7']['sgd_cosine_mean']:.2f} with it on average, " in figure_3
     of = rounds.claim_10(sweeps[rounds])
-    assert f"ends at {of['path_loss']:.2f}, " in panels.rounds.reading_of_figure_4(sweeps[rounds]).text
+    assert f"ends at a loss of {of['path_loss']:.2f}, " in panels.rounds.reading_of_figure_4(sweeps[rounds]).text
+    best = epochs.chosen(sweeps[epochs]).accuracy.sel(data=DIGITS, optimiser=SGD)
+    gain = float(best.sel(epochs=20) - best.sel(epochs=1))
+    assert f"{gain:+.3f}".replace("-", "−") in panels.epochs.does_one_epoch_do(sweeps[epochs]).text
 
 
 def test_tables_have_a_row_for_everything_that_was_measured(sweeps):
     lines = panels.steps.slopes_table(sweeps[steps]).text.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["linear", "tanh", "ReLU"]
-    low, high = (f"{float(getattr(steps.slopes(sweeps[steps].gap.sel(network='tanh', k=[2, 3, 5])), end)()):.2f}"
-                 for end in ("min", "max"))
-    assert lines[1].startswith(f"tanh: gap {low if low == high else f'{low} to {high}'}, ")
+    wanted = [f"{name}, α = {alpha:g}" for name in ("linear", "tanh", "ReLU") for alpha in steps.ALPHAS]
+    assert [line.split(":")[0] for line in lines] == wanted
+    of_tanh = steps.slopes(sweeps[steps].gap.sel(network="tanh", alpha=steps.AVERAGE, k=[2, 3, 5]))
+    low, high = f"{float(of_tanh.min()):.2f}", f"{float(of_tanh.max()):.2f}"
+    assert lines[2].startswith(f"tanh, α = 0.25: gap {low if low == high else f'{low} to {high}'}, ")
+    assert len(panels.steps.lemma_table(sweeps[steps]).text.splitlines()) == 2
     lines = panels.epochs.reading_of_figure_2(sweeps[epochs]).text.splitlines()
-    assert [line.split(":")[0] for line in lines] == [f"{data}, {rule}" for data in (DIGITS, FAR) for rule in (GD, SGD)]
+    wanted = [[f"{data}, {rule}", which]
+              for data in (DIGITS, FAR) for rule in (GD, SGD) for which in ("alone", "merged")]
+    assert [line.split(": ", 2)[:2] for line in lines] == wanted
     alone = float(sweeps[epochs].own.sel(data=FAR, optimiser=SGD, epochs=20).mean())
-    assert f"alone, 20 epochs {alone:.3f}" in lines[-1]
+    assert f"20 {alone:.2f}" in lines[-2]
+    kept = epochs.claim_11(sweeps[epochs])["far_sgd_kept"]
+    assert f"kept of the own gain, 1 to 20 {kept:.2f}" in lines[-1]
 
 
 # -- the ledger ------------------------------------------------------------------------------------

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 import data
 from lessons.kit.panel import settings_of
 from lessons.linearity import algorithms
+from lessons.linearity.experiment import causes, elsewhere
 from lessons.linearity.experiment import mlp as experiment
-from lessons.linearity.panels import lines
+from lessons.linearity.panels import causes as causes_panels
+from lessons.linearity.panels import elsewhere as elsewhere_panels
+from lessons.linearity.panels import lines, units
 from lessons.linearity.panels import mlp as panels
 from toy_models import MLP, weights
 
@@ -102,6 +105,94 @@ def test_the_cross_term_is_exactly_what_mixing_twice_adds(alpha, seed):
     assert torch.allclose(both, results + algorithms.cross_term(W_i, W_j, h_i, h_j, alpha), atol=1e-12)
 
 
+def drawn_states(count=2, widths=(5, 8, 6, 3), seed=0):
+    """State dicts of MLPs with random weights, in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    states = []
+    for _ in range(count):
+        state = {}
+        for layer, (below, above) in enumerate(zip(widths, widths[1:])):
+            state[f"layers.{layer}.weight"] = torch.randn(above, below, generator=generator, dtype=torch.float64)
+            state[f"layers.{layer}.bias"] = torch.randn(above, generator=generator, dtype=torch.float64)
+        states.append(state)
+    return states
+
+
+IMAGES = torch.randn(40, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+
+def test_inputs_are_what_a_network_computes_before_its_relus_and_its_own_gates_change_nothing():
+    state, = drawn_states(1)
+    features = list(MLP.from_state(state).features(IMAGES).values())
+    zs = algorithms.inputs(state, IMAGES)
+    assert all(torch.allclose(z.relu(), f) for z, f in zip(zs, features[:-1])) and torch.allclose(zs[-1], features[-1])
+    frozen = algorithms.inputs(state, IMAGES, algorithms.gates_of(state, IMAGES))
+    assert all(torch.equal(a, b) for a, b in zip(zs, frozen))
+    with pytest.raises(ValueError, match="not the weights of an MLP; keys: a"):
+        algorithms.inputs({"a": IMAGES}, IMAGES)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.2, 0.8), (1.0, 1.0, -1.0)])
+def test_kinks_and_curvature_are_together_what_the_mixed_network_misses(shares):
+    states = drawn_states(len(shares))
+    mixed = {key: sum(share * state[key] for share, state in zip(shares, states)) for key in states[0]}
+    features = [MLP.from_state(state).features(IMAGES) for state in states]
+    parts = algorithms.kinks_and_curvature(states, shares, IMAGES)
+    for layer, whole in MLP.from_state(mixed).features(IMAGES).items():
+        missed = whole - sum(share * f[layer] for share, f in zip(shares, features))
+        assert torch.allclose(parts[layer]["kinks"] + parts[layer]["curvature"], missed, atol=1e-12)
+        total = sum(algorithms.part_of(part, missed) for part in parts[layer].values())
+        assert total == pytest.approx(1)
+    assert parts["layer 1"]["curvature"].abs().max() < 1e-12  # its input is linear in the weights
+    assert parts["output"]["curvature"].norm() > 0.1 and parts["output"]["kinks"].norm() > 0.1
+
+
+def test_where_no_unit_switches_there_is_curvature_alone():
+    states = drawn_states()
+    for state in states:
+        state["layers.0.bias"] += 100
+        state["layers.1.bias"] += 10_000  # more than any sum of what comes from below
+    parts = algorithms.kinks_and_curvature(states, (0.5, 0.5), IMAGES)["output"]
+    assert parts["kinks"].abs().max() == 0 and parts["curvature"].abs().max() > 1
+
+
+def test_the_cross_term_and_what_is_handed_on_are_together_what_a_layers_input_misses():
+    state_i, state_j = drawn_states()
+    between = weights.interpolate(state_i, state_j, 0.3)
+    z_i, z_j, z = (algorithms.inputs(state, IMAGES) for state in (state_i, state_j, between))
+    for layer in (1, 2):
+        pair = [state[f"layers.{layer}.weight"] for state in (state_i, state_j)]
+        h_i, h_j, h = (of[layer - 1].relu() for of in (z_i, z_j, z))
+        own = algorithms.cross_term(*pair, h_i, h_j, 0.3)
+        below = algorithms.handed_on(*pair, h_i, h_j, h, 0.3)
+        assert torch.allclose(own + below, z[layer] - weights.mix(z_i[layer], z_j[layer], 0.3), atol=1e-12)
+
+
+def test_a_network_goes_on_from_the_features_of_any_hidden_layer():
+    state, = drawn_states(1)
+    features = MLP.from_state(state).features(IMAGES)
+    for layer in (1, 2):
+        assert torch.allclose(algorithms.from_layer(state, features[f"layer {layer}"], layer), features["output"])
+    with pytest.raises(ValueError, match="layer"):
+        algorithms.from_layer(state, features["output"], 3)
+
+
+def test_the_causes_of_a_pair_add_up_and_vanish_where_the_two_are_one():
+    state_i, state_j = drawn_states()
+    found = causes.of_pair(state_i, state_j, IMAGES)
+    assert np.allclose(found.kinks + found.curvature, 1) and found.kinks[0] == pytest.approx(1)
+    assert abs(found.curvature_gap.isel(layer=0)).max() < 1e-9
+    assert found.repaired[-1] == 0 and (found.repaired[:-1] > 0).all()
+    # layer 2 repaired, what is left is the output layer's own cross term
+    h_i, h_j = (MLP.from_state(state).features(IMAGES)["layer 2"] for state in (state_i, state_j))
+    out_i, out_j = (MLP.from_state(state).features(IMAGES)["output"] for state in (state_i, state_j))
+    own = algorithms.cross_term(state_i["layers.2.weight"], state_j["layers.2.weight"], h_i, h_j, 0.5)
+    left = algorithms.cosine_gap((out_i + out_j) / 2 + own, out_i, out_j, 0.5).mean().item()
+    assert found.repaired[1].item() == pytest.approx(left)
+    same = causes.of_pair(state_i, state_i, IMAGES)
+    assert abs(same.gap).max() < 1e-12 and abs(same.repaired).max() < 1e-12
+
+
 @given(alpha=st.floats(0, 1), seed=st.integers(0, 99))
 @settings(max_examples=30, deadline=None)
 def test_the_first_layer_is_never_above_the_mix_and_misses_it_only_where_signs_differ(alpha, seed):
@@ -160,9 +251,9 @@ def test_an_unknown_profile_is_named(asked):
 
 def test_a_chapter_with_nothing_trained_says_which_data_and_how_long(capsys):
     experiment.announce("full", 3)
-    first, second = capsys.readouterr().out.splitlines()
-    assert first == str(data.source("rotated_mnist"))
-    assert second == "8 of 8 models have to be trained: about 45 s on two cores, once."
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == str(data.source("rotated_mnist")) and second == str(data.source("fashion_mnist"))
+    assert third == "13 of 13 models have to be trained: about 80 s on two cores, once."
 
 
 @pytest.fixture(scope="module")
@@ -236,9 +327,72 @@ def test_figures_have_words_made_of_their_data_and_are_kept(sweep, standin_folde
         lines.figure_13(sweep, pairs=["none"])
 
 
-def test_worst_finds_the_largest_gap(sweep):
-    pair, layer = algorithms.worst(sweep.gap_mean)
-    assert sweep.gap_mean.sel(pair=pair, layer=layer).max().item() == sweep.gap_mean.max().item()
+def test_worst_finds_the_largest_share_of_the_own_distance(sweep):
+    pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
+    share = sweep.gap_mean / sweep.own_mean
+    assert share.sel(pair=pair, layer=layer).max().item() == share.max().item()
+    assert f"{share.max().item():.1%}" in lines.worst_places(sweep).data
+
+
+@pytest.mark.parametrize("two", units.WHOSE)
+def test_the_panel_of_units_says_how_many_flip_and_what_is_missed(two, sweep):
+    panel = units.one_digit(sweep)
+    for alpha, digit in ((0.0, 0), (0.35, 3)):
+        panel.set(alpha=alpha, two=two, digit=digit)
+        z_i, z_j = sweep.first_input.sel(two=two).isel(image=digit).values
+        missed = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0) - (alpha * z_i + (1 - alpha) * z_j).clip(0)
+        mix = alpha * z_i.clip(0) + (1 - alpha) * z_j.clip(0)
+        assert f"{(z_i * z_j < 0).sum()} units are on in one" in panel.alt
+        assert f"misses {missed.sum() / mix.sum():.1%} of the mix" in panel.alt
+    assert "missed" in units.one_unit(sweep).data
+
+
+def test_the_weights_of_a_unit_are_drawn_for_both_networks_and_an_unknown_unit_is_refused(standin_folder_session,
+                                                                                          sweep, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    pairs = {"strangers": experiment.pair("strangers", 0)}
+    first = [network.state_dict()["layers.0.weight"][3] for network in pairs["strangers"]]
+    page = units.what_a_unit_looks_for(pairs, 3).data
+    assert f"strangers {torch.nn.functional.cosine_similarity(*first, dim=0).item():.2f}" in page
+    with pytest.raises(ValueError, match="units 0 to 99, not 100"):
+        units.what_a_unit_looks_for(pairs, 100)
+
+
+def test_the_table_of_rises_and_the_convex_loss_say_what_was_measured(sweep, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    both = sweep.loss.sel(pair=experiment.FAR, task="both")
+    below = both.sel(alpha=[0.0, 1.0]).mean().item() - both.sel(alpha=0.5).item()
+    row = next(line for line in panels.rises(sweep).text.splitlines() if line.startswith(experiment.FAR))
+    assert f"straight line by {below:.2f}" in row
+    networks = experiment.models(0)
+    page = panels.convex(networks[22.5], networks[90.0], data.load("rotated_mnist", "test", angle=45.0)).data
+    assert "a convex loss" not in page and "half-way the straight line is at" in page
+    assert "none has a place" in panels.reading_of_lemma_1(0).text
+
+
+def test_causes_are_measured_shown_and_said(sweep, session_sweep):
+    """On the networks of `sweep`."""
+    with session_sweep((causes.PROFILES, "quick", causes.Settings(test_images=100))):
+        found = causes.run("quick", 0)
+    assert np.allclose(found.kinks + found.curvature, 1) and np.allclose(found.kinks.isel(layer=0), 1)
+    numbers = causes.summary(found)
+    assert f"{numbers['kinks_output']:.0%}" in causes_panels.causes(found).data
+    assert f"{numbers['handed_on_output']:.0%} was missed below" in causes_panels.reading_of_causes(found).text
+
+
+def test_other_data_are_measured_shown_and_said(sweep, session_sweep):
+    """One pair of digits with clothes, trained for one pass."""
+    few = {"digits 45° and 90°": elsewhere.PAIRS["digits 45° and 90°"],
+           "clothes 22.5° and 45°": elsewhere.PAIRS["clothes 22.5° and 45°"],
+           "digits 45° and clothes": elsewhere.PAIRS["digits 45° and clothes"]}
+    with session_sweep((elsewhere, "PAIRS", few), (elsewhere, "_passes", lambda shown: 1),
+                       (elsewhere.PROFILES, "quick", elsewhere.Settings(test_images=100))):
+        found = elsewhere.run("quick", 0)
+    assert found.sizes == {"pair": 3, "alpha": 3, "layer": 4, "end": 2} and (found.own > 0).all()
+    most = elsewhere.shares(found)["share_digits_and_clothes"]
+    assert most == pytest.approx((found.gap / found.own).isel(pair=2).max().item())
+    assert f"{most:.0%} for digits with clothes" in elsewhere_panels.reading_of_elsewhere(found).text
+    assert f"digits 45° and clothes: {most:.0%}" in elsewhere_panels.elsewhere(found).data
 
 
 def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
@@ -249,9 +403,9 @@ def test_the_readings_say_this_sweeps_numbers_and_judge_them(sweep):
     hidden = inner.coef_mean.isel(layer=slice(None, -1))
     least, largest = hidden.min().item(), hidden.max().item()
     text = lines.reading_of_coef(sweep).text
-    assert f"The means run from {least:.3f} to {largest:.3f}" in text
+    assert f"images run from {least:.3f} to {largest:.3f}" in text
     flat = 0 * sweep.gap_mean
-    for share, coef, verdict in ((0.1, 0.9, "Agrees: "), (0.2, 0.8, "Does not agree here: ")):
+    for share, coef, verdict in ((0.1, 0.9, "Agrees with"), (0.2, 0.8, "Does not agree here with")):
         made_up = sweep.assign(gap_mean=share * sweep.own_mean + flat, coef_mean=coef + flat)
         for page in (lines.reading_of_the_gap(made_up), lines.reading_of_coef(made_up)):
             assert page.text.startswith(verdict)

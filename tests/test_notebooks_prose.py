@@ -32,8 +32,6 @@ ALLOWED = {
         "training-loop": {"0.5": CHANCE},
         "try": {"0.5": SLIDER},
         "prediction": {"0.5": SLIDER}},
-    "01_linearity": {
-        "refuted": {"0.5": SLIDER}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},
         "own-text": {"0.2": CHANCE},
@@ -45,28 +43,28 @@ ALLOWED = {
         "setting-read": {"0.1": CHANCE},
         "panel-a-text": {"0.5": SLIDER},
         "many-text": {"0.3": LITERATURE, "0.4": LITERATURE},
-        "equation-2": {"0.4": "the source's λ", "0.2": "half of it", "0.05": "the panel's smallest λ",
-                       "twice as far": "the 2 of Eq. 2"},
+        "mine-4-3-text": {"0.3": LITERATURE},
+        "equation-2": {"twice as far": "the 2 of Eq. 2"},
         "exercise-4-6-text": {"1.5": "an option"},
         "below-chance": {"0.1": CHANCE},
-        "desk-text": {"0.1": SLIDER, "0.2": SLIDER, "0.5": SLIDER},
-        "end": {"1.5": "what exercise 4.6 derives"}},
+        "claims-text": {"0.4": "the source's λ", "0.2": "half of it"}},
     "05_pretraining": {
         "panel-d-text": {"0.035": "log 2 / 20, the softplus' largest distance from the ReLU"},
-        "slack-text": {"0.903": REPORTED, "0.782": REPORTED, "0.839": REPORTED}},
+        "regressions-intro": {"0.903": REPORTED, "0.782": REPORTED, "0.839": REPORTED}},
     "06_gradients": {
         "epochs-text": {"0.8": "TVG reports it"}},
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"},
-        "search-text": {"0.1": GRID, "0.2": GRID, "0.3": GRID},
-        "end": {"60": "a question"}},
+        "minute": {"95": "a level of confidence"}},
     "08_cart": {
         "setting": {"0": SLIDER, "100": SLIDER},
         "exercise-8-2-text": {"8": RANK},
+        "mine-8-2": {"8": RANK},
         "card-8": {"8": RANK, "12": RANK, "16": RANK, "32": RANK},
         "width-text": {"Twice as wide": "a width"},
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
-        "bits-text": {"8": RANK, "0.08": RANK}},
+        "bits-text": {"8": RANK, "0.08": RANK},
+        "minute": {"100": "full rank"}},
 }
 
 

@@ -2,13 +2,14 @@
 import itertools
 import time
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import hessian
 
-from lessons.pretraining.algorithms import curvature, matching
+from lessons.pretraining.algorithms import curvature, matching, predicting
 from toy_models import MLP, ResNet18, batchnorm, weights
 
 WIDTHS = (12, 9, 8, 7, 5)
@@ -371,3 +372,42 @@ def test_a_smooth_function_misses_the_second_order_with_the_third_power_and_kink
             misses[name, scale] = abs(deviation - second)
     assert 6 < misses["smooth", 0.1] / misses["smooth", 0.05] < 20
     assert 3 < misses["kinks", 0.1] / misses["kinks", 0.05] < 5.5
+
+
+# -- predicting ------------------------------------------------------------------------------------
+
+def families(spread):
+    """Five families of ten points; within each y follows x, and the families lie so far apart."""
+    generator = np.random.default_rng(0)
+    family = np.repeat(np.arange(5), 10)
+    x = generator.normal(size=50) + spread * family
+    return x, x + 0.1 * generator.normal(size=50), family
+
+
+def test_an_interval_over_families_holds_r2_and_is_wider_than_one_over_points():
+    x, y, family = families(0)
+    y = y + 2 * np.array([1, -1, 0, 2, -2])[family]  # each family lies elsewhere
+    low, high = predicting.interval(predicting.r2_draws(x, y, family))
+    assert low <= np.corrcoef(x, y)[0, 1] ** 2 <= high
+    of_points = predicting.interval(predicting.r2_draws(x, y, np.arange(50)))
+    assert high - low > of_points[1] - of_points[0]
+
+
+def test_a_draw_is_r2_of_the_points_of_the_families_that_were_drawn():
+    x, y, family = families(1)
+    draws = predicting.r2_draws(x, y, family, draws=20)
+    taken = np.random.default_rng(0).multinomial(5, np.full(5, 0.2), size=20)
+    for draw, counts in zip(draws, taken):
+        points = np.concatenate([np.flatnonzero(family == one).repeat(count) for one, count in enumerate(counts)])
+        assert draw == pytest.approx(np.corrcoef(x[points], y[points])[0, 1] ** 2)
+
+
+def test_two_predictors_meet_the_same_draws():
+    x, y, family = families(1)
+    assert np.allclose(predicting.r2_draws(x, y, family), predicting.r2_draws(3 * x - 1, y, family))
+
+
+def test_one_family_is_no_sample_of_families():
+    x, y, _ = families(1)
+    with pytest.raises(ValueError, match="one family"):
+        predicting.r2_draws(x, y, np.zeros(50, dtype=int))

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from lessons.kit import claims, page
 from lessons.kit.panel import settings_of
@@ -36,7 +37,7 @@ def small(standin_folder_session):
         patch.setattr(labels, "PRETRAIN_EPOCHS", 3)
         patch.setattr(labels, "FINETUNE_IMAGES", 400)
         patch.setattr(curvature, "FINETUNE_IMAGES", 300)
-        patch.setattr(curvature, "CHECKPOINTS", tuple((200 + 100 * i, 1 + i, 0.1) for i in range(5)))
+        patch.setattr(curvature, "CHECKPOINTS", tuple((200 + 100 * i, 1 + i, 0.1, 16, i / 4) for i in range(4)))
         yield
 
 
@@ -63,10 +64,17 @@ def folder(small, standin_folder_session, quiet_store, monkeypatch):
 
 # -- what the sweeps hold --------------------------------------------------------------------------
 
-def test_every_network_sees_the_same_number_of_images():
+def test_every_network_sees_the_same_number_of_images_and_each_start_is_there_for_both_times_apart():
     def passes(recipe):
         return recipe.epochs + (passes(recipe.parent) if recipe.parent else 0)
-    assert len({passes(recipe) for recipe in starts.recipes(0).values()}) == 1
+    made = starts.recipes(0)
+    as_the_source = [name for name in made if "briefly" not in name and "longer" not in name]
+    assert len({passes(made[name]) for name in as_the_source}) == 1
+    epoch = made["pretrained, 45°"].epochs
+    for settings, epochs in ((starts.ONE_EPOCH, epoch), (starts.TWO_EPOCHS, 2 * epoch)):
+        for setting in settings:
+            pair = [made[f"{starts.TOGETHER[setting]}, {angle:g}°"] for angle in line.ANGLES]
+            assert [recipe.epochs for recipe in pair] == [epochs] * 2 and pair[0].parent == pair[1].parent
 
 
 def test_strangers_share_no_start_and_the_others_do():
@@ -81,14 +89,14 @@ def test_strangers_share_no_start_and_the_others_do():
 def test_what_is_trained_names_every_network_and_what_it_begins_from():
     everything = starts.all_recipes(0)
     assert {*starts.recipes(0).values(), *line.common(0).values()} <= set(everything)
-    assert len(set(everything)) == len(everything) == 8
+    assert len(set(everything)) == len(everything) == 12
     for recipe in everything:
         assert recipe.parent is None or everything.index(recipe.parent) < everything.index(recipe)
 
 
-@pytest.mark.parametrize("setting", starts.SETTINGS)
+@pytest.mark.parametrize("setting", [*starts.SETTINGS, *starts.EQUALLY_LONG])
 def test_the_numbers_of_a_setting_are_those_of_its_two_networks(setting, of_starts):
-    kept = {starts.ONE_START: ("a, 45°", "a, 90°"), starts.PRETRAINED: ("pretrained, 45°", "pretrained, 90°")}
+    kept = {name: (f"{of}, 45°", f"{of}, 90°") for name, of in starts.TOGETHER.items()}
     i, j = (zoo.get(starts.recipes(0)[name]) for name in kept.get(setting, ("a, 45°", "b, 90°")))
     some, _ = line.of_both(line.train_images, TRAIN_IMAGES)
     nothing = matching.identity(j.state_dict(), starts.PLAN)
@@ -134,7 +142,7 @@ def test_shuffled_labels_are_part_of_the_recipe_and_all_starts_share_random_weig
     made = labels.recipes(0)
     assert dict(made["shuffled 0.5"]["start"].options)["shuffled"] == 0.5
     assert "shuffled" not in dict(made["shuffled 0"]["start"].options)
-    assert len({recipe.key for one in made.values() for recipe in one.values()}) == 4 * len(made)
+    assert len({recipe.key for one in made.values() for recipe in one.values()}) == 7 * len(made)
     assert len({one["start"].seed for one in made.values()}) == 1
     assert of_labels.moved.sel(start=labels.NOTHING) == 0
     assert (of_labels.moved.drop_sel(start=labels.NOTHING) > 0).all()
@@ -151,12 +159,39 @@ def test_the_gap_after_pretraining_is_that_of_its_two_networks(of_labels):
     assert here.gap_mean.item() == pytest.approx(found["gap"].nanmean().item(), rel=1e-3)
 
 
-def test_thirty_or_sixty_pairs_of_three_or_six_checkpoints_with_different_settings(of_curvature):
-    assert of_curvature.sizes["pairs"] == 30 and len(set(of_curvature.checkpoint.values)) == 3
+def test_finetuning_gently_is_the_same_in_shorter_steps_and_more_of_them():
+    made = labels.recipes(0)["shuffled 1"]
+    for usual, gently in zip(labels.ROLES[1:], labels.GENTLY):
+        a, b = made[usual], made[gently]
+        assert b.lr == pytest.approx(a.lr / 10) and b.epochs == 5 * a.epochs
+        assert dataclasses.replace(b, lr=a.lr, epochs=a.epochs) == a
+
+
+def test_at_equal_distance_networks_are_as_far_apart_as_the_normal_pair_and_that_pair_stays(of_labels):
+    normal = of_labels.sel(start=labels.NORMAL)
+    assert np.allclose(normal.equal_gap, normal.gap_mean, rtol=1e-3)
+    made = labels.recipes(0)["shuffled 1"]
+    start, i, j = (weights.flatten(zoo.get(made[role]).state_dict()) for role in ("start", "i", "other way"))
+    scale = normal.distance.sel(pair=labels.PAIRS[0]).item() / (i - j).norm()
+    like = zoo.get(made["i"]).state_dict()
+    ends = [weights.unflatten(start + scale * (theta - start), like) for theta in (i, j)]
+    x, y = line.test_images(45.0, TEST_IMAGES)
+    expected = line.along(*ends, x, y, (0.5,)).gap_mean.sel(alpha=0.5).values
+    found = of_labels.equal_gap.sel(start="shuffled 1", pair=labels.PAIRS[0]).values
+    assert np.allclose(found, expected, rtol=1e-2, atol=1e-6)
+
+
+def test_only_three_starts_are_finetuned_gently(of_labels):
+    done = np.isfinite(of_labels.gentle_distance.sel(pair=labels.PAIRS[1]))
+    assert set(of_labels.start.values[done.values]) == {"shuffled 0", "shuffled 1", labels.NORMAL}
+
+
+def test_forty_or_eighty_pairs_of_four_or_eight_checkpoints_with_different_settings(of_curvature):
+    assert of_curvature.sizes["pairs"] == 40 and len(set(of_curvature.checkpoint.values)) == 4
     assert "pairs" not in curvature.claim_17(of_curvature)
     quick, full = (curvature.recipes(curvature.PROFILES[profile].checkpoints) for profile in ("quick", "full"))
-    assert [len(one) * len(curvature.PAIRS) for one in (quick, full)] == [30, 60]
-    assert full[:3] == quick
+    assert [len(one) * len(curvature.PAIRS) for one in (quick, full)] == [40, 80]
+    assert full[:4] == quick
     for start, *finetuned in full:
         assert all(recipe.parent == start for recipe in finetuned)
         assert len({recipe.lr for recipe in finetuned}) >= 4
@@ -179,6 +214,22 @@ def test_the_numbers_of_a_pair_agree_with_the_definitions(number, of_curvature):
     assert here.at_start.item() == pytest.approx(second, rel=1e-3, abs=1e-6)
     assert here.largest.item() * here.distance_squared.item() / 8 == pytest.approx(bound, rel=1e-4)
     assert abs(here.at_start.item()) <= 1.01 * bound
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_exponents_are_those_of_a_power_and_missing_where_the_sign_changes(power):
+    scales = np.array([1, 0.5, 0.25, 0.125])
+    values = -3 * scales ** power
+    values[2:] *= -1
+    found = curvature.exponents(xarray.DataArray(values, dims="scale"))
+    assert found[[0, 2]] == pytest.approx(power)
+    assert np.isnan(found[1])
+
+
+def test_the_curvature_that_is_measured_is_that_of_a_quadratic_function(of_curvature):
+    smooth = of_curvature.sel(function="logit, smooth")
+    bent = curvature.bending(of_curvature, "logit, smooth").values
+    assert bent[-1] == pytest.approx(smooth.function_along.item(), rel=0.05)
 
 
 def test_the_smooth_stand_in_is_as_near_to_the_relu_as_the_text_says():
@@ -323,7 +374,9 @@ def test_the_panel_of_both_sides_says_the_sweeps_numbers(of_curvature):
         panel.set(function=function, scale=scale)
         here = of_curvature.sel(function=function, scale=scale)
         delta = abs(here.scaled_deviation.item())
-        assert f"measured δ {delta:.3g}, second-order term {here.scaled_second.item():.3g}" in panel.alt
+        sags = "sags below" if here.scaled_deviation > 0 else "bulges above"
+        assert f"measured δ {delta:.3g}, f {sags} the straight line" in panel.alt
+        assert f"second-order term {here.scaled_second.item():.3g}" in panel.alt
         assert f"bound {here.scaled_bound.item():.3g}, " in panel.alt
 
 
@@ -346,7 +399,7 @@ def test_figures_11_and_12_have_words_with_the_sweeps_numbers(of_starts, of_labe
 def test_the_theorems_figures_have_words_with_the_sweeps_numbers(of_curvature):
     times = of_curvature.largest * of_curvature.distance_squared / 8 / np.abs(of_curvature.deviation)
     words = words_of(panels.curvature.slack, of_curvature)
-    assert f"30 pairs: the bound is {times.min().item():.1f} to {times.max().item():,.0f} times" in words
+    assert f"40 pairs: the bound is {times.min().item():.1f} to {times.max().item():,.0f} times" in words
     words = words_of(panels.curvature.regressions, of_curvature)
     assert f"{curvature.r2(of_curvature)['largest']:.3f} on λmax" in words
 
@@ -354,11 +407,27 @@ def test_the_theorems_figures_have_words_with_the_sweeps_numbers(of_curvature):
 def test_the_reading_of_figure_11_says_whether_it_agrees(of_starts):
     of = starts.claim_14(of_starts)
     said = panels.starts.reading_of_figure_11(of_starts).text
-    assert f"have {of['one_random_start_gap']:.3f}, coef {of['one_random_start_coef']:.2f}." in said
+    assert f"{of['one_epoch_random_gap']:.3f} after one epoch" in said
     order = [of[f"{name}_gap"] for name in ("no_matching", "weight_matching", "pretrained")]
     agree = order == sorted(order, reverse=True) and of["activation_matching_gap"] > of["pretrained_gap"]
     assert said.startswith(page.agrees(agree))
     assert f"{of_starts.own_accuracy.values[0]:.3f}" in panels.starts.accuracies(of_starts).text
+
+
+def test_the_time_apart_is_compared_with_the_same_time(of_starts):
+    of = starts.equally_long(of_starts)
+    hidden = of_starts.sel(pair="two tasks", alpha=0.5, treatment="as it is", layer=["layer 1", "layer 2", "layer 3"])
+    gap = hidden.gap_mean.mean("layer")
+    expected = (gap.sel(setting=starts.ONE_START_BRIEFLY) / gap.sel(setting=starts.PRETRAINED)).item()
+    assert of["one_epoch_gap_ratio"] == pytest.approx(expected)
+    assert of["two_epochs_random_distance"] == hidden.distance.sel(setting=starts.ONE_START).item()
+    said = panels.starts.reading_of_time_apart(of_starts).text
+    assert f"{expected:.2f} times the pretrained one" in said
+    assert f"gap, hidden layers {of['two_epochs_pretrained_gap']:.4f}" in panels.starts.time_apart(of_starts).text
+    panel = panels.starts.from_one_start(of_starts)
+    for apart, key in (("one epoch", "one_epoch"), ("two epochs", "two_epochs")):
+        panel.set(apart=apart)
+        assert f"gap {of[f'{key}_random_gap']:.4f} from one random start" in panel.alt
 
 
 def test_the_reading_of_figure_12_says_whether_it_agrees(of_labels):
@@ -366,17 +435,38 @@ def test_the_reading_of_figure_12_says_whether_it_agrees(of_labels):
     times = [labels.over_normal(of_labels, pair, "shuffled 1") for pair in labels.PAIRS]
     assert said.startswith(page.agrees(times[0] > 2 and times[1] > 1.5))
     assert f"{labels.over_normal(of_labels, 'two tasks', 'shuffled 0'):.1f} times" in said
-    curved = of_labels.curvature.sel(start=["shuffled 0", "shuffled 0.5", "shuffled 1"])
-    over = (curved / of_labels.curvature.sel(start=labels.NORMAL)).values
-    assert f" {over.min():.1f} to {over.max():.1f} times as sharply curved" in said
     moved = of_labels.moved.sel(start="shuffled 1").item()
     assert f"moved {moved:.1f}" in panels.labels.what_was_learned(of_labels).text
+
+
+def test_what_explains_a_gap_stands_in_the_tables_and_the_figure(of_labels):
+    here = of_labels.sel(start="shuffled 1", pair=labels.PAIRS[0])
+    suspects = panels.labels.suspects(of_labels).text
+    assert f"distance ‖θᵢ − θⱼ‖ {here.distance.item():.2f}" in suspects
+    assert f"half-way {here.along.item():+.2f}" in suspects
+    assert f"steps a tenth as long {here.gentle_gap.mean().item():.5f}" in panels.labels.gently(of_labels).text
+    assert f"gap {here.gap_mean.mean().item():.4f}; at distance" in words_of(panels.labels.gap_against_distance,
+                                                                             of_labels)
 
 
 def test_readings_of_the_theorem_hold_the_sweeps_numbers(of_curvature):
     of = curvature.theorem(of_curvature, "loss")
     said = panels.curvature.reading_of_the_theorem(of_curvature).text
-    assert f"{of['slack']:.0f} times" in said and f"δ itself with {of['deviation_slope']:.1f} and" in said
+    assert f"says {of['derived']:+.3f}. Measured is {of['measured']:+.3f}." in said
+    assert ("The sign is wrong" in said) == (of["derived"] * of["measured"] < 0)
+    assert f"s = 1 {of['slack']:,.0f}" in panels.curvature.both_in_numbers(of_curvature).text
     said = panels.curvature.reading_of_the_regressions(of_curvature).text
-    assert f"here {curvature.r2(of_curvature)['product']:.3f}" in said
+    low, high = curvature.r2_intervals(of_curvature)["product"]
+    assert f"here {curvature.r2(of_curvature)['product']:.3f} ({low:.2f} to {high:.2f})" in said
     assert f"within a checkpoint {curvature.r2_within(of_curvature)['half_way']:.3f}" in said
+    exponent = curvature.exponents(of_curvature.scaled_deviation.sel(function="logit, smooth"))[-1]
+    assert panels.curvature.how_fast(of_curvature).text.endswith(f"{exponent:.1f}")
+
+
+def test_a_question_before_a_panel_holds_what_the_learner_may_know(of_starts, of_curvature):
+    of = starts.equally_long(of_starts)
+    assert f"{of['one_epoch_pretrained_gap']:.3f}" in panels.starts.question_of_time(of_starts)
+    derived = of_curvature.function_along.sel(function="loss").item()
+    assert f"{derived:+.3f}" in panels.curvature.question(of_curvature)
+    share = of_starts.sel(setting=starts.STRANGERS, pair="two tasks", treatment="as it is", alpha=0.5, layer="output")
+    assert f"{(share.gap_mean / share.own_mean).item():.2f}" in panels.starts.question_of_matching(of_starts)

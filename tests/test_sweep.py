@@ -86,7 +86,7 @@ def test_a_flipped_bit_anywhere_in_a_sweep_is_damage_or_changes_no_value(quiet_s
         path.write_bytes(whole[:position] + flipped + whole[position + 1:])
         try:
             with warnings.catch_warnings(action="ignore"):
-                found = sweep._read(path)
+                found = sweep.read(path)
         except store.Damaged:
             damaged += 1
         else:

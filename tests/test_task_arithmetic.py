@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
+import xarray
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from lessons.kit import claims, plotting
 from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
-from lessons.task_arithmetic.experiment import mlp, resnet
+from lessons.task_arithmetic.experiment import causes, forgetting, mlp, resnet
 from toy_models import MLP, Architecture, Recipe, ResNet18, training, weights, zoo
 
 
@@ -257,6 +258,142 @@ def test_a_delta_that_is_taken_away_is_mirrored():
     assert torch.allclose(algorithms.negated_in_features(base, finetuned) - base, base - finetuned, atol=1e-6)
 
 
+def test_a_new_last_layer_finds_what_features_hold_and_nothing_where_they_hold_nothing():
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randint(0, 10, (600,), generator=generator)
+    hidden = torch.randn(10, 20, generator=generator)  # every class has a direction, under a unit that never changes
+    h = torch.cat([hidden[y] + 0.1 * torch.randn(600, 20, generator=generator), torch.ones(600, 1)], 1)
+    right = (algorithms.read_out(h[:400], y[:400], h[400:]) == y[400:]).double().mean()
+    guessed = (algorithms.read_out(torch.rand(400, 20, generator=generator), y[:400],
+                                   torch.rand(200, 20, generator=generator)) == y[400:]).double().mean()
+    assert right == 1 and guessed < 0.2
+    negated = algorithms.read_out(-3 * h[:400] + 5, y[:400], -3 * h[400:] + 5)
+    assert torch.equal(negated, algorithms.read_out(h[:400], y[:400], h[400:])), "sign and scale are no news"
+
+
+def test_classes_above_the_right_one_are_counted():
+    logits = torch.tensor([[3.0, 1, 2], [3, 1, 2], [3, 1, 2]])
+    assert algorithms.classes_above(logits, torch.tensor([0, 1, 2])).tolist() == [0, 2, 1]
+
+
+def test_a_shuffled_task_vector_is_as_long_and_points_elsewhere():
+    base, one = mlp_states(2, widths=(40, 30, 10))
+    tau = TaskVector(base, one)
+    mixed = algorithms.shuffled(tau, 0)
+    for key, tensor in tau.difference.items():
+        assert torch.equal(mixed.difference[key].flatten().sort().values, tensor.flatten().sort().values)
+    assert mixed.norm() == pytest.approx(tau.norm(), rel=1e-6) and abs(mixed.cosine(tau)) < 0.2
+    assert algorithms.shuffled(tau, 0).cosine(mixed) == pytest.approx(1)
+
+
+def double_states(**options):
+    return [{key: tensor.double() for key, tensor in state.items()} for state in mlp_states(**options)]
+
+
+def test_kinks_and_curvature_of_eq_2_add_up_and_layer_1_has_kinks_alone():
+    one, other = double_states(count=2, widths=(12, 9, 8, 7, 5))
+    x = torch.rand(50, 12)
+    found = causes.of_ends(one, other, x)
+    middle = weights.interpolate(one, other, 0.5)
+    three = [MLP.from_state(state).features(x.double()) for state in (middle, one, other)]
+    for layer in mlp.LAYERS:
+        missed = algorithms.relative_deviation(*(features[layer] for features in three))
+        assert found.missed.sel(layer=layer).item() == pytest.approx(missed)
+    assert found.share.sel(layer="layer 1").item() == pytest.approx(1)
+    assert found.share_frozen_at.sel(gates="the edited network").item() == pytest.approx(
+        found.share.sel(layer="output").item())
+
+
+def test_where_no_unit_switches_all_that_is_missed_is_curvature():
+    one, other = double_states(count=2, widths=(12, 9, 8, 7, 5))
+    for state in (one, other):
+        for key in state:
+            if key.endswith("bias"):
+                state[key] += 100
+            else:
+                state[key] = state[key].abs()
+    found = causes.of_ends(one, other, torch.rand(50, 12))
+    assert found.share.sel(layer=["layer 2", "layer 3", "output"]).values == pytest.approx(0, abs=1e-9)
+
+
+def test_exponents_are_those_of_the_powers_put_in():
+    lams = xarray.DataArray(list(causes.LAMS), dims="step", coords={"step": list(causes.LAMS)})
+    ends = xarray.DataArray([1.0] * 36, dims="ends", coords={"ends": [*mlp.PAIRS, *mlp.NEGATIONS]})
+    layers = xarray.DataArray([1.0] * 4, dims="layer", coords={"layer": list(mlp.LAYERS)})
+    made = xarray.Dataset({"kinks": ends * layers * lams ** 1.5, "curvature": ends * layers * 0 * lams})
+    assert causes.exponents(made, "Eq. 2", "kinks")["output"] == pytest.approx(1.5)
+    assert np.isnan(causes.exponents(made, "Eq. 3", "curvature")["layer 1"])
+
+
+def test_what_is_compared_of_a_task_differs_as_its_name_says():
+    torch.manual_seed(0)
+    made = {0.0: MLP((784, 100, 100, 100, 10)), 45.0: MLP((784, 100, 100, 100, 10))}
+    networks = {angle: network.requires_grad_(False) for angle, network in made.items()}
+    compared = forgetting.networks_of(networks, 45.0, seed=3)
+    assert tuple(compared) == forgetting.NETWORKS
+    before, plus, minus = (compared[name].state_dict()["layers.1.weight"] for name in ("θ₀", "θ₀ + τ", "θ₀ − τ"))
+    assert torch.allclose(before, (plus + minus) / 2, atol=1e-6)
+    state = torch.get_rng_state()
+    again = forgetting.networks_of(networks, 45.0, seed=3)
+    assert torch.equal(state, torch.get_rng_state()), "the learner's random numbers stay as they are"
+    for name in forgetting.NETWORKS:
+        assert torch.equal(compared[name].state_dict()["layers.0.bias"], again[name].state_dict()["layers.0.bias"])
+
+
+def test_sums_on_their_own_tasks_alone_are_those_of_the_edited_networks():
+    torch.manual_seed(0)
+    networks = {angle: MLP((784, 9, 8, 7, 10)).requires_grad_(False) for angle in mlp.EVALUATED}
+    turned, y = list(torch.rand(9, 20, 28, 28)), torch.randint(0, 10, (20,))
+    single, table = mlp.Singles(networks, turned, y), mlp.Table(networks, turned, y)
+    for angles in ((45.0,), (22.5, 180.0), mlp.ANGLES):
+        expected = table.accuracy_of(dict.fromkeys(angles, 0.3))[table.places(*angles)].mean()
+        assert single.accuracy(angles, 0.3) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.fixture(scope="session")
+def made_up_forgetting():
+    """Numbers as `forgetting.measure` has them, made up: every network has its own."""
+    value = xarray.DataArray([0.9, 0.8, 0.05, 0.7, 0.1], dims="network", coords={"network": list(forgetting.NETWORKS)})
+    angle = xarray.DataArray(np.ones(8), dims="angle", coords={"angle": list(mlp.ANGLES)})
+    layer = xarray.DataArray(np.ones(4), dims="layer", coords={"layer": list(mlp.LAYERS)})
+    step = xarray.DataArray(np.ones(6), dims="step", coords={"step": list(forgetting.STEPS)})
+    made = xarray.Dataset({"accuracy": angle * value, "smallest": angle * (1 - value), "above": 9 * angle * value,
+                           "read_out": angle * value * layer, "again": angle * value * step})
+    return made.assign_attrs(source="a stand-in", source_kind="stand-in", dataset="MNIST", network="MLP",
+                             profile="quick", seed=0, images="10 test images a task", test_images=10)
+
+
+def test_the_pictures_of_forgetting_hold_their_numbers(made_up_forgetting):
+    for picture in (panels.is_it_forgotten, panels.learned_again):
+        page = picture(made_up_forgetting).data
+        assert "Not MNIST!" in page and "θ₀ − τ: 0.050" in page
+    text = panels.reading_of_forgetting(made_up_forgetting).text
+    assert "right for 5.0%" in text and "95%" in text and "<i>" not in text
+    found = forgetting.claims(made_up_forgetting)["CTL-13"]
+    assert found["read_out_lost"] == pytest.approx(0.75) and found["again_pretrained"] == pytest.approx(0.8)
+
+
+def test_a_reading_of_forgetting_does_not_tell_a_difference_within_its_error(made_up_forgetting):
+    alike = made_up_forgetting.assign(read_out=made_up_forgetting.read_out * 0 + 0.8)
+    assert "no difference can be told" in panels.reading_of_forgetting(alike).text
+
+
+def test_the_pictures_of_growth_hold_their_numbers():
+    one, other = double_states(count=2, widths=(12, 9, 8, 7, 5))
+    of_ends = causes.of_ends(one, other, torch.rand(50, 12))
+    lams = xarray.DataArray(list(causes.LAMS), dims="step", coords={"step": list(causes.LAMS)})
+    ends = xarray.DataArray([1.0] * 36, dims="ends", coords={"ends": [*mlp.PAIRS, *mlp.NEGATIONS]})
+    grown = {name: of_ends[name] * ends * lams ** 1.7 for name in ("missed", "kinks", "curvature")}
+    level = {name: of_ends[name] * ends * (lams * 0 + 1) for name in ("share", "share_frozen_at")}
+    made = xarray.Dataset(grown | level).assign_attrs(
+        source="a stand-in", source_kind="stand-in", dataset="MNIST", network="MLP", profile="quick", seed=0, images="")
+    assert "Not MNIST!" in panels.growth(made).data
+    text = panels.reading_of_growth(made).text
+    assert "1.70 in layer 1" in text and f"kinks make {of_ends.share.sel(layer='output').item():.0%}" in text
+    numbers = causes.claims(made)
+    assert numbers["CTL-10"]["exponent_kinks_output"] == pytest.approx(1.7) and numbers.keys() == {"CTL-10", "CTL-11"}
+
+
 @pytest.mark.parametrize("function, known", [(mlp.run, "quick, full"), (experiment.announce, "quick, full"),
                                              (resnet.run, "full")])
 def test_an_unknown_profile_is_named(function, known):
@@ -344,7 +481,8 @@ def test_the_sweeps_stitched_accuracies_are_those_of_averaged_features(sweep, pl
 
 
 def test_the_sweeps_gaps_are_those_of_equation_2(sweep, plain):
-    x = torch.cat([plain.x[67.5], plain.x[157.5]])
+    turned, _ = mlp.test_sets(mlp.PROFILES["quick"].feature_images)
+    x = torch.cat([turned[mlp.EVALUATED.index(angle)] for angle in (67.5, 157.5)])
     lams = {67.5: 0.3, 157.5: 0.3}, {67.5: 0.6}, {157.5: 0.6}
     expected = algorithms.halfway(*(plain.edited(one).features(x) for one in lams))["layer 3"]
     found = sweep.sel(ends="67.5° and 157.5°", step=0.3, layer="layer 3")
@@ -424,8 +562,7 @@ def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):
     panel = panels.mixing_desk(sweep, networks)
     base = networks[0.0].state_dict()
     vectors = mlp.task_vectors(networks)
-    x = torch.tensor(sweep.desk_image.values.astype("float32")) / 255
-    y = torch.tensor(sweep.desk_label.values.astype("int64"))
+    x, y = mlp.test_sets(mlp.DESK_IMAGES)
     lams = dict(zip(mlp.ANGLES, (0.5, 0.0, -0.2, 0.4, 0.0, 0.0, 0.0, 1.0)))
     panel.set(**{f"{angle:g}": lam for angle, lam in lams.items()})
     network = MLP.from_state(base + sum(lam * vectors[angle] for angle, lam in lams.items()))
@@ -443,11 +580,11 @@ def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):
 
 
 def test_eight_faders_are_refused_as_a_page_at_once_and_two_are_written(sweep, networks, tmp_path):
-    with pytest.raises(ValueError, match="the page would need 8,589,934,592 pictures, at most 3,000"):
+    with pytest.raises(ValueError, match="the page would need 1,705,782,074,882 pictures, at most 3,000"):
         panels.mixing_desk(sweep, networks).save_html(tmp_path / "desk.html")
     desk = panels.mixing_desk(sweep, networks, tasks=(45.0, 90.0), faders=(0.0, 0.5))
     page = desk.save_html(tmp_path / "desk.html").read_text(encoding="utf-8")
-    assert "45\\u00b0 0.5, 90\\u00b0 0.5; computed in outputs" in page
+    assert "45\\u00b0 0.50, 90\\u00b0 0.50; computed in outputs" in page
     for wrong, says in ((dict(tasks=(10.0,)), "no task vector for 10.0"), (dict(faders=(0.5, 1.0)), "position 0")):
         with pytest.raises(ValueError, match=says):
             panels.mixing_desk(sweep, networks, **wrong)
@@ -466,9 +603,7 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     assert f"{found['CTL-12']['worse_with_one_at_1']:.3f}" in panels.reading_of_figure_9(sweep).text
     negated = found["CTL-13"]
     text = panels.reading_of_figure_10(sweep).text
-    left = negated["features_task_at_0.5"] / negated["before_task"]
-    assert f"{negated['weights_pretraining_at_1']:.3f}" in text and f"task i's accuracy {left:.0%} is left" in text
-    assert f"layer 1 {found['CTL-11']['exponent_layer_1']:.2f}" in panels.reading_of_the_slopes(sweep).text
+    assert f"{negated['weights_pretraining_at_1']:.3f}" in text and f"{negated['features_task_at_1']:.3f}" in text
     own = np.mean([[sweep.own.sel(model=i, task=j).item() for j in (22.5, 90.0)] for i in (22.5, 90.0)])
     assert f"{own:.3f}" in panels.misconception(sweep).text
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 from torch.linalg import vecdot
 
@@ -197,6 +197,27 @@ def without(y: Float[np.ndarray, " points"], known: Float[np.ndarray, " points"]
     """
     line = regression(known, y)
     return y - line["slope"] * known - line["intercept"]
+
+
+def remains(y: Float[np.ndarray, " points"], known: Float[np.ndarray, "points numbers"]
+            ) -> Float[np.ndarray, " points"]:
+    """As `without`, when several numbers are known of every point."""
+    known = (known - known.mean(0)) / known.std(0)  # squares beside what they are squares of need good conditions
+    inputs = np.column_stack([np.ones(len(y)), known])
+    return y - inputs @ np.linalg.lstsq(inputs, y, rcond=None)[0]
+
+
+def paired(a: Bool[np.ndarray, " images"], b: Bool[np.ndarray, " images"]) -> tuple[float, float]:
+    """By how much the first network is more accurate than the second, and the standard error of that.
+
+    Both were asked about the same images. Where they agree nothing is added to the error: only the images count that
+    one of them reads right and the other wrong.
+
+    Args:
+        a, b: which images each of them reads right.
+    """
+    apart = a.astype(float) - b.astype(float)
+    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart)))
 
 
 # -- soups -----------------------------------------------------------------------------------------

@@ -411,8 +411,8 @@ PEAK = Exercise(
            "and σ(τ_s)/T of every other task.",
            "Truncation takes the largest first. The first foreign one is σ_1/T.",
            "Count the k with (1 − 1/T)·σ_k > σ_1/T."],
-    praise="A number of directions, not a share: the width of the layer is not in it. "
-           "And it grows with the number of tasks.")
+    praise="A number of directions, not a share: the width of the layer is not in it. And it grows with the number of "
+           "tasks, if they share neither rows nor columns. The next cell makes such tasks.")
 
 INTERFERENCE = Exercise(
     "8.6", "measure interference", 7, interference.overlap, cases=_rows,
@@ -536,7 +536,7 @@ SUBSETS = Exercise(
     hints=["The margin is ε = 1.96·σ/√m. Solve for m.",
            "σ is at most (high − low)/2.",
            "math.ceil."],
-    praise="Thousands of subsets for one per cent. And Popoviciu's σ is the worst case: the reading of Figure 7 "
-           "says how large the measured ones are.")
+    praise="Thousands of subsets for one per cent. And Popoviciu's σ is the worst case: the comparison with "
+           "Figure 7, folded at the end, says how large the measured ones are.")
 
 EXERCISES = [TRUNCATE, WHICH_RANK, CENTRE, TWO_TASKS, PEAK, INTERFERENCE, SUBSETS]

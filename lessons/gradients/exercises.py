@@ -210,7 +210,7 @@ EXERCISES = [
                "Two points give two equations; subtract them.",
                "p = log(error_b/error_a) / log(eta_b/eta_a)."],
         praise="Halve the step: a second-order error falls to a quarter, a third-order one to an eighth. A wrong term "
-               "cannot hide from this.",
+               "can hide from this only where the setting makes it equal to the right one.",
         tolerance=1e-5),
 
     Exercise(

@@ -64,12 +64,12 @@ CHAPTERS = (
     Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α", keys=25,
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
-    Chapter("01_linearity", "lessons.linearity", minutes=60, panels=4, slider="α", keys=10,
-            exercises="lessons.linearity.exercises.mlp",
+    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α", keys=10,
+            exercises="lessons.linearity.exercises.mlp", needs=("mnist", "fashion"), quick=60,
             teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
                     "measured on Rotated MNIST; where they fail and why",
-            pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 2: "linearity_gap_per_layer",
-                      3: "linearity_coef_per_layer"}),
+            pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
+                      4: "linearity_coef_per_layer"}),
     Chapter("02_linearity_resnet", "lessons.linearity", minutes=60, panels=5, slider="α", keys=10,
             exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
@@ -81,13 +81,14 @@ CHAPTERS = (
                     "when pairs tell about twenty",
             pictures={3: "averaging_triangle"}),
     Chapter("04_task_arithmetic", "lessons.task_arithmetic", minutes=75, panels=5, slider="λ", needs=ALL_DATA,
-            full=1350,
+            quick=90, full=1350,
             teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
                     "cause; what below chance means; a mixing desk for eight tasks",
             pictures={4: "task_arithmetic_mixing_desk"}),
-    Chapter("05_pretraining", "lessons.pretraining", minutes=75, panels=4, slider="α", needs=ALL_DATA, full=1350,
+    Chapter("05_pretraining", "lessons.pretraining", minutes=90, panels=5, slider="α", needs=ALL_DATA, quick=75,
+            full=1350,
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
-                    "curvature and distance; a theorem measured on both sides",
+                    "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
             pictures={1: "pretraining_along_the_line"}),
     Chapter("06_gradients", "lessons.gradients", minutes=90, panels=5, slider="η, α, epochs, rounds", needs=ALL_DATA,
             full=450,
@@ -95,14 +96,14 @@ CHAPTERS = (
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
                     "often to merge",
             pictures={1: "gradients_gap"}),
-    Chapter("07_interference", "lessons.interference", minutes=75, panels=5, slider="λ, density", needs=ALL_DATA,
+    Chapter("07_interference", "lessons.interference", minutes=90, panels=5, slider="λ, density", needs=ALL_DATA,
             full=3600,
-            teaches="what interference is; twelve merging methods from one registry on three suites of tasks, "
+            teaches="what interference is; TIES by hand; thirteen merging methods on three suites of tasks, "
                     "hyper-parameters chosen on held-out images; test-time adaptation",
             pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("08_cart", "lessons.cart", minutes=90, panels=6, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
-            teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; interference "
-                    "as printed and as meant; a theorem with its counterexamples; bytes on disk",
+    Chapter("08_cart", "lessons.cart", minutes=90, panels=7, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
+            teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
+                    "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
 )
 

@@ -11,14 +11,10 @@ What the ledger promises is the verdict. A rerun is judged by `confirmed`: with 
 numbers may differ as long as the conditions hold.
 """
 import argparse
-import datetime
 import fnmatch
 import html
 import importlib
-import platform
-import shutil
 import statistics
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,10 +22,10 @@ from typing import Literal
 
 import jinja2
 import pydantic
-import torch
 import yaml
 from scipy import stats
 
+from lessons.kit import archive
 from lessons.kit.experiment import Collection, Experiment
 from lessons.kit.page import Page, table
 from lessons.kit.profiles import SEEDS
@@ -42,8 +38,7 @@ MARKDOWN = _LESSONS.parent / "CLAIMS.md"
 # a number without a condition is doubted where one more seed would lie outside its interval with this probability
 SURE = 0.999
 Numbers = dict[str, dict[str, float]]  # {claim: {number: value}}
-Verdict = Literal["reproduced", "reproduced with a change", "not reproduced here", "contradicted", "not tested",
-                  "open"]
+Answer = Literal["yes", "partly", "no", "–"]
 
 
 class Condition(pydantic.BaseModel, extra="forbid"):
@@ -72,6 +67,38 @@ class Condition(pydantic.BaseModel, extra="forbid"):
         return " and ".join(parts) or "no bound"
 
 
+class Verdict(pydantic.BaseModel, extra="forbid"):
+    """What became of a claim: three questions, each answered yes, partly or no.
+
+    Attributes:
+        finding: what the source saw is seen here.
+        explanation: why it comes about, as the source says, survives a test; "–" where it gives no reason.
+        formula: what it derives holds as printed; "–" where it derives nothing.
+        mistake: what is wrong in a formula, "misprint: …" where the source itself has it right elsewhere, else
+            "error: …".
+        scope: the tasks and networks of which all this is said.
+    """
+    finding: Answer
+    explanation: Answer = "–"
+    formula: Answer = "–"
+    mistake: str = ""
+    scope: str
+
+    @pydantic.model_validator(mode="after")
+    def _named(self):
+        if self.formula in ("no", "partly") and not self.mistake.startswith(("misprint: ", "error: ")):
+            raise ValueError("a formula that does not hold as printed needs its mistake, 'misprint: …' or 'error: …'")
+        return self
+
+    def __str__(self):
+        answers = [f"finding observed: {self.finding}"]
+        if self.explanation != "–":
+            answers.append(f"explanation survives: {self.explanation}")
+        if self.formula != "–":
+            answers.append(f"formula right: {self.formula}")
+        return ", ".join(answers)
+
+
 class Claim(pydantic.BaseModel, extra="forbid"):
     """One claim of a source.
 
@@ -82,7 +109,7 @@ class Claim(pydantic.BaseModel, extra="forbid"):
         measure: how the course measures it.
         chapter: the notebook that does.
         measured_by: the module whose LEDGER lists what measures it; None while no chapter does.
-        verdict: one of the course's verdicts; "open" while its chapter is not written.
+        verdict: what became of it; None while no chapter measures it.
         why: what carries the verdict, and where it departs from the source.
         conditions: what must hold of the measured numbers for the verdict to stand.
         shown: further numbers that the ledger keeps since a sentence or table of the course uses them; * stands for any
@@ -94,17 +121,17 @@ class Claim(pydantic.BaseModel, extra="forbid"):
     measure: str
     chapter: int
     measured_by: str | None = None
-    verdict: Verdict = "open"
+    verdict: Verdict | None = None
     why: str = ""
     conditions: list[Condition] = []
     shown: list[str] = []
 
     @pydantic.model_validator(mode="after")
     def _complete(self):
-        if self.measured_by and not (self.conditions and self.why and self.verdict not in ("open", "not tested")):
+        if self.measured_by and not (self.conditions and self.why and self.verdict):
             raise ValueError(f"{self.id} is measured, so it needs conditions, a verdict and a why")
-        if not self.measured_by and self.verdict not in ("open", "not tested"):
-            raise ValueError(f"{self.id} has the verdict {self.verdict!r} and no measurement")
+        if not self.measured_by and self.verdict:
+            raise ValueError(f"{self.id} has a verdict and no measurement")
         return self
 
     def keeps(self, number: str) -> bool:
@@ -171,8 +198,7 @@ def confirmed(numbers: Numbers) -> list[str]:
         for condition in claim.conditions:
             value = here.get(condition.number)
             if value is not None and not condition.holds(value):
-                doubts.append(f"{id}: {condition.number} is {value:.4g}; "
-                              f"the verdict {claim.verdict!r} needs {condition.bounds}")
+                doubts.append(f"{id}: {condition.number} is {value:.4g}; the verdict needs {condition.bounds}")
         conditions = {condition.number for condition in claim.conditions}
         for name, value in here.items():
             values = known.get(name, [])
@@ -215,8 +241,27 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
                      if condition.number in here)
         shown += _shown(claim, here, measured().get(id, {}), stands)
         doubt = "" if stands else " (the numbers measured here do not carry it)"
-        lines.append(f"{id} {claim.verdict}{doubt}: {here}")
+        lines.append(f"{id}, {claim.verdict}{doubt}: {here}")
     return Page("\n".join(lines), f"{shown}<p style='color:#555'>{html.escape(caption)}</p>")
+
+
+def brief(numbers: dict[str, dict[str, float]]) -> Page:
+    """A line for every claim: where the source says what, the verdict, and whether the numbers measured here carry it.
+
+    Args:
+        numbers: as in `show`.
+    """
+    rows = []
+    for id, here in numbers.items():
+        claim = ledger()[id]
+        judged = [condition.holds(here[condition.number]) for condition in claim.conditions
+                  if condition.number in here]
+        carried = "✓" if all(judged) else "✗"
+        verdict = claim.verdict
+        rows.append((html.escape(claim.place), html.escape(claim.says), verdict.finding, verdict.explanation,
+                     verdict.formula, carried))
+    return table(("where", "what the source says", "finding observed", "explanation survives", "formula right", "here"),
+                 rows, left=2)
 
 
 def _shown(claim, here, known, stands):
@@ -231,7 +276,10 @@ def _shown(claim, here, known, stands):
         written = "–" if value is None else f"{value:.4g}"
         rows.append((html.escape(condition.means), written, span(known.get(condition.number)), mark + condition.bounds))
     head = f"<h4>{claim.id} ({html.escape(claim.place)}): {html.escape(claim.says)}</h4>"
-    verdict = f"<p>Verdict: <b>{claim.verdict}</b>. {html.escape(claim.why)}{note}</p>"
+    scope = f" ({html.escape(claim.verdict.scope)})"
+    answers = str(claim.verdict).capitalize()
+    mistake = f" In the formula, {html.escape(claim.verdict.mistake)}." if claim.verdict.mistake else ""
+    verdict = f"<p><b>{answers}</b>{scope}.{mistake} {html.escape(claim.why)}{note}</p>"
     return table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=head + verdict).page
 
 
@@ -281,7 +329,7 @@ def keep(module: str, experiment: str, profile: str, seed: int, numbers: Numbers
     Args:
         module: of the experiment.
         experiment: its name.
-        circumstances: where and when it was measured; see `here`.
+        circumstances: where and when it was measured; see `archive.circumstances`.
     """
     known = _kept()
     which = {"module": module, "experiment": experiment, "profile": profile}
@@ -326,32 +374,6 @@ def _flow(value):
     return text.strip().removesuffix("\n...").strip()
 
 
-def here() -> dict[str, str]:
-    """What a measurement's circumstances are on this machine today: processor and its instructions, torch, commit,
-    date."""
-    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}",
-            "torch": str(torch.__version__),
-            "commit": _commit(),
-            "date": datetime.date.today().isoformat()}
-
-
-def _commit():
-    if not shutil.which("git"):
-        return "unknown"
-    command = ["git", "describe", "--always", "--dirty"]
-    git = subprocess.run(command, cwd=_HERE, capture_output=True, text=True)
-    return "unknown" if git.returncode else git.stdout.strip()
-
-
-def _processor():
-    """The processor's name; Linux keeps it in a file, elsewhere Python knows it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
 def markdown() -> str:
     """CLAIMS.md: the ledger and its numbers."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), trim_blocks=True, lstrip_blocks=True,
@@ -377,10 +399,12 @@ def main(arguments=None) -> int:
     for module in [] if options.page else options.only or measuring():
         for experiment, profile, seed in _asked(module, options.seeds):
             numbers = remeasure(experiment, profile, seed)
-            keep(module, experiment.name, profile, seed, numbers, here())
+            keep(module, experiment.name, profile, seed, numbers, archive.circumstances())
             for doubt in confirmed(numbers):
                 print(f"seed {seed}: {doubt}", file=sys.stderr)
     MARKDOWN.write_text(markdown(), encoding="utf-8")
+    for line in [] if options.page else archive.changed():
+        print(line, file=sys.stderr)
     return 0
 
 

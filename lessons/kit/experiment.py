@@ -7,7 +7,7 @@ import xarray
 
 import data
 from data.types import Source
-from lessons.kit import sweep
+from lessons.kit import archive, sweep
 from lessons.kit.profiles import SEEDS, Profiles
 from toy_models import Architecture, Recipe, training, zoo
 
@@ -49,8 +49,11 @@ class Experiment:
     one_thread: bool = True
     attributes: Mapping[str, object] = field(default_factory=dict)
 
-    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
-        """Train what is missing and measure; from disk where that was done before.
+    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
+        """Train what is missing and measure; from the repository, or from disk, where that was done before.
+
+        Args:
+            fresh: do not take what the repository has (`lessons.kit.archive`).
 
         Returns:
             What `measure` returns, with the attributes that `lessons.kit.sweep.caption` reads.
@@ -58,12 +61,13 @@ class Experiment:
         Raises:
             ValueError: there is no such profile.
         """
+        known = None if fresh else self.archived(profile, seed)
+        if known is not None:
+            return known
         settings = self.profiles[profile]
         source = self.source()
-        recipes = list(dict.fromkeys(self.recipes(settings, seed)))
-        ingredients = {"profile": profile,  # it is among the attributes, and two may have the same settings
-                       "settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,
-                       "recipes": [recipe.key for recipe in recipes], "data": source.digest}
+        recipes = self._recipes(settings, seed)
+        ingredients = self._ingredients(profile, seed)
         network = self.network or (described(recipes[0].architecture) if recipes else "")
         about = {"source": source.text, "source_kind": source.kind, "dataset": self.dataset, "network": network,
                  "profile": profile, "seed": seed, **self.attributes}
@@ -73,7 +77,27 @@ class Experiment:
                 found = self.measure(settings, seed, device)
             return found.assign_attrs(about | found.attrs)
 
-        return sweep.cached(self.name, ingredients, measured, module=self.measure.__module__)
+        module = self.measure.__module__
+        found = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
+        archive.keep(found, archive.path_of(self.name, ingredients), module)
+        return found
+
+    def archived(self, profile: str = "full", seed: int = 0) -> xarray.Dataset | None:
+        """What the repository has of this, measured on the real data; None where it has nothing.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        return archive.read(archive.path_of(self.name, self._ingredients(profile, seed)))
+
+    def _recipes(self, settings, seed):
+        return list(dict.fromkeys(self.recipes(settings, seed)))
+
+    def _ingredients(self, profile, seed):
+        settings = self.profiles[profile]
+        return {"profile": profile,  # it is among the attributes, and two may have the same settings
+                "settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,
+                "recipes": [recipe.key for recipe in self._recipes(settings, seed)]}
 
     def numbers(self, profile: str = "full", seed: int = 0, device: str = "auto") -> Numbers:
         """{claim: {number: value}}, measured now if they are not kept.
@@ -82,7 +106,8 @@ class Experiment:
             data.store.Unavailable: the data are a stand-in; the ledger is about the real ones.
         """
         real_or_refused(self.source())
-        return self.claims(self.run(profile, seed, device))
+        with archive.anew():
+            return self.claims(self.run(profile, seed, device))
 
 
 @dataclass(frozen=True)
@@ -104,7 +129,8 @@ class Collection:
         """As `Experiment.numbers`."""
         for source in self.sources():
             real_or_refused(source)
-        return self.measure(profile, seed, device)
+        with archive.anew():
+            return self.measure(profile, seed, device)
 
 
 def real_or_refused(source: Source) -> None:

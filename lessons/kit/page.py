@@ -68,6 +68,19 @@ def agrees(holds: bool) -> str:
     return "Agrees" if holds else "Does not agree here"
 
 
+def folded(title: str, *parts) -> Page:
+    """Pages or figures under a title that opens them: what not every reader needs.
+
+    Args:
+        title: what is inside, as HTML.
+        parts: each a `Page`, or another object with an HTML form, such as a figure.
+    """
+    inside = "".join(part._repr_html_() for part in parts)
+    text = "\n".join(repr(part) for part in parts if isinstance(part, Page))
+    return Page(f"{re.sub('<[^>]*>', '', title)}\n{text}".strip(),
+                f"<details><summary>{title}</summary>{inside}</details>")
+
+
 def in_full_alone(draw):
     """Decorator for what only profile "full" measures: draws the sweep or, where there is none, says how to get it."""
     @functools.wraps(draw)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -31,8 +32,7 @@ def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Da
     """
     ingredients = json.dumps([ingredients, behind(module or measure.__module__)], sort_keys=True)
     path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
-    return store.once(path, lambda: _signed(_undisturbed(measure)), read=_read,
-                      write=lambda sweep, part: sweep.to_netcdf(part, engine="scipy"))
+    return store.once(path, lambda: _signed(_undisturbed(measure)), read=read, write=_write)
 
 
 def _undisturbed(measure):
@@ -194,9 +194,23 @@ def caption(sweep: xarray.Dataset | dict[str, xarray.Dataset]) -> str:
     were measured on is named.
     """
     attrs = _together([one.attrs for one in sweep.values()]) if isinstance(sweep, dict) else sweep.attrs
-    warning = f"Not {attrs['dataset']}! " if attrs["source_kind"] == "stand-in" else ""
+    warning = warned(attrs["source_kind"], attrs["dataset"])
     how = f"profile {attrs['profile']}, seed {attrs['seed']}, {attrs['images']}"
-    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, {how}."
+    return f"{warning}Measured on {attrs['source']}; {attrs['network']}, {how}.{_archived(attrs)}"
+
+
+def warned(source_kind: str, dataset: str) -> str:
+    """"Not MNIST! " before what was measured on a stand-in for MNIST, "" before the rest."""
+    return f"Not {dataset}! " if source_kind == "stand-in" else ""
+
+
+def _archived(attributes):
+    """Where and when a sweep that lies in the repository was measured (`lessons.kit.archive`); "" for others."""
+    if "measured_on" not in attributes:
+        return ""
+    about = json.loads(attributes["measured_on"])
+    return (f" Kept in the repository: measured on {about['date']}, {about['processor']}, commit {about['commit']}; "
+            "run(…, fresh=True) measures it here.")
 
 
 def _together(parts):
@@ -222,7 +236,22 @@ def _signed(dataset):
     return dataset.assign_attrs(digest=_digest(dataset))
 
 
-def _read(path):
+def write(dataset: xarray.Dataset, path: Path) -> None:
+    """Sign a sweep and write it, whole or not at all."""
+    with store.lock(path), store.atomic(path) as part:
+        _write(_signed(dataset), part)
+
+
+def _write(dataset, path):
+    dataset.to_netcdf(path, engine="scipy")
+
+
+def read(path: Path) -> xarray.Dataset:
+    """A signed sweep.
+
+    Raises:
+        FileNotFoundError: there is none. store.Damaged: it is not what was written.
+    """
     if not path.exists():
         raise FileNotFoundError(path)
     try:

@@ -51,7 +51,7 @@ def decision_map(networks: dict, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
     chart = _Map(left)
     lines = _curves(right)
-    right.text(0.99, CHANCE + 0.01, "by chance", color="#666666", fontsize=8.5, ha="right")
+    right.text(0.99, CHANCE + 0.01, "by chance", color="#666666", fontsize=9.5, ha="right")
     upright = here(right)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
     titles = moving_titles((left, right))

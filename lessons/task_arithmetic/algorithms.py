@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from lessons.linearity.algorithms import Numbers, coef, cosine, own_distance
@@ -231,6 +231,50 @@ def stitched(network: MLP | ResNet18, layer: str,
         if following is not network.layers[-1]:
             h = F.relu(h)
     return h
+
+
+# -- what a network still knows of a task -----------------------------------------------------------
+
+def read_out(h: Float[Tensor, "samples width"], y: Int64[Tensor, " samples"], elsewhere: Float[Tensor, "others width"],
+             strength: float = 1e-3, classes: int = 10) -> Int64[Tensor, " others"]:
+    """A new last layer, fitted to features by ridge regression, and the classes that it gives to other samples.
+
+    Features are made comparable first: mean 0 and standard deviation 1 on the samples it is fitted to.
+
+    Args:
+        h: features to fit to.
+        y: their labels.
+        elsewhere: features to answer for.
+        strength: of the ridge, a share of the number of samples; more than 0.
+        classes: how many there are.
+    """
+    mean = h.double().mean(0)
+    scale = h.double().std(0) + 1e-6  # a unit that never changes says nothing
+    seen, asked = (_with_one((features.double() - mean) / scale) for features in (h, elsewhere))
+    ridge = strength * len(h) * torch.eye(seen.shape[1], dtype=torch.float64)
+    weight = torch.linalg.solve(seen.T @ seen + ridge, seen.T @ F.one_hot(y, classes).double())
+    return (asked @ weight).argmax(1)
+
+
+def _with_one(h):
+    return torch.cat([h, h.new_ones(len(h), 1)], 1)
+
+
+def classes_above(logits: Float[Tensor, "samples classes"],
+                  y: Int64[Tensor, " samples"]) -> Int64[Tensor, " samples"]:
+    """How many classes the network prefers to the right one: 0 where it answers rightly, classes − 1 where the right
+    class comes last. By guessing: (classes − 1)/2 on average."""
+    return (logits > logits.gather(1, y[:, None])).sum(1)
+
+
+def shuffled(tau: TaskVector, seed: int) -> TaskVector:
+    """A task vector with the same numbers, tensor by tensor, in other places: as long as τ, but it points nowhere."""
+    generator = torch.Generator().manual_seed(seed)
+    difference = {}
+    for key, tensor in tau.difference.items():
+        order = torch.randperm(tensor.numel(), generator=generator)
+        difference[key] = tensor.flatten()[order].view_as(tensor)
+    return TaskVector.of(difference)
 
 
 def shares_of(lams: Numbers) -> Float64[Tensor, " models"]:

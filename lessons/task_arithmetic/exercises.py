@@ -433,7 +433,7 @@ EXPONENT = Exercise(
     ],
     hints=["Take the logarithms of x and of y.",
            "The least-squares slope is Σ(u − ū)(v − v̄) / Σ(u − ū)²; numpy.polyfit(u, v, 1)[0] gives it too."],
-    praise="A slope on logarithmic axes is the fingerprint of a mechanism. Now look for ours.",
+    praise="A slope on logarithmic axes is a clue to a mechanism. A clue, not a proof: you will see.",
     tolerance=1e-4)
 
 
@@ -455,7 +455,8 @@ FIRST_LAYER = Exercise(
     hints=["How many units deviate at all? Those whose input is within reach of 0, and the reach grows like λ.",
            "How much does such a unit deviate? Like λ.",
            "Root mean square: √(λ · λ²)."],
-    praise="So a slope of 1.5 says “kinks”, one of 2 says “curvature”. Look in the panel which layer is what.")
+    praise="In the first layer, where there is nothing but kinks, that is the slope to expect. Whether a slope says as "
+           "much behind it, you will measure.")
 
 
 # -- 4.7 -------------------------------------------------------------------------------------------

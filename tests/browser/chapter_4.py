@@ -14,8 +14,8 @@ def compare(page, said):
     shown = [all(f"{value:.3f}" in edits for value in at_09.sel(edit=edit).values) for edit in experiment.EDITS]
     assert any(shown), edits
     assert all("λ = 0.80" in text for text in (equations, stitching, negation))
-    table = experiment.desk(sweep, networks)
-    lams = dict.fromkeys(experiment.ANGLES, 0.1) | {22.5: float(re.search(r"22.5° (-?[\d.]+)", desk)[1])}
+    table = experiment.desk(networks)
+    lams = dict.fromkeys(experiment.ANGLES, 0.15) | {22.5: float(re.search(r"22.5° (-?[\d.]+)", desk)[1])}
     assert lams[22.5] > 0.5
     expected = table.accuracy(table.features(lams)["output"])
     accuracies = desk.split(": ")[-1].rstrip(".").split("; ")

@@ -290,43 +290,61 @@ def place(reduced):
     return reduced.stack(place=("pair", "layer")).idxmax("place").item()
 
 
-def middle_index(gap):
-    pair, layer, _ = np.unravel_index(gap.values.argmax(), gap.shape)
-    return gap.pair[pair].item(), gap.layer[layer].item()
+def of_shares(function):
+    """Right shares, and then something with them."""
+    return lambda gap, own: function((gap / own).transpose("pair", "alpha", "layer"))
 
 
-def numbers_of(gap):
-    pair, _, layer = np.unravel_index(gap.values.argmax(), gap.shape)
+def middle_index(share):
+    pair, layer, _ = np.unravel_index(share.values.argmax(), share.shape)
+    return share.pair[pair].item(), share.layer[layer].item()
+
+
+def numbers_of(share):
+    pair, _, layer = np.unravel_index(share.values.argmax(), share.shape)
     return int(pair), int(layer)
 
 
 WORST = [
-    Natural("1.5", "mean over alpha", lambda gap: place(gap.mean("alpha")), "You averaged over α first"),
-    Natural("1.5", "layer first", lambda gap: place(gap.max("alpha"))[::-1], "Right place, wrong order: give"),
-    Natural("1.5", "smallest", lambda gap: place(-gap.max("alpha")), "This is the place where"),
-    Natural("1.5", "smallest over alpha, largest of those", lambda gap: place(gap.min("alpha")),
-            "You took the smallest gap"),
-    Natural("1.5", "half-way", lambda gap: place(gap.sel(alpha=0.5, method="nearest")), "You looked at α ="),
-    Natural("1.5", "review: the last alpha", lambda gap: place(gap.isel(alpha=-1)), "You looked at the last"),
-    Natural("1.5", "review: the answer on the first case", lambda gap: ("near", "layer 1"), "That is the place in"),
-    Natural("1.5", "numbers instead of names", numbers_of, "Right place, but as numbers"),
-    Natural("1.5", "the gap itself", lambda gap: gap.max().item(), "That is how large the"),
-    Natural("1.5", "alpha too", lambda gap: gap.to_series().idxmax(), "That names the worst α"),
-    Natural("1.5", "averaged over the other axis", lambda gap: (
-        gap.max("alpha").mean("layer").idxmax("pair").item(), gap.max("alpha").mean("pair").idxmax("layer").item()),
-            "You chose the pair by"),
-    Natural("1.5", "the flat index", lambda gap: gap.values.argmax(), "That is one number, counted"),
-    Natural("1.5", "a dict", lambda gap: gap.max("alpha").argmax(["pair", "layer"]), "argmax gives the two places"),
-    Natural("1.5", "the last layer of the worst pair",
-            lambda gap: (gap.max(["alpha", "layer"]).idxmax("pair").item(), gap.layer[-1].item()),
-            "The pair is right, but"),
-    Natural("1.5", "the middle index for the layer", middle_index, "You looked up the place along α"),
-    Natural("1.5", "summed over layers for the pair",
-            lambda gap: (gap.sum(["alpha", "layer"]).idxmax("pair").item(),
-                         gap.max(["alpha", "pair"]).idxmax("layer").item()), "The layer is right, but"),
-    Natural("1.6", "apart in weight space", "a", "Look at the right-hand picture"),
+    Natural("1.5", "the gap itself, own forgotten", lambda gap, own: place(gap.max("alpha")),
+            "where the gap itself is"),
+    Natural("1.5", "own over gap", lambda gap, own: place((own / gap).max("alpha")), "divided the other way round"),
+    Natural("1.5", "gap minus own", lambda gap, own: place((gap - own).max("alpha")), "That is a difference"),
+    Natural("1.5", "over the mean of own", lambda gap, own: place((gap / own.mean()).max("alpha")),
+            "divide by own, place by place"),
+    Natural("1.5", "largest gap over largest own", lambda gap, own: place(gap.max("alpha") / own.max()),
+            "where the gap itself is"),
+    Natural("1.5", "where the ends are apart", lambda gap, own: place(own), "the two ends lie furthest"),
+    Natural("1.5", "mean over alpha", of_shares(lambda share: place(share.mean("alpha"))), "You averaged over α first"),
+    Natural("1.5", "layer first", of_shares(lambda share: place(share.max("alpha"))[::-1]),
+            "Right place, wrong order: give"),
+    Natural("1.5", "smallest", of_shares(lambda share: place(-share.max("alpha"))), "This is the place where"),
+    Natural("1.5", "smallest over alpha, largest of those", of_shares(lambda share: place(share.min("alpha"))),
+            "You took the smallest share"),
+    Natural("1.5", "half-way", of_shares(lambda share: place(share.sel(alpha=0.5, method="nearest"))),
+            "You looked at α ="),
+    Natural("1.5", "review: the last alpha", of_shares(lambda share: place(share.isel(alpha=-1))),
+            "You looked at the last"),
+    Natural("1.5", "review: the answer on the first case", lambda gap, own: ("near", "layer 1"),
+            "That is the place in"),
+    Natural("1.5", "numbers instead of names", of_shares(numbers_of), "Right place, but as numbers"),
+    Natural("1.5", "the share itself", of_shares(lambda share: share.max().item()), "That is how large the"),
+    Natural("1.5", "alpha too", of_shares(lambda share: share.to_series().idxmax()), "That names the worst α"),
+    Natural("1.5", "averaged over the other axis", of_shares(lambda share: (
+        share.max("alpha").mean("layer").idxmax("pair").item(),
+        share.max("alpha").mean("pair").idxmax("layer").item())), "You chose the pair by"),
+    Natural("1.5", "the flat index", of_shares(lambda share: share.values.argmax()), "That is one number, counted"),
+    Natural("1.5", "a dict", of_shares(lambda share: share.max("alpha").argmax(["pair", "layer"])),
+            "argmax gives the two places"),
+    Natural("1.5", "the last layer of the worst pair", of_shares(lambda share: (
+        share.max(["alpha", "layer"]).idxmax("pair").item(), share.layer[-1].item())), "The pair is right, but"),
+    Natural("1.5", "the middle index for the layer", of_shares(middle_index), "You looked up the place along α"),
+    Natural("1.5", "summed over layers for the pair", of_shares(lambda share: (
+        share.sum(["alpha", "layer"]).idxmax("pair").item(),
+        share.max(["alpha", "pair"]).idxmax("layer").item())), "The layer is right, but"),
+    Natural("1.6", "the output layer's own product", "a", "Look again at the two numbers"),
     Natural("1.6", "no ReLU", "(C)", "It is the other way"),
-    Natural("1.6", "learned less well", "d", "Compare the ends of panel"),
+    Natural("1.6", "learned less well", "d", "asks no label"),
     Natural("1.6", "two letters", "a and b", "is not one of the letters"),
 ]
 
@@ -359,10 +377,12 @@ LATER = [
             "On every input yours is"),
     Natural("1.4", "norms exchanged", lambda a, b: b.norm(dim=1) * F.cosine_similarity(a, b) / a.norm(dim=1),
             "You divided by ‖a‖²: that"),
-    Natural("1.5", "one text", lambda gap: ", ".join(place(gap.max("alpha"))), "That is one text. Asked"),
-    Natural("1.5", "pair and alpha", lambda gap: gap.to_series().idxmax()[:2], "pair is right, but beside"),
-    Natural("1.5", "worst layer of the first pair", lambda gap: (
-        gap.pair[0].item(), gap.isel(pair=0).max("alpha").idxmax("layer").item()), "looked at the first pair"),
+    Natural("1.5", "one text", of_shares(lambda share: ", ".join(place(share.max("alpha")))),
+            "That is one text. Asked"),
+    Natural("1.5", "pair and alpha", of_shares(lambda share: share.to_series().idxmax()[:2]),
+            "pair is right, but beside"),
+    Natural("1.5", "worst layer of the first pair", of_shares(lambda share: (
+        share.pair[0].item(), share.isel(pair=0).max("alpha").idxmax("layer").item())), "looked at the first pair"),
 ]
 
 WRONG = [*INTERPOLATE, *BARRIER, *GAP, *COEF, *WORST, *LATER]
@@ -389,11 +409,12 @@ RIGHT = [
     Natural("1.4", "as the formula reads", lambda a, b: a.norm(dim=1) * F.cosine_similarity(a, b) / b.norm(dim=1)),
     Natural("1.4", "a diagonal", lambda a, b: (a @ b.T).diagonal() / (b ** 2).sum(dim=1)),
     Natural("1.4", "lists", lambda a, b: [float(p.dot(q) / q.dot(q)) for p, q in zip(a, b)]),
-    Natural("1.5", "pandas", lambda gap: gap.max("alpha").to_series().idxmax()),
-    Natural("1.5", "review: an array of two", lambda gap: np.array(place(gap.max("alpha")))),
-    Natural("1.5", "review: DataArrays of no dimension", lambda gap: (
-        gap.max(["alpha", "layer"]).idxmax("pair"), gap.max(["alpha", "pair"]).idxmax("layer"))),
-    Natural("1.5", "a list", lambda gap: list(place(gap.max("alpha")))),
+    Natural("1.5", "pandas", of_shares(lambda share: share.max("alpha").to_series().idxmax())),
+    Natural("1.5", "the maximum first, divided afterwards", lambda gap, own: place(gap.max("alpha") / own)),
+    Natural("1.5", "review: an array of two", of_shares(lambda share: np.array(place(share.max("alpha"))))),
+    Natural("1.5", "review: DataArrays of no dimension", of_shares(lambda share: (
+        share.max(["alpha", "layer"]).idxmax("pair"), share.max(["alpha", "pair"]).idxmax("layer")))),
+    Natural("1.5", "a list", of_shares(lambda share: list(place(share.max("alpha"))))),
     Natural("1.6", "review: a capital", "B"),
     Natural("1.6", "review: in parentheses", "(b)"),
     Natural("1.6", "review: with a space", "b "),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import xarray
 
-from lessons.averaging.experiment import features, mixes, models, resnets, soups, triangle, triples
+from lessons.averaging.experiment import features, mixes, models, resnets, soups, triangle, triples, walks
 from lessons.averaging.experiment.accuracy import Accuracy
 from lessons.averaging.experiment.speed import speed_of_sharing
 from lessons.averaging.experiment.triples import TRIPLES
@@ -26,20 +26,22 @@ class Settings:
 
     Attributes:
         test_images: spread evenly over the test part.
+        soup_images: the same for soups, which differ by little.
         orders: random orders in which models join an average, for Eq. 1.
         lemma_images: test images on which Lemma 2 is measured; all 190 pairs' deviations on them are held in memory.
         draws: random orders in which models join a mix, for Lemma 2.
-        steps: positions of each slider of the triangle.
+        steps: positions of each slider of the triangle; with 13 there is a third.
     """
     test_images: int
+    soup_images: int
     orders: int
     lemma_images: int
     draws: int
-    steps: int = 11
+    steps: int = 13
 
 
-PROFILES = Profiles(quick=Settings(test_images=2000, orders=3, lemma_images=250, draws=10),
-                    full=Settings(test_images=10_000, orders=5, lemma_images=500, draws=20))
+PROFILES = Profiles(quick=Settings(test_images=2000, soup_images=10_000, orders=3, lemma_images=250, draws=10),
+                    full=Settings(test_images=10_000, soup_images=10_000, orders=5, lemma_images=500, draws=20))
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
@@ -60,6 +62,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         name, accuracy, held_out_accuracy, distance (model: 22): of the single models; distance is ‖θ_i − θ_0‖;
         member (triple: 1140, place: 3), average_accuracy, ensemble_accuracy, spread (triple): of averaged weights and
         logits ensemble; spread is the root mean square of the three distances between the members;
+        above_best, above_best_error (triple): by how much the average beats the best of its members, with the standard
+        error on the same images; half_average, half_ensemble (triple, half: 2), half_alone (model, half): accuracies on
+        every second test image, and on the others;
         outlier_average, outlier_ensemble (outlier: 2, pair: 190): the same for triples of an outlier and the two of the
         twenty in pair_member (pair, two);
         gap_*, base_*, coef_* (models: 2 … 20, layer: 4): Eq. 1, as `lessons.kit.sweep.summarise` gives them, over
@@ -68,10 +73,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         of its prediction from pairs, in units of the mixed features' length, and the cosine between the two, for equal
         and for random shares, mean over draws;
         pair_deviation (layer): the deviation half-way between two, mean over all 190 pairs;
-        triangle_member (three: 4, place), triangle_average, triangle_ensemble (three, first: 11, second: 11): accuracy
+        triangle_member (three: 4, place), triangle_average, triangle_ensemble (three, first: 13, second: 13): accuracy
         over the triangle; `first` is the first model's share, `second` the second's share of the rest;
         uniform, greedy, soup_ensemble, best_single (guest: 3, size: 1 … 20): test accuracies of soups of the `size`
-        best, where a guest takes the last place; greedy_size: how many models the greedy soup took.
+        best, where a guest takes the last place; greedy_size: how many models the greedy soup took; *_gain: by how much
+        a soup beats best_single, *_gain_error: the standard error of that, on the same images; greedy_over_uniform and
+        its error;
+        walk_* (walker: 2, length: 8): see `walks`.
     """
     states = [network.state_dict() for network in models.networks(seed, device)]
     twenty = states[:len(models.TWENTY)]
@@ -90,14 +98,24 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
              features.measure(twenty, x, settings.orders, seed),
              mixes.measure(twenty, some, settings.draws, seed),
              triangle.measure(accuracy, of_triples.spread, best, settings.steps),
-             soups.measure(accuracy, held_out, best)]
-    return xarray.merge(parts).assign_attrs(images=f"{len(y):,} test images")
+             walks.measure(states, _start(seed, device), best, x, y),
+             soups.measure(_for_soups(states, settings), held_out, best)]
+    return xarray.merge(parts).assign_attrs(images=f"{len(y):,} test images", soup_images=settings.soup_images)
+
+
+def _for_soups(states, settings):
+    return Accuracy(states, *models.test_images(settings.soup_images))
+
+
+def _start(seed, device):
+    """The pretrained network's state dict."""
+    return zoo.get(models.recipes(seed)["pretrained"], device).state_dict()
 
 
 def _alone(states, accuracy, held_out, seed, device):
     """name, accuracy, held_out_accuracy and distance of the single models."""
     recipes = models.all_recipes(seed)
-    start = zoo.get(recipes[0].parent, device).state_dict()
+    start = _start(seed, device)
     numbers = range(len(states))
     columns = {"name": [models.name_of(recipe, number) for number, recipe in enumerate(recipes, 1)],
                "accuracy": [accuracy.alone(i) for i in numbers],
@@ -109,7 +127,8 @@ def _alone(states, accuracy, held_out, seed, device):
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind the chapter's claims, from one sweep: {claim: {number: value}}. claims.yaml says what each
     means."""
-    return {"CTL-7": triples.claim(sweep), "CTL-8": features.claim(sweep), "CTL-9": mixes.claim(sweep)}
+    of_triples = triples.claim(sweep) | walks.claim(sweep) | soups.claim(sweep)
+    return {"CTL-7": of_triples, "CTL-8": features.claim(sweep), "CTL-9": mixes.claim(sweep)}
 
 
 MLPS = Experiment("averaging", measure, PROFILES, models.source, "MNIST",

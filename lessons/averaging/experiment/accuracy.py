@@ -1,6 +1,7 @@
 """The accuracy of any average and of any ensemble of some networks."""
 from collections.abc import Sequence
 
+import numpy as np
 from torch import Tensor
 
 from lessons.averaging.algorithms import Family
@@ -39,6 +40,14 @@ class Accuracy:
     def alone(self, model: int) -> float:
         """The share correct of one network."""
         return self.of_ensemble([model])
+
+    def right(self, how: str, chosen: Sequence[int]) -> np.ndarray:
+        """Which images are read right: (images,) of bool. With equal shares."""
+        parts = []
+        for family, y in self._parts:
+            logits = family.average(chosen)["output"] if how == "average" else family.ensemble(chosen)
+            parts.append((logits.argmax(1) == y).numpy())
+        return np.concatenate(parts)
 
     def _correct(self, logits_of):
         right = 0

@@ -1,4 +1,5 @@
 """The pictures, a file a question: `triples` (Figure 4), `features` (Figures 5, 6, 17, 18), `mixes` (Lemma 2),
-`triangle`, `outliers`, `soups`, `resnets`."""
-from lessons.averaging.panels import features, mixes, outliers, resnets, soups, triangle, triples
+`triangle`, `outliers`, `walks`, `soups`, `resnets`,
+`speed`."""
+from lessons.averaging.panels import features, mixes, outliers, resnets, soups, speed, triangle, triples, walks
 from lessons.kit.sweep import caption

@@ -1,11 +1,9 @@
 """Panel (c) and what belongs to it: Lemma 2 of CTL, what pairs say about many models."""
-import torch
 import xarray
 
-from lessons.averaging import algorithms
 from lessons.averaging.experiment.mixes import KINDS
 from lessons.kit import plotting
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE
@@ -100,21 +98,3 @@ def _said(models, layer, kind, now, growth):
                    the features', predicted from pairs {predicted:.4f}, cosine between the two {agreement:.3f}. In units
                    of the half-way deviation of two models: {units}.""",
                 models=models, kind=kind, layer=layer, units=units, **now)
-
-
-def counterexample() -> Page:
-    """The three networks against Lemma 2, as a table of their second layer's unit along an edge and in the middle."""
-    states = algorithms.sleeping_unit()
-    mixes = {"model 1 alone": (1, 0, 0),
-             "models 1 and 2, half each": (0.5, 0.5, 0),
-             "models 1 and 3, a quarter and three": (0.25, 0, 0.75),
-             "all three, a third each": (1 / 3, 1 / 3, 1 / 3)}
-    rows = []
-    for name, shares in mixes.items():
-        given = 1 - 2 * sum(share ** 2 for share in shares)
-        deviation = algorithms.deviation(states, shares, torch.ones(1, 1))
-        missed = max(value.abs().max().item() for value in deviation.values())
-        rows.append((name, f"{given:+.3f}", f"{missed:.3f}"))
-    text = "\n".join(f"{name}: the unit is given {given}, CTL is missed by {missed}" for name, given, missed in rows)
-    head = ("mix", "what the unit is given, before its ReLU", "largest deviation from CTL, any layer")
-    return table(head, rows, text)

@@ -3,11 +3,22 @@ import numpy as np
 import xarray
 
 from lessons.averaging.panels.features import BASE, GAP
-from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
+from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE, images_of
 from lessons.kit import plotting
-from lessons.kit.page import in_full_alone, said
+from lessons.kit.noise import error_of_share
+from lessons.kit.page import Page, in_full_alone, said
 from lessons.kit.plotting import BLUE, GREY, RED, WithQuartiles, still
 from lessons.kit.sweep import caption
+
+
+def introduction() -> Page:
+    """What is asked of the ResNets."""
+    text = said("""Chapter 2's pretrained ResNet-18 (width 16, split 0 of Split CIFAR-100), finetuned five times on
+                   split 1 with different hyper-parameters: ten triples. An averaged network has never seen a batch, so
+                   its BatchNorm statistics are estimated again on training images; beside it, what happens if they are
+                   simply averaged like weights. Ten triples are too few for a correlation: compare their level with the
+                   five models alone, and the size of the gap with the MLP's.""")
+    return Page(text, f"<p>{text}</p>")
 
 
 @in_full_alone
@@ -28,7 +39,9 @@ def ten_triples(sweep: xarray.Dataset | None):
                ensemble=sweep.ensemble_accuracy.mean().item(), gap_least=gap.min().item(), gap_most=gap.max().item(),
                base_least=base.min().item(), base_most=base.max().item())
     alone = ", ".join(f"{value:.2f}" for value in sweep.accuracy.values)
-    below = f" The five alone: {alone}. Right: mean over the triples of mean and quartiles over the images."
+    error = 100 * error_of_share(sweep.accuracy.mean().item(), images_of(sweep))
+    spread = "Right: mean over the triples of mean and quartiles over the images."
+    below = f" The five alone: {alone}, standard error {error:.1f} points. {spread}"
     return plotting.show(fig, alt, caption(sweep) + below)
 
 
@@ -52,7 +65,9 @@ def _gaps(ax, sweep):
     base.set_values(mean.base_mean, mean.base_low, mean.base_high)
     gap = WithQuartiles(ax, places + 0.1, GAP.colour, GAP.marker, "to the mean of the features", animated=False)
     gap.set_values(mean.gap_mean, mean.gap_low, mean.gap_high)
-    ax.set(ylabel="1 − cosine", ylim=(0, 1.3 * float(mean.base_high.max())), title="Eq. 1, averages of three")
+    least = 0.5 * float(mean.gap_low.where(mean.gap_low > 0).min())
+    ax.set(ylabel="1 − cosine (logarithmic)", yscale="log", ylim=(least, 6 * float(mean.base_high.max())),
+           title="Features, averages of three")
     ax.set_xticks(places, [str(layer).replace("block ", "") for layer in sweep.layer.values])
     ax.set_xlabel("block")
     ax.legend(loc="upper left")

@@ -4,10 +4,11 @@ import xarray
 from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, STRANGER
 from lessons.averaging.experiment.soups import GUESTS, NOBODY
 from lessons.kit import plotting
+from lessons.kit.noise import WIDE, told
 from lessons.kit.page import Page, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, WithQuartiles
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
 
@@ -23,75 +24,119 @@ LOOKS = {"uniform": Look(BLUE, "o"),
 
 @panel
 def of_the_best(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): test accuracy of soups of the k best models; right, the upper end again, larger.
+    """Panel (e): soups of the k best models; left, by how many points they beat the best single model, with two
+    standard errors; right, their accuracies.
 
-    Controls: size, guest. The prediction, the uniform soup of the bold one and the two best, is a star.
+    Controls: size, guest. The prediction, what the uniform soup of all twenty gains in points, is a star.
     """
     sizes = list(map(int, sweep["size"].values))
-    names = (*LABELS, "greedy_size")
-    by_guest = {guest: {name: sweep[name].sel(guest=guest).values for name in names} for guest in GUESTS}
-    fig, axes = plotting.figure(2, height=4.0)
-    curves, uprights = _axes(axes, sweep)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    asked = {"size": 3, "guest": BOLD}
-    star = Star(axes[0], prediction, 3, sweep.uniform.sel(asked).item(), asked)
-    titles = moving_titles(axes)
+    by_guest = {guest: sweep.sel(guest=guest) for guest in GUESTS}
+    fig, (left, right) = plotting.figure(2, height=4.2)
+    gains = _gains(left, sweep, sizes)
+    curves = _accuracies(right, sweep)
+    uprights = [here(ax, 2) for ax in (left, right)]
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    asked = {"size": 20, "guest": NOBODY}
+    star = Star(left, prediction, 20, 100 * sweep.uniform_gain.sel(asked).item(), asked)
+    titles = moving_titles((left, right))
 
     def draw(size, guest):
-        row = sizes.index(size)
-        now = {name: values[row] for name, values in by_guest[guest].items()}
-        for name, line in curves:
-            line.set_data(sizes, by_guest[guest][name])
+        part = by_guest[guest]
+        now = {name: part[name].sel(size=size).item() for name in (*LABELS, "greedy_size", *_GAINS)}
+        for name, line in curves.items():
+            line.set_data(sizes, part[name].values)
+        for name, marks in gains.items():
+            gain = 100 * part[f"{name}_gain"].values
+            reach = 100 * WIDE * part[f"{name}_gain_error"].values
+            marks.set_values(gain, gain - reach, gain + reach)
         for upright in uprights:
             upright.set_xdata([size, size])
         star.place(size=size, guest=guest)
-        titles[0].set_text(f"k = {size}: uniform {now['uniform']:.3f}, greedy {now['greedy']:.3f}")
-        titles[1].set_text(f"The upper end; greedy took {now['greedy_size']:.0f} of {size}")
+        gained = round(100 * now["greedy_gain"], 1) + 0.0  # no minus before a zero
+        error = 100 * now["greedy_gain_error"]
+        titles[0].set_text(f"k = {size}: greedy {gained:+.1f} ± {error:.1f} points, took {now['greedy_size']:.0f}")
+        titles[1].set_text(f"Uniform {now['uniform']:.3f}, greedy {now['greedy']:.3f}")
         who = f"the {size} best" if guest == NOBODY else f"the {size - 1} best and {guest}"
         return said("""Soups of {who}: uniform {uniform:.4f}, greedy {greedy:.4f} (it took {greedy_size:.0f}), logits
-                       ensemble {soup_ensemble:.4f}, the single model that held-out data chooses {best_single:.4f}.""",
+                       ensemble {soup_ensemble:.4f}, the single model that held-out data chooses {best_single:.4f}. The
+                       greedy soup beats that by {greedy_gain:+.4f}, standard error {greedy_gain_error:.4f}.""",
                     who=who, **now)
 
     controls = {"size": slider("models, k", sizes, 5),
                 "guest": choice("throw in as the last of the k", {guest: guest for guest in GUESTS})}
-    return controls, fig, draw, caption(sweep) + f" Chosen on {HELD_OUT_IMAGES:,} held-out training images."
+    below = f" Chosen on {HELD_OUT_IMAGES:,} held-out training images. Bars on the left: two standard errors."
+    return controls, fig, draw, _caption(sweep) + below
 
 
-def _axes(axes, sweep):
-    """Both pictures' limits; [(name, curve)], and where the slider stands."""
+_GAINS = ("greedy_gain", "greedy_gain_error")
+
+
+def _caption(sweep):
+    """Soups are measured on more images than the rest."""
+    return caption(sweep.assign_attrs(images=f"{sweep.attrs['soup_images']:,} test images"))
+
+
+def _gains(ax, sweep, sizes):
+    """{soup: its markers and bars}, against the single model's zero."""
+    alone = sweep.sel(guest=NOBODY)
+    gains = 100 * alone[[f"{name}_gain" for name in LABELS if name != "best_single"]].to_dataarray()
+    ax.axhline(0, color=GREY, linewidth=1.6, marker="")
+    ax.set(xlabel="models to choose from, k", ylabel="points above the best single model", xlim=(0.3, 20.7),
+           ylim=(float(gains.min()) - 0.6, float(gains.max()) + 0.6), xticks=range(2, 21, 3))
+    found = {}
+    for shift, name in zip((-0.2, 0.0, 0.2), ("uniform", "soup_ensemble", "greedy")):
+        places = [size + shift for size in sizes]
+        found[name] = WithQuartiles(ax, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
+    return found
+
+
+def _accuracies(ax, sweep):
+    """{name: its curve}, over the whole range."""
     everything = sweep[list(LABELS)].to_dataarray()
-    alone = sweep[list(LABELS)].sel(guest=NOBODY).to_dataarray()
-    high = float(everything.max()) + 0.01
-    lows = float(everything.min()) - 0.03, float(alone.min()) - 0.01
-    curves, uprights = [], []
-    for ax, low in zip(axes, lows):
-        ax.set(xlabel="models to choose from, k", ylabel="accuracy: share correct", xlim=(0.5, 20.5), ylim=(low, high),
-               xticks=range(2, 21, 3))
-        for name, label in LABELS.items():
-            curves.append((name, curve(ax, LOOKS[name], label, markersize=4, linewidth=1.6)))
-        uprights.append(here(ax, 2))
-    return curves, uprights
+    ax.set(xlabel="models to choose from, k", ylabel=plotting.ACCURACY, xlim=(0.5, 20.5), xticks=range(2, 21, 3),
+           ylim=(float(everything.min()) - 0.03, float(everything.max()) + 0.01))
+    return {name: curve(ax, LOOKS[name], label, markersize=4, linewidth=1.6) for name, label in LABELS.items()}
 
 
 def reading_of_the_soups(sweep: xarray.Dataset) -> Page:
-    """When the greedy soup is better than the uniform one, with this sweep's numbers."""
-    alone = sweep.sel(guest=NOBODY)
-    ahead = [int(k) for k in sweep["size"].values if alone.greedy.sel(size=k) < alone.uniform.sel(size=k)]
-    if ahead:
-        other = f"it is the other way round for k = {', '.join(map(str, ahead))}"
-    else:
-        other = "the two come close, but the greedy one is never behind"
+    """Which soup pays, with this sweep's numbers and their errors."""
+    all_twenty = sweep.sel(guest=NOBODY, size=20)
+    few = sweep.sel(guest=NOBODY, size=slice(2, 5))
     bold = sweep.sel(guest=BOLD)
     stranger = sweep.sel(guest=STRANGER)
-    of_all = alone.sel(size=20)
-    return reading("Which soup?", """Of all twenty, the uniform soup reads {uniform:.3f}, the greedy one {greedy:.3f},
-        the single model chosen by held-out data {single:.3f}. Without a guest and among few, {other}. With {bold} the
-        uniform soup falls to {bold_uniform:.3f}, with {stranger} to {stranger_uniform:.3f}; the greedy soup never falls
-        below {bold_greedy:.3f} and {stranger_greedy:.3f}, as soon as it has two to choose from.""",
-        uniform=of_all.uniform.item(), greedy=of_all.greedy.item(), single=of_all.best_single.item(), other=other,
-        bold=BOLD, bold_uniform=bold.uniform.min().item(), bold_greedy=_least_of_two_or_more(bold.greedy),
-        stranger=STRANGER, stranger_uniform=stranger.uniform.min().item(),
+    return reading("Which soup?", """The greedy soup of all twenty beats the uniform one by {over}. {pays}. Among
+        the two to five best {few}. With {bold} among two or more the uniform soup falls as low as {bold_uniform:.3f},
+        with {stranger} as low as {stranger_uniform:.3f}. The greedy soup stays at {bold_greedy:.3f} and
+        {stranger_greedy:.3f} or above.""",
+        over=_with_error(all_twenty.greedy_over_uniform, all_twenty.greedy_over_uniform_error),
+        pays=_beside_single(all_twenty), few=_among_few(few),
+        bold=BOLD, bold_uniform=_least_of_two_or_more(bold.uniform), bold_greedy=_least_of_two_or_more(bold.greedy),
+        stranger=STRANGER, stranger_uniform=_least_of_two_or_more(stranger.uniform),
         stranger_greedy=_least_of_two_or_more(stranger.greedy))
+
+
+def _with_error(apart, error):
+    return f"{100 * apart.item():.1f} points (standard error {100 * error.item():.1f})"
+
+
+def _beside_single(part):
+    """Whether the greedy soup is better than the single model, which costs no search."""
+    verdict = told(part.greedy_gain.item(), part.greedy_gain_error.item())
+    gained = _with_error(part.greedy_gain, part.greedy_gain_error)
+    if verdict == "Cannot be told here":
+        return f"Whether it beats the best single model cannot be told here: it gains {gained}"
+    return f"Beside the best single model it {'gains' if verdict == 'Agrees' else 'loses'}: {gained}"
+
+
+def _among_few(part):
+    """For how many k the order of the two soups can be told."""
+    pairs = zip(part.greedy_over_uniform.values, part.greedy_over_uniform_error.values)
+    verdicts = [told(apart, error) for apart, error in pairs]
+    ahead = verdicts.count("Agrees")
+    behind = verdicts.count("Does not agree here")
+    if not ahead and not behind:
+        return "the two cannot be told apart"
+    return f"the greedy one is ahead {ahead} times and behind {behind} times of {len(verdicts)}, by two standard errors"
 
 
 def _least_of_two_or_more(accuracy):

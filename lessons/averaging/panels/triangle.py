@@ -5,32 +5,42 @@ import torch
 import torch.nn.functional as F
 import xarray
 
+from lessons.averaging.experiment.models import BOLD
 from lessons.averaging.experiment.triangle import mix_of
 from lessons.kit import plotting
 from lessons.kit.page import said
 from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, moving_titles
-from lessons.kit.plotting import BLACK
+from lessons.kit.panel.moving import Look, cloud, level, moving_titles
+from lessons.kit.plotting import BLACK, PURPLE
+from lessons.kit.predict import guessed
 
 HEIGHT = np.sqrt(3) / 2
 CORNERS = np.array([[0.5, HEIGHT], [0.0, 0.0], [1.0, 0.0]])  # of the first, second and third model
+GUESS = Look(PURPLE)
 HOW = ("triangle_average", "triangle_ensemble")
 
 
 @panel
-def mixes_of_three(sweep: xarray.Dataset):
+def mixes_of_three(sweep: xarray.Dataset, prediction=None):
     """Panel (d): accuracy over all mixes of three models, of averaged weights and of the ensemble.
 
-    Controls: alpha (first model's share), rest, three.
+    Controls: alpha (first model's share), rest, three. The prediction, the average of the bold one and the two best,
+    is a purple line on the scale of colours.
     """
     fig, axes = plotting.figure(2, height=3.6)
     norm = _norm(sweep)
     triangles = [_Triangle(ax, what) for ax, what in zip(axes, ("Averaged weights", "Ensemble of outputs"))]
-    _colour_bar(fig, axes, norm)
-    threes = list(map(str, sweep.three.values))
+    scale = _colour_bar(fig, axes, norm)
+    threes = sorted(map(str, sweep.three.values), key=lambda three: BOLD not in three)  # the bold one first
     grid = list(map(float, sweep.first.values))
     names = [str(name).split(":")[0] for name in sweep.name.values]
     values = {three: [sweep[how].sel(three=three) for how in HOW] for three in threes}
+    a_third = grid[len(grid) // 3]
+    asked = {"alpha": a_third, "rest": 0.5, "three": threes[0]}
+    guess = level(scale, GUESS)
+    if prediction:
+        truth = sweep.triangle_average.sel(three=threes[0], first=a_third, second=0.5).item()
+        prediction.panel_answers(truth, asked, mark="purple line on the scale of colours")
     pictures = {three: [_picture(part, norm) for part in parts] for three, parts in values.items()}
 
     def draw(alpha, rest, three):
@@ -41,6 +51,8 @@ def mixes_of_three(sweep: xarray.Dataset):
             accuracy = float(part.values[grid.index(alpha), grid.index(rest)])
             triangle.show(picture, members, shares, f"{accuracy:.3f}  at α = {alpha:.2f}, rest {rest:.2f}")
             now.append(accuracy)
+        height = guessed(prediction, asked, {"alpha": alpha, "rest": rest, "three": three})
+        guess.set_ydata([height, height])
         mix = ", ".join(f"{share:.2f} of {name}" for share, name in zip(shares, members))
         least = [float(part.min()) for part in values[three]]
         return said("""Mix of {mix} (α = {alpha:.2f}, {rest:.2f} of the rest): averaged weights {average:.3f}, ensemble
@@ -49,7 +61,7 @@ def mixes_of_three(sweep: xarray.Dataset):
                     mix=mix, alpha=alpha, rest=rest, average=now[0], ensemble=now[1],
                     average_least=least[0], ensemble_least=least[1])
 
-    controls = {"alpha": slider("α, share of the model at the top", grid, grid[3]),
+    controls = {"alpha": slider("α, share of the model at the top", grid, a_third),
                 "rest": slider("of the rest, to the left", grid, 0.5),
                 "three": choice("three models", {three: three for three in threes})}
     return controls, fig, draw
@@ -87,8 +99,9 @@ def _norm(sweep):
 
 def _colour_bar(fig, axes, norm):
     scale = mpl.cm.ScalarMappable(norm, "cividis")
-    bar = fig.colorbar(scale, ax=list(axes), pad=0.03, shrink=0.9, label="accuracy: share correct")
+    bar = fig.colorbar(scale, ax=list(axes), pad=0.03, shrink=0.9, label="accuracy: share correct (uneven steps)")
     bar.set_ticks([tick for tick in (0.5, 0.7, 0.8, 0.9, 0.95) if norm.vmin <= tick <= norm.vmax])
+    return bar.ax
 
 
 def _picture(values, norm, size=90):

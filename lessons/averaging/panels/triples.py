@@ -3,10 +3,11 @@ import numpy as np
 import xarray
 
 from lessons.averaging import algorithms
-from lessons.averaging.experiment.triples import claim, members_mean
+from lessons.averaging.experiment.triples import claim, explained, members_mean
 from lessons.averaging.panels.points import Points, places_of
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, reading, said
+from lessons.kit.noise import error_of_share
+from lessons.kit.page import Page, agrees, reading, said, table
 from lessons.kit.panel import Panel, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
@@ -14,8 +15,14 @@ from lessons.kit.sweep import caption
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"  # of axes
 
-MEMBER, AVERAGED, TOGETHER = Look(GREY, "o"), Look(RED, "D"), Look(ORANGE, "s")
+MEMBER, AVERAGED, TOGETHER = Look(GREY, "o"), Look(BLUE, "D"), Look(ORANGE, "s")
+CHOSEN = Look(RED, "D")
 GUESS = Look(PURPLE, line="-.")
+
+
+def images_of(sweep: xarray.Dataset) -> int:
+    """On how many test images the triples were measured."""
+    return int(sweep.attrs["images"].split()[0].replace(",", ""))
 
 
 class _Triples:
@@ -76,7 +83,7 @@ def _all_triples(sweep, prediction):
     guess = curve(left, GUESS)
     if prediction:
         prediction.panel_answers(triples.line["slope"], mark="purple line")
-    chosen = cloud(left, AVERAGED, markersize=9, markeredgecolor=BLACK)
+    chosen = cloud(left, CHOSEN, markersize=9, markeredgecolor=BLACK)
     row_of_dots = _Members(right, float(sweep.accuracy[:20].min()) - 0.01, high + 0.01)
     title, = moving_titles((right,))
 
@@ -97,7 +104,9 @@ def _all_triples(sweep, prediction):
         return triples.said(triple)
 
     controls = {"triple": slider("triple", range(1, len(triples) + 1), len(triples) // 2)}
-    return controls, fig, draw, caption(sweep) + " Rest the mouse on a dot for its models, or click it."
+    error = 100 * error_of_share(triples.average.mean(), images_of(sweep))
+    below = f" Standard error of an accuracy: {error:.1f} points. Rest the mouse on a dot for its models, or click it."
+    return controls, fig, draw, caption(sweep) + below
 
 
 def _scatter(ax, triples, ends):
@@ -108,7 +117,7 @@ def _scatter(ax, triples, ends):
     label = f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}"
     ax.scatter(triples.average, triples.ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
     ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
-    ax.plot(ends, line["slope"] * ends + line["intercept"], color=ORANGE, marker="", linewidth=1.6, label=label)
+    ax.plot(ends, line["slope"] * ends + line["intercept"], color=BLACK, marker="", linewidth=1.6, label=label)
     ax.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(triples):,} triples")
     ax.legend(loc="upper left")
     return high
@@ -134,26 +143,24 @@ class _Members:
 
 @still
 def what_remains(sweep: xarray.Dataset):
-    """Left, how both accuracies follow the members' own; right, whether they still agree when what the members explain
-    is taken away."""
+    """Left and middle, how both accuracies follow the members' own; right, whether they still agree when what the
+    members explain is taken away."""
     average = sweep.average_accuracy.values
     ensemble = sweep.ensemble_accuracy.values
     own = members_mean(sweep)
     explained = [algorithms.regression(own, values)["r2"] for values in (average, ensemble)]
-    fig, (left, right) = plotting.figure(2, height=3.8)
-    series = (average, BLUE, "o", "averaged weights"), (ensemble, ORANGE, "s", "logits ensemble")
-    for (values, colour, marker, name), r2 in zip(series, explained):
-        left.scatter(own, values, s=7, color=colour, marker=marker, alpha=0.4, linewidth=0,
-                     label=f"{name}, R² = {r2:.2f}")
-    left.axline((own.mean(), own.mean()), slope=1, color=GREY, linestyle="--", linewidth=1.2)
-    left.set(xlabel="mean accuracy of the three members alone", ylabel="accuracy", title="Good members, good triple")
-    left.legend(loc="lower right", markerscale=2)
+    fig, (left, middle, right) = plotting.figure(3, height=3.6)
+    series = (left, average, AVERAGED, "averaged weights"), (middle, ensemble, TOGETHER, "logits ensemble")
+    for (ax, values, look, name), r2 in zip(series, explained):
+        ax.scatter(own, values, s=7, color=look.colour, marker=look.marker, alpha=0.4, linewidth=0)
+        ax.axline((own.mean(), own.mean()), slope=1, color=GREY, linestyle="--", linewidth=1.2)
+        ax.set(xlabel="mean of the members alone", ylabel=f"accuracy, {name}", title=f"Members: R² = {r2:.2f}")
     line = _rest(right, algorithms.without(average, own), algorithms.without(ensemble, own))
     alt = said("""The mean accuracy of the three members explains {of_average:.0%} of the variance of the averaged
                   weights' accuracy and {of_ensemble:.0%} of the ensemble's. With that taken away, the two still agree
                   with R² {r2:.3f}, slope {slope:.2f}.""",
                of_average=explained[0], of_ensemble=explained[1], **line)
-    below = " One dot a triple; a model takes part in 171 of them, so the dots are not independent."
+    below = " Expected: from the members. A model takes part in 171 of the triples, so the dots are not independent."
     return plotting.show(fig, alt, caption(sweep) + below)
 
 
@@ -162,19 +169,61 @@ def _rest(ax, average, ensemble):
     line = algorithms.regression(average, ensemble)
     ax.scatter(average, ensemble, s=9, color=GREEN, alpha=0.45, linewidth=0)
     ax.axline((0, line["intercept"]), slope=line["slope"], color=BLACK, linewidth=1.2)
-    ax.set(xlabel="averaged weights: more than the members explain", ylabel="ensemble: more than they explain",
+    ax.set(xlabel="average: better than expected", ylabel="ensemble: better than expected",
            title=f"What remains: R² = {line['r2']:.2f}")
     return line
+
+
+TAKEN_AWAY = {"nothing": "nothing",
+              "members": "the mean accuracy of the three members",
+              "members in full": "all that is known of the members: each accuracy, squares and products, distances",
+              "other images": "all that, and averages and ensembles are measured on different images",
+              "itself": "for comparison, the same way of combining with itself, on different images"}
+
+
+def what_else(sweep: xarray.Dataset) -> Page:
+    """R² between the two ways when more and more is taken away that both could follow, as a table."""
+    found = explained(sweep)
+    rows = [(text, f"{found[name]:.2f}") for name, text in TAKEN_AWAY.items()]
+    return table(("taken away", "R² of what is left"), rows)
+
+
+def reading_of_what_else(sweep: xarray.Dataset) -> Page:
+    """How much of the agreement is left when nothing is shared but the triple."""
+    found = explained(sweep)
+    if found["other images"] > 0.9 * found["itself"]:
+        verdict = "So nearly all that is missing is the noise of the images, and not a difference between the two ways"
+    else:
+        verdict = "So a part of what is missing is a difference between the two ways"
+    return reading("Do the two ways agree?", """They do, beyond the members. But {known:.2f} is too good: both were
+        asked about the same images, and where luck with these helps the one it helps the other. On different images
+        R² is {other:.2f}. Now compare with how well a way agrees with itself, on different images: {itself:.2f}.
+        {verdict}.""",
+        verdict=verdict, known=found["members in full"], other=found["other images"], itself=found["itself"])
+
+
+def reading_of_the_best(sweep: xarray.Dataset) -> Page:
+    """Whether an average beats the best of its members, triple by triple."""
+    of = claim(sweep)
+    chance = 0.025
+    verdict = "more than" if of["share_surely_above_best"] > 2 * chance else "about what"
+    return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it seems so.
+        By more than two standard errors it is in {surely:.1%}. By luck alone about {chance:.1%} would be, so this is
+        {verdict} luck gives. What is sure is the mean: an average is {ahead:.1f} points above the mean of its
+        members, and {behind:.1f} points below their ensemble.""",
+        above=of["share_above_best"], surely=of["share_surely_above_best"], chance=chance, verdict=verdict,
+        ahead=100 * of["average_over_members"], behind=100 * of["ensemble_over_average"])
 
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 4 of CTL and ours, with this sweep's numbers."""
     of = claim(sweep)
-    return reading("Figure 4 of CTL, and ours", """{verdict}: the two accuracies correlate linearly, R² = {r2:.3f},
-        slope {slope:.2f}; without any one of the models R² is still at least {r2_least_without_one_model:.3f}. Differs,
-        or is not said: in {share_average_below:.0%} of the triples the average is worse than the ensemble, by
-        {behind:.1f} points on average over all, while it beats the mean of its members by {ahead:.1f}. Much of the
-        correlation is the members' doing: their mean accuracy alone explains {r2_from_members:.0%} of the ensemble's
-        variance. But with that taken away, R² of what remains is {r2_beyond_members:.2f}.""",
+    return reading("Figure 4 of Zhou et al., and ours", """{verdict}: the two accuracies correlate linearly,
+        R² = {r2:.3f}, slope {slope:.2f}; without any one of the models R² is still at least
+        {r2_least_without_one_model:.3f}. Differs, or is not said: in {share_average_below:.0%} of the triples the
+        average is worse than the ensemble, by {behind:.1f} points on average over all, while it beats the mean of its
+        members by {ahead:.1f}. Much of the correlation is the members' doing: their mean accuracy alone explains
+        {r2_from_members:.0%} of the ensemble's variance. But with that taken away, R² of what remains is
+        {r2_beyond_members:.2f}.""",
         verdict=agrees(of["r2"] > 0.9), behind=100 * of["ensemble_over_average"],
         ahead=100 * of["average_over_members"], **of)

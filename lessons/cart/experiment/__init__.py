@@ -1,6 +1,6 @@
-"""The chapter's measurements, a file a question: the `bell`, the `theorem`, the `plane`, the number of `tasks`,
-`storage`, the ResNets of `resnet`; and the `numbers` that the ledger keeps of them."""
-from lessons.cart.experiment import bell, numbers, plane, resnet, storage, tasks, theorem
+"""The chapter's measurements, a file a question: the `bell`, where its `peak` is, the `theorem`, the `plane`, the
+number of `tasks`, `storage`, the ResNets of `resnet`; and the `numbers` that the ledger keeps of them."""
+from lessons.cart.experiment import bell, numbers, peak, plane, resnet, storage, tasks, theorem
 from lessons.cart.experiment.numbers import claims
 from lessons.kit import experiment
 from lessons.kit.experiment import Collection

@@ -13,7 +13,7 @@ from lessons.cart.experiment import grid
 from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.suites import Suite
+from lessons.suites import Loaded, Suite
 from toy_models import Recipe
 
 WIDTH = 400  # of the one hidden layer
@@ -33,7 +33,7 @@ class Settings:
         widths: of the hidden layer, at share 1.
         several: also look at two data sets.
         rotated_size: training images of the rotated tasks, None for all (chapter 4's networks).
-        ranks: the ratios.
+        directions: how many directions of layer 1 are kept; all of them come last.
     """
     size: int
     test_images: int
@@ -42,15 +42,19 @@ class Settings:
     widths: tuple[int, ...]
     several: bool
     rotated_size: int | None
-    ranks: tuple[float, ...]
+    directions: tuple[int, ...] = grid.DIRECTIONS
+
+    @property
+    def ranks(self) -> tuple[float, ...]:
+        """The same as shares of the full rank, in a layer of `WIDTH` units."""
+        return grid.shares(WIDTH, self.directions)
 
 
 PROFILES = Profiles(
-    quick=Settings(size=4000, test_images=120, shares=(0.0, 0.5, 0.875, 1.0), num_tasks=4, widths=(50, 200, WIDTH),
-                   several=False, rotated_size=10_000,
-                   ranks=(0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.16, 0.32, 0.64, 1.0)),
-    full=Settings(size=10_000, test_images=500, shares=(0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), num_tasks=4,
-                  widths=(25, 50, 100, 200, WIDTH, 800), several=True, rotated_size=None, ranks=grid.RANKS))
+    quick=Settings(size=10_000, test_images=500, shares=(0.0, 0.5, 0.875, 1.0), num_tasks=4, widths=(50, 200, WIDTH),
+                   several=False, rotated_size=10_000),
+    full=Settings(size=10_000, test_images=1000, shares=(0.0, 0.25, 0.5, 0.75, 0.875, 0.95, 1.0), num_tasks=4,
+                  widths=(25, 50, 100, 200, WIDTH, 800), several=True, rotated_size=None))
 
 
 def name_of(share: float) -> str:
@@ -94,6 +98,12 @@ def estimate(profile: str, seed: int = 0) -> str:
     return experiment.estimate(recipes, SECONDS[profile])
 
 
+def networks(profile: str = "quick", seed: int = 0, device: str = "auto") -> Loaded:
+    """The networks of the tasks with all pixels permuted, and their images, to take in hand."""
+    settings = PROFILES[profile]
+    return permuted(settings, seed).load(device, settings.test_images)
+
+
 # -- the measurement -------------------------------------------------------------------------------
 
 def source() -> data.types.Source:
@@ -106,21 +116,29 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         What `grid.measured` gives, with a dimension `setting`; settings with fewer tasks or layers than others hold NaN
-        behind their own.
+        behind their own. A rank times the attribute `directions` is the number of directions kept in layer 1.
     """
-    return _over("setting", suites_of(settings, seed), settings, device)
+    made = suites_of(settings, seed)
+    found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
+    said = about(next(iter(made.values())), settings.size, settings.test_images)
+    return _side_by_side("setting", made, found).assign_attrs(said | {"directions": WIDTH})
 
 
 def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """As `measure`, over `width` instead of `setting`, all pixels permuted."""
-    return _over("width", widths_of(settings, seed), settings, device)
-
-
-def _over(dimension, made, settings, device):
-    found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
-    names = xarray.DataArray(list(made), dims=dimension, name=dimension)
+    """As `measure`, over `width` instead of `setting`, all pixels permuted. Here a rank is a number of directions, and
+    the largest width stands for all."""
+    made = widths_of(settings, seed)
+    counts = [*map(float, settings.directions), float(max(settings.widths))]
+    found = []
+    for width, suite in made.items():
+        ranks = grid.shares(width, settings.directions)
+        found.append(grid.measured(suite.load(device, settings.test_images), ranks).assign_coords(rank=counts))
     said = about(next(iter(made.values())), settings.size, settings.test_images)
-    return xarray.concat(found, names, join="outer").assign_attrs(said)
+    return _side_by_side("width", made, found).assign_attrs(said | {"directions": 1})
+
+
+def _side_by_side(dimension, names, found):
+    return xarray.concat(found, xarray.DataArray(list(names), dims=dimension, name=dimension), join="outer")
 
 
 def about(suite: Suite, size: int, images: int) -> dict[str, str]:

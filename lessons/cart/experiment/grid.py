@@ -13,14 +13,20 @@ from lessons.cart.algorithms.spectra import Spectra, kept_rank, shifted
 from lessons.suites import PARTS, Loaded
 from toy_models.weights import State
 
-RANKS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.8, 1.0)
+DIRECTIONS = (*range(17), 20, 32, 64)  # of the first layer that are kept; behind these stands all of them
+SPECTRUM = DIRECTIONS[-1]  # so many singular values are kept for pictures
 LAMS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 HOWS = ("centred (CART)", "from θ₀ (task arithmetic)")
 READINGS = ("meant", "printed")
 FIRST = "layers.0.weight"
 
 
-def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[float] = LAMS) -> xarray.Dataset:
+def shares(width: int, directions: Sequence[int] = DIRECTIONS) -> tuple[float, ...]:
+    """The rank ratios that keep so many directions of a layer with `width` singular values, and all of them at last."""
+    return (*(min(1.0, count / width) for count in directions), 1.0)
+
+
+def measured(loaded: Loaded, ranks: Sequence[float], lams: Sequence[float] = LAMS) -> xarray.Dataset:
     """Everything about one suite.
 
     Returns:
@@ -33,7 +39,9 @@ def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[floa
         share of Σ ‖τ_t x_t‖²: 1 is as much as θ₀ misses;
         gain (how, rank, lam): Σ ⟨W x_t − θ₀ x_t, τ_t x_t⟩ as a share of the same: how much of the task's own change is
         there, 1 in its own network;
-        top (layer, task): how many singular values of τ_t are above the largest divided by T − 1, as a share of all.
+        top (layer, task): how many singular values of τ_t are above the largest divided by T − 1, as a share of all;
+        sigma (how, direction): of an MLP's first layer, singular values, mean over tasks, the first `SPECTRUM`; 0
+        behind the last.
     """
     centred = Spectra(loaded.base, loaded.finetuned)
     plain = Spectra(loaded.base, loaded.finetuned, centre=False)
@@ -44,7 +52,7 @@ def measured(loaded: Loaded, ranks: Sequence[float] = RANKS, lams: Sequence[floa
         sets |= _before_the_relu(loaded, both, ranks, lams)
     return xarray.Dataset(sets, {"how": list(HOWS), "part": list(PARTS), "rank": list(ranks), "lam": list(lams),
                                  "task": list(range(len(loaded.finetuned))), "reading": list(READINGS),
-                                 "layer": list(layers)})
+                                 "layer": list(layers), "direction": list(range(1, SPECTRUM + 1))})
 
 
 def _answered(loaded, both, ranks, lams):
@@ -70,10 +78,17 @@ def _decomposed(both, keys, ranks):
 
 
 def _before_the_relu(loaded, both, ranks, lams):
-    """missed and gain of `measured`."""
+    """missed, gain and sigma of `measured`."""
     found = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
     return {"missed": (("how", "rank", "lam"), found[:, 0]),
-            "gain": (("how", "rank", "lam"), found[:, 1])}
+            "gain": (("how", "rank", "lam"), found[:, 1]),
+            "sigma": (("how", "direction"), np.array([spectrum(spectra) for spectra in both]))}
+
+
+def spectrum(spectra: Spectra) -> np.ndarray:
+    """The first layer's singular values, mean over tasks, (`SPECTRUM`,), largest first; 0 behind the last."""
+    sigma = spectra.singular_values(FIRST).mean(0)[:SPECTRUM].numpy()
+    return np.pad(sigma, (0, SPECTRUM - len(sigma)))
 
 
 def layers_of(spectra: Spectra) -> dict[str, str]:
@@ -107,7 +122,12 @@ def accuracies(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: S
     """The share correct of origin + λ·Σ SVD_k(τ_t) on every task, (ranks, lams, tasks)."""
     if loaded.suite.splits:
         return _network_by_network(loaded, spectra, ranks, lams, part)
-    images = loaded.images_of(part)
+    return of_images(loaded.images_of(part), spectra, ranks, lams)
+
+
+def of_images(images: Sequence[tuple[Tensor, Tensor]], spectra: Spectra, ranks: Sequence[float],
+              lams: Sequence[float]) -> np.ndarray:
+    """`accuracies` of MLPs on every task's (images, labels), as many of each."""
     x = torch.cat([x for x, _ in images])
     y = torch.cat([y for _, y in images])
     found = []

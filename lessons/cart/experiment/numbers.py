@@ -2,9 +2,18 @@
 import numpy as np
 import xarray
 
-from lessons.cart.experiment import bell, plane, resnet, storage, tasks, theorem
+from lessons.cart.experiment import bell, peak, plane, resnet, storage, tasks, theorem
 from lessons.cart.experiment.grid import HOWS
-from lessons.cart.experiment.readings import along_the_ranks, chosen, envelope, height, normalised, one, row_space
+from lessons.cart.experiment.readings import (
+    along_the_ranks,
+    chosen,
+    envelope,
+    height,
+    normalised,
+    one,
+    plateau,
+    row_space,
+)
 
 RESNET = "ResNet"  # with which the names of the ResNets' numbers begin
 QUICK = {  # numbers for which a few images of small networks are enough
@@ -37,6 +46,7 @@ def of_mlps(profile: str, seed: int, device: str = "auto") -> dict[str, dict[str
     disjoint = one(sweep, setting=bell.name_of(1.0))
     same = one(sweep, setting=bell.name_of(0.0))
     rotated = one(sweep, setting=bell.ROTATED)
+    by_direction = peak.run(profile, seed, device)
     heights = {"height": height(disjoint),
                "height_same_inputs": height(same),
                "height_half_permuted": height(one(sweep, setting=bell.name_of(0.5))),
@@ -44,9 +54,9 @@ def of_mlps(profile: str, seed: int, device: str = "auto") -> dict[str, dict[str
     if bell.SEVERAL in sweep.setting.values:
         heights["height_two_data_sets"] = height(one(sweep, setting=bell.SEVERAL))
     return {"CART-1": invariance(disjoint),
-            "CART-2": heights | _below_task_arithmetic(disjoint),
-            "CART-3": truncation(disjoint),
-            "CART-4": peaks(sweep, widths),
+            "CART-2": heights | _below_task_arithmetic(disjoint) | truncated_over_cart(by_direction),
+            "CART-3": truncation(disjoint) | gained_by_cutting(by_direction),
+            "CART-4": peaks(sweep, widths) | by_case(by_direction),
             "CART-5": lower_when_centred(disjoint, same, rotated),
             "CART-6": over_the_ranks(disjoint),
             "CART-7": of_the_theorem(theorem.run(profile, seed, device)),
@@ -117,9 +127,51 @@ def peaks(sweep: xarray.Dataset, widths: xarray.Dataset) -> dict[str, float]:
                "lost_at_8_percent": (best.max() - best.sel(rank=0.08)).item(),
                "predicted_rank": disjoint.top.isel(layer=0).mean().item()}
     for width in widths.width.values[-2:]:
-        rank = chosen(one(widths, width=width), HOWS[0]).attrs["rank"]
-        numbers[f"best_directions_at_width_{width}"] = float(np.ceil(rank * width))
+        numbers[f"best_directions_at_width_{width}"] = chosen(one(widths, width=width), HOWS[0]).attrs["rank"]
     return numbers
+
+
+def _plain(words):
+    """Of a case or a head, for the name of a number."""
+    return words.replace(",", "").replace(" ", "_")
+
+
+def by_case(sweep: xarray.Dataset) -> dict[str, float]:
+    """CART-4: for every case how many singular values are large, with how many directions CART is best and how many
+    cannot be told from that, and what share of the bell's height is left at 8 % of the rank of 400 units."""
+    numbers = {}
+    for name in map(str, sweep.case.values):
+        case = sweep.sel(case=name)
+        top = plateau(case, peak.HEADS[0])
+        curve = case.accuracy.sel(how=HOWS[0], head=peak.HEADS[0]) - case.average
+        found = {"large": case.large.item(),
+                 "best": top.best,
+                 "first": top.first,
+                 "last": top.last,
+                 "best_head_whole": plateau(case, peak.HEADS[1]).best,
+                 "height": curve.max().item(),
+                 "left_at_32": (curve.sel(rank=32.0) / curve.max()).item()}
+        numbers |= {f"{_plain(name)}_{number}": float(value) for number, value in found.items()}
+    return numbers
+
+
+def truncated_over_cart(sweep: xarray.Dataset) -> dict[str, float]:
+    """CART-2: task vectors from θ₀ at their best number of directions minus CART at its, for both ways to treat the
+    output layer, of the chapter's tasks."""
+    case = sweep.sel(case=peak.USUAL)
+    best = case.accuracy.isel(rank=slice(1, -1)).max("rank")
+    apart = best.sel(how=HOWS[1]) - best.sel(how=HOWS[0])
+    return {f"truncated_over_cart_{short}": apart.sel(head=head).item()
+            for head, short in zip(peak.HEADS, ("head_cut", "head_whole"))}
+
+
+def gained_by_cutting(sweep: xarray.Dataset) -> dict[str, float]:
+    """CART-3: task vectors from θ₀ cut to 12 directions in layer 1 minus all directions, for both ways to treat the
+    output layer."""
+    case = sweep.sel(case=peak.USUAL).sel(how=HOWS[1])
+    gained = case.accuracy.sel(rank=12.0) - case.accuracy.isel(rank=-1)
+    return {f"gained_by_cutting_{short}": gained.sel(head=head).item()
+            for head, short in zip(peak.HEADS, ("head_cut", "head_whole"))}
 
 
 def lower_when_centred(disjoint, same, rotated) -> dict[str, float]:

@@ -32,7 +32,7 @@ class Settings:
     images: int
 
 
-PROFILES = Profiles(quick=Settings(bell.PROFILES["quick"], points=13, images=50),
+PROFILES = Profiles(quick=Settings(bell.PROFILES["quick"], points=13, images=100),
                     full=Settings(bell.PROFILES["full"], points=25, images=400))
 
 
@@ -68,7 +68,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     tasks = list(range(len(suite.tasks)))
     way = xarray.Dataset(sets, {"lam": list(LAMS), "rank": list(ranks), "task": tasks})
     said = bell.about(suite, settings.bell.size, settings.images)
-    return xarray.merge([drawn, way]).assign_attrs(said | {"images": f"{settings.images} test images a task"})
+    return xarray.merge([drawn, way]).assign_attrs(said | {"images": f"{settings.images} test images a task",
+                                                           "directions": bell.WIDTH})
 
 
 def along(spectra: Spectra, ranks: Sequence[float], loaded: Loaded) -> list:

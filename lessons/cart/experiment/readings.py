@@ -1,9 +1,12 @@
 """What a sweep says: the best rank and λ, the bell's height, measures of interference, and which of them go with it."""
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.stats
 import xarray
 
 from lessons.cart.experiment.grid import HOWS
+from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.sweep import at
 
 LOW_RANK = 0.08  # the source's
@@ -28,7 +31,7 @@ def chosen(sweep: xarray.Dataset, how: str, full_rank: bool = False) -> xarray.D
     """
     part = sweep.accuracy.sel(how=how)
     if full_rank:
-        part = part.sel(rank=[1.0])
+        part = part.isel(rank=[-1])
     held_out = part.sel(part="held-out").mean("task").stack(place=("rank", "lam"))
     rank, lam = held_out.idxmax("place").item()
     accuracy = part.sel(part="test", rank=rank, lam=lam, drop=True)
@@ -46,6 +49,52 @@ def height(sweep: xarray.Dataset) -> float:
     """The bell's height: the mean test accuracy of CART, rank and λ chosen on held-out images, above that of the
     average."""
     return (chosen(sweep, HOWS[0]).accuracy - sweep.average.sel(part="test")).mean().item()
+
+
+def error_of_height(sweep: xarray.Dataset) -> float:
+    """The standard error of `height`, at most."""
+    best = chosen(sweep, HOWS[0]).accuracy.mean().item()
+    average = sweep.average.sel(part="test").mean().item()
+    return error_of_difference(best, average, sweep.sizes["task"] * int(sweep.attrs["test_images"]))
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Where CART is best: the number of directions, and the first and last in an unbroken row around it whose accuracy
+    is within two standard errors of the best."""
+    first: int
+    best: int
+    last: int
+
+    @property
+    def said(self) -> str:
+        """For a table: "12 (11 to 14)"."""
+        return f"{self.best}" if self.first == self.last else f"{self.best} ({self.first} to {self.last})"
+
+
+def plateau(case: xarray.Dataset, head: str, how: str = HOWS[0]) -> Plateau:
+    """Of one case of `peak.measure`, among those that keep anything and not all."""
+    part = case.accuracy.sel(head=head, how=how).isel(rank=slice(1, -1))
+    counts = part["rank"].values.astype(int)
+    accuracy = part.values
+    best = int(accuracy.argmax())
+    level = [accuracy[best] - value <= WIDE * error_of_difference(accuracy[best], value, int(case.images))
+             for value in accuracy]
+    first = best
+    last = best
+    while first > 0 and level[first - 1]:
+        first -= 1
+    while last < len(level) - 1 and level[last + 1]:
+        last += 1
+    return Plateau(int(counts[first]), int(counts[best]), int(counts[last]))
+
+
+def centred_over_truncated(case: xarray.Dataset, head: str) -> list[tuple[float, float]]:
+    """(accuracy of CART minus that of task vectors from θ₀ cut alike, its standard error at most) at every rank of one
+    case of `peak.measure`, λ at its best for each."""
+    centred, plain = (case.accuracy.sel(head=head, how=how).values for how in HOWS)
+    images = int(case.images)
+    return [(float(a - b), error_of_difference(a, b, images)) for a, b in zip(centred, plain)]
 
 
 def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:

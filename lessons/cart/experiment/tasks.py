@@ -53,7 +53,7 @@ class Settings:
 
 
 PROFILES = Profiles(
-    quick=Settings(num_tasks=6, counts=(2, 4, 6), subsets=2, methods=tuple(METHODS), images=80,
+    quick=Settings(num_tasks=6, counts=(2, 4, 6), subsets=2, methods=tuple(METHODS), images=300,
                    size=bell.PROFILES["quick"].size),
     full=Settings(num_tasks=8, counts=(2, 3, 4, 5, 6, 7, 8), subsets=5, methods=tuple(METHODS), images=250,
                   size=bell.PROFILES["full"].size))

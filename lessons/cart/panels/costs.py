@@ -10,14 +10,17 @@ from lessons.cart.panels.parts import AVERAGE, OF_AVERAGE, OF_OWN, OWN, numbers_
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, COLOURS, GREY, MARKERS, ORANGE, PURPLE, still
+from lessons.kit.panel.moving import Look, cloud
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
 from lessons.kit.sweep import caption
 
 KILO = 1000
 MEGA = KILO ** 2
 NUM_TASKS = (2, 4, 8, 14, 20, 40)
 PEERS = (Look(ORANGE, "s"), Look(PURPLE, "D"))  # EMR and TALL masks
+OF_METHOD = {"average": Look(GREEN, "o"), "task arithmetic": Look(ORANGE, "s"), "TIES": Look(PURPLE, "^"),
+             "CART": Look(BLUE, "D")}
+TUNED = ", tuned"
 
 
 @panel
@@ -27,19 +30,19 @@ def storage(sweep: xarray.Dataset):
     ranks = numbers_of(sweep["rank"])
     size = sweep.task_bytes.values / KILO
     accuracy = sweep.accuracy.mean("task").values
-    fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 4))
+    fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 3.4))
     _draw_sizes(left, sweep)
     spot = cloud(left, Look(BLUE, "*"), markersize=16, markeredgecolor=BLACK)
     names = ["CART-Indexing", *map(str, sweep.peer.values), "whole\nnetworks"]
     _totals_axes(right, sweep, names)
-    bars = _Totals(right, (BLUE, *(look.colour for look in PEERS), GREY))
+    points = _Totals(right, (Look(BLUE, "*"), *PEERS, Look(GREY, "o")))
     above = titles((left, right))
 
     def draw(rank, num_tasks):
         row = ranks.index(rank)
         spot.set_data([size[row]], [accuracy[row]])
         totals = _totals(sweep, rank, num_tasks)
-        bars.set_values(totals)
+        points.set_values(totals)
         above[0].set_text(f"rank {percent(rank)}: {size[row]:.0f} kB, accuracy {accuracy[row]:.3f}")
         above[1].set_text(f"{num_tasks} tasks, rank {percent(rank)}")
         shown = (name.replace("\n", " ") for name in names)
@@ -75,32 +78,32 @@ def _draw_sizes(ax, sweep):
     marks = [mark for mark in (1, 3, 10, 30, 100, 300, 1000, 3000) if mark > 0.7 * size.min()]
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
-    ax.legend(fontsize=8, loc="lower right", frameon=True, facecolor="white", edgecolor="white", framealpha=0.9)
+    ax.legend(loc="lower right", frameon=True, facecolor="white", edgecolor="white", framealpha=0.9)
 
 
 def _totals_axes(ax, sweep, names):
     lowest = 0.7 * float(sweep.shared_bytes.min()) / MEGA
     highest = 1.6 * NUM_TASKS[-1] * float(sweep.model_bytes) / MEGA
     ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if lowest < tick < highest]
-    ax.set(ylabel="megabytes in all (logarithmic)", xlim=(-0.6, len(names) - 0.4), yscale="log",
-           ylim=(lowest, highest))
-    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set(xlabel="megabytes in all (logarithmic)", ylim=(len(names) - 0.4, -0.6), xscale="log",
+           xlim=(lowest, highest))
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
-    ax.set_xticks(range(len(names)), names, fontsize=8)
+    ax.set_yticks(range(len(names)), names)
 
 
 class _Totals:
-    """Bars on a logarithmic axis, each in its own colour, with their values above them."""
+    """A point a way to store the networks, on a logarithmic axis, with its value above it."""
 
-    def __init__(self, ax, colours: Sequence[str]):
-        self._bars = [curve(ax, Look(colour), linewidth=36, solid_capstyle="butt") for colour in colours]
-        above = {"ha": "center", "va": "bottom", "fontsize": 8.5, "animated": True}
-        self._texts = [ax.text(place, 1, "", **above) for place in range(len(colours))]
+    def __init__(self, ax, looks: Sequence[Look]):
+        self._points = [cloud(ax, look, markersize=11, markeredgecolor=BLACK) for look in looks]
+        above = {"ha": "center", "va": "bottom", "fontsize": 9.5, "animated": True}
+        self._texts = [ax.text(1, place - 0.15, "", **above) for place in range(len(looks))]
 
     def set_values(self, totals: Sequence[float]) -> None:
-        for place, (bar, text, total) in enumerate(zip(self._bars, self._texts, totals)):
-            bar.set_data([place, place], [1e-6, total])
-            text.set(y=total, text=f"{total:.2f}")
+        for place, (point, text, total) in enumerate(zip(self._points, self._texts, totals)):
+            point.set_data([total], [place])
+            text.set(x=total, text=f"{total:.2f}")
 
 
 def _totals(sweep, rank, num_tasks):
@@ -147,15 +150,15 @@ def number_of_tasks(sweep: xarray.Dataset):
     counts = sweep["count"].values
     groups = {"the source's grids": names[:4]}
     if names[4:]:
-        groups["λ chosen from a wide grid"] = [names[0], *names[4:]]
-    fig, axes = plotting.figure(len(groups), height=4.1, sharey=True, squeeze=False)
+        groups["λ of the last two chosen from a wide grid"] = [names[0], names[2], *names[4:]]
+    fig, axes = plotting.figure(len(groups), height=4.3, sharey=True, squeeze=False)
     for ax, (title, shown) in zip(axes[0], groups.items()):
         for name in shown:
-            index = names.index(name) % len(COLOURS)
+            look = OF_METHOD[name.removesuffix(TUNED)]
             ax.errorbar(counts, mean.sel(merged_by=name).values, error.sel(merged_by=name).values,
-                        color=COLOURS[index], marker=MARKERS[index], capsize=3, label=name)
-        ax.set(xlabel="number of tasks", title=title, ylim=(0, 1.05))
-        ax.legend(fontsize=8.5, loc="lower left")
+                        color=look.colour, marker=look.marker, capsize=3, label=name.removesuffix(TUNED))
+        ax.set(xlabel="number of tasks", title=title, ylim=(0, 1.05), xticks=counts)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 0].set_ylabel("accuracy / own networks' accuracy")
     series = []
     for name in names:
@@ -191,7 +194,7 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     if sweep.sizes["subset"] > 1:
         template += """ Over subsets the standard deviation σ is {spread:.3f} at most; the source's rule has
                         {assumed:.2f}."""
-    return reading("Figure 7 of CART, and ours", template,
+    return reading("Choi et al.’s Figure 7, and ours", template,
                    few=few,
                    many=many,
                    lost=", ".join(f"{value:.2f} ({name})" for name, value in lost.items()),
@@ -212,7 +215,7 @@ def reading_of_storage(sweep: xarray.Dataset) -> Page:
     model = float(sweep.model_bytes)
     more_shared = emr.peer_shared_bytes.item() - low.shared_bytes.item()
     more_a_task = low.task_bytes.item() - mask
-    return reading("Tables 3 and 4 of CART, and ours",
+    return reading("Choi et al.’s Tables 3 and 4, and ours",
                    """At 8 % rank CART-Indexing reads {low:.3f}, the own networks {own:.3f}, EMR {emr:.3f}, TALL masks
                       {tall:.3f}, and a task takes {times:.1f} times as many bytes as a mask. At {fits_rank}, where it
                       is the size of a mask, it reads {fits:.3f}. It shares {shared:.0f} model (the average), the masks

@@ -5,7 +5,8 @@ import xarray
 from lessons.cart.experiment.bell import name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
 from lessons.cart.experiment.readings import along_the_ranks, one, row_space
-from lessons.cart.panels.parts import curves_of_hows, listed, numbers_of, rank_axis, tasks_slider, titles
+from lessons.cart.panels.overlap import short
+from lessons.cart.panels.parts import Ranks, curves_of_hows, listed, tasks_slider, titles
 from lessons.kit import page, plotting
 from lessons.kit.page import Page, said, table
 from lessons.kit.panel import choice, panel
@@ -13,39 +14,41 @@ from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
 from lessons.kit.sweep import caption
 
-SHARES = {"R(k)": Look(GREY, "s"), "I(k)": Look(BLUE, "o"), "gain in layer 1, λ = 1": Look(PURPLE, "v"),
-          "accuracy, λ = 1": Look(GREEN, "^")}
+SHARES = {"R(k)": Look(GREY, "s"), "I(k)": Look(BLUE, "o")}  # of their largest
+WITH_A_PEAK = {"gain in layer 1": Look(PURPLE, "v"), "accuracy": Look(GREEN, "^")}  # at λ = 1
 OF_READING = dict(zip(READINGS, (Look(BLUE, "s"), Look(RED, "^"))))
 
 
 @panel
 def per_layer(sweep: xarray.Dataset):
-    """Left, I(k) a pair of tasks, centred and not; right, for centred task vectors R(k) and I(k) as shares of their
-    largest, with the first layer's gain and CART's accuracy at λ = 1. Controls: setting, layer, reading."""
+    """Left, I(k) a pair of tasks, centred and not; in the middle, for centred task vectors R(k) and I(k) as shares of
+    their largest; right, the first layer's gain and CART's accuracy at λ = 1. Controls: setting, layer, reading."""
     parts = {str(name): one(sweep, setting=name) for name in sweep.setting.values}
-    ranks = numbers_of(sweep["rank"])
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    places = rank_axis(left, ranks)
-    rank_axis(right, ranks)
-    left.set(ylabel="I(k), mean over pairs of tasks", ylim=(0, 1.1 * float(sweep.interference.max())))
-    right.set(ylabel="share of the largest; gain; accuracy", ylim=(0, 1.05))
+    fig, (left, middle, right) = plotting.figure(3, height=4.4)
+    ranks = Ranks(sweep)
+    for ax in (left, middle, right):
+        places = ranks.axis(ax, every=4)
+    left.set(ylabel="I(k), mean over pairs of tasks", ylim=(0, 1.25 * float(sweep.interference.max())))
+    middle.set(ylabel="share of the largest", ylim=(0, 1.05))
+    right.set(ylabel="gain; accuracy, λ = 1", ylim=(0, 1.05))
     curves = curves_of_hows(left)
-    left.legend(handles=curves, loc="upper left", fontsize=8.5)
-    lines = [curve(right, look, label, markersize=4) for label, look in SHARES.items()]
-    fig.legend(handles=lines, loc="outside lower right", ncols=4)
-    above = titles((left, right))
+    shares = [curve(middle, look, label, markersize=4) for label, look in SHARES.items()]
+    peaked = [curve(right, look, label, markersize=4) for label, look in WITH_A_PEAK.items()]
+    fig.legend(handles=[*curves, *shares, *peaked], loc="outside lower center", ncols=3)
+    above = titles((left, middle, right))
 
     def draw(setting, layer, reading):
         part = parts[setting]
         values = part.interference.sel(layer=layer, reading=reading)
         centred, plain = (values.sel(how=how).values for how in HOWS)
-        for line, series in zip(curves, (centred, plain)):
-            line.set_data(places, series)
         error, gain, accuracy = _beside(part, layer)
-        for line, series in zip(lines, (error, centred / centred.max(), gain, accuracy)):
-            line.set_data(places, series)
-        above[0].set_text(f"{setting}, {layer}, as {reading}")
-        above[1].set_text(f"centred {centred[-1]:.3f}, from θ₀ {plain[-1]:.3f} at full rank")
+        for lines, series in ((curves, (centred, plain)), (shares, (error, centred / centred.max())),
+                              (peaked, (gain, accuracy))):
+            for line, numbers in zip(lines, series):
+                line.set_data(places, numbers)
+        above[0].set_text(f"{layer}, as {reading}")
+        above[1].set_text(f"at full rank: {centred[-1]:.3f}, {plain[-1]:.3f}")
+        above[2].set_text(short(setting))
         return said("""{setting}, {layer}, I(k) as {reading}, by rank: centred {centred}; from θ₀ {plain}. R(k):
                        {error}. Gain in layer 1 at λ = 1: {gain}.""",
                     setting=setting, layer=layer, reading=reading, centred=listed(centred), plain=listed(plain),
@@ -87,12 +90,18 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
-    """What goes with accuracy over the ranks: I(k), R(k), what the first layer misses, or its gain."""
+    """What goes with accuracy over the ranks: I(k), R(k), what the first layer misses, or its gain.
+
+    A rank correlation over n ranks, if nothing went with anything, would have a standard deviation of 1/√(n − 1).
+    """
     found = {str(name): along_the_ranks(one(sweep, setting=name)) for name in sweep.setting.values}
     measures = next(iter(found.values()))
     rows = [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()]
-    title = said("""<p><b>Rank correlations with CART's accuracy, over the ranks, at λ = 1</b> (1: the two always go
-                    together).</p>""")
+    ranks = sweep.sizes["rank"]
+    title = said("""<p><b>Rank correlations with CART's accuracy, over {ranks} ranks, at λ = 1</b> (1: the two always go
+                    together; by chance alone, half of the time it would lie within ± {chance:.2f}, and nineteen times
+                    in twenty within ± {wide:.2f}).</p>""",
+                 ranks=ranks, chance=0.67 / (ranks - 1) ** 0.5, wide=1.96 / (ranks - 1) ** 0.5)
     return table(("", *measures), rows, before=title, after=f"<p style='color:#555'>{caption(sweep)}</p>")
 
 
@@ -130,26 +139,27 @@ def _draw_planted(ax, sweep):
         ax.plot(overlaps, bound, color=look.colour, marker=look.marker, markersize=4, label=f"bound, I as {reading}")
     ax.set(yscale="log", xlabel="overlap of the row spaces (0 orthogonal, 1 the same)", ylabel="L and its bound",
            title="Three planted tasks", ylim=(1e-2, None))
-    ax.legend(fontsize=8.5)
+    ax.legend()
 
 
 def _draw_shares_of_the_bound(ax, ratio):
     bins = np.logspace(-6, 0.5, 30)
-    for reading, look in OF_READING.items():
-        ax.hist(ratio.sel(reading=reading).clip(bins[0]), bins, color=look.colour, alpha=0.6, label=f"I as {reading}")
+    for (reading, look), line in zip(OF_READING.items(), ("-", "--")):
+        ax.hist(ratio.sel(reading=reading).clip(bins[0]), bins, histtype="step", linewidth=2, linestyle=line,
+                color=look.colour, label=f"I as {reading}")
     ax.axvline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="")
     ax.text(0.85, 0.95, "a counter-\nexample\nlies right", transform=ax.get_xaxis_transform(), ha="right", va="top",
-            fontsize=8)
+            fontsize=9.5)
     ax.set(xscale="log", xlabel="L as a share of the bound", ylabel="random tasks",
            title="Assumptions as they must be meant")
-    ax.legend(fontsize=8.5, loc="upper left")
+    ax.legend(loc="upper left")
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """Where Theorem 2 holds, where it fails, and what it says of a real layer, with this sweep's numbers."""
     square = sweep.literal.sel(which="square V")
     i_k = sweep.literal.sel(which="I(k)")
-    return page.reading("Theorem 2",
+    return page.reading("Theorem 2 of Choi et al.",
                         """With V_t thin (one column a singular value that is not zero) and I at full rank, L was at
                            most {most:.2f} of the bound in {trials} trials: no counterexample. Read to the letter, a has
                            d entries, V_t is square, and V_t·a is any vector: then L = {square_loss:g} and the bound is

@@ -1,11 +1,13 @@
 """What the pictures share: an axis of ranks, titles that move, names, how a method looks."""
 import numpy as np
+import xarray
 from ipywidgets import SelectionSlider
 
 from lessons.cart.experiment.grid import HOWS
 from lessons.kit.panel import slider
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, RED, moving_titles
+from lessons.kit.sweep import position
 
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"
 OF_HOW = dict(zip(HOWS, (Look(BLUE, "o"), Look(RED, "s"))))  # task vectors from the average, and from θ₀
@@ -18,12 +20,59 @@ def tasks_slider(names, value) -> SelectionSlider:
     return slider("tasks", {name.replace(" of the pixels", "").partition(",")[0]: name for name in names}, value)
 
 
-def rank_axis(ax, ranks) -> np.ndarray:
-    """An axis on which every measured rank ratio has the same room, labelled in per cent; returns their places."""
-    places = np.arange(len(ranks))
-    ax.set_xticks(places, [f"{100 * rank:g}" for rank in ranks], fontsize=8)
-    ax.set(xlabel="rank kept, % of the full rank", xlim=(-0.4, len(ranks) - 0.6))
-    return places
+class Ranks:
+    """The ranks of a sweep as a reader meets them: directions kept in layer 1 or, where layers of many sizes are cut to
+    one share, per cent.
+
+    Attributes:
+        values: as the sweep has them.
+        texts: for a slider and for ticks.
+    """
+
+    def __init__(self, sweep: xarray.Dataset):
+        self.values = numbers_of(sweep["rank"])
+        self._directions = sweep.attrs.get("directions")
+        if self._directions is None:
+            self.texts = [f"{100 * value:g}" for value in self.values]
+        else:
+            self.texts = [*(str(self.count(value)) for value in self.values[:-1]), "all"]
+
+    def count(self, rank: float) -> int:
+        """How many directions of layer 1 a rank of the sweep keeps."""
+        return round(rank * self._directions)
+
+    def said(self, rank: float) -> str:
+        """One rank in a sentence: "12 directions", "all directions", "8 %"."""
+        text = self.texts[position(self.values, rank, "rank")]
+        if self._directions is None:
+            return f"{text} %"
+        return f"{text} direction{'' if text == '1' else 's'}"
+
+    def slider(self, value: float) -> SelectionSlider:
+        """Over all ranks, beginning at one of them."""
+        label = "rank, %" if self._directions is None else "directions kept"
+        return slider(label, dict(zip(self.texts, self.values)), value)
+
+    def axis(self, ax, label: bool = True, every: int = 2) -> np.ndarray:
+        """Give every rank the same room on the axis and name every second one, or every fourth; returns their places.
+        """
+        places = np.arange(len(self.values))
+        few = len(places) < 12
+        shown = [place for place in places if few or place % every == 0 or (every == 2 and place >= len(places) - 4)]
+        ax.set_xticks(shown, [self.texts[place] for place in shown])
+        ax.set_xlim(-0.6, len(places) - 0.4)
+        if label:
+            ax.set_xlabel("rank kept, % of the full rank" if self._directions is None else
+                          "directions kept in layer 1" if every > 2 else
+                          "directions kept in layer 1 (steps widen at the right)")
+        return places
+
+
+def upright(bars) -> tuple[np.ndarray, np.ndarray]:
+    """One line that goes up from 0 at every (place, height), with gaps between: bars that a curve can show."""
+    x = np.repeat([place for place, _ in bars], 3).astype(float)
+    y = np.ravel([(0.0, height, np.nan) for _, height in bars])
+    return x, y
 
 
 def numbers_of(coordinate) -> list[float]:
@@ -53,6 +102,6 @@ def listed(values, digits: int = 3) -> str:
     return ", ".join(f"{value:.{digits}f}" for value in values)
 
 
-def by_rank(ranks, values) -> str:
-    """Numbers a rank for an alternative text: "1 % 0.123, 4 % 0.456"."""
-    return ", ".join(f"{percent(rank)} {value:.3f}" for rank, value in zip(ranks, values))
+def by_rank(ranks: Ranks, values) -> str:
+    """Numbers a rank for an alternative text: "1: 0.123, 4: 0.456"."""
+    return ", ".join(f"{text}: {value:.3f}" for text, value in zip(ranks.texts, values))

@@ -2,6 +2,10 @@
 import math
 from collections.abc import Sequence
 
+import torch
+
+from lessons.gradients.algorithms.expansion import mismatch
+
 
 def printed_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradient: float) -> float:
     """T·k(k − 1)/2·|αT − 1|·H·G for the source's C after k steps (TVG, Theorem 2 with h = k − 2). It is 0 at α = 1/T.
@@ -9,8 +13,16 @@ def printed_bound(alpha: float, num_tasks: int, steps: int, hessian: float, grad
     return num_tasks * steps * (steps - 1) / 2 * abs(alpha * num_tasks - 1) * hessian * gradient
 
 
+def appendix_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradient: float) -> float:
+    """T·k(k − 1)/2·|α(T + 1) − 1|·H·G: the same bound as the proof in the appendix ends it (TVG, Eq. 24 and 25). It is
+    0 at α = 1/(T + 1).
+    """
+    return num_tasks * steps * (steps - 1) / 2 * abs(alpha * (num_tasks + 1) - 1) * hessian * gradient
+
+
 def corrected_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradient: float) -> float:
-    """T·k(k − 1)/2·(α(T − 1) + |1 − α|)·H·G: the triangle inequality applied to r_t = α·Σ_{t'≠t} ∇L_t' − (1 − α)·∇L_t.
+    """T·k(k − 1)/2·(α(T − 1) + |1 − α|)·H·G: the triangle inequality applied to r_t = α·Σ_{t'≠t} ∇L_t' − (1 − α)·∇L_t,
+    one task at a time.
 
     Args:
         alpha: at least 0.
@@ -34,6 +46,23 @@ def tight_bound(alpha: float, num_tasks: int, steps: int, hessian: float, gradie
         steps, hessian, gradient: as in `corrected_bound`.
     """
     return num_tasks * steps * (steps - 1) / 2 * max(1, abs(alpha * num_tasks - 1)) * hessian * gradient
+
+
+def longest(alpha: float, num_tasks: int, size: int = 8, steps: int = 500, seed: int = 0) -> float:
+    """The largest mean ‖r_t‖ over the tasks that was found among gradients of length 1, by ascent from a random start:
+    what the factor of G in a bound must reach at least.
+
+    Args:
+        size: entries of a gradient.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    found = torch.randn(num_tasks, size, generator=generator, dtype=torch.float64)
+    for step in range(steps):
+        found = found / found.norm(dim=1, keepdim=True)
+        r = mismatch(found, alpha)
+        ways = r / r.norm(dim=1, keepdim=True).clamp_min(1e-12)
+        found = found + (1 - step / steps) * mismatch(ways, alpha)  # mismatch is linear, and its own transpose
+    return mismatch(found / found.norm(dim=1, keepdim=True), alpha).norm(dim=1).mean().item()
 
 
 def printed_gradient_bound(norms: Sequence[float], reach: float, beta: float) -> float:

@@ -58,7 +58,7 @@ class Settings:
     families: tuple[str, ...]
 
 
-AMOUNTS = Profiles(quick=Amounts(images=480, test=120), full=Amounts(images=960, test=1000))
+AMOUNTS = Profiles(quick=Amounts(images=480, test=500), full=Amounts(images=960, test=1000))
 PROFILES = Profiles(quick=Settings(AMOUNTS["quick"], optimisers=(GD, SGD), families=(DIGITS, FAR)),
                     full=Settings(AMOUNTS["full"], optimisers=(GD, SGD, ADAM), families=(DIGITS, FAR, SPIRALS)))
 
@@ -373,37 +373,43 @@ def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
 
 
 def claim_7(sweep: xarray.Dataset) -> dict[str, float]:
-    """TVG-7: the cosine of the second to fifth epoch's gradient with the first's, mean and least over data and tasks;
-    and of τ with the first gradient."""
+    """TVG-7: the cosine of the second to fifth epoch's gradient with the first's, mean and least over data and tasks,
+    by what an epoch's steps add up to and by the gradient where it begins; and of τ with the first gradient."""
     found = {}
     for key, here in _optimisers(sweep):
         later = here.alike_moved.sel(epoch=1, other=slice(2, None))
+        at_start = here.alike.sel(epoch=1, other=slice(2, None))
         found |= {f"{key}_cosine_mean": later.mean().item(),
                   f"{key}_cosine_least": later.min().item(),
+                  f"{key}_cosine_mean_at_start": at_start.mean().item(),
                   f"{key}_towards_1": here.towards.sel(epochs=1).mean().item(),
                   f"{key}_towards_20": here.towards.sel(epochs=20).mean().item()}
     return found
 
 
 def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
-    """TVG-8: accuracy of the merge after 1 and after 20 epochs, what is gained in between and from 5 on, and by the
-    best of all; scale chosen on held-out samples; SGD and, where trained, Adam."""
+    """TVG-8: accuracy of the merge after 1 and after 20 epochs, what is gained in between, up to 5 and from 5 on, and
+    which share of the whole gain the first epoch brings; scale chosen on held-out samples; SGD and, where trained,
+    Adam."""
     best = chosen(sweep).accuracy
     found = {}
     for pair, where in _pairs(sweep):
         here = best.sel(where)
+        before = sweep.before.sel(where).item()
         one, five, twenty = (here.sel(epochs=number).item() for number in (1, 5, 20))
         found |= {f"{pair}_1": one,
                   f"{pair}_20": twenty,
                   f"{pair}_20_over_1": twenty - one,
+                  f"{pair}_5_over_1": five - one,
                   f"{pair}_20_over_5": twenty - five,
-                  f"{pair}_best_over_20": here.max().item() - twenty}
+                  f"{pair}_first_share": (one - before) / (twenty - before)}
     return found
 
 
 def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
-    """TVG-11: the correlation over epochs between own and merged accuracy, and how much each of the two gains from the
-    fifth epoch to the twentieth."""
+    """TVG-11, all data and optimisers on one window, epoch 1 to 20: the correlation over the epochs between own and
+    merged accuracy, how much the networks gain by themselves, and which share of that the merge keeps; and both gains
+    from the fifth epoch on."""
     best = chosen(sweep).accuracy
     own = sweep.own.mean("task")
     found = {}
@@ -411,9 +417,16 @@ def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
         alone = own.sel(where)
         merged = best.sel(where)
         found |= {f"{pair}_correlation": float(np.corrcoef(alone, merged)[0, 1]),
-                  f"{pair}_own_gain": (alone.sel(epochs=20) - alone.sel(epochs=5)).item(),
-                  f"{pair}_merged_gain": (merged.sel(epochs=20) - merged.sel(epochs=5)).item()}
+                  f"{pair}_own_gain": _gain(alone, 1),
+                  f"{pair}_kept": _gain(merged, 1) / _gain(alone, 1),
+                  f"{pair}_own_gain_from_5": _gain(alone, 5),
+                  f"{pair}_merged_gain_from_5": _gain(merged, 5)}
     return found
+
+
+def _gain(accuracy, first):
+    """From the epoch `first` to the last."""
+    return (accuracy.sel(epochs=EPOCHS[-1]) - accuracy.sel(epochs=first)).item()
 
 
 EXPERIMENT = Experiment("gradients-epochs", measure, PROFILES, common.digits_source, "MNIST", recipes=all_recipes,

@@ -15,7 +15,7 @@ from lessons.gradients.experiment.epochs import AMOUNTS, DIGITS, Amounts, evalua
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging import merge
-from toy_models import training, weights, zoo
+from toy_models import Recipe, training, weights, zoo
 from toy_models.weights import State
 
 BUDGET = 10  # epochs of each task
@@ -28,6 +28,13 @@ METHODS = {"average": ("average", {}),
            "Breadcrumbs": ("breadcrumbs", {}),
            "DARE": ("dare", {})}
 ADDING = ("breadcrumbs", "dare")  # they add the task vectors up; scaled by 1/T they stand beside the average
+SCALED = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)  # lengths of a merge: 1 is the average, TIES at λ = 1, the two at 1/T
+GIVEN, CHOSEN = "as above", "scale chosen"
+STRANGER = "average from another start"
+PAIRS = (("TIES", "Breadcrumbs"), ("TIES", "average"), ("Breadcrumbs", "average"), ("DARE", "average"),
+         ("average", STRANGER))
+ALONG = tuple(i / 10 for i in range(11))
+SOME = 300  # test images of a task on a line
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         images, NaN between merges; held: accuracy on held-out training images; joint_accuracy, joint_loss (spent): of
         joint training with batches from all tasks in every step;
         how_accuracy, how_loss (how: 4, budget: 4): of one merge after so many epochs;
+        scaled_loss, scaled_held (how, longer: 7): of the merge after the whole budget, made so much longer, on test and
+        held-out images; chosen (how): the length that these prefer; line (lengths: 2, pair: 5, along: 11): loss on the
+        line between two merges, of the length above and of the chosen one; apart, cosine (lengths, pair): their
+        distance and the cosine of their ways from the pretrained network;
         place (point, axis): merged networks in the plane of their two principal components, with name, group and spent
         (point), and distance (point, other): ‖·‖ between them over all weights; explained (axis): their shares of the
         variance; map (vertical, horizontal): loss in the plane.
@@ -67,26 +78,36 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     for rounds in ROUNDS:
         for scale in settings.scales:
             paths[rounds, scale] = alternate(base, sets["train"], rounds, scale, seed)
-    merged = _single_merges(base, sets["train"], seed)
+    ends = {spent: [finetuned(base, x, y, spent, seed) for x, y in sets["train"]] for spent in SPENT}
+    merged = {(name, spent): _merged(name, base, states) for name in METHODS for spent, states in ends.items()}
     together = joint(base, sets["train"], seed)
     scores = xarray.merge([_of_paths(paths, settings.scales, sets), _of_joint(together, sets["test"]),
-                           _of_methods(merged, sets["test"])])
+                           _of_methods(merged, sets["test"]),
+                           _of_lines(base, ends[BUDGET], _stranger(sets["train"], seed, device), sets)])
     plane = _plane(_points(base, paths, together, merged), base, sets["test"], settings.grid)
     return scores.merge(plane).assign_attrs(images=epochs.images_said(settings.amounts))
 
 
 # -- training --------------------------------------------------------------------------------------
 
-def _single_merges(base, sets, seed):
-    """{(method, epochs before the merge): state dict}."""
-    ends = {spent: [finetuned(base, x, y, spent, seed) for x, y in sets] for spent in SPENT}
-    found = {}
-    for name, (method, options) in METHODS.items():
-        if method in ADDING:
-            options = options | {"scale": 1 / len(sets)}
-        for spent, states in ends.items():
-            found[name, spent] = merge(method, base, states, **options)
-    return found
+def _merged(name, base, states, longer=1.0):
+    """One merge by a method of METHODS, `longer` times as long as above."""
+    method, options = METHODS[name]
+    if method == "average":
+        method = "task_arithmetic"
+    scale = longer / len(states) if method in ("task_arithmetic", *ADDING) else longer
+    return merge(method, base, states, **options | {"scale": scale})
+
+
+def _stranger(sets, seed, device):
+    """The average of the tasks' networks that were finetuned from another pretrained network."""
+    base = zoo.get(other_start(seed), device).state_dict()
+    return _merged("average", base, [finetuned(base, x, y, BUDGET, seed) for x, y in sets])
+
+
+def other_start(seed: int) -> Recipe:
+    """A network that learned the same digits from other first weights: a merge from it lies in another basin."""
+    return epochs.start(DIGITS, seed + 1000)
 
 
 def finetuned(state: State, x: torch.Tensor, y: torch.Tensor, passes: int, seed: int) -> State:
@@ -161,6 +182,52 @@ def _of_methods(merged, tests):
     return xarray.Dataset({"how_loss": (("how", "budget"), scores[..., 0]),
                            "how_accuracy": (("how", "budget"), scores[..., 1])},
                           coords={"how": list(METHODS), "budget": list(SPENT)})
+
+
+def _of_lines(base, states, stranger, sets):
+    """The loss on the lines between merges, as they are above and at the length that held-out images prefer."""
+    scaled = {(name, longer): _merged(name, base, states, longer) for name in METHODS for longer in SCALED}
+    shape = (len(METHODS), len(SCALED))
+    loss = np.array([loss for loss, _ in evaluate_states(list(scaled.values()), sets["test"])]).reshape(shape)
+    held = np.array([share for _, share in evaluate_states(list(scaled.values()), sets["held"])]).reshape(shape)
+    chosen = np.array(SCALED)[held.argmax(1)]
+    of_lengths = []
+    for lengths in ([1.0] * len(METHODS), chosen):
+        flat = {name: weights.flatten(scaled[name, float(longer)]).double() for name, longer in zip(METHODS, lengths)}
+        flat[STRANGER] = weights.flatten(stranger).double()
+        of_lengths.append(_between(flat, base, [(x[:SOME], y[:SOME]) for x, y in sets["test"]]))
+    found = xarray.concat(of_lengths, xarray.DataArray([GIVEN, CHOSEN], dims="lengths", name="lengths"))
+    of_methods = {"scaled_loss": (("how", "longer"), loss),
+                  "scaled_held": (("how", "longer"), held),
+                  "chosen": ("how", chosen)}
+    return found.assign(of_methods).assign_coords(how=list(METHODS), longer=list(SCALED))
+
+
+def _between(flat, base, tests):
+    """Losses on the lines between PAIRS of {name: weights}, their distances, and the cosines of their ways."""
+    start = weights.flatten(base).double()
+    lines = []
+    apart = []
+    cosines = []
+    for a, b in PAIRS:
+        on_line = [torch.lerp(flat[a], flat[b], share) for share in ALONG]
+        lines.append([loss for loss, _ in evaluate_all(on_line, base, tests)])
+        apart.append((flat[a] - flat[b]).norm().item())
+        cosines.append(torch.cosine_similarity(flat[a] - start, flat[b] - start, dim=0).item())
+    found = {"line": (("pair", "along"), np.array(lines)), "apart": ("pair", apart), "cosine": ("pair", cosines)}
+    return xarray.Dataset(found, coords={"pair": [pair_name(*pair) for pair in PAIRS], "along": list(ALONG)})
+
+
+def pair_name(a: str, b: str) -> str:
+    """As the sweep calls a pair of merges."""
+    return f"{a} – {b}"
+
+
+def barrier(line: xarray.DataArray) -> xarray.DataArray:
+    """By how much the loss on a line rises above the straight line between its ends (nats), at most; `along` is
+    gone."""
+    straight = line.isel(along=0) * (1 - line.along) + line.isel(along=-1) * line.along
+    return (line - straight).max("along")
 
 
 def _points(base, paths, together, merged):
@@ -241,34 +308,40 @@ def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
 
 def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
     """TVG-10: after the whole budget, distances between merged networks in units of the average's from the pretrained
-    network, cosines between their ways; losses."""
-    names = [f"{name} {spent}" for name, spent in zip(sweep.name.values, sweep.point_spent.values)]
-
-    def apart(a, b):
-        place = names.index(f"{a} {BUDGET if a in METHODS else 0}")
-        return float(sweep.distance[place, names.index(f"{b} {BUDGET}")])
-
-    unit = apart("pretrained", "average")
-    from_dare = [apart("DARE", name) for name in METHODS if name != "DARE"]
+    network, cosines between their ways, and barriers on the lines between them, as they are and at the chosen lengths;
+    losses."""
+    unit = _apart(sweep, "pretrained", "average")
     found = {}
-    for a, b in (("TIES", "Breadcrumbs"), ("TIES", "average"), ("Breadcrumbs", "average"), ("DARE", "average")):
-        one = apart("pretrained", a)
-        other = apart("pretrained", b)
-        between = apart(a, b)
-        pair = f"{a}_{b}".lower()
-        found[pair] = between / unit
-        found[f"{pair}_cosine"] = (one ** 2 + other ** 2 - between ** 2) / (2 * one * other)
+    for prefix, lengths in (("", GIVEN), ("chosen_", CHOSEN)):
+        at = sweep.sel(lengths=lengths)
+        barriers = barrier(at.line)
+        for a, b in PAIRS[:-1]:
+            pair = pair_name(a, b)
+            name = f"{prefix}{a}_{b}".lower()
+            found |= {name: at.apart.sel(pair=pair).item() / unit,
+                      f"{name}_cosine": at.cosine.sel(pair=pair).item(),
+                      f"{name}_barrier": barriers.sel(pair=pair).item()}
+        found[f"{prefix}strangers_barrier"] = barriers.sel(pair=pair_name(*PAIRS[-1])).item()
     loss = sweep.how_loss.sel(budget=BUDGET)
     end = sweep.loss.sel(scale=1.0).isel(spent=-1)
+    from_dare = [_apart(sweep, "DARE", name) for name in METHODS if name != "DARE"]
     return found | {"dare_nearest": min(from_dare) / unit,
                     "dare_loss": loss.sel(how="DARE").item(),
                     "average_loss": loss.sel(how="average").item(),
                     "best_single_loss": sweep.how_loss.min().item(),
+                    "best_scaled_loss": sweep.scaled_loss.min().item(),
                     "path_loss": end.sel(rounds=ROUNDS[-1]).item(),
                     "joint_loss": sweep.joint_loss[-1].item()}
 
 
+def _apart(sweep, a, b):
+    """The distance of two merges after the whole budget, or of the pretrained network from one."""
+    names = [f"{name} {spent}" for name, spent in zip(sweep.name.values, sweep.point_spent.values)]
+    place = names.index(f"{a} {BUDGET if a in METHODS else 0}")
+    return float(sweep.distance[place, names.index(f"{b} {BUDGET}")])
+
+
 EXPERIMENT = Experiment("gradients-rounds", measure, PROFILES, common.digits_source, "MNIST",
-                        recipes=lambda settings, seed: [epochs.start(DIGITS, seed)], claims=claims)
+                        recipes=lambda settings, seed: [epochs.start(DIGITS, seed), other_start(seed)], claims=claims)
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run

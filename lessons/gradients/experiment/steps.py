@@ -20,7 +20,9 @@ from lessons.kit.profiles import Profiles
 
 STEPS = 10
 KS = (1, 2, 3, 5, 10)
-ALPHA = 0.5  # of four tasks: neither the average, 1/4, nor the sum
+AVERAGE = 0.25  # 1/T of four tasks
+TRAP = 0.5  # here ½ and α are one number, so a formula with the one in place of the other looks right
+ALPHAS = (AVERAGE, TRAP)
 KINKS = 5  # for so many steps the samples that cross a kink are told apart
 TINY = 3  # this many of the smallest step sizes show the order; above, higher orders mix in
 ONE_STEP_ALPHAS = (-0.5, 0.25, 0.5, 1.0, 1.7)
@@ -51,9 +53,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """On the CPU, whatever the device.
 
     Returns:
-        A Dataset over data: 2, network: 3, loss: 2, k: 5 and eta, lengths being ‖·‖ over all weights, with
-        gap: θ_TA − θ_MT; second: our second-order term; missed, missed_printed: what is left of the gap after taking
-        away our or the printed term;
+        A Dataset over data: 2, network: 3, loss: 2, alpha: 2, k: 5 and eta, lengths being ‖·‖ over all weights, with
+        gap: θ_TA − θ_MT; second, printed: our and the printed second-order term; missed, missed_printed,
+        missed_flipped: what is left of the gap after taking away our term, the printed one, and the printed one with
+        its sign turned round;
         cosine, cosine_printed: of the gap with the two terms, NaN where k = 1;
         lemma_first, lemma_second, lemma_printed: θ_t − θ_MT without the drift ηp, without drift and bending as we
         derive it, and as Lemma 1 prints it; mean over tasks;
@@ -68,22 +71,22 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         for activation in NETWORKS:
             for loss in LOSSES:
                 tasks = common.tasks(name, activation, loss, settings.samples, seed)
-                part = expanded(tasks, settings.etas).assign(one_step(tasks))
+                part = expanded(tasks, settings.etas, ALPHAS).assign(one_step(tasks))
                 parts.append(part.expand_dims(data=[name], network=[activation], loss=[loss]))
     found = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
     found = found.sel(data=list(SETTINGS), network=list(NETWORKS), loss=list(LOSSES))
     return found.assign_attrs(images=f"{settings.samples} training samples of each of four tasks")
 
 
-def expanded(tasks: Tasks, etas, alpha: float = ALPHA, steps: int = STEPS) -> xarray.Dataset:
-    """`measure`'s numbers of one network: every step size at once."""
-    def lengths(eta):
-        return _lengths(tasks, eta, alpha, steps)
+def expanded(tasks: Tasks, etas, alphas=(AVERAGE,), steps: int = STEPS) -> xarray.Dataset:
+    """`measure`'s numbers of one network: every α and every step size at once."""
+    def lengths(alpha):
+        return torch.vmap(lambda eta: _lengths(tasks, eta, alpha, steps))(torch.tensor(etas, dtype=torch.float64))
 
-    measured = torch.vmap(lengths)(torch.tensor(etas, dtype=torch.float64))
+    measured = torch.vmap(lengths)(torch.tensor(alphas, dtype=torch.float64))
     ks = [k for k in KS if k <= steps]
-    values = {name: (("eta", "k"), value[:, ks].numpy()) for name, value in measured.items()}
-    return xarray.Dataset(values, coords={"eta": list(etas), "k": ks})
+    values = {name: (("alpha", "eta", "k"), value[..., ks].numpy()) for name, value in measured.items()}
+    return xarray.Dataset(values, coords={"alpha": list(alphas), "eta": list(etas), "k": ks})
 
 
 def _lengths(tasks, eta, alpha, steps):
@@ -94,8 +97,10 @@ def _lengths(tasks, eta, alpha, steps):
     first = walk.own - walk.joint - eta * walk.drift
     of_all = {"gap": walk.gap,
               "second": ours,
+              "printed": theirs,
               "missed": walk.gap - ours,
-              "missed_printed": walk.gap - theirs}
+              "missed_printed": walk.gap - theirs,
+              "missed_flipped": walk.gap + theirs}
     of_tasks = {"lemma_first": first,
                 "lemma_second": first + eta ** 2 * walk.bend,
                 "lemma_printed": first + eta ** 2 / 2 * walk.bend}
@@ -200,29 +205,39 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
 
 
 def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
-    """TVG-3: with which power of η the gap and what the two terms miss of it fall, on smooth networks; the terms'
-    direction and length; and the ReLU's kinks."""
+    """TVG-3: with which power of η the gap and what the terms miss of it fall, on smooth networks with α = ¼ and, for
+    the printed term with its sign turned round, also with α = ½; the terms' direction and length; and the ReLU's
+    kinks."""
     smooth = sweep.sel(network=SMOOTH, k=[2, 3, 5])
-    tiny = smooth.isel(eta=slice(0, TINY))
-    relu = sweep.sel(network="ReLU", k=5)
+    average = smooth.sel(alpha=AVERAGE)
+    trap = smooth.sel(alpha=TRAP)
+    tiny = average.isel(eta=slice(0, TINY))
+    length = (smooth.printed / smooth.gap).isel(eta=slice(0, TINY))
+    found = _powers(average, ("gap", "missed", "missed_printed", "missed_flipped"))
+    found |= {f"half_{name}": power for name, power in _powers(trap, ("missed", "missed_flipped")).items()}
+    return found | _of_kinks(sweep.sel(network="ReLU", k=5, alpha=AVERAGE)) | {
+        "cosine_least": tiny.cosine.min().item(),
+        "cosine_printed_most": tiny.cosine_printed.max().item(),
+        "printed_over_gap": length.sel(alpha=AVERAGE).mean().item(),
+        "half_printed_over_gap": length.sel(alpha=TRAP).mean().item()}
+
+
+def _of_kinks(relu):
+    """What the Hessian misses with ReLU, over the middle step sizes."""
     middle = relu.sel(eta=slice(1e-3, 1.1e-2))
     share = relu.missed / relu.gap
     uncrossed = share.where(relu.crossing == 0)
-    return _powers(smooth, ("gap", "missed", "missed_printed")) | {
-        "cosine_least": tiny.cosine.min().item(),
-        "cosine_printed_most": tiny.cosine_printed.max().item(),
-        "printed_missed_over_gap": (tiny.missed_printed / tiny.gap).mean().item(),
-        "relu_missed_over_gap": (middle.missed / middle.gap).mean().item(),
-        "relu_smooth_over_gap": (middle.smooth / middle.gap).max().item(),
-        "relu_crossing": middle.crossing.mean().item(),
-        "relu_kinked_over_missed_median": (middle.kinked / middle.missed).median().item(),
-        "relu_without_crossing_missed_most": uncrossed.max().fillna(0).item()}
+    return {"relu_missed_over_gap": (middle.missed / middle.gap).mean().item(),
+            "relu_smooth_over_gap": (middle.smooth / middle.gap).max().item(),
+            "relu_crossing": middle.crossing.mean().item(),
+            "relu_kinked_over_missed_median": (middle.kinked / middle.missed).median().item(),
+            "relu_without_crossing_missed_most": uncrossed.max().fillna(0).item()}
 
 
 def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
     """TVG-4: Lemma 1 with the drift alone, with the bending as we derive it, and as printed: the powers of η with which
-    what is left falls."""
-    smooth = sweep.sel(network=SMOOTH, k=[2, 3, 5])
+    what is left falls, with α = ¼."""
+    smooth = sweep.sel(network=SMOOTH, k=[2, 3, 5], alpha=AVERAGE)
     return _powers(smooth, ("lemma_first", "lemma_second", "lemma_printed"))
 
 

@@ -3,11 +3,12 @@ import numpy as np
 import xarray
 
 from lessons.gradients.experiment import epochs as experiment
-from lessons.gradients.experiment.epochs import DIGITS, SGD, SHOWN
+from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN, SPIRALS
 from lessons.kit import plotting
+from lessons.kit.noise import error_of_difference, told
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
+from lessons.kit.panel.moving import Look, cloud, curve, level, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
@@ -15,44 +16,44 @@ from lessons.kit.sweep import caption
 
 # -- the first epoch -------------------------------------------------------------------------------
 
+REPORTED = 0.8  # the source's Figure 3b: cosines lie above
+
+
 @still
 def first_epoch(sweep: xarray.Dataset, data: str):
-    """Figure 3 of TVG for one family: the epochs' shares of the gradient norm, task by task; the cosines between the
-    epochs' gradients, mean over tasks."""
+    """Figure 3 of TVG for one family, a line a task: above the epochs' shares of the gradient norm, below the cosine of
+    every epoch's gradient with the first."""
     here = sweep.sel(data=data)
     optimisers = list(map(str, here.optimiser.values))
-    fig, axes = plotting.figure(2 * len(optimisers), height=3.3, width_ratios=(4, 3) * len(optimisers))
+    fig, axes = plotting.figure(len(optimisers), 2, height=5.0, sharex=True, sharey="row")
     told = []
-    for (left, right), name in zip(axes.reshape(-1, 2), optimisers):
+    for (above, below), name in zip(axes.T, optimisers):
         part = here.sel(optimiser=name)
-        alike = part.alike_moved.mean("task")
-        _shares(left, part, name, 1.05 * float(here.share_moved.max()))
-        _alike(right, alike)
+        cosines = part.alike_moved.sel(epoch=1).rename(other="epoch", epoch="first")
+        _per_task(above, part.share_moved)
+        _per_task(below, cosines)
+        above.set(title=name, ylim=(0, 1.05 * float(here.share_moved.max())))
+        below.set(xlabel="epoch", ylim=(-0.1, 1.05), xticks=part.epoch)
+        last = name == optimisers[-1]
+        _line_at(above, 1 / len(part.epoch), "all epochs alike")
+        _line_at(below, REPORTED, "the source: above this" if last else "")
         told.append(f"{name}: shares {_listed(part.share_moved.mean('task'))}, cosine with the first epoch "
-                    f"{_listed(alike[0])}")
-    axes[0].set_ylabel("share of the gradient norm")
-    fig.colorbar(axes[-1].collections[0], ax=axes[-1], shrink=0.8, label="cosine, mean over tasks")
+                    f"{_listed(cosines.mean('task'))}")
+    axes[0, 0].set_ylabel("share of the gradient norm")
+    axes[1, 0].set_ylabel("cosine with the first epoch")
     alt = f"{data}, first five epochs, mean over six tasks. {'; '.join(told)}."
     return plotting.show(fig, alt, f"{caption(sweep)} {data[0].upper()}{data[1:]}, one line a task.")
 
 
-def _shares(ax, part, name, highest):
-    """Every epoch's share of the gradient norm, a line a task."""
-    for values, colour, marker in zip(part.share_moved, COLOURS, MARKERS):
-        ax.plot(part.epoch, values, color=colour, marker=marker, linewidth=1.2, markersize=5)
-    ax.set(ylim=(0, highest), xlabel="epoch", title=name, xticks=part.epoch)
+def _per_task(ax, values):
+    """(task, epoch) against the epoch."""
+    for of_task, colour, marker in zip(values.transpose("task", "epoch"), COLOURS, MARKERS):
+        ax.plot(of_task.epoch, of_task, color=colour, marker=marker, linewidth=1.2, markersize=5)
 
 
-def _alike(ax, alike):
-    """The cosines between the epochs' gradients; those with the first in numbers."""
-    import seaborn  # takes a second, and nothing else here needs it
-    numbers = np.full(alike.shape, "", dtype=object)
-    numbers[0] = [f"{value:.1f}" for value in alike.values[0]]
-    epochs = alike.epoch.values
-    seaborn.heatmap(alike.values, ax=ax, vmin=-1, vmax=1, cmap="RdBu_r", cbar=False, square=True, annot=numbers, fmt="",
-                    annot_kws={"fontsize": 7.5}, xticklabels=epochs, yticklabels=epochs)
-    ax.set(xlabel="epoch")
-    ax.tick_params(axis="y", labelrotation=0)
+def _line_at(ax, height, label):
+    ax.axhline(height, color=GREY, linestyle=":", linewidth=1.4, marker="")
+    ax.text(5.1, height, label, ha="right", va="bottom", fontsize=9.5, color="#555555")
 
 
 def _listed(values):
@@ -63,12 +64,13 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 3 of TVG and ours, with this sweep's numbers."""
     of = experiment.claims(sweep)
     numbers = of["TVG-6"] | of["TVG-7"]
-    return reading("Figure 3 of TVG, and ours", """
+    return reading("Figure 3 of Zhou, Solombrino et al., and ours", """
         With full batches the first of five epochs has {gd_first_share:.0%} of the gradient norm (a fifth would be 20%),
         the largest share in {gd_first_largest:.0%} of the tasks; the others have a cosine of {gd_cosine_mean:.2f} with
-        it on average, {gd_cosine_least:.2f} at least. With SGD the first of five epochs has {sgd_first_share:.0%} of
-        the gradient norm (a fifth would be 20%), the largest share in {sgd_first_largest:.0%} of the tasks; the others
-        have a cosine of {sgd_cosine_mean:.2f} with it on average, {sgd_cosine_least:.2f} at least.""", **numbers)
+        it on average, {gd_cosine_least:.2f} at least. With SGD the first has {sgd_first_share:.0%}, the largest share
+        in {sgd_first_largest:.0%} of the tasks; the others have a cosine of {sgd_cosine_mean:.2f} with it on average,
+        {sgd_cosine_least:.2f} at least. If “the gradient of an epoch” means the gradient at the one point where it
+        begins, the cosines with SGD are lower still, {sgd_cosine_mean_at_start:.2f} on average.""", **numbers)
 
 
 # -- panel (d): how long to finetune ---------------------------------------------------------------
@@ -78,6 +80,7 @@ OTHERS = Look("#c9c9c9")
 NOW = Look(BLUE, "o")
 CHOSEN = Look(ORANGE, "D")
 PATH = Look(GREY, ".")
+CHANCE = {DIGITS: 0.1, FAR: 0.1, SPIRALS: 0.5}
 
 
 def question(sweep: xarray.Dataset) -> str:
@@ -117,7 +120,7 @@ def merging(sweep: xarray.Dataset, prediction=None):
               "scale": float(merged.scale.sel(epochs=epochs)),
               "average": float(now.accuracy.sel(epochs=epochs, scale=1.0)),
               "before": float(now.before)}
-        against_scale.show(now.accuracy, at)
+        against_scale.show(now.accuracy, at, CHANCE[data])
         against_own.show(alone, merged.accuracy, at)
         star.place(epochs=epochs, optimiser=optimiser, data=data)
         titles[0].set_text(said("{head} {accuracy:.2f}", **at))
@@ -144,18 +147,36 @@ class _AgainstScale:
 
     def __init__(self, ax):
         ax.set(xlabel="scale αT (1 is the average)", ylabel="accuracy on all six tasks", ylim=(0, 1.02),
-               xlim=(-0.05, 3.05))
-        label = "after other numbers of epochs"
+               xlim=(-0.05, 3.5))
+        label = "after other numbers of epochs (at its end)"
         self.others = [curve(ax, OTHERS, "" if i else label, linewidth=1.2) for i in range(len(SHOWN))]
+        self.numbers = [ax.text(0, 0, str(number), fontsize=9.5, va="center", color="#555555", animated=True)
+                        for number in SHOWN]
+        self.chance = level(ax, Look(GREY, line=":"))
+        self.by_chance = ax.text(3.48, 0, "by chance", fontsize=9.5, ha="right", color="#555555", animated=True)
         self.now = curve(ax, NOW, "merged after so many epochs")
         self.chosen = _diamond(ax)
 
-    def show(self, accuracy, at):
-        """accuracy: (epochs, scale)."""
-        for line, number in zip(self.others, SHOWN):
+    def show(self, accuracy, at, chance):
+        """accuracy: (epochs, scale); chance: what guessing gets."""
+        ends = accuracy.sel(epochs=list(SHOWN)).isel(scale=-1).values
+        heights = spread_out(ends, 0.042)
+        for line, text, number, height in zip(self.others, self.numbers, SHOWN, heights):
             line.set_data(accuracy.scale, accuracy.sel(epochs=number))
+            text.set_position((3.06, height))
+        self.chance.set_ydata([chance, chance])
+        self.by_chance.set_y(chance - 0.05)
         self.now.set_data(accuracy.scale, accuracy.sel(epochs=at["epochs"]))
         self.chosen.set_data([at["scale"]], [at["accuracy"]])
+
+
+def spread_out(heights, least: float) -> np.ndarray:
+    """Heights for labels: near those given, in their order, and at least `least` from each other."""
+    placed = np.array(heights, dtype=float)
+    order = np.argsort(placed)
+    for below, above in zip(order, order[1:]):
+        placed[above] = max(placed[above], placed[below] + least)
+    return placed - (placed - heights).mean()
 
 
 class _AgainstOwn:
@@ -167,7 +188,7 @@ class _AgainstOwn:
         ax.plot([0.3, 1], [0.3, 1], color=GREY, linestyle=":", linewidth=1.2, marker="")
         self.chosen = _diamond(ax)
         self.path = curve(ax, PATH, linewidth=1)
-        self.numbers = {number: ax.text(0, 0, "", fontsize=9, animated=True) for number in ENDS}
+        self.numbers = {number: ax.text(0, 0, "", fontsize=9.5, animated=True) for number in ENDS}
 
     def show(self, alone, merged, at):
         """alone, merged: (epochs,)."""
@@ -180,16 +201,50 @@ class _AgainstOwn:
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figure 2 of TVG and ours, with this sweep's numbers."""
+    """The networks by themselves and their merges over the epochs; what the merge keeps of the networks' own gain from
+    epoch 1 to 20, and the correlation of the two, all with all."""
     best = experiment.chosen(sweep).accuracy
     own = sweep.own.mean("task")
     rows = []
     for data in map(str, sweep.data.values):
         for optimiser in map(str, sweep.optimiser.values):
             here = {"data": data, "optimiser": optimiser}
-            ends = [of.sel(**here, epochs=number) for of in (own, best) for number in (1, 20)]
-            accuracies = [f"{float(value):.3f}" for value in (sweep.before.sel(here), *ends)]
-            rows.append((f"{data}, {optimiser}", *accuracies, f"{float(best.sel(here).idxmax('epochs')):.0f}"))
-    head = ("tasks, optimiser", "before", "alone, 1 epoch", "alone, 20 epochs", "merged, 1 epoch", "merged, 20 epochs",
-            "best merged after")
+            name = f"{data}, {optimiser}"
+            alone = own.sel(here)
+            merged = best.sel(here)
+            kept = float((merged[-1] - merged[0]) / (alone[-1] - alone[0]))
+            together = float(np.corrcoef(alone, merged)[0, 1])
+            before = f"{float(sweep.before.sel(here)):.2f}"
+            rows.append((f"{name}: alone", "", *_at_shown(alone), "", ""))
+            rows.append((f"{name}: merged", before, *_at_shown(merged), f"{kept:.2f}", f"{together:.2f}"))
+    head = ("accuracy after … epochs", "0", *map(str, SHOWN), "kept of the own gain, 1 to 20", "correlation")
     return table(head, rows)
+
+
+def _at_shown(accuracy):
+    return [f"{float(accuracy.sel(epochs=number)):.2f}" for number in SHOWN]
+
+
+def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
+    """Is merging after one epoch as good as after twenty, and after five? With the standard error of each
+    difference."""
+    best = experiment.chosen(sweep).accuracy
+    images = len(sweep.task) * experiment.PROFILES[sweep.attrs["profile"]].amounts.test
+    sentences = []
+    for data in (DIGITS, FAR):
+        here = best.sel(data=data, optimiser=SGD)
+        gains = [_gain_said(here, first, images) for first in (1, 5)]
+        sentences.append(f"{data[0].upper()}{data[1:]}, from epoch 1 to 20 the merge {gains[0]}; "
+                         f"from epoch 5 to 20 it {gains[1]}.")
+    return reading("Is one epoch enough?", " ".join(sentences))
+
+
+def _gain_said(accuracy, first, images):
+    """What the merge gains from an epoch to the last, or that this cannot be told."""
+    early = float(accuracy.sel(epochs=first))
+    late = float(accuracy.sel(epochs=experiment.EPOCHS[-1]))
+    error = error_of_difference(early, late, images)
+    begins = told(late - early, error)
+    word = {"Agrees": "gains", "Does not agree here": "loses"}.get(begins, "changes by what cannot be told from noise:")
+    signed = f"{late - early:+.3f}".replace("-", "−")
+    return f"{word} {signed} ± {error:.3f}"

@@ -24,7 +24,7 @@ def gaps(sweep: xarray.Dataset):
             ax.plot(here.eta, here, color=colour, marker=marker, markersize=5, linewidth=1.5, label=name)
             told.append(f"{name} after {step} steps {here.values[0]:.2g} to {here.values[-1]:.2g}")
         ax.set(xscale="log", yscale="log", xlabel="step size η", title=f"after {step} steps, {where} of an epoch")
-    axes[0].set_ylabel("‖θ_TA − θ_MT‖ over ‖θ_MT − θ_base‖")
+    axes[0].set_ylabel("the gap, as a share of the way")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     alt = f"The gap as a share of the joint path, smallest and largest step size: {'; '.join(told)}."
     return plotting.show(fig, alt, caption(sweep) + f" α = {experiment.ALPHA:g}.")

@@ -60,7 +60,7 @@ def walks(sweep: xarray.Dataset):
 
 
 def _steps_axis(ax, most):
-    ax.set(xlabel="steps k", ylabel="‖θ_TA − θ_MT‖ over ‖θ_MT − θ_base‖", ylim=(-0.02 * most, 1.05 * most),
+    ax.set(xlabel="steps k", ylabel="distance of the two, as a share of the way", ylim=(-0.02 * most, 1.05 * most),
            xlim=(0.5, 10.5))
 
 
@@ -74,7 +74,7 @@ def _map(ax, sweep):
     ax.annotate("", xy=end, xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 1.6})
     ax.set(xlabel="along −∇L₁ (weights)", ylabel="at right angles to it (weights)", aspect="equal")
     ax.grid(False)
-    ax.plot([0], [0], color=BLACK, marker="X", linestyle="", markersize=8, label="θ_base; arrow: −∇(L₁ + L₂)")
+    ax.plot([0], [0], color=BLACK, marker="X", linestyle="", markersize=8, label="start; arrow: −∇(L₁ + L₂)")
 
 
 def _numbers(at, eta, alpha, k, apart):

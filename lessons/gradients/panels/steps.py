@@ -1,4 +1,5 @@
-"""Panel (b): how the gap falls with the step size, and what two terms leave of it."""
+"""Panel (b): how the gap falls with the step size, and what is left of it without our, the printed and the printed term
+turned round."""
 import numpy as np
 import xarray
 
@@ -7,60 +8,88 @@ from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption
 
-LOOKS = {"gap": (Look(BLACK, "o"), "the gap θ_TA − θ_MT"),
-         "missed_printed": (Look(RED, "v"), "gap without the printed term"),
+LOOKS = {"gap": (Look(BLACK, "o"), "the gap"),
          "missed": (Look(BLUE, "s"), "gap without our term"),
-         "kinked": (Look(ORANGE, "^"), "of that: samples across a kink"),
-         "smooth": (Look(GREEN, "D"), "of that: all others")}
-GUESS = Look(PURPLE, "*", "--")
+         "missed_printed": (Look(RED, "v"), "without the printed term"),
+         "missed_flipped": (Look(SKY, "P", ":"), "without the printed term, sign turned round")}
+KINKS = {"kinked": (Look(ORANGE, "^"), "samples across a kink"),
+         "smooth": (Look(GREEN, "D"), "all other samples")}
+GUESS = Look(PURPLE, "", "--")
 _THIN = {"markersize": 5, "linewidth": 1.5}
 
 
 @panel
 def gap(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): the gap and what two terms leave of it, against η on logarithmic axes; right, as shares of the gap.
+    """Panel (b): the gap and what three terms leave of it, against η on logarithmic axes; right, as shares of the gap.
 
-    Controls: k, network, loss, data. The prediction, the power of η with which the gap falls, is drawn as a line of
-    that slope.
+    Controls: k, alpha, network, loss, data. The prediction, the power of η with which the gap falls, is drawn as a line
+    of that slope.
     """
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(6, 5))
+    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
     etas = sweep.eta.values
-    for ax, label, span in ((left, "length ‖·‖ over all weights", (1e-17, 1e2)),
-                            (right, "share of the gap", (1e-5, 10))):
-        ax.set(xscale="log", yscale="log", xlabel="step size η", ylabel=label,
-               xlim=(etas.min() / 1.4, etas.max() * 1.4), ylim=span)
-    right.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    lengths = {name: curve(left, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
-    shares = {name: curve(right, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
-    guess = curve(left, GUESS, "your slope", linewidth=1.5, markersize=9)
-    asked = {"network": "tanh", "k": 3}
+    _axes(left, right, etas)
+    looks = LOOKS | KINKS
+    lengths = {name: curve(left, look, LOOKS.get(name, (look, None))[1], **_THIN) for name, (look, _) in looks.items()}
+    shares = {name: curve(right, look, **_THIN) for name, (look, _) in looks.items() if name != "gap"}
+    guess = _Named(left, GUESS, "your slope")
+    kinks = {name: _Named(right, look, label, side="right") for name, (look, label) in KINKS.items()}
+    asked = {"network": "tanh", "k": 3, "alpha": experiment.AVERAGE}
     if prediction:
         prediction.panel_answers(_asked_slope(sweep, asked), asked, "dashed purple line")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
 
-    def draw(k, network, loss, data):
-        now = sweep.sel(k=k, network=network, loss=loss, data=data)
-        for name in LOOKS:
+    def draw(k, alpha, network, loss, data):
+        now = sweep.sel(k=k, network=network, loss=loss, data=data, alpha=alpha)
+        for name in looks:
             values = _drawn(now, name)
             lengths[name].set_data(etas, values)
-            explained = k > 1 and name != "gap"
-            shares[name].set_data(etas, values / now.gap.values if explained else np.full(len(etas), np.nan))
-        guess.set_data(etas[:3], _line(now, guessed(prediction, asked, {"network": network, "k": k})))
-        titles[0].set_text(f"{data}, {network}, k = {k}: {_slopes_said(now) if k > 1 else 'rounding alone'}")
+            if name in shares:
+                shares[name].set_data(etas, values / now.gap.values)
+            if name in kinks:
+                kinks[name].show(etas, values / now.gap.values, line=False)
+        power = guessed(prediction, asked, {"network": network, "k": k, "alpha": alpha})
+        guess.show(etas[:3], _line(now, power))
+        titles[0].set_text(f"{network}, k = {k}, α = {alpha:g}: {_slopes_said(now) if k > 1 else 'rounding alone'}")
         titles[1].set_text(_right_title(now))
         return _described(now)
 
     controls = {"k": slider("steps k", list(experiment.KS), 3),
+                "alpha": choice("α", {f"{alpha:g}": alpha for alpha in map(float, sweep.alpha.values)}),
                 "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
                 "loss": choice("loss", {name: name for name in map(str, sweep.loss.values)}),
                 "data": choice("tasks", {name: name for name in map(str, sweep.data.values)})}
-    remarks = f" α = {experiment.ALPHA:g}. The kinks are told apart for k ≤ {experiment.KINKS}."
+    remarks = f" Four tasks. With ReLU, for k ≤ {experiment.KINKS}: orange and green split what our term leaves."
     return controls, fig, draw, caption(sweep) + remarks
+
+
+def _axes(left, right, etas):
+    """Both logarithmic; a share of 1 is the gap itself."""
+    for ax, label, span in ((left, "length over all weights", (1e-17, 1e2)), (right, "share of the gap", (1e-5, 20))):
+        ax.set(xscale="log", yscale="log", xlabel="step size η", ylabel=label,
+               xlim=(etas.min() / 1.4, etas.max() * 1.4), ylim=span)
+    right.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    right.text(etas.min(), 0.7, "1: the gap itself", va="top", fontsize=9.5, color="#555555")
+
+
+class _Named:
+    """A line with its name beside its last point; nothing where it has none."""
+
+    def __init__(self, ax, look, label, side="left"):
+        self._line = curve(ax, look, linewidth=1.5)
+        self._text = ax.text(0, 0, label, color=look.colour, fontsize=9.5, ha=side, va="top", animated=True)
+
+    def show(self, x, y, line=True):
+        """line: whether it is drawn too."""
+        self._line.set_data(x, y if line else np.full(len(x), np.nan))
+        there = np.flatnonzero(np.isfinite(y))
+        self._text.set_visible(len(there) > 0)
+        if len(there):
+            self._text.set_position((x[there[-1]], y[there[-1]] * 0.6))
 
 
 def _drawn(now, name):
@@ -79,20 +108,22 @@ def _asked_slope(sweep, asked):
 
 
 def _line(now, power):
-    """A line of the predicted slope through the gap at the third step size."""
+    """A line of the predicted slope through the gap at the third step size; nan where nothing was predicted."""
     etas = now.eta.values
+    if np.isnan(power):
+        return np.full(3, np.nan)  # 1 to the power of nan would be 1
     return now.gap.values[2] * (etas[:3] / etas[2]) ** power
 
 
 def _told_apart(now):
     """Whether the samples across a kink are."""
-    return now.network == "ReLU" and now.k <= experiment.KINKS
+    return bool(now.network == "ReLU" and 1 < now.k <= experiment.KINKS)
 
 
 def _slopes_said(now):
     of_gap = experiment.slopes(now.gap).item()
     of_missed = experiment.slopes(now.missed).item()
-    return f"slopes {of_gap:.2f} and {of_missed:.2f}"
+    return f"slopes {of_gap:.2f}, {of_missed:.2f}"
 
 
 def _right_title(now):
@@ -100,22 +131,26 @@ def _right_title(now):
         return "One step: nothing to explain"
     if _told_apart(now):
         return f"Samples across a kink: {now.crossing.values[0]:.1%} to {now.crossing.values[-1]:.0%}"
-    signed = f"{now.cosine_printed.values[0]:.3f}".replace("-", "−")
-    return f"Cosine of gap and printed term: {signed}"
+    length = (now.printed / now.gap).values[0]
+    signed = f"{now.cosine_printed.values[0]:.2f}".replace("-", "−")
+    return f"Printed term: {length:.2f} gaps long, cosine {signed}"
 
 
 def _described(now):
     """The alternative text."""
     k = now.k.item()
-    head = f"{now['data'].item()}, {now.network.item()} network, {now['loss'].item()}, {k} step{'s' * (k > 1)}:"
+    where = f"{now['data'].item()}, {now.network.item()} network, {now['loss'].item()}, α = {now.alpha.item():.2f}"
+    head = f"{where}, {k} step{'s' * (k > 1)}:"
     if k == 1:
         return said("""{head} task arithmetic and joint training are the same up to rounding, at most {most:.1g}
                        apart.""", head=head, most=now.gap.max().item())
     smallest = now.isel(eta=0)
     text = said("""{head} {slopes}. The gap's cosine with our term is {cosine:.4f} at the smallest step size, with the
-                   printed term {cosine_printed:.4f}. Our term misses {missed:.2g} of the gap there.""",
+                   printed term {cosine_printed:.4f}, which is {length:.2f} times as long. Our term misses {missed:.2g}
+                   of the gap there, the printed one turned round {flipped:.2g}.""",
                 head=head, slopes=_slopes_said(now), cosine=smallest.cosine.item(),
-                cosine_printed=smallest.cosine_printed.item(), missed=(smallest.missed / smallest.gap).item())
+                cosine_printed=smallest.cosine_printed.item(), length=(smallest.printed / smallest.gap).item(),
+                missed=(smallest.missed / smallest.gap).item(), flipped=(smallest.missed_flipped / smallest.gap).item())
     if not _told_apart(now):
         return text
     largest = now.isel(eta=-1)
@@ -128,17 +163,29 @@ def _described(now):
 
 def slopes_table(sweep: xarray.Dataset) -> Page:
     """With which powers of η the gap, and what is left of it, fall: smallest and largest over data, losses and
-    k = 2, 3, 5, network by network."""
+    k = 2, 3, 5, network by network and α by α."""
     names = {"gap": "gap",
-             "missed": "gap without our term",
-             "missed_printed": "gap without the printed term",
-             "lemma_second": "Lemma 1, our term",
-             "lemma_printed": "Lemma 1, printed term"}
+             "missed": "without our term",
+             "missed_printed": "without the printed term",
+             "missed_flipped": "without it, sign turned round"}
     rows = []
     for network in map(str, sweep.network.values):
-        part = sweep.sel(network=network, k=[2, 3, 5])
-        rows.append((network, *(_span(experiment.slopes(part[name])) for name in names)))
+        for alpha in map(float, sweep.alpha.values):
+            part = sweep.sel(network=network, alpha=alpha, k=[2, 3, 5])
+            rows.append((f"{network}, α = {alpha:g}", *(_span(experiment.slopes(part[name])) for name in names)))
     return table(("power of η", *names.values()), rows)
+
+
+def lemma_table(sweep: xarray.Dataset) -> Page:
+    """The same for Lemma 1 at α = ¼."""
+    names = {"lemma_first": "the drift alone leaves",
+             "lemma_second": "with our bending",
+             "lemma_printed": "with the printed ½"}
+    rows = []
+    for network in experiment.SMOOTH:
+        part = sweep.sel(network=network, alpha=experiment.AVERAGE, k=[2, 3, 5])
+        rows.append((network, *(_span(experiment.slopes(part[name])) for name in names)))
+    return table(("Lemma 1: power of η", *names.values()), rows)
 
 
 def _span(powers):
@@ -149,10 +196,10 @@ def _span(powers):
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
     """What the Hessian misses with ReLU, told apart by sample, with this sweep's numbers."""
-    return reading("Who is it that the Hessian misses?", """
-        With ReLU and five steps, at step sizes between 0.001 and 0.01, our term misses {relu_missed_over_gap:.0%} of
-        the gap, mean over data and losses. The samples that no kink separates add at most {relu_smooth_over_gap:.1%} of
-        the gap. All the rest is the {relu_crossing:.1%} of (task, step, sample) for which some unit is on at θ_t and
-        off at θ_MT, or the other way round: by themselves they make up {relu_kinked_over_missed_median:.0%} of what is
-        missed (median). Where no sample at all crosses, our term misses at most
-        {relu_without_crossing_missed_most:.2%}.""", **experiment.claim_3(sweep))
+    return reading("Which samples does the Hessian miss?", """
+        With ReLU, α = ¼ and five steps, at step sizes between 0.001 and 0.01, our term misses
+        {relu_missed_over_gap:.0%} of the gap, mean over data and losses. The samples that no kink separates add at most
+        {relu_smooth_over_gap:.1%} of the gap. All the rest is the {relu_crossing:.1%} of (task, step, sample) for which
+        some unit is on at θ_t and off at θ_MT, or the other way round: by themselves they make up
+        {relu_kinked_over_missed_median:.0%} of what is missed (median). Where no sample at all crosses, our term misses
+        at most {relu_without_crossing_missed_most:.2%}.""", **experiment.claim_3(sweep))

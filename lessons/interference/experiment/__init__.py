@@ -16,7 +16,7 @@ from lessons.kit.profiles import SEEDS
 from lessons.suites import Suite
 
 # Rough, on one core: everything that the chapter measures on a suite, and a network's training.
-SECONDS = {"quick": {"MLP": 8}, "full": {"MLP": 70, "ResNet18": 160}}
+SECONDS = {"quick": {"MLP": 20}, "full": {"MLP": 70, "ResNet18": 160}}
 TRAINING_SECONDS = {"quick": {"MLP": 0.45}, "full": {"MLP": 1.5, "ResNet18": 35}}
 
 
@@ -86,7 +86,7 @@ def _compared(name, sweep):
 
 
 def _on_the_plane(name, sweep):
-    anywhere, cart, plain = map(float, sweep.test.values)
+    anywhere, cart, plain = map(float, sweep.test.mean("task").values)
     _, common, scale = map(float, sweep.best.values[0])
     return {f"{name}: plane": anywhere,
             f"{name}: plane over both lines": anywhere - max(cart, plain),
@@ -104,6 +104,8 @@ def _adapted(name, sweep):
                 found[f"{name}: {method}, {what}{when}"] = curve.values[step]
     first, last = (found[f"{name}: adamerging, {when}"] for when in WHEN)
     found[f"{name}: adamerging lost"] = first - last
+    within = sweep.accuracy.sel(adapted="adamerging", step=adaptation.within_reach(sweep)).mean().item()
+    found[f"{name}: lost while λ moved as far as the source's can"] = first - within
     ends = sweep.accuracy.isel(step=-1)
     leads = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
     found[f"{name}: with CART over without"] = leads.mean()

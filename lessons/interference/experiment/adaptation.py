@@ -38,8 +38,10 @@ class Settings:
     rank_ratio: float = 0.0
 
 
-# The source takes 500 steps of 0.001; these are larger ones. Starts and rank come from the comparison.
-QUICK = Settings(steps=24, lr=0.05, batch_size=32, batches=4, every=4, test=128)
+# These steps are larger than the sources'. Starts and rank come from the comparison.
+# How far a λ can move in the sources' 500 steps of 0.001: a step of Adam is about as long as the learning rate.
+REACH = 0.5
+QUICK = Settings(steps=24, lr=0.05, batch_size=32, batches=4, every=2, test=400)
 FULL = Settings(steps=300, lr=0.01, batch_size=64, batches=8, every=15, test=1000)
 RESNETS = Settings(steps=48, lr=0.01, batch_size=32, batches=8, every=16, test=256)
 PROFILES = {"MLP": Profiles(quick=QUICK, full=FULL), "ResNet18": Profiles(full=RESNETS)}  # kind of network: profiles
@@ -85,7 +87,8 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
         collapse (adapted, step): the share of predictions that fall on each task's most frequent class, mean over
         tasks;
         lam (adapted, layer, task): λ after the last step;
-        start (adapted), rank_ratio.
+        start (adapted), rank_ratio, lr;
+        own (task): the single models' accuracy on test images.
     """
     loaded = suite.load(device, settings.test)
     methods = xarray.DataArray(list(ADAPTED), dims="adapted", name="adapted")
@@ -94,6 +97,8 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
     return xarray.concat(found, methods).assign(
         start=("adapted", list(settings.starts)),
         rank_ratio=settings.rank_ratio,
+        lr=settings.lr,
+        own=("task", loaded.own()),
     ).assign_attrs(images=f"{unlabelled} unlabelled and {len(loaded.test[0][1]):,} test images a task")
 
 
@@ -129,6 +134,7 @@ class Trace:
     def __init__(self, loaded: Loaded, settings: Settings, title: str):
         self.loaded = loaded
         self.settings = settings
+        self.own = loaded.own()
         self.seen = 0
         self.accuracies = []
         self.collapses = []
@@ -148,7 +154,7 @@ class Trace:
     @torch.no_grad()
     def look(self, state):
         """Note accuracy and collapse of a merged network."""
-        self.accuracies.append(self.loaded.normalised(state))
+        self.accuracies.append(results.share_of(self.loaded.accuracy(state), self.own))
         shares = []
         for task, (x, _) in enumerate(self.loaded.test):
             answers = self.loaded.forward(state, x, task).argmax(1)
@@ -165,3 +171,15 @@ class Trace:
              "accuracy": (("step", "task"), self.accuracies),
              "collapse": ("step", self.collapses)},
             coords={"step": steps, "task": tasks})
+
+
+def within_reach(sweep: xarray.Dataset) -> int:
+    """The last step looked at by which no λ has moved further than REACH, as far as the sources' can."""
+    steps = sweep.step.values
+    return int(steps[steps * float(sweep.lr) <= REACH + 1e-9].max())
+
+
+def at_the_border(sweep: xarray.Dataset) -> float:
+    """The share of AdaMerging's λ that end at 0 or 1, where they are held."""
+    lam = sweep.lam.sel(adapted="adamerging")
+    return float(((lam <= 0) | (lam >= 1)).mean())

@@ -2,10 +2,11 @@
 makes."""
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import xarray
 
-from lessons.interference.experiment import comparison
+from lessons.interference.experiment import comparison, results
 from lessons.interference.experiment.searches import Settings
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
@@ -104,7 +105,8 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
         A Dataset with, over choice (the position in CHOICES):
         entries: the share of the merged weights that differ;
         distance: ‖θ − θ′‖ as a share of ‖θ − θ₀‖;
-        one and other: normalised accuracy on test images, mean over tasks.
+        one and other (choice, task): normalised accuracy on test images;
+        own (task): of the single models.
     """
     loaded = suite.load(device, settings.test)
     own = loaded.own()
@@ -116,10 +118,13 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
         there = _flat(other)
         found["entries"].append((here != there).double().mean().item())
         found["distance"].append(((here - there).norm() / (here - origin).norm()).item())
-        found["one"].append((loaded.accuracy(one) / own).mean())
-        found["other"].append((loaded.accuracy(other) / own).mean())
-    images = f"{len(loaded.test[0][1]):,} test images a task"
-    return xarray.Dataset({name: ("choice", column) for name, column in found.items()}, attrs={"images": images})
+        found["one"].append(results.share_of(loaded.accuracy(one), own))
+        found["other"].append(results.share_of(loaded.accuracy(other), own))
+    columns = {name: (("choice", "task")[:np.ndim(column)], column) for name, column in found.items()}
+    return xarray.Dataset(
+        columns | {"own": ("task", own)},
+        coords={"task": suite.tasks},
+        attrs={"images": f"{len(loaded.test[0][1]):,} test images a task"})
 
 
 def _flat(merged):

@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from data.types import Source, digest
 from lessons import suites
+from lessons.interference.experiment import results
 from lessons.interference.experiment.searches import (
     GRIDS,
     REPORTED,
@@ -30,7 +31,7 @@ from lessons.merging import merge
 from lessons.suites import Loaded, Suite
 from toy_models.weights import State
 
-QUICK = Settings(held_out=128, test=128, scales=(0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), places=(1, 2, 3))
+QUICK = Settings(held_out=400, test=1200, scales=(0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), places=(1, 2, 3))
 FULL = Settings(held_out=500, test=2000, scales=SCALES, places=(0, 1, 2, 3, 4))
 RESNETS = Settings(held_out=40, test=120)
 PROFILES = {"MLP": Profiles(quick=QUICK, full=FULL), "ResNet18": Profiles(full=RESNETS)}  # kind of network: profiles
@@ -207,7 +208,7 @@ def best_of(tried: xarray.Dataset, method: str, grid: str = WIDE) -> tuple[int, 
     """(place, λ) of the highest normalised accuracy on held-out images, in all that was tried or in the sources' part
     of it; `grid` is one of GRIDS."""
     search = SEARCHES[method]
-    share = (tried.tried.sel(searched=method) / tried.own_tried).mean("task", skipna=False)
+    share = results.share_of(tried.tried.sel(searched=method), tried.own_tried).mean("task", skipna=False)
     if grid == SOURCES:
         share = share.where(share.scale.isin(search.source_scales))
         if search.other:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray
 
-from lessons.interference.experiment import comparison
+from lessons.interference.experiment import comparison, results
 from lessons.interference.experiment.comparison import Line
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
@@ -88,7 +88,8 @@ def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
         A Dataset with
         share (rank_ratio, common, own): normalised accuracy on held-out images, mean over tasks;
         best (line: 3, coordinate: 3): rank ratio, a and λ of the best on the whole plane and on both lines;
-        test (line): its normalised accuracy on test images.
+        test (line, task): its normalised accuracy on test images;
+        single (task): that of the single models, not normalised.
     """
     some = suite.load(device, grid.held_out)
     many = suite.load(device, grid.test)
@@ -100,12 +101,16 @@ def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
     def at(ratio, common, scale):
         return point(some.base, average, own[ratio], common, scale)
 
-    found = _on(grid, lambda *where: (some.accuracy(at(*where), "held-out") / single_held_out).mean())
+    def share(*where):
+        return results.share_of(some.accuracy(at(*where), "held-out"), single_held_out).mean()
+
+    found = _on(grid, share)
     best = [line_of(found, line) for line in LINES]
     return found.assign(
         best=(("line", "coordinate"), best),
-        test=("line", [(many.accuracy(at(*where), "test") / single_test).mean() for where in best]),
-    ).assign_coords(line=list(LINES), coordinate=list(COORDINATES)).assign_attrs(
+        test=(("line", "task"), [results.share_of(many.accuracy(at(*where), "test"), single_test) for where in best]),
+        single=("task", single_test),
+    ).assign_coords(line=list(LINES), coordinate=list(COORDINATES), task=suite.tasks).assign_attrs(
         images=f"{len(many.test[0][1]):,} test and {len(some.held_out[0][1]):,} held-out images a task")
 
 
@@ -131,3 +136,12 @@ def line_of(found: xarray.Dataset, line: str) -> tuple[float, float, float]:
         share = share.where(found.own == 0)
     place = np.unravel_index(np.nanargmax(share.values), share.shape)
     return tuple(float(found[name][index]) for name, index in zip(share.dims, place))
+
+
+def lead(sweep: xarray.Dataset) -> tuple[float, float, str]:
+    """By how much the best of the plane is ahead of the better of both lines on test images, half the width of the 95 %
+    interval over tasks, and which line that is, one of LINES."""
+    means = sweep.test.mean("task")
+    better = max(LINES[1:], key=lambda line: float(means.sel(line=line)))
+    by_task = (sweep.test.sel(line=LINES[0]) - sweep.test.sel(line=better)).values
+    return by_task.mean(), results.interval(by_task), better

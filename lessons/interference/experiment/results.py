@@ -4,7 +4,9 @@ import xarray
 from scipy.special import stdtrit
 from torch import Tensor
 
-from lessons.interference.experiment.searches import CLAIMED, SEARCHES, WIDE
+from lessons.interference.experiment.searches import CLAIMED, SEARCHED, SEARCHES, TABLE_1, WIDE
+
+LEARNED = 0.2  # a network that is less accurate has not learned its task: guessing among ten classes gives 0.1
 
 
 def normalised(accuracy: Tensor, own: Tensor) -> Tensor:
@@ -20,9 +22,25 @@ def normalised(accuracy: Tensor, own: Tensor) -> Tensor:
     return (accuracy / own).mean()
 
 
+def share_of(accuracy, own):
+    """Accuracy as a share of the own network's, or of LEARNED where that network has not learned its task.
+
+    So a share is a number always; `unlearned` counts the tasks where it means nothing.
+
+    Args:
+        accuracy, own: arrays that fit each other, the tasks last.
+    """
+    return accuracy / np.maximum(own, LEARNED)
+
+
+def unlearned(own: np.ndarray) -> int:
+    """On how many tasks the own network has not learned what it was trained on; own: its accuracy, (tasks,)."""
+    return int((np.asarray(own) < LEARNED).sum())
+
+
 def shares(sweep: xarray.Dataset, grid: str = WIDE) -> xarray.DataArray:
     """Accuracy on test images as a share of the single model's, (reported, task)."""
-    return (sweep.accuracy / sweep.own).sel(grid=grid)
+    return share_of(sweep.accuracy, sweep.own).sel(grid=grid)
 
 
 def difference(sweep: xarray.Dataset, one: str, other: str, grid: str = WIDE) -> tuple[float, float]:
@@ -66,7 +84,27 @@ def at_edge(sweep: xarray.Dataset, method: str) -> list[str]:
     return edges
 
 
+def leaders(sweep: xarray.Dataset, grid: str = WIDE) -> list[str]:
+    """The single merged models among which no best one can be told, best first.
+
+    That is, the 95 % interval of the best one's lead over each, task by task, holds 0.
+    """
+    mean = shares(sweep, grid).mean("task")
+    ranked = sorted(SEARCHED, key=lambda method: -float(mean.sel(reported=method)))
+    found = ranked[:1]
+    for method in ranked[1:]:
+        lead, half = difference(sweep, ranked[0], method, grid)
+        if lead <= half:
+            found.append(method)
+    return found
+
+
+def columns_ahead(one: str, other: str) -> int:
+    """In how many of the six columns of Choi et al.'s Table 1 one method is ahead of another."""
+    return sum(a > b for a, b in zip(TABLE_1[one], TABLE_1[other]))
+
+
 def order(sweep: xarray.Dataset, grid: str = WIDE) -> list[str]:
-    """The five methods of CART's Table 1, best first, as measured."""
+    """The five methods of Choi et al.'s Table 1, best first, as measured."""
     mean = shares(sweep, grid).mean("task")
     return sorted(CLAIMED, key=lambda method: -float(mean.sel(reported=method)))

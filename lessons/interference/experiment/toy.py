@@ -6,6 +6,7 @@ task loses by a merge can be read off the weights alone.
 """
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,7 +21,8 @@ SEEN = {  # how many inputs both tasks see: those of A and those of B
     "none": ((0, 1, 2), (3, 4)),
     "all five": (tuple(range(INPUTS)),) * 2,
 }
-AGREEMENTS = {"TIES: mean of the elected": "ties", "mean of both": "mean", "sum of both": "sum"}
+AGREEMENTS = {"TIES: mean of the elected": "ties", "mean of both": "mean", "sum of both": "sum",
+              "sum of both, λ at its best": "tuned sum"}
 LEARNED, LEFTOVER = 2.0, 0.5  # standard deviations of the weights that a task needs and of those that it does not
 
 
@@ -98,10 +100,43 @@ def merged(toy: Toy, density: float, agreement: str) -> tuple[Tensor, Tensor]:
         agreement: a value of AGREEMENTS.
     """
     stack = torch.stack([trimmed(vector, density) for vector in toy.vectors])
+    if agreement == "tuned sum":
+        total = stack.sum(0)
+        return stack, best_scale(toy, total) * total
     return stack, _AGREED[agreement](stack)
 
 
 _AGREED = {"ties": mean_of_those, "mean": lambda stack: stack.mean(0), "sum": lambda stack: stack.sum(0)}
+
+
+def best_scale(toy: Toy, merged: Tensor) -> float:
+    """The λ with which λ·merged costs both tasks least together: the minimum of a parabola."""
+    weight = toy.seen[:, None] / (toy.vectors.square() * toy.seen[:, None]).sum((1, 2), keepdim=True)
+    fits = (weight * merged * toy.vectors).sum()
+    square = (weight * merged.square()).sum()
+    return (fits / square).item() if square else 0.0
+
+
+def draws(shared: str, count: int = 100) -> np.ndarray:
+    """What four ways of merging cost in so many toys, drawn anew: (count, 4), mean of both tasks' errors.
+
+    The columns: the plain average; the sum of both at its best λ; TIES at its best density; TIES at its best density
+    and λ. The best are those for this toy, so each is the least that the method can cost.
+    """
+    found = []
+    for seed in range(count):
+        made = toy(shared, seed)
+        total = made.vectors.sum(0)
+        ties = [merged(made, density, "ties")[1] for density in DENSITIES]
+        scaled = [best_scale(made, one) * one for one in ties]
+        costs = [[_cost(made, one) for one in ways] for ways in ([total / 2], [best_scale(made, total) * total], ties,
+                                                                  scaled)]
+        found.append([min(ways) for ways in costs])
+    return np.array(found)
+
+
+def _cost(toy, merged):
+    return toy.errors(merged).mean().item()
 
 
 def conflicts(stack: Tensor) -> Tensor:

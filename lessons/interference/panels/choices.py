@@ -3,12 +3,14 @@ import html
 
 import xarray
 
+from lessons.interference.experiment import results
 from lessons.interference.experiment.choices import CHOICES
 from lessons.interference.panels.methods import title_of
 from lessons.kit import page
 from lessons.kit.sweep import caption
 
-HEAD = ("method", "choice", "one way", "other way", "weights that differ", "distance", "one", "other", "points")
+HEAD = ("method", "choice", "one way", "other way", "weights that differ", "distance", "accuracy, one way", "other way",
+        "difference, in points")
 
 
 def table(sweep: xarray.Dataset) -> page.Page:
@@ -19,12 +21,17 @@ def table(sweep: xarray.Dataset) -> page.Page:
     for place, choice in enumerate(CHOICES):
         cells = _cells(choice, sweep.isel(choice=place))
         method, what, one_way, other_way, entries, _, one, other, points = cells
-        rows.append(map(html.escape, cells))
+        shown = [html.escape(cell) for cell in cells]
+        apart, half = _difference(sweep.isel(choice=place))
+        if abs(apart) > half:
+            shown[-1] = f"<b>{shown[-1]}</b>"
+        rows.append(shown)
         lines.append(f"{method}, {what}: {one_way} {one}, {other_way} {other} ({points} points); "
                      f"{entries} of the weights differ")
     note = page.said(
-        """{suite}. Distance: between both results, as a share of the first one's from θ₀. One, other: normalised
-           accuracy. {measured}""",
+        """{suite}. Distance: between both results, as a share of the first one's from θ₀. Accuracy: share of the single
+           model's, mean over tasks. Difference: with its 95 % interval over tasks; bold where it can be told from 0.
+           {measured}""",
         suite=html.escape(sweep.attrs["suite"]),
         measured=html.escape(caption(sweep)))
     return page.table(HEAD, rows, "\n".join(lines), left=4, after=f"<p style='color:#555'>{note}</p>")
@@ -32,7 +39,14 @@ def table(sweep: xarray.Dataset) -> page.Page:
 
 def _cells(choice, found):
     """One row of the table."""
-    one = found.one.item()
-    other = found.other.item()
+    one = found.one.mean().item()
+    other = found.other.mean().item()
+    apart, half = _difference(found)
     return (title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{found.entries.item():.1%}",
-            f"{found.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * (other - one):+.1f}")
+            f"{found.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * apart:+.1f} ± {100 * half:.1f}")
+
+
+def _difference(found):
+    """The mean difference over tasks, and half the width of its 95 % interval."""
+    by_task = (found.other - found.one).values
+    return by_task.mean(), results.interval(by_task)

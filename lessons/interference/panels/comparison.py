@@ -1,5 +1,5 @@
-"""The pictures of the comparison: the search panel, bars and radar, and the tables of what was chosen and who is ahead
-of whom."""
+"""The pictures of the comparison: the search panel, all methods side by side, the λ that were chosen, and the tables of
+what was chosen and who is ahead of whom."""
 import html
 
 import numpy as np
@@ -7,12 +7,13 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
-from lessons.interference.panels.methods import LOOKS, OTHERS, title_of
+from lessons.interference.panels.methods import LOOKS, OTHERS, WHAT, title_of
 from lessons.kit import claims, plotting
-from lessons.kit.page import Page, said, table
+from lessons.kit.noise import error_of_share
+from lessons.kit.page import Page, folded, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, SKY
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, SKY, still
 from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption, position
 from lessons.merging import methods
@@ -52,7 +53,7 @@ def search(sweep: xarray.Dataset):
         lines.show(of.mean(-1), row, scale)
         for bar, value in zip(bars, shown):
             bar.set_xdata([0, value])
-        given = f"no other parameter (slider at {place + 1})"
+        given = "λ alone"
         if other:
             given = f"{WORDS[other]} {SEARCHES[method].values[row]:g}"
         mean = of.mean(-1)[row, step]
@@ -69,7 +70,7 @@ def search(sweep: xarray.Dataset):
             by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(names, shown)),
             best=tried.best(method))
 
-    text = caption(sweep) + " Thin lines: the other values of the method's other parameter."
+    text = captioned(sweep) + " Thin lines: the other values of the method's other parameter."
     return _search_controls(tried), fig, draw, text
 
 
@@ -82,7 +83,7 @@ class _Tried:
     """
 
     def __init__(self, sweep):
-        tried = (sweep.tried / sweep.own_tried).transpose("searched", "place", "scale", "task")
+        tried = results.share_of(sweep.tried, sweep.own_tried).transpose("searched", "place", "scale", "task")
         used = tried.notnull().all("task")
         self.scales = sweep.scale.values[used.any(("searched", "place")).values]
         self.places = np.flatnonzero(used.any(("searched", "scale")).values)
@@ -119,7 +120,7 @@ class _Lines:
         self.bold = curve(ax, Look(BLUE, "o"), "this value of the other parameter", markersize=4)
         self.best = cloud(ax, Look(RED, "*"), "best of the method", markersize=13)
         self.now = here(ax, 1)
-        ax.legend(loc="upper left", fontsize=8.5)
+        ax.legend(loc="upper left")
 
     def show(self, means, row, scale):
         """One method's means (place, λ), with the row that is bold."""
@@ -135,7 +136,7 @@ def _task_bars(ax, names):
     """Right: a bar a task, lying; returns the bars."""
     rows = np.arange(len(names))
     ax.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
-    ax.set_yticks(rows, names, fontsize=8 if len(rows) < 10 else 6.5)
+    ax.set_yticks(rows, names, fontsize=9.5)
     return [_lying_bar(ax, row, BLUE, width=90 / len(rows)) for row in rows]
 
 
@@ -152,24 +153,29 @@ def _search_controls(tried):
     middle = scales[len(scales) // 2]
     ties_first = sorted(SEARCHED, key=lambda name: name != "ties")
     return {"scale": slider("λ", scales, 1.0 if 1.0 in scales else middle),
-            "place": slider("other parameter, value no.", {str(place + 1): place for place in places},
+            "place": slider("its other parameter (1 lowest, 5 highest)", {str(place + 1): place for place in places},
                             places[len(places) // 2]),
             "method": choice("method", {title_of(method): method for method in ties_first})}
 
 
-# -- panel (c): bars and radar ---------------------------------------------------------------------
+# -- panel (c): all methods ------------------------------------------------------------------------
+
+APART = 0.7  # rows between the single models and those that store something per task
+OTHER_LABELS = {"dare": "DARE, Breadcrumbs", "emr": "a model per task"}
+
 
 @panel
-def bars_and_radar(sweeps: dict[str, xarray.Dataset], prediction=None):
-    """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, as CART's
-    Figure 4. Controls: suite, grid.
+def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
+    """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, the mean
+    against the worst task. Controls: suite, grid.
 
     The prediction, what the average is worth on the suite of several data sets, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=5.4, width_ratios=(6, 5))
+    fig, (left, right) = plotting.figure(2, height=5.6, width_ratios=(6, 5))
     bars = _Bars(left)
     asked = {"suite": "several"}
-    radar = _Radar(right, most=max(sweep.sizes["task"] for sweep in sweeps.values()))
+    points = _MeanAndWorst(right)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
     tables = {}
     for name, sweep in sweeps.items():
@@ -182,42 +188,75 @@ def bars_and_radar(sweeps: dict[str, xarray.Dataset], prediction=None):
         of = tables[suite, grid]
         title = sweeps[suite].attrs["suite"]
         chosen = "all that was tried" if grid == WIDE else "the sources' grids"
-        means = dict(zip(REPORTED, of.mean(-1)))
         bars.show(of, guessed(prediction, asked, {"suite": suite}))
-        radar.show(of, [str(task) for task in sweeps[suite].task.values])
+        points.show(of)
         titles[0].set_text(title)
         titles[1].set_text(f"Chosen in {chosen}")
+        means = dict(zip(REPORTED, of.mean(-1)))
         return said(
             """{suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single model's,
-               mean over tasks: {means}. The best single merged model is by {best}.""",
+               mean over tasks, in brackets the worst task: {means}. {best}""",
             suite=title,
             chosen=chosen,
-            means="; ".join(f"{title_of(method)} {mean:.3f}" for method, mean in means.items()),
-            best=title_of(max(SEARCHED, key=means.get)))
+            means="; ".join(f"{title_of(method)} {mean:.3f} ({of[row].min():.3f})"
+                            for row, (method, mean) in enumerate(means.items())),
+            best=_best(sweeps[suite], grid))
 
     suites = {sweeps[name].attrs["suite"]: name for name in sorted(sweeps, key=lambda name: name != "several")}
     controls = {"suite": choice("suite", suites), "grid": choice("hyper-parameters from", GRID_NAMES)}
-    return controls, fig, draw, caption(sweeps)
+    return controls, fig, draw, captioned(sweeps)
+
+
+def _best(sweep, grid):
+    """Which single merged model is the best, if that can be told."""
+    names = [title_of(method) for method in results.leaders(sweep, grid)]
+    if len(names) == 1:
+        return f"The best single merged model is by {names[0]}."
+    return f"Which single merged model is the best cannot be told here: {', '.join(names)} are level."
+
+
+def captioned(sweeps) -> str:
+    """The caption of one sweep or of several, with the standard error of an accuracy, and a sentence about tasks that
+    the networks have not learned."""
+    several = sweeps if isinstance(sweeps, dict) else {"": sweeps}
+    images = min(int(sweep.attrs["images"].split()[0].replace(",", "")) for sweep in several.values())
+    error = said("Standard error of one task's accuracy: at most {error:.1f} points.",
+                 error=100 * error_of_share(0.5, images))
+    return " ".join(filter(None, [caption(sweeps), error, *map(not_learned, several.values())]))
+
+
+def not_learned(sweep: xarray.Dataset) -> str:
+    """A sentence about the tasks that the own networks have not learned; nothing where they have learned all."""
+    count = results.unlearned(sweep.own.values)
+    if not count:
+        return ""
+    return said(
+        """On {count} of {all} tasks of {suite} the own network itself has not learned its task (its accuracy is below
+           {least:g}); there accuracies are given as shares of {least:g}, and who is ahead means nothing.""",
+        count=count,
+        all=sweep.sizes["task"],
+        suite=sweep.attrs["suite"],
+        least=results.LEARNED)
 
 
 class _Bars:
     """Left: a lying bar a method, its value, a dot a task, and the prediction's star on the average."""
 
     def __init__(self, ax):
-        self.rows = {method: row for row, method in enumerate(reversed(REPORTED))}
-        ax.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7, len(self.rows) - 0.3))
+        self.rows = {method: row - APART * (method in STORING) for row, method in enumerate(reversed(REPORTED))}
+        ax.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7 - APART, len(self.rows) - 0.3))
         ax.set_yticks(list(self.rows.values()), [title_of(method) for method in self.rows])
         ax.axvline(1, color=GREY, linestyle=":", linewidth=1, marker="")
         ax.axhline(len(STORING) - 0.5, color=GREY, linewidth=0.8, marker="")
-        ax.text(0.01, len(STORING) - 0.55, "below: a model per task, extra storage", fontsize=8, color="#555555",
+        ax.text(0.01, len(STORING) - 0.6, "below: a model per task, extra storage", fontsize=9.5, color="#555555",
                 va="top")
         self.bars = {}
         self.texts = {}
         for method, row in self.rows.items():
             colour = LOOKS[method].colour if method in LOOKS else OTHERS
             self.bars[method] = _lying_bar(ax, row, colour, width=13, alpha=0.75)
-            self.texts[method] = ax.text(0.015, row, "", va="center", fontsize=8.5, fontweight="bold", animated=True)
-        self.dots = cloud(ax, Look(BLACK, "o"), markersize=2.5)
+            self.texts[method] = ax.text(0.015, row, "", va="center", fontsize=9.5, fontweight="bold", animated=True)
+        self.dots = cloud(ax, Look(BLACK, "o"), markersize=3)
         self.star = cloud(ax, Look(PURPLE, "*"), markersize=15, markeredgecolor=BLACK, zorder=5)
 
     def show(self, of, guess):
@@ -230,46 +269,22 @@ class _Bars:
         self.star.set_data([guess], [self.rows["average"]])
 
 
-class _Radar:
-    """Right: a polygon a method of LOOKS, with a spoke a task, up to `most` of them."""
+class _MeanAndWorst:
+    """Right: a point a method, its mean over tasks and its worst task."""
 
-    def __init__(self, ax, most):
-        ax.set(xlim=(-1.4, 1.4), ylim=(-1.6, 1.3), aspect="equal", anchor="N")
-        ax.axis("off")
-        for radius in (0.25, 0.5, 0.75, 1.0):
-            _ring(ax, radius)
-        self.polygons = {}
-        for method, look in LOOKS.items():
-            self.polygons[method] = curve(ax, look, title_of(method), markersize=3.5, linewidth=1.4)
-        ax.legend(loc="lower center", ncols=3, fontsize=7.5, bbox_to_anchor=(0.5, -0.06))
-        self.spokes = [curve(ax, Look("#cccccc"), linewidth=0.8) for _ in range(most)]
-        self.labels = [ax.text(0, 0, "", ha="center", va="center", fontsize=7, animated=True) for _ in range(most)]
+    def __init__(self, ax):
+        ax.set(xlabel="mean over tasks", ylabel="worst task", xlim=(0, 1.05), ylim=(0, 1.05))
+        ax.plot([0, 1.05], [0, 1.05], color=GREY, linestyle=":", linewidth=1, marker="")
+        self.points = {}
+        for method in REPORTED:
+            look = LOOKS.get(method, Look(OTHERS, "s" if method in STORING else "X"))
+            label = title_of(method) if method in LOOKS else OTHER_LABELS.get(method)
+            self.points[method] = cloud(ax, look, label, markersize=9)
 
-    def show(self, of, names):
-        """Shares (reported, task), and the tasks' names."""
-        angles = np.pi / 2 - 2 * np.pi * np.arange(len(names) + 1) / len(names)  # the first once more at the end
-        self._place_spokes(names, angles)
-        for method, polygon in self.polygons.items():
-            shares = of[REPORTED.index(method)]
-            radius = np.append(shares, shares[0])
-            polygon.set_data(radius * np.cos(angles), radius * np.sin(angles))
-
-    def _place_spokes(self, names, angles):
-        for spoke, label in zip(self.spokes[len(names):], self.labels[len(names):]):
-            spoke.set_data([], [])
-            label.set_text("")
-        for spoke, label, name, angle in zip(self.spokes, self.labels, names, angles):
-            spoke.set_data([0, np.cos(angle)], [0, np.sin(angle)])
-            label.set_text(name.replace(", permuted ", "\n").replace("split ", ""))
-            label.set_position((1.2 * np.cos(angle), 1.17 * np.sin(angle)))
-
-
-def _ring(ax, radius):
-    """A circle around the centre, with its radius; the outermost is 1."""
-    around = np.linspace(0, 2 * np.pi, 90)
-    style = {"color": GREY, "linestyle": ":"} if radius == 1 else {"color": "#cccccc", "linestyle": "-"}
-    ax.plot(radius * np.cos(around), radius * np.sin(around), linewidth=0.8, marker="", **style)
-    ax.text(0, -radius, f"{radius:g}", fontsize=6.5, color="#777777", ha="center", va="bottom")
+    def show(self, of):
+        """Shares (reported, task)."""
+        for method, shares in zip(REPORTED, of):
+            self.points[method].set_data([shares.mean()], [shares.min()])
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -314,26 +329,32 @@ def _widths(sweeps):
     return f"The methods' λ, in all that was tried, run {'; '.join(parts)}."
 
 
-PAIRS = (*NEIGHBOURS, ("cart", "task_arithmetic"), ("cart", "average"))
+PAIRS = (*NEIGHBOURS, ("cart", "ties"), ("cart", "task_arithmetic"), ("cart", "average"))
+COLUMNS = "Table 1: ahead in"
 
 
 def order(sweeps: dict[str, xarray.Dataset]) -> Page:
-    """A table: by how many points each method of Table 1 is ahead of the next, with confidence intervals over tasks,
-    and what order was measured."""
-    head = ["ahead by, in points"]
-    rows = [[_minus(one, other)] for one, other in PAIRS]
-    orders = []
+    """A table: by how many points one method of Table 1 is ahead of another, with confidence intervals over tasks, in
+    how many of the source's six columns it is, and among whom no best one can be told."""
+    head = ["ahead by, in points", COLUMNS]
+    rows = [_pair(one, other) for one, other in PAIRS]
+    firsts = []
     for sweep in sweeps.values():
         suite = sweep.attrs["suite"]
         head.append(suite)
         for row, (one, other) in zip(rows, PAIRS):
             row.append(_points(*results.difference(sweep, one, other)))
-        orders.append(f"{suite}: {' > '.join(title_of(method) for method in results.order(sweep))}")
+        firsts.append(f"{suite}: {_best(sweep, WIDE)}")
     note = said(
-        """95 % intervals over tasks. Bold: the interval lies above 0, as Table 1 of CART says; struck: below 0.
-           Measured order: {orders}.""",
-        orders="; ".join(orders))
+        """With 95 % intervals over tasks. Bold: ahead. Struck through: behind. Plain: cannot be told here. {firsts}
+           {caption}""",
+        firsts=" ".join(firsts),
+        caption=captioned(sweeps))
     return _table(head, rows, note)
+
+
+def _pair(one, other):
+    return [_minus(one, other), f"{results.columns_ahead(one, other)} of 6 columns"]
 
 
 def _minus(one, other):
@@ -348,21 +369,40 @@ def _points(mean, half):
     return f"<s>{text}</s>" if mean < -half else text
 
 
-def order_in_the_ledger() -> Page:
-    """A table: the same leads over the ledger's seeds on the real data, with confidence intervals over seeds."""
+SUITES = {
+    "rotated": "Rotated MNIST",
+    "several": "several data sets",
+    "split 8": "CIFAR-100, 8 tasks",
+    "split 14": "CIFAR-100, 14 tasks",
+    "split 20": "CIFAR-100, 20 tasks",
+}
+
+
+def order_in_the_ledger(sources: bool = False) -> Page:
+    """A table: the same leads over the ledger's seeds on the real data, with confidence intervals over seeds.
+
+    Args:
+        sources: with hyper-parameters from the sources' grids.
+    """
     numbers = claims.measured().get("CART-8", {})
+    grid = " in the sources' grids" if sources else ""
     leads = {}  # {(suite, one, other): one value a seed}
     for suite, name in IN_THE_LEDGER.items():
         for one, other in PAIRS:
-            leads[suite, one, other] = numbers.get(f"{name}: {one} over {other}", [])
-    suites = list(dict.fromkeys(suite for (suite, _, _), values in leads.items() if values))
+            leads[suite, one, other] = numbers.get(f"{name}: {one} over {other}{grid}", [])
+    known = {suite for (suite, _, _), values in leads.items() if values}
+    suites = [suite for suite in SUITES if suite in known]
     rows = []
     for one, other in PAIRS:
-        rows.append([_minus(one, other), *(_over_seeds(leads[suite, one, other]) for suite in suites)])
+        rows.append([*_pair(one, other), *(_over_seeds(leads[suite, one, other]) for suite in suites)])
     note = "The ledger has no numbers yet."
     if suites:
-        note = "Mean over the ledger's seeds on the real data, with the 95 % interval over seeds."
-    return _table(["ahead by, in points", *suites], rows, note)
+        counts = {suite: max(len(leads[suite, one, other]) for one, other in PAIRS) for suite in suites}
+        note = said(
+            """Mean over seeds on the real data ({seeds}), with the 95 % interval over seeds. Bold: ahead. Struck
+               through: behind. Plain: cannot be told.""",
+            seeds=", ".join(f"{SUITES[suite]}: {count}" for suite, count in counts.items()))
+    return _table(["ahead by, in points", COLUMNS, *(SUITES[suite] for suite in suites)], rows, note)
 
 
 def _over_seeds(values):
@@ -379,18 +419,49 @@ def _table(head, rows, note):
 
 
 def registry() -> Page:
-    """A table of all methods: their formula, parameters with defaults, what they need, and their source."""
-    head = ("name", "method", "in one line", "parameters", "needs", "source")
+    """A table of all methods: what each drops, how it combines the rest, what it needs; folded, their formulas,
+    parameters and sources."""
     rows = []
     lines = []
+    details = []
     for name, method in methods().items():
-        parameters = ", ".join(map(_with_default, method.parameters)) or "none"
+        drops, combines = WHAT[name]
         needs = ", ".join(method.needs)
-        cells = (name, method.title, method.says, parameters, needs, method.source)
-        rows.append([html.escape(cell) for cell in cells])
-        lines.append(f"{name}: {method.says} [{needs}]")
-    return table(head, rows, "\n".join(lines), left=len(head))
+        rows.append([html.escape(cell) for cell in (method.title, drops, combines, needs)])
+        lines.append(f"{name}: drops {drops}; {combines} [{needs}]")
+        parameters = ", ".join(map(_with_default, method.parameters)) or "none"
+        details.append([html.escape(cell) for cell in (name, method.says, parameters, method.source)])
+    more = folded("Formulas, parameters and sources",
+                  table(("name", "in one line", "parameters", "source"), details, left=4))
+    return table(("method", "drops", "puts together", "needs"), rows, "\n".join(lines), left=4,
+                 after=more.page)
 
 
 def _with_default(parameter):
     return parameter.name if parameter.required else f"{parameter.name} = {parameter.default}"
+
+
+# -- λ of every method -----------------------------------------------------------------------------
+
+SUITE_LOOKS = (Look(BLUE, "o"), Look(RED, "^"), Look(GREEN, "s"), Look(PURPLE, "D"), Look(BLACK, "v"))
+
+
+@still
+def chosen_scales(sweeps: dict[str, xarray.Dataset]):
+    """The λ that held-out images chose, a row a method and a mark a suite; open where it is the last that was tried."""
+    fig, ax = plotting.figure(height=3.6)
+    rows = {method: row for row, method in enumerate(reversed(SEARCHED))}
+    for sweep, look, shift in zip(sweeps.values(), SUITE_LOOKS, (0.15, -0.15, 0.3, -0.3, 0)):
+        for method, row in rows.items():
+            scale = results.chosen(sweep, method)["scale"]
+            edge = "scale" in results.at_edge(sweep, method)
+            ax.plot([scale], [row + shift], color=look.colour, marker=look.marker, linestyle="", markersize=9,
+                    markerfacecolor="none" if edge else look.colour)
+        ax.plot([], [], color=look.colour, marker=look.marker, linestyle="", label=sweep.attrs["suite"])
+    ax.set_yticks(list(rows.values()), [title_of(method) for method in rows])
+    ax.set(xscale="log", xlabel="λ chosen on held-out images (logarithmic)", ylim=(-0.6, len(rows) - 0.4))
+    ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+    ax.minorticks_off()
+    fig.legend(loc="outside lower center", ncols=2)
+    text = _widths(sweeps)
+    return plotting.show(fig, text, f"{text} Open: the smallest or largest that was tried. {captioned(sweeps)}")

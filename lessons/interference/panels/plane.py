@@ -2,8 +2,9 @@
 import numpy as np
 import xarray
 
-from lessons.interference.experiment.plane import LINES
+from lessons.interference.experiment.plane import LINES, lead
 from lessons.kit import page, plotting
+from lessons.kit.noise import told
 from lessons.kit.page import Page, said
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
@@ -109,12 +110,18 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
 
 def _best(sweep):
     best = {line: sweep.best.sel(line=line).values for line in LINES}
-    anywhere, cart, plain = sweep.test.values
+    anywhere, cart, plain = sweep.test.mean("task").values
+    apart, half, line = lead(sweep)
     rank_ratio, common, scale = best[LINES[0]]
     return said(
         """On {suite} held-out images choose a = {common:g} and λ = {scale:g} at rank ratio {rank_ratio:g}:
            {anywhere:.3f} on test images, against {cart:.3f} with a = 1 (CART) and {plain:.3f} with λ = 0 (task
-           arithmetic, a = {plain_common:g}).""",
+           arithmetic, a = {plain_common:g}). That the plane holds something better than both lines: {verdict}
+           ({apart:+.3f} ± {half:.3f} over “{line}”, 95 % over tasks).""",
+        verdict=told(apart, half / 2).lower(),
+        apart=apart,
+        half=half,
+        line=line,
         suite=sweep.attrs["suite"],
         common=common,
         scale=scale,

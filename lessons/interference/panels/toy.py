@@ -12,7 +12,8 @@ from matplotlib.transforms import Affine2D
 from lessons.interference.experiment import toy as experiment
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.noise import told
+from lessons.kit.page import Page, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
@@ -24,7 +25,9 @@ TASK_A = Look(BLUE, "o")
 TASK_B = Look(ORANGE, "s")
 BOTH = Look(GREEN, "^")
 PLAIN = Look(GREY, line="--")
-_SIGNS = LinearSegmentedColormap.from_list("signs", [ORANGE, "white", BLUE])
+TUNED = Look(BLACK, line=":")
+LIGHT = "#f0b48c"  # orange, light enough that a red frame on it is seen
+_SIGNS = LinearSegmentedColormap.from_list("signs", [LIGHT, "white", BLUE])
 
 
 def _square(row, column):
@@ -58,7 +61,7 @@ class _Matrix:
         ax.set_yticks([])
         ax.grid(False)
         ax.tick_params(length=0)
-        self.below = ax.text(0.5, -0.2, "", transform=ax.transAxes, ha="center", va="top", fontsize=9, animated=True)
+        self.below = ax.text(0.5, -0.2, "", transform=ax.transAxes, ha="center", va="top", fontsize=9.5, animated=True)
 
     def set_values(self, values, framed, cut=None, below=""):
         """Show `values`, and in grey those of `cut` where `values` has 0; frame the entries of the boolean `framed`."""
@@ -98,14 +101,17 @@ class _Errors:
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
         looks = {"task A": TASK_A, "task B": TASK_B, "mean of both": BOTH}
         self.curves = [curve(ax, look, label, markersize=4) for label, look in looks.items()]
-        self.plain = curve(ax, PLAIN, "mean of both, plain average", linewidth=1.5)
+        self.plain = curve(ax, PLAIN, "plain average", linewidth=1.5)
+        self.tuned = curve(ax, TUNED, "plain sum, λ at its best", linewidth=1.5)
         self.now = here(ax, 0)
 
-    def show(self, both, average, density):
-        """Errors (density, task), the plain average's mean error, and where the slider stands."""
+    def show(self, both, average, tuned, density):
+        """Errors (density, task), the mean errors of the plain average and of the sum at its best λ, and where the
+        slider stands."""
         for line, values in zip(self.curves, (*both.T, both.mean(1))):
             line.set_data(DENSITIES, values)
         self.plain.set_data([0, 1], [average, average])
+        self.tuned.set_data([0, 1], [tuned, tuned])
         self.now.set_xdata([density, density])
 
 
@@ -120,7 +126,7 @@ def interference():
     for ax in axes[1]:
         ax.remove()
     curves = _Errors(below)
-    fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     title, = moving_titles((below,))
     toys = {shared: experiment.toy(shared) for shared in SEEN}
     errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in AGREEMENTS.values()}
@@ -129,20 +135,21 @@ def interference():
         both = errors[shared, how]
         row = position(DENSITIES, density, "density")
         average = errors[shared, "mean"][-1].mean()
+        tuned = errors[shared, "tuned sum"][-1].mean()
         label = next(text for text, value in AGREEMENTS.items() if value == how)
         clashes = _show(matrices, toys[shared], density, how, label)
-        curves.show(both, average, density)
+        curves.show(both, average, tuned, density)
         found = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
         title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**found))
         return said(
             """Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clashes} sign conflicts among
                {entries} entries. Error on task A {a:.2f}, on task B {b:.2f}, mean {mean:.2f}; plain average
-               {average:.2f}; the lowest mean over all densities is {lowest:.2f}, at {at:.1f}.""",
-            shared=shared,
-            label=label,
-            clashes=clashes,
+               {average:.2f}, sum of both at its best λ {tuned:.2f}; the lowest mean over all densities is {lowest:.2f},
+               at {at:.1f}.""",
+            shared=shared, label=label, clashes=clashes,
             entries=OUTPUTS * INPUTS,
             average=average,
+            tuned=tuned,
             lowest=both.mean(1).min(),
             at=DENSITIES[both.mean(1).argmin()],
             **found)
@@ -172,3 +179,29 @@ def _show(matrices, toy, density, how, label):
     matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
     matrices[3].set_values(merged.numpy(), clash, below=label)
     return clash.sum()
+
+
+# -- other numbers ---------------------------------------------------------------------------------
+
+HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "TIES, density at its best",
+        "TIES, density and λ at their best", "TIES beats the average in",
+        "TIES is better than the plain sum, both tuned")
+
+
+def reading_of_the_draws(count: int = 100) -> Page:
+    """A table: what merging costs over many toys with other numbers, each method at its best."""
+    rows = [_over_draws(shared, experiment.draws(shared, count)) for shared in SEEN]
+    note = said(
+        """<p style='color:#555'>Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.</p>
+        """, count=count)
+    return table(HEAD, rows, before="<p><b>Was it the draw?</b></p>", after=note)
+
+
+def _over_draws(shared, costs):
+    """One row: the mean costs, and whether TIES is ahead."""
+    average, tuned_sum, ties, tuned_ties = costs.T
+    lead = tuned_sum - tuned_ties
+    verdict = told(lead.mean(), lead.std(ddof=1) / len(lead) ** 0.5)
+    means = (f"{column.mean():.3f}" for column in costs.T)
+    return (shared, *means, f"{(ties < average).mean():.0%} of the toys",
+            f"{verdict} ({lead.mean():+.3f} on average)")

@@ -35,8 +35,8 @@ def coef(a, b):
     return (a * b).sum(dim=1) / (b * b).sum(dim=1)
 
 
-def worst(gap):
-    highest = gap.max("alpha")
+def worst(gap, own):
+    highest = (gap / own).max("alpha")
     pair, layer = highest.stack(place=("pair", "layer")).idxmax("place").item()
     return pair, layer
 
@@ -370,81 +370,107 @@ def _unit(a):
 # -- 1.5 ---------------------------------------------------------------------------------------------
 
 def _gaps():
-    """Two tables, so small that one sees the place, and so uneven that each wrong way leads elsewhere."""
+    """Two tables, so small that one sees the place, and so uneven that each wrong way leads elsewhere. Gaps are written
+    as shares of the ends' own distance first, and multiplied by it."""
     first = [[[0.1, 0.2], [0.5, 0.1]],
              [[0.2, 0.38], [0.3, 0.42]],
              [[0.0, 0.48], [0.4, 0.05]]]
+    own_first = [[0.5, 0.1], [0.2, 0.6], [0.8, 0.6]]
     second = [[[0.55, 0.05, 0.68], [0.55, 0.05, 0.68], [0.5, 0.05, 0.45]],
               [[0.1, 0.7, 0.2], [0.1, 0.2, 0.3], [0.0, 0.1, 0.2]]]
-    return [(_table(first, ["near", "middle", "far"], [0.5, 0.75], ["layer 1", "output"]),),
-            (_table(second, ["A", "B"], [0.25, 0.5, 0.75], ["one", "two", "three"]),)]
+    own_second = [[0.4, 0.8, 0.3], [0.1, 0.2, 0.6]]
+    return [_tables(first, own_first, ["near", "middle", "far"], [0.5, 0.75], ["layer 1", "output"]),
+            _tables(second, own_second, ["A", "B"], [0.25, 0.5, 0.75], ["one", "two", "three"])]
 
 
-def _table(values, pairs, alphas, layers):
-    coords = {"pair": pairs, "alpha": alphas, "layer": layers}
-    return xarray.DataArray(np.array(values), dims=("pair", "alpha", "layer"), coords=coords)
+def _tables(shares, own, pairs, alphas, layers):
+    coords = {"pair": pairs, "layer": layers}
+    own = xarray.DataArray(np.array(own), dims=("pair", "layer"), coords=coords)
+    shares = xarray.DataArray(np.array(shares), dims=("pair", "alpha", "layer"), coords=coords | {"alpha": alphas})
+    return shares * own, own
 
 
 def _largest(reduce):
     """A wrong answer to 1.5: the place of the largest in some table of pair × layer."""
-    return lambda gap: tuple(reduce(gap).stack(place=("pair", "layer")).idxmax("place").item())
+    return lambda gap, own: tuple(reduce(gap, own).stack(place=("pair", "layer")).idxmax("place").item())
 
 
-def _numbers(gap):
-    pair, _, layer = np.unravel_index(gap.values.argmax(), gap.shape)
+def _of_shares(function):
+    """A wrong answer to 1.5 that takes the right shares, and then goes wrong with them."""
+    return lambda gap, own: function((gap / own).transpose("pair", "alpha", "layer"))
+
+
+def _numbers(share):
+    pair, _, layer = np.unravel_index(share.values.argmax(), share.shape)
     return int(pair), int(layer)
 
 
-def _alpha_for_layer(gap):
-    pair, place, _ = np.unravel_index(gap.values.argmax(), gap.shape)
-    return gap.pair[pair].item(), gap.layer[place].item()
+def _alpha_for_layer(share):
+    pair, place, _ = np.unravel_index(share.values.argmax(), share.shape)
+    return share.pair[pair].item(), share.layer[place].item()
 
 
-def _by_averages(gap):
-    table = gap.max("alpha")
+def _by_averages(share):
+    table = share.max("alpha")
     return table.mean("layer").idxmax("pair").item(), table.mean("pair").idxmax("layer").item()
 
 
+def _place(share):
+    return share.max("alpha").stack(place=("pair", "layer")).idxmax("place").item()
+
+
 _PLACES = [
-    Wrong(_largest(lambda gap: gap.mean("alpha")),
+    Wrong(_largest(lambda gap, own: gap.max("alpha")),
+          "That is where the gap itself is largest. If the two ends lie far apart there anyway, it may be a small part "
+          "of that: divide by own, place by place."),
+    Wrong(_largest(lambda gap, own: own.expand_dims("alpha").max("alpha")),
+          "That is where the two ends lie furthest apart. Asked is where the gap is the largest part of that."),
+    Wrong(_largest(lambda gap, own: (own / gap).max("alpha")),
+          "You divided the other way round: own by gap. The share is gap / own."),
+    Wrong(_largest(lambda gap, own: (gap * own).max("alpha")),
+          "You multiplied by own. A share is a quotient: gap / own."),
+    Wrong(_largest(lambda gap, own: (gap - own).max("alpha")),
+          "That is a difference. A share is a quotient: gap / own."),
+    Wrong(_largest(lambda gap, own: (gap / own).mean("alpha")),
           "You averaged over α first. The question is for the worst case: take the maximum over α."),
-    Wrong(_largest(lambda gap: gap.min("alpha")),
-          "You took the smallest gap over α, its best case. The worst is the largest."),
-    Wrong(_largest(lambda gap: -gap.max("alpha")), "This is the place where the gap is smallest."),
-    Wrong(_largest(lambda gap: gap.sel(alpha=0.5)),
+    Wrong(_largest(lambda gap, own: (gap / own).min("alpha")),
+          "You took the smallest share over α, its best case. The worst is the largest."),
+    Wrong(_largest(lambda gap, own: -(gap / own).max("alpha")), "This is the place where the share is smallest."),
+    Wrong(_largest(lambda gap, own: (gap / own).sel(alpha=0.5)),
           "You looked at α = 0.5 only. It is often the worst α, but nothing guarantees it."),
-    Wrong(_largest(lambda gap: gap.isel(alpha=-1)),
+    Wrong(_largest(lambda gap, own: (gap / own).isel(alpha=-1)),
           "You looked at the last α only. The worst can be any: take the maximum over all of them."),
-    Wrong(_largest(lambda gap: gap.isel(alpha=0)),
+    Wrong(_largest(lambda gap, own: (gap / own).isel(alpha=0)),
           "You looked at the first α only. The worst can be any: take the maximum over all of them."),
-    Wrong(lambda gap: algorithms.worst(gap)[::-1],
+    Wrong(_of_shares(lambda share: _place(share)[::-1]),
           "Right place, wrong order: give the pair first, then the layer."),
-    Wrong(lambda gap: ("near", "layer 1"),
-          "That is the place in one table. The function must find it in any: look it up in gap."),
-    Wrong(_numbers,
+    Wrong(lambda gap, own: ("near", "layer 1"),
+          "That is the place in one table. The function must find it in any: look it up in gap and own."),
+    Wrong(_of_shares(_numbers),
           "Right place, but as numbers. Asked are the names that gap has there, in gap.pair and gap.layer."),
-    Wrong(lambda gap: gap.max().item(), "That is how large the gap is there. Asked is where: (pair, layer)."),
-    Wrong(lambda gap: gap.to_series().idxmax(),
+    Wrong(_of_shares(lambda share: share.max().item()),
+          "That is how large the share is there. Asked is where: (pair, layer)."),
+    Wrong(_of_shares(lambda share: share.to_series().idxmax()),
           "That names the worst α too, three things. Asked are two, (pair, layer): leave α out."),
-    Wrong(lambda gap: gap.to_series().idxmax()[:2],
+    Wrong(_of_shares(lambda share: share.to_series().idxmax()[:2]),
           "The pair is right, but beside it stands the worst α. Asked is the layer."),
-    Wrong(lambda gap: ", ".join(algorithms.worst(gap)),
+    Wrong(_of_shares(lambda share: ", ".join(_place(share))),
           "That is one text. Asked are two things, (pair, layer)."),
-    Wrong(lambda gap: (gap.pair[0].item(), gap.isel(pair=0).max("alpha").idxmax("layer").item()),
+    Wrong(_of_shares(lambda share: _place(share.isel(pair=[0]))),
           "You looked at the first pair only. The worst can be any."),
-    Wrong(lambda gap: int(gap.values.argmax()),
+    Wrong(_of_shares(lambda share: int(share.values.argmax())),
           "That is one number, counted through all axes. Asked are the names of the pair and of the layer."),
-    Wrong(lambda gap: gap.max("alpha").argmax(["pair", "layer"]),
+    Wrong(_of_shares(lambda share: share.max("alpha").argmax(["pair", "layer"])),
           "argmax gives the two places as numbers, in a dict. Asked are the names there, as (pair, layer)."),
-    Wrong(lambda gap: (algorithms.worst(gap)[0], gap.layer[-1].item()),
+    Wrong(_of_shares(lambda share: (_place(share)[0], share.layer[-1].item())),
           "The pair is right, but you took its last layer. That is often the worst, but nothing guarantees it."),
-    Wrong(_alpha_for_layer,
+    Wrong(_of_shares(_alpha_for_layer),
           "You looked up the place along α among the layers. The axes are (pair, alpha, layer): layers come third."),
-    Wrong(_by_averages,
+    Wrong(_of_shares(_by_averages),
           "You chose the pair by its average over the layers, and the layer by its average over the pairs. The largest "
-          "single gap can stand elsewhere."),
-    Wrong(lambda gap: (gap.sum(["alpha", "layer"]).idxmax("pair").item(),
-                       gap.max(["alpha", "pair"]).idxmax("layer").item()),
+          "single share can stand elsewhere."),
+    Wrong(_of_shares(lambda share: (share.sum(["alpha", "layer"]).idxmax("pair").item(),
+                                    share.max(["alpha", "pair"]).idxmax("layer").item())),
           "The layer is right, but you chose the pair by its sum over all layers and α. Take maxima all the way."),
 ]
 
@@ -508,28 +534,30 @@ EXERCISES = [
         cases=_gaps,
         wrong=_PLACES,
         hints=[
-            'gap.max("alpha") leaves pair × layer.',
-            '.stack(place=("pair", "layer")) makes one axis of the two.',
+            "(gap / own) is the share, for every pair, α and layer: xarray matches the axes by name.",
+            '.max("alpha") leaves pair × layer, .stack(place=("pair", "layer")) makes one axis of the two.',
             '.idxmax("place").item() gives the (pair, layer) of the maximum.',
         ],
         praise="Now ask why it is there."),
 
     Exercise(
-        "1.6", "why there?", 5, "b",
+        "1.6", "what spoils the output?", 4, "b",
         wrong=[
             Wrong("a",
-                  "Look at the right-hand picture: 45° and 90° lie as far apart in weight space and have a "
-                  "smaller gap. Distance of the weights is only one factor."),
+                  "Look again at the two numbers that you measured for the output: its own cross term is a small part "
+                  "of what its input misses."),
             Wrong("c",
-                  "It is the other way round: without a ReLU the last layer is linear in its own weights and in "
-                  "its inputs. Its gap comes from the product of the two."),
+                  "It is the other way round: without a ReLU the output layer has no kinks of its own. It is linear in "
+                  "its weights and linear in its inputs."),
             Wrong("d",
-                  "Compare the ends of panel (a): every finetuned network reads its own task about equally well."),
+                  "A network that reads its task badly could still lie on the mix of the two: the gap compares "
+                  "features with features, and asks no label."),
         ],
         hints=[
-            "In the right-hand picture, which of the two distances orders the pairs as the gap does?",
-            "Look at the cross term: it is a product of two differences.",
+            "Which is larger at the output, its own cross term or what is handed on from below?",
+            "Which layer, when repaired, takes most of the output's gap away?",
+            "In layer 1 nothing but kinks can cause a gap. Follow it upwards.",
         ],
-        praise="The cross term is −α(1 − α)(W_i − W_j)(h_i − h_j): networks that differ in their weights and, "
-               "above all, see a digit differently deviate most, and most near α = 0.5."),
+        praise="It starts where units flip, grows on the way up, and most of what the output misses was missed before "
+               "it. You know that because you measured it, not because a formula looked plausible."),
 ]

@@ -17,12 +17,12 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import at, on_grid, summarise
 from lessons.linearity import algorithms
-from lessons.linearity.experiment import lines
+from lessons.linearity.experiment import elsewhere, lines
 from toy_models import MLP, weights, zoo
 
 ANGLES = cast.ANGLES[:4]
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))  # the slider's grid
-SECONDS = {"quick": 20, "full": 45}  # rough, on 2 cores, nothing kept
+SECONDS = {"quick": 35, "full": 80}  # rough, on 2 cores, nothing kept
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,16 @@ def models(seed: int = 0, device: str = "auto") -> dict[float, MLP]:
     return dict(zip((0.0, *ANGLES), zoo.get_all(wanted, device)))
 
 
+def pair(which: str, seed: int = 0, device: str = "auto") -> list[MLP]:
+    """[θ_i, θ_j] of the same task: "same_task", from one pretrained start, or "strangers"."""
+    return zoo.get_all(recipes(seed)[which], device)
+
+
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, and what `run` will have to do."""
     PROFILES[profile]  # an error where there is no such profile
-    experiment.announce(source(), experiment.estimate(all_recipes(seed), SECONDS[profile], "models"))
+    wanted = all_recipes(seed) + elsewhere.all_recipes(seed=seed)
+    experiment.announce(source(), elsewhere.source(), experiment.estimate(wanted, SECONDS[profile], "models"))
 
 
 # -- the measurement -------------------------------------------------------------------------------
@@ -98,7 +104,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         distance (pair): ‖θ_i − θ_j‖; opposite (pair): share of first-layer units with opposite signs;
         start_loss, start_accuracy, mixed_loss, mixed_accuracy (start, alpha): two networks of the same task, from one
         pretrained start or as strangers; of the interpolated network, and of the mixed outputs;
-        example (angle, image, row, column): some test images.
+        example (angle, image, row, column): some test images;
+        first_input (two, end, image, unit): what goes into the units of layer 1 in both ends of two lines, with
+        upright images.
     """
     zoo.get_all(all_recipes(seed), device)
     networks = models(seed, device)
@@ -114,8 +122,19 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                                coords={"angle": list(tests)})
     found = xarray.concat(pairs, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
     found = found.merge(xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start")))
-    images = f"{2 * len(tests[0.0][1]):,} test images a pair"
-    return found.assign(example=example).assign_attrs(images=images)
+    test_images = len(tests[0.0][1])
+    seen = {"two finetuned networks": [networks[22.5], networks[90.0]],
+            "two strangers": zoo.get_all(recipes(seed)["strangers"], device)}
+    first = [_first_inputs(pair, tests[0.0][0][:EXAMPLES]) for pair in seen.values()]
+    first_input = xarray.DataArray(torch.stack(first).numpy(), dims=("two", "end", "image", "unit"),
+                                   coords={"two": list(seen), "end": ["i", "j"]})
+    found = found.assign(example=example, first_input=first_input)
+    return found.assign_attrs(images=f"{2 * test_images:,} test images a pair", test_images=test_images)
+
+
+def _first_inputs(networks, x):
+    """(end, image, unit)"""
+    return torch.stack([algorithms.inputs(network.state_dict(), x)[0] for network in networks])
 
 
 def _test_set(angle, size):

@@ -1,7 +1,8 @@
-"""The pictures of any sweep over pairs, α and layers: two panels, and the source's Figures 2, 3, 13 and 14 redrawn from
-our measurement."""
+"""The pictures of any sweep over pairs, α and layers: two panels, and Figures 2, 3, 13 and 14 of Zhou et al. redrawn
+from our measurement."""
 import numpy as np
 import xarray
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
@@ -71,8 +72,8 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
 
     def draw(alpha, pair, treatment=None):
         now = found[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
-        own.set_values(now.own_mean, now.own_low, now.own_high)
-        gap.set_values(now.gap_mean, now.gap_low, now.gap_high)
+        own.set_values(*_drawn(now.own_mean, now.own_low, now.own_high))
+        gap.set_values(*_drawn(now.gap_mean, now.gap_low, now.gap_high))
         bars.set_values((now.gap_mean / now.own_mean).values.clip(0))
         titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {now.gap_mean.max().item():.3f}")
         titles[1].set_text("In units of the ends' distance")
@@ -83,6 +84,11 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
                        {numbers}.""", pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers)
 
     return controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
+
+
+def _drawn(*values):
+    """Numbers that a logarithmic axis can hold."""
+    return [np.maximum(value, _LEAST / 10) for value in values]
 
 
 def _asked(sweep):
@@ -96,21 +102,39 @@ def _asked(sweep):
 
 def _distances(ax, sweep, layers):
     """The ends' own distance and the gap, as markers with quartiles that move."""
-    places = layer_ticks(ax, layers)
-    ax.set(ylim=(0, 1.05 * float(sweep.own_high.max())), ylabel="1 − cosine")
+    places = _layers(ax, layers)
+    _gap_axis(ax, sweep)
     own = WithQuartiles(ax, places - 0.1, ORANGE, "s", "between the two ends' own features")
     gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "from the network to the mixed features")
-    ax.legend(loc="upper left")
+    ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return own, gap
+
+
+_LEAST = 1e-5  # what is drawn of gaps: at both ends of a line they are 0, which has no place on a logarithmic axis
+
+
+def _gap_axis(ax, sweep):
+    """A logarithmic axis for gaps that lie far below the ends' own distance."""
+    inside = sweep.gap_low.sel(alpha=list(SHOWN_ALPHAS))
+    lowest = max(_LEAST, 0.3 * float(inside.quantile(0.05)))
+    ax.set(yscale="log", ylim=(lowest, 2 * float(sweep.own_high.max())), ylabel="1 − cosine (log scale)")
+
+
+def _layers(ax, layers):
+    """`layer_ticks` in letters that can be read from the back."""
+    places = layer_ticks(ax, layers)
+    if not layers[0].startswith("block"):
+        ax.tick_params(axis="x", labelsize=9.5)
+    return places
 
 
 def _shares(ax, sweep, layers):
     """The gap as a share of the ends' own distance, as bars that move."""
     inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
-    places = layer_ticks(ax, layers)
+    places = _layers(ax, layers)
     ax.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    fontsize = 9 if len(layers) < 6 else 7
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    fontsize = 9.5 if len(layers) < 6 else 7
     return Bars(ax, places, BLUE, "{:.1%}".format, width=min(16, 72 / len(layers)), fontsize=fontsize)
 
 
@@ -152,7 +176,8 @@ class _Distribution:
         ax.axvline(1, color=GREY, linewidth=1, linestyle=":", marker="")
         self._shape = ax.stairs(np.zeros(len(bins) - 1), bins, fill=True, color=colour, alpha=0.75, animated=True)
         self._median = here(ax, 1, linewidth=1.2)
-        self._text = ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9, animated=True)
+        self._text = ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9.5,
+                             animated=True)
 
     def set_values(self, share, median, near):
         """The share of images in every bin, their median, and the share within 0.1 of 1."""
@@ -161,25 +186,25 @@ class _Distribution:
         self._text.set_text(f"median {median:.3f}\n{near:.0%} in 1 ± 0.1")
 
 
-# -- the source's figures, from our measurement ----------------------------------------------------
+# -- the figures of Zhou et al., from our measurement ----------------------------------------------
 
 @still
 def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
-    """Figure 13 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and layers.
-    Fig. 2 is a part of it."""
+    """Figure 13 of Zhou et al.: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and
+    layers. Fig. 2 is a part of it."""
     pairs = _chosen(sweep, "pair", pairs)
     layers = _chosen(sweep, "layer", layers)
     columns = min(3, len(pairs))
     rows = -(-len(pairs) // columns)
     fig, axes = plotting.figure(columns, rows, height=2.5 * rows + 0.4, sharex=True, sharey=True, squeeze=False)
-    highest = sweep.own_high.sel(pair=pairs, layer=layers).max().item()
     for ax, pair in zip(axes.flat, pairs):
+        _layers(ax, layers)
+        _gap_axis(ax, sweep)
         _gaps_of_pair(ax, at(sweep, pair=pair).sel(layer=layers))
-        ax.set(title=pair, ylim=(0, 1.05 * highest))
-        layer_ticks(ax, layers)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("1 − cosine")
-    axes.flat[0].legend(loc="upper left", fontsize=8)
+        ax.set(title=pair)
+    for ax in axes[:, 1:].flat:
+        ax.set_ylabel("")
+    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     part = sweep.sel(pair=pairs, layer=layers)
     gap = part.gap_mean.sel(alpha=list(SHOWN_ALPHAS))
     own = part.own_mean
@@ -204,24 +229,25 @@ def _gaps_of_pair(ax, part):
 
 @still
 def figure_2(sweep: xarray.Dataset):
-    """Figure 2 of CTL, its left half: three models' pairs, the last three layers."""
+    """Figure 2 of Zhou et al., its left half: three models' pairs, the last three layers."""
     return figure_13(sweep, list(sweep.pair.values[[0, 1, 3]]), list(sweep.layer.values[-3:]))
 
 
 @still
 def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHAS):
-    """Figure 14 of CTL: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a part of
-    it."""
+    """Figure 14 of Zhou et al.: the distribution of coef, all pairs, all layers but the head, three α. Fig. 3 is a
+    part of it."""
     pairs = _chosen(sweep, "pair", pairs)
     layers = _chosen(sweep, "layer", sweep.layer.values[:-1] if layers is None else layers)
-    fig, axes = plotting.figure(1, len(layers), height=1.5 * len(layers) + 0.6, sharex=True, sharey=True, squeeze=False)
+    fig, axes = plotting.figure(1, len(layers), height=1.6 * len(layers) + 0.6, sharex=True, squeeze=False)
     for ax, layer in zip(axes[:, 0], layers):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
         _lengths_of_layer(ax, at(sweep, layer=layer), pairs, alphas)
-        ax.set(ylabel="coef", ylim=(0.7, 1.15), title=layer)
+        ax.set(ylabel="coef", ylim=_span(sweep, layer), title=layer)
         ax.set_xticks(range(len(pairs)), pairs)
         ax.grid(False, axis="x")
-    axes[0, 0].legend(ncols=len(alphas), loc="lower left")
+    if len(alphas) > 1:
+        fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(alphas))
     means = sweep.coef_mean.sel(pair=pairs, layer=layers, alpha=list(alphas))
     alt = said("""Distributions of coef for {pairs} pairs and {layers} layers at α = {alphas}: their means lie between
                   {least:.3f} and {most:.3f}.""",
@@ -229,6 +255,16 @@ def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHA
                least=means.min().item(), most=means.max().item())
     below = " Width: share of the images; line: median; the three α stand left to right."
     return plotting.show(fig, alt, caption(sweep) + below)
+
+
+def _span(sweep, layer):
+    """From where to where a layer's coef lie at the three α, but for one image in a hundred on either side."""
+    dims = [name for name in sweep.coef_count.dims if name != "bin"]
+    now = at(sweep, layer=layer).coef_count.sel(alpha=list(SHOWN_ALPHAS))
+    below = (now.sum([name for name in dims if name != "layer"]).cumsum("bin") / now.sum()).values
+    lowest = sweep.bin.values[np.searchsorted(below, 0.01)]
+    highest = sweep.bin.values[np.searchsorted(below, 0.99)]
+    return min(lowest, 0.97) - 0.02, max(highest, 1.0) + 0.02
 
 
 def _lengths_of_layer(ax, part, pairs, alphas):
@@ -243,63 +279,57 @@ def _lengths_of_layer(ax, part, pairs, alphas):
 
 @still
 def figure_3(sweep: xarray.Dataset):
-    """Figure 3 of CTL, its left half: three models' pairs, the last three layers before the output, α = 0.5."""
+    """Figure 3 of Zhou et al., its left half: three models' pairs, the last three layers before the output, α = 0.5."""
     return figure_14(sweep, list(sweep.pair.values[[0, 1, 3]]), alphas=(0.5,))
 
 
 @still
 def worst_places(sweep: xarray.Dataset):
-    """A map of the largest gap over α, for every pair and layer, with the pairs' feature and weight distances: where is
-    CTL worst?"""
+    """Two maps over pairs and layers of the largest gap over α: the gap itself, and as a share of the ends' own
+    distance."""
     import seaborn
     gap = sweep.gap_mean.max("alpha").transpose("layer", "pair")
-    of_outputs = sweep.own_mean.isel(layer=-1)
-    at_output = gap.isel(layer=-1)
-    fig, (left, right) = plotting.figure(2, height=3.4, width_ratios=(3, 2))
-    seaborn.heatmap(gap.to_pandas(), ax=left, annot=True, fmt=".3f", cmap="cividis_r",
-                    cbar_kws={"label": "largest gap over α"}, linewidths=1)
-    left.set(title="Where the gap is largest", xlabel="", ylabel="")
-    left.tick_params(axis="x", labelrotation=30)
-    for distance, label, colour, marker in ((of_outputs, "distance of outputs", ORANGE, "s"),
-                                            (sweep.distance, "distance of weights", BLUE, "o")):
-        right.plot(distance / distance.max(), at_output, linestyle="", marker=marker, color=colour, label=label)
-    right.set(title="Output layer, one point a pair", xlabel="distance of the two ends, largest = 1",
-              ylabel="largest gap over α", ylim=(0, None))
-    right.legend(loc="upper left")
-    pair, layer = algorithms.worst(sweep.gap_mean)
-    alt = said("""The largest gap is {most:.3f}, for {pair} at {layer}; the smallest of these maxima is {least:.4f}.
-                  Over the six pairs the output layer's gap correlates {outputs:.2f} with the distance of the outputs
-                  and {weights:.2f} with the distance of the weights.""",
-               most=gap.max().item(), pair=pair, layer=layer, least=gap.min().item(),
-               outputs=_correlation(of_outputs, at_output), weights=_correlation(sweep.distance, at_output))
-    return plotting.show(fig, alt, caption(sweep))
+    share = gap / sweep.own_mean.transpose("layer", "pair")
+    fig, axes = plotting.figure(2, height=3.6, sharey=True)
+    for ax, values, written, title in zip(axes, (gap, share), (".3f", ".1%"),
+                                          ("Largest gap over α", "The same, as a share of the ends' own distance")):
+        frame = values.to_pandas()
+        seaborn.heatmap(frame, ax=ax, annot=True, fmt=written, cmap="cividis_r", cbar=False, linewidths=1,
+                        annot_kws={"fontsize": 9.5})
+        row, column = np.unravel_index(frame.values.argmax(), frame.shape)
+        ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=RED, linewidth=3))
+        ax.set(title=title, xlabel="", ylabel="")
+        ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=30, ha="right")
+        ax.tick_params(axis="y", labelrotation=0)
+    pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
+    of_gap = gap.stack(place=("pair", "layer")).idxmax("place").item()
+    alt = said("""Two maps of the largest gap over α, over pairs and layers. The gap itself is largest for {gap_pair} at
+                  {gap_layer}, {most:.3f}. As a share of the ends' own distance it is largest for {pair} at {layer},
+                  {share:.1%}.""",
+               gap_pair=of_gap[0], gap_layer=of_gap[1], most=gap.max().item(), pair=pair, layer=layer,
+               share=share.max().item())
+    return plotting.show(fig, alt, caption(sweep) + " Framed: the largest.")
 
 
 def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figures 2 and 13 of CTL and ours, with this sweep's numbers."""
+    """What the gap is everywhere, and what Zhou et al. say of it, with this sweep's numbers."""
     numbers = gaps(sweep)
     holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
-    return reading("Figures 2 and 13 of CTL, and ours", """
-        {verdict}: at all pairs, layers and α shown, the gap is at most {gap_most:.3f}, and nowhere more than
-        {gap_over_own_most:.0%} of the two ends' own distance, which runs from {own_least:.2f} to {own_most:.2f}.
-        Differs: the source says that the gap approaches 0, with small error bars. Ours is small, but it has a pattern,
-        highest half-way and for the tasks furthest apart; and from quartile to quartile it spreads over
-        {gap_spread:.0%} of its mean, in the median over all places.""", verdict=agrees(holds), **numbers)
+    return reading("What you should have seen", """
+        {verdict} with Zhou et al., who call the gap close to 0: at all pairs, layers and α shown it is at most
+        {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the two ends' own distance, which runs from
+        {own_least:.2f} to {own_most:.2f}. It is largest half-way.""", verdict=agrees(holds), **numbers)
 
 
 def reading_of_coef(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figures 3 and 14 of CTL and ours, with this sweep's numbers."""
+    """What coef is in the hidden layers, and what Zhou et al. say of it, with this sweep's numbers."""
     numbers = lengths(sweep)
     holds = numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15
-    return reading("Figures 3 and 14 of CTL, and ours", """
-        {verdict}: coef is near 1, {coef_mean:.2f} on average over the hidden layers, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. Differs: it is not centred on 1. The means run
-        from {coef_least:.3f} to {coef_most:.3f}: the interpolated network's features are a little too short, most of
-        all half-way between tasks that are far apart.""", verdict=agrees(holds), **numbers)
-
-
-def _correlation(a, b):
-    return float(np.corrcoef(a, b)[0, 1])
+    return reading("What you should have seen", """
+        {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. But 1 is not its centre. The means over the
+        images run from {coef_least:.3f} to {coef_most:.3f}: the features come out a little too short, most of all
+        half-way between tasks that are far apart.""", verdict=agrees(holds), **numbers)
 
 
 def _chosen(sweep, name, wanted):

@@ -1,17 +1,25 @@
 """The pictures of chapter 1 that are about the MLP and its tasks; those of its gaps and lengths are in `lines`."""
 import numpy as np
+import torch
 import xarray
 
+import data
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.noise import error_of_share
+from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still, themed
 from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, position
+from lessons.kit.sweep import at, caption, position, warned
+from lessons.linearity import algorithms
+from lessons.linearity.algorithms import barrier
+from lessons.linearity.experiment.mlp import lemma_1
 from lessons.linearity.panels.lines import ALPHA, by_choice, controls
+from toy_models import MLP, weights
 
 LOSS = "loss: cross-entropy (nats)"
+CHANCE = 0.1  # of ten classes
 
 
 class _Side:
@@ -54,6 +62,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     sides = {"loss": _Side(left, LOSS, 1.05 * float(sweep.loss.max()), _TASKS | _CHORD),
              "accuracy": _Side(right, ACCURACY, 1, _TASKS | _CHORD)}
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    _by_chance(right)
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     star = Star(right, prediction, 0.5, at(sweep, **asked).accuracy.sel(task="both").item(), asked)
     lines = by_choice(sweep, "loss", "accuracy")
@@ -72,7 +81,21 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
         star.place(alpha=alpha, pair=pair)
         return _said_of_tasks(found["accuracy"], found["loss"], alpha, step, pair)
 
-    return controls(sweep), fig, draw
+    return controls(sweep), fig, draw, _with_error(sweep, 2)
+
+
+def _with_error(sweep, tasks):
+    """The caption, and how sure the accuracies are: at most so many standard errors of so many tasks' images."""
+    error = error_of_share(0.5, int(sweep.attrs["test_images"]))
+    joined = error_of_share(0.5, tasks * int(sweep.attrs["test_images"]))
+    both = f", on both tasks together {joined:.1%}" if tasks > 1 else ""
+    return f"{caption(sweep)} Standard error of an accuracy: at most {error:.1%}{both}."
+
+
+def _by_chance(ax):
+    """Where an accuracy would lie by guessing."""
+    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    ax.text(1.02, CHANCE + 0.015, "by chance", color="#666666", fontsize=9.5, ha="right")
 
 
 def _said_of_tasks(accuracy, loss, alpha, step, pair):
@@ -105,6 +128,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
     sides = {"loss": _Side(left, LOSS, 1.08 * highest, _OF_TWO),
              "accuracy": _Side(right, ACCURACY, 1.02, _OF_TWO)}
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    _by_chance(right)
     asked = {"start": "two random starts", "alpha": 0.5}
     star = Star(right, prediction, 0.5, at(sweep, **asked).start_accuracy.item(), asked)
     variables = [f"{which}_{quantity}" for which in _OF_TWO for quantity in sides]
@@ -129,7 +153,70 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
     starts = {str(start): str(start) for start in sweep.start.values[::-1]}
     two = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.0),
            "start": choice("the two networks began from", starts)}
-    return two, fig, draw
+    return two, fig, draw, _with_error(sweep, 1)
+
+
+def rises(sweep: xarray.Dataset) -> Page:
+    """Whether there is a hill: for every pair the barrier on one task and on both, and where the middle lies."""
+    alphas = sweep.alpha.values
+    rows = []
+    for pair in sweep.pair.values:
+        loss = sweep.loss.sel(pair=pair)
+        both = loss.sel(task="both")
+        ends = both.sel(alpha=[0.0, 1.0])
+        one = max(barrier(loss.sel(task=task).values, alphas) for task in ("i", "j"))
+        middle = both.sel(alpha=0.5).item()
+        rows.append((pair, f"{one:.3f}", f"{barrier(both.values, alphas):.3f}", f"{ends.mean().item() - middle:.2f}",
+                     f"{ends.min().item() - middle:.2f}"))
+    strangers = barrier(sweep.start_loss.sel(start="two random starts").values, alphas)
+    head = ("θᵢ and θⱼ finetuned on", "barrier, one task", "barrier, both tasks",
+            "half-way: below the straight line by", "half-way: below the better end by")
+    after = f"<p>For comparison, the barrier between two random starts: {strangers:.2f}. All in nats.</p>"
+    return table(head, rows, after=after)
+
+
+@themed
+def convex(network_i: MLP, network_j: MLP, test: data.types.Dataset):
+    """Why mixing outputs makes no hill: the loss of one digit over the mix of two networks' outputs, its chord, and the
+    loss of the networks with mixed weights. Of the first test images, the one whose loss bends most is shown."""
+    x, y = test.x[:500], test.y[:500]
+    outputs = [network(x) for network in (network_i, network_j)]
+    alphas = np.linspace(0, 1, 41)
+    mixed = np.array([_losses(algorithms.mix(*outputs, alpha), y) for alpha in alphas])
+    image = (mixed[[0, -1]].mean(0) - mixed[len(alphas) // 2]).argmax()
+    states = [network.state_dict() for network in (network_i, network_j)]
+    marks = alphas[::5]
+    between = [MLP.from_state(weights.interpolate(*states, float(alpha)))(x[image:image + 1]) for alpha in marks]
+    own = [_losses(logits, y[image:image + 1]).item() for logits in between]
+    fig, ax = plotting.figure(height=3.4, width=6.4)
+    ax.plot([0, 1], mixed[[0, -1], image], color=GREY, linestyle=":", marker="", label="straight line between the ends")
+    ax.plot(alphas, mixed[:, image], color=ORANGE, linestyle="--", marker="", label="mix of the two outputs")
+    ax.plot(marks, own, color=BLUE, marker="o", linestyle="", label="network with mixed weights")
+    ax.set(xlabel=ALPHA, ylabel=LOSS, ylim=(0, None), title="One digit: a convex loss lies below its chord")
+    ax.legend()
+    alt = said("""The loss of one digit over α. Ends {first:.2f} and {last:.2f}; half-way the straight line is at
+                  {chord:.2f}, the mix of the outputs at {half:.2f}, the network with mixed weights at
+                  {network:.2f}.""",
+               first=mixed[0, image], last=mixed[-1, image], chord=mixed[[0, -1], image].mean(),
+               half=mixed[len(alphas) // 2, image], network=own[len(own) // 2])
+    warning = warned(test.source.kind, "MNIST")
+    return plotting.show(fig, alt, f"{warning}Measured on {test.source.text}, one test image.")
+
+
+def _losses(logits, y):
+    """Cross-entropy, one number an image."""
+    return torch.nn.functional.cross_entropy(logits, y, reduction="none").numpy()
+
+
+def reading_of_lemma_1(seed: int = 0) -> Page:
+    """Lemma 1 on networks that are linear in their weights by construction."""
+    numbers = lemma_1(seed)
+    return reading("Lemma 1 of Zhou et al., tried", """
+        A network of the form θ·φ(x), with fixed random φ, is linear in its weights by construction. Of 200 random pairs
+        of such networks with equal loss, none has a place between the ends with a higher loss: the nearest stays
+        {equal:.3f} nats below them. With unequal losses the same holds of the straight line between the two: the
+        nearest stays {chord:.3f} nats below it.""",
+                   equal=-numbers["excess_equal_loss"], chord=-numbers["excess_over_chord"])
 
 
 @still

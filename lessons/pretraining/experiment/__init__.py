@@ -4,7 +4,7 @@ ResNet-18), and the measurement along a `line` that they share."""
 from lessons.kit import experiment
 from lessons.pretraining.experiment import curvature, labels, line, resnet, starts
 
-SECONDS = {"quick": 40, "full": 120}  # rough, on 2 cores, nothing kept
+SECONDS = {"quick": 60, "full": 180}  # rough, on 2 cores, nothing kept
 RESNET_SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
 
 

@@ -1,4 +1,4 @@
-"""Theorem 1 of CTL measured: both of its sides, for two networks and for sixty pairs, in "quick" thirty (CTL, §5 and
+"""Theorem 1 of CTL measured: both of its sides, for two networks and for eighty pairs, in "quick" forty (CTL, §5 and
 B.2).
 
 `run` trains (through the zoo), measures, and returns one xarray Dataset.
@@ -18,19 +18,25 @@ from lessons.kit.experiment import Experiment, Numbers
 from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import on_grid
 from lessons.pretraining.algorithms import curvature
-from lessons.pretraining.experiment import line
+from lessons.pretraining.algorithms.predicting import interval, r2_draws
+from lessons.pretraining.experiment import labels, line
 from toy_models import Recipe, weights, zoo
 from toy_models.weights import State
 
 ANGLE = 45.0
 FINETUNE_IMAGES = 3000
-# images, passes, learning rate; chapter 1's comes before them
-CHECKPOINTS = ((5000, 6, 0.1), (2000, 10, 0.1), (10_000, 2, 0.1), (10_000, 4, 0.05), (2000, 30, 0.1))
-# learning rate, passes, batch size: below 2/λmax, where SGD does not swing
+# those of `labels` that come first: their λmax are hundreds of times apart
+LABELLED = {labels.NORMAL: "one pass over all images", labels.NOTHING: "none: random weights",
+            labels.fraction_name(0): "300 images by heart", labels.fraction_name(1): "300 random labels by heart"}
+# images, passes, learning rate, batch size, share of shuffled labels
+CHECKPOINTS = ((300, 30, 0.05, 16, 1.0), (2000, 10, 0.1, 64, 0.0), (10_000, 4, 0.05, 64, 0.0),
+               (1000, 40, 0.1, 64, 0.0))
+# learning rate, passes, batch size
 FINETUNINGS = ((0.005, 2, 16), (0.01, 1, 16), (0.01, 4, 64), (0.02, 3, 32), (0.04, 2, 64))
 PAIRS = list(itertools.combinations(range(len(FINETUNINGS)), 2))  # of every checkpoint's finetunings
 SCALES = tuple(2.0 ** -k for k in range(11))
 NEAR = 6  # the scale 1/64
+CLOSE = slice(5, 8)  # the scales 1/32, 1/64 and 1/128
 SHARPNESS = 20.0  # of the smooth stand-in for the ReLU
 FUNCTIONS = ("loss", "loss, smooth", "logit", "logit, smooth")
 
@@ -41,24 +47,27 @@ class Settings:
 
     Attributes:
         train_images: of each of the two tasks, on which f is the mean; twice as many where there is one task.
-        checkpoints: chapter 1's, and so many less one of `CHECKPOINTS`.
+        checkpoints: those of `LABELLED`, and so many less four of `CHECKPOINTS`.
     """
     train_images: int
     checkpoints: int
 
 
-PROFILES = Profiles(quick=Settings(train_images=200, checkpoints=3), full=Settings(train_images=500, checkpoints=6))
+PROFILES = Profiles(quick=Settings(train_images=500, checkpoints=4), full=Settings(train_images=1000, checkpoints=8))
 
 
 # -- models ----------------------------------------------------------------------------------------
 
-def recipes(checkpoints: int = 3, seed: int = 0) -> list[list[Recipe]]:
+def recipes(checkpoints: int = 4, seed: int = 0) -> list[list[Recipe]]:
     """For every checkpoint, its recipe and those of its five finetunings on the first 3,000 digits turned by 45°. The
-    first checkpoint is chapter 1's."""
-    starts = [line.common(seed)[0.0]]
-    for number, (size, epochs, lr) in enumerate(CHECKPOINTS[:checkpoints - 1]):
-        starts.append(Recipe.on(line.DATASET, cast.MLP_100, options={"angle": 0.0, "size": size}, lr=lr, epochs=epochs,
-                                batch_size=64, seed=seed + 70_000 + number))
+    first is chapter 1's, the second has learned nothing, the next two have learned 300 images by heart.
+    """
+    made = labels.start_recipes(seed)
+    starts = [made[name] for name in LABELLED]
+    for number, (size, epochs, lr, batch_size, shuffled) in enumerate(CHECKPOINTS[:checkpoints - len(LABELLED)]):
+        options = {"angle": 0.0, "size": size} | ({"shuffled": shuffled} if shuffled else {})
+        starts.append(Recipe.on(line.DATASET, cast.MLP_100, options=options, lr=lr, epochs=epochs,
+                                batch_size=batch_size, seed=seed + 70_000 + number))
     task = {"angle": ANGLE, "size": FINETUNE_IMAGES}
     found = []
     for number, start in enumerate(starts):
@@ -69,7 +78,7 @@ def recipes(checkpoints: int = 3, seed: int = 0) -> list[list[Recipe]]:
     return found
 
 
-def all_recipes(checkpoints: int = 3, seed: int = 0) -> list[Recipe]:
+def all_recipes(checkpoints: int = 4, seed: int = 0) -> list[Recipe]:
     """All checkpoints, their finetunings, and chapter 1's two networks, in the order in which they are trained."""
     made = recipes(checkpoints, seed)
     common = line.common(seed)
@@ -103,14 +112,15 @@ def _pairs(settings, seed, device):
     x, y = line.train_images(ANGLE, 2 * settings.train_images)
     rows, start_loss = [], []
     for number, wanted in enumerate(recipes(settings.checkpoints, seed)):
-        start, *finetuned = zoo.get_all(wanted, device)
-        f, theta_0 = curvature.of_network(start, curvature.cross_entropy(y), x)
+        # float64: of two networks that hardly moved δ is smaller than what float32 rounds away
+        start, *finetuned = (network.double() for network in zoo.get_all(wanted, device))
+        f, theta_0 = curvature.of_network(start, curvature.cross_entropy(y), x.double())
         ends = [weights.flatten(network.state_dict()) for network in finetuned]
         start_loss.append(f(theta_0).item())
         rows += [{"checkpoint": number, **row} for row in _of_checkpoint(f, theta_0, ends)]
-    names = ["one pass over all images"]
-    for size, epochs, lr in CHECKPOINTS[:settings.checkpoints - 1]:
-        names.append(f"{epochs} passes over {size:,} images, lr {lr:g}")
+    names = list(LABELLED.values())
+    for size, epochs, _, _, shuffled in CHECKPOINTS[:settings.checkpoints - len(LABELLED)]:
+        names.append(f"{epochs} passes over {size:,} images{', random labels' * (shuffled > 0)}")
     columns = {name: ("pairs", np.array([row[name] for row in rows])) for name in rows[0]}
     return xarray.Dataset(columns | {"start_loss": ("which", start_loss), "name": ("which", names)})
 
@@ -159,15 +169,22 @@ def functions(network: torch.nn.Module, x: Tensor, y: Tensor) -> dict[str, curva
             "logit, smooth": lambda theta: logit(smooth_forward(theta, state, x))}
 
 
-def _scaled(settings, seed, device):
-    """Theorem 1 for two networks brought ever closer to their checkpoint; in float64, since δ falls with the square of
-    the scale."""
+def in_hand(images: int, seed: int = 0, device: str = "auto") -> tuple[dict[str, curvature.Function], Tensor, Tensor,
+                                                                      Tensor]:
+    """({name in FUNCTIONS: θ ↦ a number}, θ_0, θ_i, θ_j) of chapter 1's network and the two that went on from it, on so
+    many training images of each of their tasks; in float64, since δ falls with the square of the distance."""
     start, *finetuned = (network.double() for network in zoo.get_all(list(line.common(seed).values()), device))
-    x, y = line.of_both(line.train_images, settings.train_images)
-    theta_0, theta_i, theta_j = (weights.flatten(network.state_dict()) for network in (start, *finetuned))
+    x, y = line.of_both(line.train_images, images)
+    thetas = (weights.flatten(network.state_dict()) for network in (start, *finetuned))
+    return functions(start, x.double(), y), *thetas
+
+
+def _scaled(settings, seed, device):
+    """Theorem 1 for two networks brought ever closer to their checkpoint."""
+    of_both, theta_0, theta_i, theta_j = in_hand(settings.train_images, seed, device)
     apart = theta_i - theta_j
     of_functions, scaled = [], []
-    for f in functions(start, x.double(), y).values():
+    for f in of_both.values():
         largest = curvature.spectrum(f, theta_0, tolerance=0.01).norm
         along = curvature.curvature_along(f, theta_0, apart)
         second = along * torch.dot(apart, apart).item() / 8
@@ -191,24 +208,32 @@ def claims(sweep: xarray.Dataset) -> Numbers:
 
 def theorem(sweep: xarray.Dataset, function: str) -> dict[str, float]:
     """Both sides of Theorem 1 for one f: bound over δ, second-order term over the signed deviation at scales 1 and
-    1/64, curvature along the line over λmax, and the powers of the scale with which δ and what the second order misses
-    fall."""
+    1/64, |curvature along the line| over λmax; the curvature along the line by automatic differentiation at the
+    checkpoint, and as it is measured close to it.
+    """
     here = sweep.sel(function=function)
-    delta = np.abs(here.scaled_deviation)
     ratio = here.scaled_second / here.scaled_deviation
-    return {"slack": (here.scaled_bound / delta).sel(scale=1).item(),
+    return {"slack": (here.scaled_bound / np.abs(here.scaled_deviation)).sel(scale=1).item(),
             "second": ratio.sel(scale=1).item(),
             "second_near": ratio.isel(scale=NEAR).item(),
             "along": (np.abs(here.function_along) / here.function_largest).item(),
-            "deviation_slope": slope(delta),
-            "rest_slope": slope(np.abs(here.scaled_deviation - here.scaled_second))}
+            "derived": here.function_along.item(),
+            "measured": bending(sweep, function).isel(scale=CLOSE).mean().item()}
 
 
-def slope(values: xarray.DataArray) -> float:
-    """The exponent of the scale with which values fall: the slope between scales ¼ and 1/64 of their logarithms."""
-    near = values.isel(scale=NEAR).item()
-    far = values.isel(scale=2).item()
-    return float(np.log2(far / near) / (NEAR - 2))
+def bending(sweep: xarray.Dataset, function: str) -> xarray.DataArray:
+    """(scale): 8·δ/‖d‖² with δ's sign, the curvature along the line that a quadratic f with this δ would have; α = ½.
+    """
+    return 8 * sweep.scaled_deviation.sel(function=function) / (sweep.scale * sweep.length) ** 2
+
+
+def exponents(values: xarray.DataArray) -> np.ndarray:
+    """(scales − 1,): the local powers of the scale with which values fall, log₂(v(s)/v(s/2)); nan where they change
+    their sign, since a power has none to change.
+    """
+    v = values.values
+    ratio = v[:-1] / v[1:]
+    return np.where(ratio > 0, np.log2(np.abs(ratio)), np.nan)
 
 
 def claim_16(sweep: xarray.Dataset) -> dict[str, float]:
@@ -229,16 +254,31 @@ def claim_16(sweep: xarray.Dataset) -> dict[str, float]:
             "smooth_near_right": right.sel(function=smooth).mean().item(),
             "relu_near_right": right.sel(function=["loss", "logit"]).mean().item(),
             "start_over_deviation": (sweep.at_start / sweep.deviation).median().item(),
-            "half_way_over_deviation": (sweep.half_way / sweep.deviation).median().item()}
+            "half_way_over_deviation": (sweep.half_way / sweep.deviation).median().item(),
+            "half_way_close": close(sweep.half_way, sweep.deviation),
+            "start_close": close(sweep.at_start, sweep.deviation),
+            "loss_sign_changes": float(np.isnan(exponents(sweep.scaled_deviation.sel(function="loss"))).sum()),
+            "loss_derived": of["loss"]["derived"],
+            "loss_smooth_derived": of["loss, smooth"]["derived"],
+            "loss_measured": of["loss"]["measured"]}
+
+
+def close(values: xarray.DataArray, measured: xarray.DataArray) -> float:
+    """The share of the pairs whose value is the measured one to within a quarter of that."""
+    return (np.abs(values / measured - 1) <= 0.25).mean().item()
 
 
 def claim_17(sweep: xarray.Dataset) -> dict[str, float]:
     """CTL-17: R² of δ over all pairs on the product, on λmax, on the squared distance, and on the curvature along the
-    line; within a checkpoint; in "full" the number of pairs."""
+    line, with the two ends of its interval; within a checkpoint; in "full" the number of pairs."""
     pooled = r2(sweep)
     found = {f"{name}_r2": value for name, value in pooled.items()}
+    for name, (low, high) in r2_intervals(sweep).items():
+        found |= {f"{name}_low": low, f"{name}_high": high}
     found |= {f"within_{name}_r2": value for name, value in r2_within(sweep).items()}
     found["product_over_distance"] = pooled["product"] - pooled["distance"]
+    found["product_over_half_way"] = pooled["product"] - pooled["half_way"]
+    found["half_way_over_distance"] = pooled["half_way"] - pooled["distance"]
     found["largest_spread"] = (sweep.largest.max() / sweep.largest.min()).item()
     if sweep.sizes["which"] == PROFILES["full"].checkpoints:
         found["pairs"] = float(sweep.sizes["pairs"])
@@ -258,6 +298,19 @@ def r2(sweep: xarray.Dataset) -> dict[str, float]:
     """R² of the regression of δ on every predictor, over all pairs."""
     delta = np.abs(sweep.deviation.values)
     return {name: regression(values, delta)["r2"] for name, values in predictors(sweep).items()}
+
+
+def r2_anew(sweep: xarray.Dataset) -> dict[str, np.ndarray]:
+    """{name: (draws,)}: these R² with the checkpoints drawn anew, the same draws for every predictor."""
+    delta = np.abs(sweep.deviation.values)
+    return {name: r2_draws(values, delta, sweep.checkpoint.values) for name, values in predictors(sweep).items()}
+
+
+def r2_intervals(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
+    """{name: where 95 % of them lie}; also of what product and half_way have over distance."""
+    anew = r2_anew(sweep)
+    differences = {f"{name}_over_distance": anew[name] - anew["distance"] for name in ("product", "half_way")}
+    return {name: interval(draws) for name, draws in (anew | differences).items()}
 
 
 def r2_within(sweep: xarray.Dataset) -> dict[str, float]:

@@ -3,6 +3,7 @@
 
 `run` trains (through the zoo), measures half-way between finetuned networks, and returns one xarray Dataset.
 """
+import dataclasses
 from dataclasses import dataclass
 
 import xarray
@@ -24,6 +25,10 @@ FINETUNE_IMAGES = 10_000
 NORMAL, NOTHING, UNLEARNT = "normal", "nothing", "one epoch, all shuffled"
 PAIRS = ("one task, two ways", "two tasks")
 ROLES = ("start", "i", "other way", "other task")
+# the same three finetunings in steps a tenth as long, below 2/λmax even at the sharpest start
+GENTLY = ("i, gently", "other way, gently", "other task, gently")
+SHORTER = 10  # times
+GENTLE_PASSES = 5  # times as many
 
 
 def fraction_name(fraction: float) -> str:
@@ -46,7 +51,7 @@ class Settings:
 
 
 SHOWN = (*map(fraction_name, FRACTIONS[::2]), NORMAL, NOTHING)
-PROFILES = Profiles(quick=Settings(test_images=500, train_images=200, starts=SHOWN),
+PROFILES = Profiles(quick=Settings(test_images=1000, train_images=200, starts=SHOWN),
                     full=Settings(test_images=5000, train_images=500,
                                   starts=(*map(fraction_name, FRACTIONS), NORMAL, NOTHING, UNLEARNT)))
 
@@ -59,20 +64,25 @@ def recipes(seed: int = 0) -> dict[str, dict[str, Recipe]]:
 
     "shuffled …": 80 passes over the first 300 upright digits; "normal": chapter 1's, one pass over all of them with
     true labels; "nothing": the random weights that all of them began from; "one epoch, all shuffled": like "normal"
-    with every label shuffled. Finetuning: 45° twice, with different learning rates, passes and batch sizes, and 90°.
+    with every label shuffled. Finetuning: 45° twice, with different learning rates, passes and batch sizes, and 90°;
+    all three also "gently", with smaller learning rates and more passes.
     """
     task, other = ({"angle": angle, "size": FINETUNE_IMAGES} for angle in ANGLES)
     found = {}
-    for name, start in _starts(seed).items():
+    for name, start in start_recipes(seed).items():
         found[name] = {
             "start": start,
             "i": start.finetune(options=task, lr=0.1, epochs=2, batch_size=64, seed=seed + 60_000),
             "other way": start.finetune(options=task, lr=0.05, epochs=2, batch_size=32, seed=seed + 61_000),
             "other task": start.finetune(options=other, lr=0.1, epochs=2, batch_size=64, seed=seed + 62_000)}
+        for role, gently in zip(ROLES[1:], GENTLY):
+            usual = found[name][role]
+            found[name][gently] = dataclasses.replace(usual, lr=usual.lr / SHORTER, epochs=GENTLE_PASSES * usual.epochs)
     return found
 
 
-def _starts(seed):
+def start_recipes(seed: int = 0) -> dict[str, Recipe]:
+    """{name: what finetuning begins from}; see `recipes`."""
     normal = line.common(seed)[0.0]
     few = {"angle": 0.0, "size": PRETRAIN_IMAGES}
     found = {}
@@ -89,7 +99,13 @@ def _starts(seed):
 def all_recipes(starts: tuple[str, ...] = SHOWN, seed: int = 0) -> list[Recipe]:
     """The recipes of these starts in the order in which they are trained: one training set after the other."""
     made = recipes(seed)
-    return [made[start][role] for role in ROLES for start in starts]
+    usual = [made[start][role] for role in ROLES for start in starts]
+    return usual + [made[start][role] for role in GENTLY for start in gentle_starts(starts)]
+
+
+def gentle_starts(starts: tuple[str, ...]) -> list[str]:
+    """Those from which is also finetuned gently: learned by heart, and normal."""
+    return [start for start in starts if start in (fraction_name(0), fraction_name(1), NORMAL)]
 
 
 # -- the measurement -------------------------------------------------------------------------------
@@ -104,23 +120,36 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         learnt (start): accuracy on the images and labels of the pretraining; knows (start): accuracy of the start on
         upright test digits;
         moved (start): ‖θ_0 − random start‖; own_accuracy (start, pair, end): of the two networks on their own task;
-        curvature (start): λmax of the loss on training images of both tasks, at the start.
+        curvature (start): λmax of the loss on training images of both tasks, at the start;
+        along (start, pair): curvature of the pair's loss along the line between the two networks, half-way;
+        gentle_gap (start, pair, layer), gentle_distance, gentle_accuracy (start, pair): after finetuning gently; NaN
+        for starts from which it was not done;
+        equal_gap (start, pair, layer): the gap when both are brought towards their start, or away from it, until they
+        are as far apart as the pair from normal pretraining.
     """
     made = recipes(seed)
     zoo.get_all(all_recipes(settings.starts, seed), device)
     tests = {angle: line.test_images(angle, settings.test_images) for angle in (0.0, *ANGLES)}
     both = line.of_both(line.test_images, settings.test_images)
     train = line.of_both(line.train_images, settings.train_images)
+    trains = line.train_images(ANGLES[0], 2 * settings.train_images), train  # of the one task, of both
     random = zoo.get(made[NOTHING]["start"], device).state_dict()
+    normal = zoo.get_all([made[NORMAL][role] for role in ROLES[1:]], device)
+    apart = {pair: _distance(normal[0], j) for pair, j in zip(PAIRS, normal[1:])}
     rows = []
     for name in settings.starts:
         start, *finetuned = zoo.get_all([made[name][role] for role in ROLES], device)
         pretraining = data.load(line.DATASET, "train", **dict(made[name]["start"].options))
-        rows.append(_pairs(finetuned, tests, both).assign(
+        of_pairs = _pairs(finetuned, tests, both).merge(_explained(start, finetuned, tests, both, trains, apart))
+        rows.append(of_pairs.assign(
             learnt=_accuracy(start, pretraining.x, pretraining.y),
             knows=_accuracy(start, *tests[0.0]),
             moved=weights.norm(weights.subtract(start.state_dict(), random)),
             curvature=_largest_curvature(start, *train)))
+        if name in gentle_starts(settings.starts):
+            gentle = _pairs(zoo.get_all([made[name][role] for role in GENTLY], device), tests, both)
+            rows[-1] = rows[-1].assign(gentle_gap=gentle.gap_mean, gentle_distance=gentle.distance,
+                                       gentle_accuracy=gentle.own_accuracy.mean("end"))
     found = xarray.concat(rows, xarray.DataArray(list(settings.starts), dims="start", name="start"))
     return found.assign_attrs(line.measured_on(f"{len(both[1]):,} test images"))
 
@@ -136,6 +165,26 @@ def _pairs(finetuned, tests, both):
     return xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
 
 
+def _explained(start, finetuned, tests, both, trains, apart):
+    """What may explain a gap: the curvature along the line, and the gap at the distance of the normal pair."""
+    i, *others = finetuned
+    theta_0, theta_i = (weights.flatten(network.state_dict()) for network in (start, i))
+    rows = []
+    for pair, j, images, (x, y) in zip(PAIRS, others, (tests[ANGLES[0]], both), trains):
+        f, _ = curvature.of_network(i, curvature.cross_entropy(y), x)
+        theta_j = weights.flatten(j.state_dict())
+        along = curvature.curvature_along(f, weights.mix(theta_i, theta_j, 0.5), theta_i - theta_j)
+        scale = apart[pair] / _distance(i, j)
+        ends = [weights.unflatten(theta_0 + scale * (theta - theta_0), i.state_dict()) for theta in (theta_i, theta_j)]
+        equal = line.along(*ends, *images, (0.5,)).sel(alpha=0.5, drop=True)
+        rows.append(xarray.Dataset({"along": along, "equal_gap": equal.gap_mean}))
+    return xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+
+
+def _distance(i, j):
+    return weights.norm(weights.subtract(i.state_dict(), j.state_dict()))
+
+
 def _largest_curvature(network, x, y):
     f, theta = curvature.of_network(network, curvature.cross_entropy(y), x)
     return curvature.spectrum(f, theta, tolerance=0.03).norm
@@ -148,11 +197,6 @@ def _accuracy(network, x, y):
 
 # -- claims ----------------------------------------------------------------------------------------
 
-def shares(sweep: xarray.Dataset) -> xarray.DataArray:
-    """(start, pair, layer): the gap half-way as a share of the two networks' own distance."""
-    return sweep.gap_mean / sweep.own_mean
-
-
 def claims(sweep: xarray.Dataset) -> Numbers:
     """The numbers behind CTL-15, from one sweep. What each means stands in claims.yaml."""
     return {"CTL-15": claim_15(sweep)}
@@ -164,6 +208,7 @@ def claim_15(sweep: xarray.Dataset) -> dict[str, float]:
     starts = {"shuffled": fraction_name(1), "true": fraction_name(0), "normal": NORMAL, "nothing": NOTHING}
     by_heart = list(map(fraction_name, fractions(sweep)))
     curved = sweep.curvature.sel(start=by_heart).mean() / sweep.curvature.sel(start=NORMAL)
+    equal = sweep.equal_gap.mean("layer")
     found = {"shuffled_learnt": sweep.learnt.sel(start=starts["shuffled"]).item()}
     for name in ("shuffled", "true", "normal"):
         found[f"{name}_knows"] = sweep.knows.sel(start=starts[name]).item()
@@ -175,6 +220,14 @@ def claim_15(sweep: xarray.Dataset) -> dict[str, float]:
         found |= {f"{short}_{name}_gap": gap.sel(start=start).item() for name, start in starts.items()}
         found |= {f"{short}_{name}_coef": coef.sel(start=start).item() for name, start in starts.items()}
         found[f"{short}_by_heart_gap"] = gap.sel(start=by_heart).mean().item()
+        for name, start in starts.items():
+            found |= {f"{short}_{name}_distance": here.distance.sel(start=start).item(),
+                      f"{short}_{name}_along": here.along.sel(start=start).item(),
+                      f"{short}_{name}_equal_ratio": (equal.sel(pair=pair, start=start)
+                                                      / gap.sel(start=NORMAL)).item()}
+        gentle = here.gentle_gap.mean("layer")
+        found |= {f"{short}_{name}_gentle_gap": gentle.sel(start=starts[name]).item()
+                  for name in ("shuffled", "true", "normal")}
     if UNLEARNT in sweep.start:
         unlearnt = sweep.sel(start=UNLEARNT)
         found |= {"unlearnt_learnt": unlearnt.learnt.item(),

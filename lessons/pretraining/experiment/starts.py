@@ -22,16 +22,22 @@ from toy_models.weights import State
 
 PLAN = matching.mlp_plan(len(dict(cast.MLP_100.arguments)["widths"]) - 1)
 
-# -- the settings of the source, and one more
+# -- the settings of the source, and three more
 STRANGERS = "no matching"
 BY_WEIGHTS = "weight matching"
 BY_FEATURES = "activation matching"
-ONE_START = "one random start"
-PRETRAINED = "pretrained"
+ONE_START = "one random start"  # two epochs apart
+PRETRAINED = "pretrained"  # one epoch apart
+ONE_START_BRIEFLY = "one random start, one epoch apart"
+PRETRAINED_LONGER = "pretrained, two epochs apart"
 SOURCE = (STRANGERS, BY_WEIGHTS, BY_FEATURES, PRETRAINED)
 SETTINGS = (STRANGERS, BY_WEIGHTS, BY_FEATURES, ONE_START, PRETRAINED)
+EQUALLY_LONG = (ONE_START_BRIEFLY, PRETRAINED_LONGER)  # so that each kind of start is there for each time apart
 HOWS = SETTINGS[:3]
+ONE_EPOCH, TWO_EPOCHS = (ONE_START_BRIEFLY, PRETRAINED), (ONE_START, PRETRAINED_LONGER)
 
+TOGETHER = {ONE_START: "a", PRETRAINED: "pretrained", ONE_START_BRIEFLY: "a, briefly",
+            PRETRAINED_LONGER: "pretrained, longer"}
 STRANGE = {"two tasks": ("a, 45°", "b, 90°"), "one task": ("a, 90°", "b, 90°")}  # from two random starts
 PAIRS = tuple(STRANGE)
 TREATMENTS = ("as it is", "repaired")
@@ -53,7 +59,7 @@ class Settings:
 
 
 PROFILES = Profiles(
-    quick=Settings(test_images=500, train_images=200, alphas=tuple(round(i / 10, 2) for i in range(11))),
+    quick=Settings(test_images=1000, train_images=200, alphas=tuple(round(i / 10, 2) for i in range(11))),
     full=Settings(test_images=5000, train_images=500, alphas=tuple(round(i / 20, 2) for i in range(21))))
 
 
@@ -62,15 +68,23 @@ PROFILES = Profiles(
 def recipes(seed: int = 0) -> dict[str, Recipe]:
     """Every model: "a" and "b" are two random starts.
 
-    All networks see the same number of images: half of them upright where they are pretrained.
+    "pretrained", "a" and "b" see the same number of images: half of them upright where they are pretrained, all of them
+    turned where they are not. So two pretrained ones are one epoch apart and two of "a" two. "longer" and "briefly" are
+    those of the other time apart.
     """
     before = line.common(seed)
+    epoch = before[0.0].epochs
     made = {f"pretrained, {angle:g}°": before[angle] for angle in ANGLES}
     for name, number, angles in (("a", 50_000, ANGLES), ("b", 51_000, ANGLES[1:])):
         start = cast.pretrained_mlp(seed + number, epochs=0)
         for angle in angles:
-            made[f"{name}, {angle:g}°"] = start.finetune(options={"angle": angle}, epochs=2 * before[0.0].epochs,
+            made[f"{name}, {angle:g}°"] = start.finetune(options={"angle": angle}, epochs=2 * epoch,
                                                          seed=start.seed + int(angle))
+    for angle in ANGLES:
+        longer = before[0.0].finetune(options={"angle": angle}, epochs=2 * epoch)
+        briefly = made[f"a, {angle:g}°"].parent.finetune(options={"angle": angle}, epochs=epoch,
+                                                         seed=made[f"a, {angle:g}°"].seed)
+        made |= {f"pretrained, longer, {angle:g}°": longer, f"a, briefly, {angle:g}°": briefly}
     return made
 
 
@@ -102,8 +116,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         again.
     """
     made = recipes(seed)
-    by_task = sorted(made, key=lambda name: _angle(made[name]))
-    networks = dict(zip(by_task, zoo.get_all([made[name] for name in by_task], device)))
+    networks = all_networks(seed, device)
     tests = _of_pairs(line.test_images, settings.test_images)
     some = {pair: x for pair, (x, _) in _of_pairs(line.train_images, settings.train_images).items()}
     found = {pair: permutations_between(networks[i], networks[j], some[pair], seed) for pair, (i, j) in STRANGE.items()}
@@ -113,12 +126,19 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         both = _treated(states, tests[pair], some[pair], settings.alphas)
         lines.append(both.expand_dims(pair=[pair], setting=[setting]))
     measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan"))
-    measured = measured.sel(pair=list(PAIRS), setting=list(SETTINGS))
+    measured = measured.sel(pair=list(PAIRS), setting=[*SETTINGS, *EQUALLY_LONG])
     x, _ = tests["two tasks"]
     own = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
     measured = measured.merge(_of_matching(networks, ends, found["two tasks"], x))
     measured = measured.assign(own_accuracy=("model", own)).assign_coords(model=list(made))
     return measured.assign_attrs(line.measured_on(f"{len(x):,} test images"))
+
+
+def all_networks(seed: int = 0, device: str = "auto") -> dict[str, MLP]:
+    """{name: network} of `recipes`, trained now if they are not in the zoo."""
+    made = recipes(seed)
+    by_task = sorted(made, key=lambda name: _angle(made[name]))
+    return dict(zip(by_task, zoo.get_all([made[name] for name in by_task], device)))
 
 
 def _of_pairs(images, size):
@@ -132,7 +152,7 @@ def _ends(networks, found):
     for pair, (i, j) in STRANGE.items():
         for how, permutations in found[pair].items():
             ends[pair, how] = networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations)
-    for setting, name in ((ONE_START, "a"), (PRETRAINED, "pretrained")):
+    for setting, name in TOGETHER.items():
         ends["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
     return ends
 
@@ -209,12 +229,6 @@ def claims(sweep: xarray.Dataset) -> Numbers:
     return {"CTL-14": claim_14(sweep)}
 
 
-def shares(sweep: xarray.Dataset, pair: str = "two tasks") -> xarray.DataArray:
-    """(setting, layer): the gap half-way between the two networks as a share of their own distance, statistics as they
-    are."""
-    return (sweep.gap_mean.sel(alpha=0.5, treatment=TREATMENTS[0]) / sweep.own_mean).sel(pair=pair)
-
-
 def barriers(sweep: xarray.Dataset) -> xarray.DataArray:
     """(pair, setting, treatment): how far the loss rises above the straight line between its ends (nats)."""
     def barrier(losses):
@@ -226,7 +240,7 @@ def barriers(sweep: xarray.Dataset) -> xarray.DataArray:
 def claim_14(sweep: xarray.Dataset) -> dict[str, float]:
     """CTL-14: gap and coef in the hidden layers half-way, their share of the own distance, and the barrier, in every
     setting; what REPAIR does; the same for one task."""
-    found = {}
+    found = equally_long(sweep)
     for setting in SETTINGS:
         for name, value in _half_way(sweep, setting).items():
             found[f"{setting.replace(' ', '_')}_{name}"] = value
@@ -244,13 +258,29 @@ def claim_14(sweep: xarray.Dataset) -> dict[str, float]:
         "own_accuracy_least": sweep.own_accuracy.min().item()}
 
 
+def equally_long(sweep: xarray.Dataset) -> dict[str, float]:
+    """What knowledge adds to a common start: the pair from one random start beside the pretrained one, apart for one
+    epoch and for two. Gap, its share of the own distance, distance of the weights, and how many times as large the
+    random start's gap and share are.
+    """
+    found = {}
+    for epochs, settings in (("one_epoch", ONE_EPOCH), ("two_epochs", TWO_EPOCHS)):
+        random, pretrained = (_half_way(sweep, setting) for setting in settings)
+        for name, here in (("random", random), ("pretrained", pretrained)):
+            found |= {f"{epochs}_{name}_{number}": here[number] for number in ("gap", "share", "distance", "accuracy")}
+        for number in ("gap", "share"):
+            found[f"{epochs}_{number}_ratio"] = random[number] / pretrained[number]
+    return found
+
+
 def _half_way(sweep, setting):
-    """What is half-way between the networks of two tasks; gap and coef in the hidden layers, the share in all."""
+    """What is half-way between the networks of two tasks; gap, coef and share in the hidden layers."""
     here = sweep.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0])
     hidden = here.sel(layer=sweep.layer.values[:-1])
     return {"gap": hidden.gap_mean.mean().item(),
             "coef": hidden.coef_mean.mean().item(),
-            "share": shares(sweep).sel(setting=setting).mean().item(),
+            "share": (hidden.gap_mean / hidden.own_mean).mean().item(),
+            "distance": here.distance.item(),
             "accuracy": here.accuracy.item()}
 
 

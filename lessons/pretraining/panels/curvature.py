@@ -5,8 +5,9 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
+from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, still
+from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
 from lessons.pretraining.experiment import curvature as experiment
 from lessons.pretraining.experiment.curvature import FUNCTIONS
@@ -21,46 +22,68 @@ _PARTS = ("deviation", "second", "bound")
 _DASHED = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "marker": ""}  # where both sides are equal
 
 
-# -- panel (d): both sides -------------------------------------------------------------------------
+# -- panel (e): both sides -------------------------------------------------------------------------
 
 @panel
-def both_sides(sweep: xarray.Dataset):
-    """Panel (d): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint.
+def both_sides(sweep: xarray.Dataset, prediction=None):
+    """Panel (e): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint;
+    right, the curvature along the line, with its sign.
 
-    Controls: scale, function.
+    Controls: scale, function. The prediction, the curvature of the loss measured close to the checkpoint, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(4, 3))
+    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 3))
     scales = sweep.scale.values
     curves = _sides(left, sweep)
-    ratio = _ratio(right, scales)
+    bent, derived = _bent(right, sweep)
     at_scale = [here(ax, 1) for ax in (left, right)]
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    left.legend(loc="upper left", fontsize=9.5)
+    right.legend(loc="upper left", fontsize=9.5)
     titles = moving_titles((left, right))
-    of = {}
-    for name in FUNCTIONS:
-        values = {part: sweep[f"scaled_{part}"].sel(function=name).values for part in _PARTS}
-        of[name] = values | {"rest": values["deviation"] - values["second"]}
+    of = {name: _of_function(sweep, name) for name in FUNCTIONS}
+    asked = {"scale": float(scales[experiment.NEAR]), "function": "loss"}
+    star = Star(right, prediction, asked["scale"], of["loss"]["bending"][experiment.NEAR], asked)
 
     def draw(scale, function):
         values = of[function]
         step = position(scales, scale, "scale")
         for name, one in curves.items():
-            one.set_data(scales, np.abs(values[name]))
-        ratios = values["deviation"] / values["second"]
-        ratio.set_data(scales, ratios)
+            one.set_data(scales, values[name])
+        bent.set_data(scales, values["bending"])
+        derived.set_ydata([values["derived"]] * 2)
         for line in at_scale:
             line.set_xdata([scale, scale])
-        delta, second, bound = abs(values["deviation"][step]), values["second"][step], values["bound"][step]
-        titles[0].set_text(f"s = {_scale(scale)}: the bound is {bound / delta:,.0f} times δ")
-        titles[1].set_text(f"Measured over second order: {ratios[step]:.2f}")
-        return said("""f is {f}, scale {scale}: measured δ {delta:.3g}, second-order term {second:.3g}, bound
-                       {bound:.3g}, {slack:,.0f} times δ. Measured over second order {ratio:.2f}; at the smallest scale
-                       {last:.2f}.""", f=NAMES[function], scale=_scale(scale), delta=delta, second=second, bound=bound,
-                    slack=bound / delta, ratio=ratios[step], last=ratios[-1])
+        star.place(scale=scale, function=function)
+        deviation, second, bound = (values["signed"][name][step] for name in _PARTS)
+        titles[0].set_text(f"s = {_scale(scale)}: the bound is {bound / abs(deviation):,.0f} times δ")
+        titles[1].set_text(f"Curvature: {values['bending'][step]:+.3f}, by autograd {values['derived']:+.3f}")
+        return said("""f is {f}, scale {scale}: measured δ {delta:.3g}, f {sags} the straight line half-way,
+                       second-order term {second:.3g}, bound {bound:.3g}, {slack:,.0f} times δ. Curvature along the
+                       line {bending:+.3f}, by automatic differentiation at the checkpoint {derived:+.3f}.""",
+                    f=NAMES[function], scale=_scale(scale), delta=abs(deviation), second=second, bound=bound,
+                    sags="sags below" if deviation > 0 else "bulges above", slack=bound / abs(deviation),
+                    bending=values["bending"][step], derived=values["derived"])
 
     controls = {"scale": _scales(scales), "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
     largest = ", ".join(f"{value:.1f}" for value in sweep.function_largest.values)
     return controls, fig, draw, caption(sweep) + f" λmax {largest} for the four choices of f."
+
+
+def question(sweep: xarray.Dataset) -> str:
+    """What the learner predicts before panel (e)."""
+    derived = sweep.function_along.sel(function="loss").item()
+    return said("""Automatic differentiation says that the loss has the curvature <b>{derived:+.3f}</b> along this line,
+                   at the checkpoint. The two networks are now brought close to it, s = {scale}. Which curvature is
+                   measured there?""", derived=derived, scale=_scale(sweep.scale.values[experiment.NEAR]))
+
+
+def _of_function(sweep, name):
+    """What the panel shows of one f: signed numbers, their absolute values (δ's apart by sign), the curvatures."""
+    signed = {part: sweep[f"scaled_{part}"].sel(function=name).values for part in _PARTS}
+    deviation, second = signed["deviation"], signed["second"]
+    return {"signed": signed, "bound": signed["bound"], "second": np.abs(second), "deviation": np.abs(deviation),
+            "below": np.where(deviation > 0, deviation, np.nan), "above": np.where(deviation < 0, -deviation, np.nan),
+            "rest": np.abs(deviation - second), "bending": experiment.bending(sweep, name).values,
+            "derived": sweep.function_along.sel(function=name).item()}
 
 
 def _sides(ax, sweep):
@@ -68,21 +91,28 @@ def _sides(ax, sweep):
     scales = sweep.scale.values
     least = float(np.abs(sweep.scaled_deviation).min())
     ax.set(xscale="log", yscale="log", xlabel="scale s: networks at θ₀ + s·(θ − θ₀)",
-           ylabel="how far f sags (units of f)", ylim=(least / 3, 5 * float(sweep.scaled_bound.max())),
+           ylabel="size (units of f)", ylim=(least / 3, 1e4 * float(sweep.scaled_bound.max())),
            xlim=(scales.min() / 1.3, 1.3))
-    looks = {"bound": (Look(GREY, "s"), "bound, ½α(1 − α)·λmax·‖d‖²"),
-             "second": (SECOND, "second order, ½α(1 − α)·|dᵀHd|"),
-             "deviation": (MEASURED, "measured, δ"),
-             "rest": (Look(RED, "v"), "what the second order misses")}
-    return {name: curve(ax, look, label, markersize=5, linewidth=1.5) for name, (look, label) in looks.items()}
+    style = {"markersize": 5.5, "linewidth": 1.5}
+    line = {"markersize": 0, "linewidth": 1.5}
+    return {"bound": curve(ax, Look(GREY, "s"), "bound, ½α(1 − α)·λmax·‖d‖²", **style),
+            "second": curve(ax, SECOND, "second order, ½α(1 − α)·|dᵀHd|", **style),
+            "rest": curve(ax, Look(RED, "v"), "what the second order misses", **style),
+            "deviation": curve(ax, MEASURED, **line),
+            "below": cloud(ax, MEASURED, "measured δ: f sags below the line", markersize=6.5),
+            "above": cloud(ax, MEASURED, "measured δ: f bulges above it", markersize=6.5, markerfacecolor="white",
+                           markeredgewidth=1.6)}
 
 
-def _ratio(ax, scales):
-    """The curve of measured over second order."""
-    ax.set(xscale="log", xlabel="scale s", ylabel="measured over second order", xlim=(scales.min() / 1.3, 1.3),
-           ylim=(-3.2, 4.4))
-    ax.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    return curve(ax, MEASURED)
+def _bent(ax, sweep):
+    """The curve of the measured curvature along the line, and the level that automatic differentiation gives."""
+    scales = sweep.scale.values
+    bent = [experiment.bending(sweep, name) for name in FUNCTIONS]
+    most = 1.15 * max(float(np.abs(one).max()) for one in [*bent, sweep.function_along])
+    ax.set(xscale="log", xlabel="scale s", ylabel="curvature along the line, dᵀHd/‖d‖²",
+           xlim=(scales.min() / 1.3, 1.3), ylim=(-most, 1.5 * most))
+    ax.axhline(0, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    return curve(ax, MEASURED, "measured: 8δ/‖d‖²"), level(ax, Look(ORANGE, line="--"), "by autograd, at θ₀")
 
 
 def _scale(value):
@@ -98,11 +128,12 @@ def _scales(scales):
 @still
 def slack(sweep: xarray.Dataset):
     """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
-    fig, (left, right) = plotting.figure(2, height=4.0)
+    fig, (left, right) = plotting.figure(2, height=4.8)
     delta = np.abs(sweep.deviation.values)
     bound = experiment.predictors(sweep)["product"]
     times = bound / delta
     _beside_the_bound(left, sweep, bound, delta)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     left.set_title(f"The bound: median {np.median(times):.0f} times δ")
     _along_the_line(right, sweep)
     alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured δ, median {median:.0f}. The
@@ -116,61 +147,99 @@ def slack(sweep: xarray.Dataset):
 def _beside_the_bound(ax, sweep, bound, delta):
     for number in range(sweep.sizes["which"]):
         mine = sweep.checkpoint.values == number
-        label = f"checkpoint {number + 1}, λmax {sweep.largest.values[mine][0]:.0f}"
-        ax.scatter(bound[mine], delta[mine], s=28, color=COLOURS[number], marker=MARKERS[number], label=label)
+        label = f"{str(sweep.name.values[number])}, λmax {sweep.largest.values[mine][0]:.3g}"
+        look = _look(number)
+        ax.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
     ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
     ax.plot(ends, ends, **_DASHED)
     ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
-    ax.legend(fontsize=8)
+
+
+def _look(number):
+    """Of a checkpoint; more than there are colours take another marker."""
+    count = len(COLOURS)
+    return Look(COLOURS[number % count], MARKERS[(number + number // count) % count])
 
 
 def _along_the_line(ax, sweep):
     for values, look, label in ((sweep.at_start, SECOND, "Hessian at the checkpoint"),
                                 (sweep.half_way, MEASURED, "Hessian half-way between the two")):
         ax.scatter(values, sweep.deviation, s=22, color=look.colour, marker=look.marker, alpha=0.8, label=label)
-    low = float(min(sweep.at_start.min(), sweep.half_way.min(), 0))
-    high = float(max(sweep.at_start.max(), sweep.half_way.max()))
-    ax.plot([low, high], [low, high], **_DASHED)
+    both = np.concatenate([sweep.at_start.values, sweep.half_way.values])
+    line = np.linspace(min(both.min(), 0), both.max(), 500)
+    ax.plot(line, line, **_DASHED)
     ax.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)",
            title="The curvature along the line itself")
-    ax.legend(loc="lower right")
+    for scale in (ax.set_xscale, ax.set_yscale):  # from −0.001 to 0.001 linear, beyond it logarithmic
+        scale("symlog", linthresh=1e-3)
+    ax.legend(loc="upper left")
 
 
 @still
 def regressions(sweep: xarray.Dataset):
     """The three regressions of CTL, B.2, and a fourth: δ on the product, on λmax, on the squared distance, and on the
     curvature half-way."""
-    fig, axes = plotting.figure(4, height=3.0, sharey=True)
+    fig, axes = plotting.figure(2, 2, height=6.4, sharey=True)
     delta = np.abs(sweep.deviation.values)
     predictors = experiment.predictors(sweep)
     r2 = experiment.r2(sweep)
+    sure = experiment.r2_intervals(sweep)
     labels = {"product": "⅛·λmax·‖d‖²", "largest": "λmax", "distance": "‖d‖²", "half_way": "⅛·|dᵀHd|, half-way"}
-    for ax, (name, label) in zip(axes, labels.items()):
+    for ax, (name, label) in zip(axes.flat, labels.items()):
         for number in range(sweep.sizes["which"]):
             mine = sweep.checkpoint.values == number
-            ax.scatter(predictors[name][mine], delta[mine], s=14, color=COLOURS[number], marker=MARKERS[number])
-        ax.set(xlabel=label, title=f"R² = {r2[name]:.2f}", xlim=(0, None), ylim=(0, None))
-    axes[0].set_ylabel("measured δ (nats)")
-    each = ", ".join(f"{r2[name]:.3f} on {label}" for name, label in labels.items())
-    alt = f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: {each}."
-    return plotting.show(fig, alt, caption(sweep) + " One colour a checkpoint.")
+            look = _look(number)
+            ax.scatter(predictors[name][mine], delta[mine], s=24, color=look.colour, marker=look.marker,
+                       label=str(sweep.name.values[number]))
+        low, high = sure[name]
+        ax.set(xlabel=label, title=f"R² = {r2[name]:.2f} ({low:.2f} to {high:.2f})")
+        ax.margins(0.06)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("measured δ (nats)")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    each = []
+    for name, label in labels.items():
+        low, high = sure[name]
+        each.append(f"{r2[name]:.3f} on {label} ({low:.2f} to {high:.2f})")
+    alt = (f"{sweep.sizes['pairs']} pairs from {sweep.sizes['which']} checkpoints. R² of the measured δ: "
+           f"{', '.join(each)}.")
+    return plotting.show(fig, alt, caption(sweep) + " In brackets: where 95 % of R² lie when the checkpoints are drawn "
+                                                    "anew.")
 
 
 # -- in words --------------------------------------------------------------------------------------
 
+def both_in_numbers(sweep: xarray.Dataset) -> Page:
+    """Both sides of Theorem 1 for every f, as a table."""
+    rows = []
+    for name in FUNCTIONS:
+        of = experiment.theorem(sweep, name)
+        rows.append((NAMES[name], f"{of['slack']:,.0f}", f"{of['along']:.1%}", f"{of['second']:+.2f}",
+                     f"{of['second_near']:+.2f}", f"{of['derived']:+.3f}", f"{of['measured']:+.3f}"))
+    head = ("f is", "bound over δ, s = 1", "|dᵀHd|/‖d‖² over λmax", "second order over measured, s = 1",
+            "the same, s = 1/64", "dᵀHd/‖d‖² by autograd", "measured, s about 1/64")
+    return table(head, rows)
+
+
+def how_fast(sweep: xarray.Dataset) -> Page:
+    """The local exponents of δ: the power with which it falls from one scale to half of it."""
+    scales = sweep.scale.values
+    rows = []
+    for name in FUNCTIONS:
+        found = experiment.exponents(sweep.scaled_deviation.sel(function=name))
+        rows.append((NAMES[name], *("sign" if np.isnan(one) else f"{one:.1f}" for one in found)))
+    return table(("δ falls with the power, from s =", *map(_scale, scales[:-1])), rows)
+
+
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
-    """How far apart both sides of Theorem 1 are, with this sweep's numbers."""
+    """What automatic differentiation says of the loss along the line, and what is measured there."""
     of = {name.replace(", ", "_"): experiment.theorem(sweep, name) for name in FUNCTIONS}
-    return reading("Both sides of Theorem 1", """
-        For the two networks at their real distance the bound is {loss[slack]:.0f} times what is measured for the loss,
-        and {logit[slack]:.0f} times for the logit. λmax is the curvature in the one worst direction; along the line
-        between the two networks it is {loss[along]:.1%} and {logit[along]:.1%} of it. Even so the second-order term is
-        only a rough guide at this distance: {loss[second]:.2f} and {logit[second]:.2f} of the measured value. Close to
-        the checkpoint, at a scale of 1/64, it is {loss_smooth[second_near]:.2f} and {logit_smooth[second_near]:.2f} of
-        it with a smooth ReLU; what it misses falls with the power {loss_smooth[rest_slope]:.1f} and
-        {logit_smooth[rest_slope]:.1f} of the scale. With the real ReLU it is {loss[second_near]:.2f} and
-        {logit[second_near]:.2f}, and what it misses falls with the power {loss[rest_slope]:.1f} and
-        {logit[rest_slope]:.1f}, δ itself with {loss[deviation_slope]:.1f} and {logit[deviation_slope]:.1f}.""", **of)
+    loss = of["loss"]
+    wrong = loss["derived"] * loss["measured"] < 0
+    return reading("The loss along the line, close to the checkpoint", """
+        Automatic differentiation says {loss[derived]:+.3f}. Measured is {loss[measured]:+.3f}. {verdict} The smooth
+        stand-in, whose Hessian does see the kinks, says {loss_smooth[derived]:+.3f}.""",
+        verdict="The sign is wrong." if wrong else "The sign is right here.", **of)
 
 
 def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
@@ -183,10 +252,17 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
                   ("½α(1 − α)·|dᵀHd|, H half-way", "–", "half_way"))
     rows, lines = [], []
     for name, source, key in predictors:
-        line = f"{name}: source {source}, here {of[f'{key}_r2']:.3f}"
         within = of.get(f"within_{key}_r2")
         inside = "–" if within is None else f"{within:.3f}"
-        rows.append((name, source, f"{of[f'{key}_r2']:.3f}", inside))
+        here = f"{of[f'{key}_r2']:.3f} ({of[f'{key}_low']:.2f} to {of[f'{key}_high']:.2f})"
+        rows.append((name, source, here, inside))
+        line = f"{name}: source {source}, here {here}"
         lines.append(line if within is None else f"{line}, within a checkpoint {inside}")
-    head = ("δ predicted from", "R², source", "R², all pairs here", "R² within a checkpoint, mean")
-    return table(head, rows, "; ".join(lines))
+    head = ("δ predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
+            "R² within a checkpoint, mean")
+    more = said("""What the product has over the distance: {product_over_distance:+.2f}
+                   ({product_over_distance_low:+.2f} to {product_over_distance_high:+.2f}). What the curvature half-way
+                   has over the distance: {half_way_over_distance:+.2f} ({half_way_over_distance_low:+.2f} to
+                   {half_way_over_distance_high:+.2f}). The largest λmax of a checkpoint is {largest_spread:,.0f} times
+                   the smallest.""", **of)
+    return table(head, rows, f"{'; '.join(lines)}. {more}", after=f"<p>{more}</p>")

@@ -1,27 +1,32 @@
-"""The pictures of shuffled labels: one panel, and the source's Figure 12 redrawn from our measurement."""
+"""The pictures of shuffled labels: one panel, what explains it, and the source's Figure 12 redrawn from our
+measurement."""
+import numpy as np
 import xarray
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, agrees, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, RED, WithQuartiles, layer_ticks, still
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQuartiles, layer_ticks, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
 from lessons.pretraining.experiment import labels as experiment
-from lessons.pretraining.experiment.labels import NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, fraction_name, fractions
+from lessons.pretraining.experiment.labels import (NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, UNLEARNT, fraction_name,
+                                                   fractions)
 from lessons.pretraining.panels.starts import QUARTILES, half_way, name_axes
 
 SHUFFLED = Look(RED, "s")
+TRUE = Look(GREY, "^")  # by heart, with true labels
 LOOKS = {NORMAL: Look(BLUE, "o", "--"), NOTHING: Look(GREEN, "D", ":")}
 _LABELS = {NORMAL: "normal pretraining", NOTHING: "no pretraining, one random start"}
 
 
-# -- panel (c): the share of shuffled labels -------------------------------------------------------
+# -- panel (d): the share of shuffled labels -------------------------------------------------------
 
 @panel
 def shuffled(sweep: xarray.Dataset, prediction=None):
-    """Panel (c): the gap per layer after pretraining with a share of shuffled labels; right, its mean over the layers
+    """Panel (d): the gap per layer after pretraining with a share of shuffled labels; right, its mean over the layers
     against that share.
 
     Controls: fraction, pair. The prediction, the mean gap at fraction 1 for two tasks, is a star on the right.
@@ -60,7 +65,8 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
 def _layers(ax, sweep):
     """The layers' gaps with quartiles: after shuffled labels, and {start: of the two others}."""
     places = layer_ticks(ax, list(map(str, sweep.layer.values)))
-    ax.set(ylabel="1 − cosine, half-way", ylim=(0, 1.1 * float(sweep.gap_high.max())))
+    lowest = float(sweep.gap_mean.min())
+    ax.set(ylabel="gap: 1 − cosine, half-way", yscale="log", ylim=(lowest / 3, 2 * float(sweep.gap_high.max())))
     points = {}
     for name, shift in ((NORMAL, 0), (NOTHING, 0.15)):
         look = LOOKS[name]
@@ -70,9 +76,9 @@ def _layers(ax, sweep):
 
 def _means(ax, sweep):
     """The curve over the shares, the others' levels, and where the slider stands."""
-    highest = float(sweep.gap_mean.mean("layer").max())
-    ax.set(xlabel="share of shuffled labels in pretraining", ylabel="1 − cosine, mean over the layers",
-           xlim=(-0.05, 1.05), ylim=(0, 1.1 * highest))
+    means = sweep.gap_mean.mean("layer")
+    ax.set(xlabel="share of shuffled labels in pretraining", ylabel="gap, mean over the layers", yscale="log",
+           xlim=(-0.05, 1.05), ylim=(float(means.min()) / 2, 2 * float(means.max())))
     means = curve(ax, SHUFFLED, "labels shuffled")
     flat = {name: curve(ax, look, _LABELS[name], marker="") for name, look in LOOKS.items()}
     return means, flat, here(ax, 0)
@@ -98,7 +104,7 @@ def figure_12(sweep: xarray.Dataset):
     """
     shown = {fraction_name(1): (SHUFFLED, "random labels"),
              NORMAL: (LOOKS[NORMAL], "normal"),
-             fraction_name(0): (Look(GREY, "^"), "same few images, true labels (ours)"),
+             fraction_name(0): (TRUE, "same few images, true labels (ours)"),
              NOTHING: (LOOKS[NOTHING], "no pretraining (ours)")}
     part = sweep.sel(start=list(shown), pair=PAIRS[0])
     fig, (left, right) = plotting.figure(2, height=3.9)
@@ -108,7 +114,8 @@ def figure_12(sweep: xarray.Dataset):
         half_way(left, right, one, shift, look, label, width=0.08)
         means.append(f"{label} gap {one.gap_mean.mean().item():.4f}, coef {one.coef_mean.mean().item():.3f}")
     layers = list(map(str, sweep.layer.values))
-    name_axes(left, right, layers, highest=float(part.gap_high.max()), coef=(0.5, 1.2))
+    gaps = float(part.gap_mean.min()) / 3, 1.5 * float(part.gap_high.max())
+    name_axes(left, right, layers, gap=gaps, coef=(0.2, 1.2))
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     alt = ("Half-way between two networks finetuned on one task in two ways, mean over the layers: "
            f"{'; '.join(means)}.")
@@ -122,13 +129,85 @@ def what_was_learned(sweep: xarray.Dataset) -> Page:
     rows, lines = [], []
     for name in map(str, sweep.start.values):
         start = sweep.sel(start=name)
-        cells = (f"{start.learnt.item():.0%}", f"{start.knows.item():.0%}", f"{start.moved.item():.1f}",
-                 f"{start.curvature.item():.1f}")
+        cells = (f"{start.learnt.item():.0%}", f"{start.knows.item():.0%}", f"{start.moved.item():.1f}")
         rows.append((name, *cells))
-        lines.append("{}: {} of its pretraining labels, {} of upright test digits, moved {}, λmax {}".format(*rows[-1]))
-    head = ("pretraining", "its own labels right", "upright test digits right", "distance from the random start",
-            "λ<sub>max</sub> of the new tasks' loss")
+        lines.append("{}: {} of its pretraining labels, {} of upright test digits, moved {}".format(*rows[-1]))
+    head = ("pretraining", "its own labels right", "upright test digits right", "distance from the random start")
     return table(head, rows, "; ".join(lines))
+
+
+def suspects(sweep: xarray.Dataset) -> Page:
+    """For every start and pair the gap, and what might explain it: curvature at the start and along the line, distance;
+    last the gap at equal distance."""
+    rows = []
+    for pair in PAIRS:
+        for name in map(str, sweep.start.values):
+            here = sweep.sel(start=name, pair=pair)
+            rows.append((pair, name, f"{here.gap_mean.mean().item():.5f}", f"{here.curvature.item():.1f}",
+                         f"{here.along.item():+.2f}", f"{here.distance.item():.2f}",
+                         f"{here.equal_gap.mean().item():.5f}"))
+    head = ("finetuned on", "pretraining", "gap", "λ<sub>max</sub> at the start", "curvature along the line, half-way",
+            "distance ‖θᵢ − θⱼ‖", "gap at the normal pair's distance")
+    return table(head, rows, left=2)
+
+
+def gently(sweep: xarray.Dataset) -> Page:
+    """The gap after finetuning in long steps and in short ones, as a table."""
+    rows = []
+    for pair in PAIRS:
+        for name in map(str, sweep.start.values):
+            here = sweep.sel(start=name, pair=pair)
+            if np.isfinite(here.gentle_distance):
+                usual = f"{here.gap_mean.mean().item():.5f}", f"{here.distance.item():.2f}"
+                gentle = f"{here.gentle_gap.mean().item():.5f}", f"{here.gentle_distance.item():.2f}"
+                accuracy = f"{here.own_accuracy.mean().item():.3f}, {here.gentle_accuracy.item():.3f}"
+                rows.append((pair, name, *usual, *gentle, accuracy))
+    head = ("finetuned on", "pretraining", "gap, usual steps", "distance", "gap, steps a tenth as long", "distance",
+            "accuracy on the own task, both")
+    return table(head, rows, left=2)
+
+
+def _look_and_label(name):
+    """Of a start in the figure of distances."""
+    known = {fraction_name(0): (TRUE, "by heart, true labels"),
+             fraction_name(1): (SHUFFLED, "by heart, random labels"),
+             UNLEARNT: (Look(PURPLE, "P"), "random labels, not learned")}
+    known |= {name: (look, _LABELS[name]) for name, look in LOOKS.items()}
+    return known.get(name, (Look(ORANGE, "v"), "by heart, partly shuffled"))
+
+
+@still
+def gap_against_distance(sweep: xarray.Dataset):
+    """Gap against the distance of the two networks, for every start and pair; a line leads to the gap that they have at
+    the normal pair's distance."""
+    fig, axes = plotting.figure(2, height=4.2, sharey=True)
+    each = []
+    for ax, pair in zip(axes, PAIRS):
+        here = sweep.sel(pair=pair)
+        normal = here.distance.sel(start=NORMAL).item()
+        for name in map(str, here.start.values):
+            one = here.sel(start=name)
+            look, label = _look_and_label(name)
+            gaps = one.gap_mean.mean().item(), one.equal_gap.mean().item()
+            distances = one.distance.item(), normal
+            ax.plot(distances, gaps, color=look.colour, linestyle=":", marker="", linewidth=1.4)
+            ax.plot(*zip((distances[0], gaps[0])), color=look.colour, marker=look.marker, linestyle="", label=label,
+                    markersize=8)
+            ax.plot(normal, gaps[1], color=look.colour, marker=look.marker, linestyle="", markersize=8,
+                    markerfacecolor="white")
+            each.append(f"{pair}, {name}: distance {distances[0]:.2f}, gap {gaps[0]:.4f}; at distance {normal:.2f} "
+                        f"{gaps[1]:.4f}")
+        ax.set(xscale="log", yscale="log", xlabel="distance of the two networks, ‖θᵢ − θⱼ‖", title=pair.capitalize())
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    axes[0].set_ylabel("gap: 1 − cosine, half-way")
+    handles, names = axes[0].get_legend_handles_labels()
+    once = dict(zip(names, handles))
+    fig.legend(once.values(), once.keys(), loc="outside lower center", ncols=3)
+    return plotting.show(fig, "; ".join(each) + ".",
+                         caption(sweep) + " Hollow: both networks moved along their way until they are as far apart as "
+                                          "the normal pair.")
 
 
 def question(sweep: xarray.Dataset) -> str:
@@ -143,17 +222,13 @@ def reading_of_figure_12(sweep: xarray.Dataset) -> Page:
     starts = {"random": fraction_name(1), "true": fraction_name(0), "nothing": NOTHING}
     times = {name: [experiment.over_normal(sweep, pair, start) for pair in PAIRS] for name, start in starts.items()}
     accuracy = sweep.own_accuracy.mean("end").sel(pair=PAIRS[1])
-    by_heart = list(map(fraction_name, fractions(sweep)))
-    curved = sweep.curvature.sel(start=by_heart) / sweep.curvature.sel(start=NORMAL)
     found = reading("Figure 12 of CTL, and ours", """
         {agrees}: after pretraining on random labels the gap is {random[0]:.0f} times that after normal pretraining for
         one task learned in two ways, and {random[1]:.1f} times for two tasks. Differs: the same few images learned by
         heart with their <i>true</i> labels give {true[0]:.0f} and {true[1]:.1f} times. And with no pretraining at all,
         from one random start, it is {nothing[0]:.1f} and {nothing[1]:.1f} times, for networks that are less accurate
-        ({untaught:.2f} on their own task against {normal:.2f}). So a lack of common knowledge is not what hurts here. A
-        start that learned something by heart does: there the loss of the new tasks is {least:.1f} to {most:.1f} times
-        as sharply curved as at the normal one.""",
+        ({untaught:.2f} on their own task against {normal:.2f}). So a lack of common knowledge is not what hurts
+        here.""",
         agrees=agrees(times["random"][0] > 2 and times["random"][1] > 1.5), **times,
-        untaught=accuracy.sel(start=NOTHING).item(), normal=accuracy.sel(start=NORMAL).item(),
-        least=curved.min().item(), most=curved.max().item())
+        untaught=accuracy.sel(start=NOTHING).item(), normal=accuracy.sel(start=NORMAL).item())
     return Page(found.text.replace("<i>", "").replace("</i>", ""), found.page)

@@ -1,5 +1,5 @@
-"""The pictures of the four settings and of matching: two panels, and the source's Figure 11 redrawn from our
-measurement."""
+"""The pictures of the four settings, of matching and of the time apart: three panels, and the source's Figure 11
+redrawn from our measurement."""
 import numpy as np
 import xarray
 
@@ -11,11 +11,13 @@ from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, 
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
 from lessons.pretraining.experiment import starts as experiment
-from lessons.pretraining.experiment.starts import (BY_FEATURES, BY_WEIGHTS, HOWS, ONE_START, PAIRS, PRETRAINED,
-                                                   SETTINGS, SOURCE, STRANGERS, TREATMENTS)
+from lessons.pretraining.experiment.starts import (BY_FEATURES, BY_WEIGHTS, HOWS, ONE_EPOCH, ONE_START, PAIRS,
+                                                   PRETRAINED, SETTINGS, SOURCE, STRANGERS, TREATMENTS, TWO_EPOCHS)
 
 LOOKS = {STRANGERS: Look(GREY, "s"), BY_WEIGHTS: Look(ORANGE, "^"), BY_FEATURES: Look(RED, "v"),
          ONE_START: Look(GREEN, "D"), PRETRAINED: Look(BLUE, "o")}
+NAMES = {setting: setting for setting in SETTINGS} | {ONE_START: "one random start, two epochs apart",
+                                                      PRETRAINED: "pretrained, one epoch apart"}
 FIRST = 30  # units shown of a layer: of all 100 the diagonal would be too thin to see
 
 
@@ -95,7 +97,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     layers = list(map(str, sweep.layer.values))
     curves, at_alpha = _losses(left, sweep)
     places, dots = _shares(right, sweep, layers)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
     order = ("pair", "setting", "treatment", "alpha")
     losses = sweep.loss.transpose(*order).values
@@ -115,11 +117,19 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
         at_alpha.set_xdata([alpha, alpha])
         star.place(alpha=alpha, pair=pair, treatment=treatment)
         titles[0].set_text(f"Loss on {pair}, {treatment}")
-        titles[1].set_text(f"Distance from CTL at α = {alpha:.2f}")
+        titles[1].set_text(f"What is not linear, at α = {alpha:.2f}")
         return (f"Loss and gap (share of own distance, per layer) for {pair} at α = {alpha:.2f}, interpolated network "
                 f"{treatment}: {'; '.join(measured)}.")
 
     return _controls(alphas), fig, draw
+
+
+def question_of_matching(sweep: xarray.Dataset) -> str:
+    """What the learner predicts before panel (b)."""
+    here = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
+    return said("""Half-way between two strangers, output layer: the gap is {share:.2f} of the two networks' own
+                   distance. What is it once the second network's units are <b>matched by weights</b>?""",
+                share=(here.gap_mean / here.own_mean).item())
 
 
 def _asked_share(sweep, asked):
@@ -135,7 +145,8 @@ def _losses(ax, sweep):
     """The settings' curves of the loss, and where α stands."""
     ax.set(xlabel="α, weight of the first network", ylabel="loss (nats)", xlim=(-0.02, 1.02),
            ylim=(0, 1.05 * float(sweep.loss.max())))
-    curves = {setting: curve(ax, look, setting, markersize=4, linewidth=1.6) for setting, look in LOOKS.items()}
+    curves = {setting: curve(ax, look, NAMES[setting], markersize=4, linewidth=1.6)
+              for setting, look in LOOKS.items()}
     return curves, here(ax)
 
 
@@ -143,7 +154,7 @@ def _shares(ax, sweep, layers):
     """The layers' places, and the settings' points above them."""
     places = layer_ticks(ax, layers)
     inside = (sweep.gap_mean / sweep.own_mean).sel(alpha=slice(0.01, 0.99))
-    ax.set(ylabel="gap, share of the networks' own distance", yscale="log",
+    ax.set(ylabel="gap over own distance", yscale="log",
            ylim=(0.8 * float(inside.min()), 1.3 * float(max(inside.max(), 1))))
     return places, {setting: cloud(ax, look) for setting, look in LOOKS.items()}
 
@@ -161,6 +172,100 @@ def _controls(alphas):
             "treatment": choice("the interpolated network", treatments)}
 
 
+# -- panel (c): one start, equally long apart -------------------------------------------------------
+
+TIMES = {"one epoch": ONE_EPOCH, "two epochs": TWO_EPOCHS}
+MEAN = "layers 1–3"  # the mean over the hidden layers
+
+
+@panel
+def from_one_start(sweep: xarray.Dataset, prediction=None):
+    """Panel (c): the gap per layer of two networks from one random start and of two pretrained ones, equally long
+    apart; right, as a share of the two networks' own distance.
+
+    Controls: apart. The prediction, the mean gap of the hidden layers from a random start, one epoch apart, is a star.
+    """
+    fig, (left, right) = plotting.figure(2, height=4.0)
+    layers = [*map(str, sweep.layer.values), MEAN]
+    dots = {}
+    for ax, label in ((left, "gap: 1 − cosine, half-way"), (right, "gap over own distance")):
+        layer_ticks(ax, layers)
+        ax.set(ylabel=label)
+        dots[ax] = [cloud(ax, look, name, markersize=9) for look, name in _TOGETHER]
+    values = {(apart, ax): _with_mean(sweep, settings, share) for apart, settings in TIMES.items()
+              for ax, share in ((left, False), (right, True))}
+    for ax in (left, right):
+        highest = max(np.max(one) for (_, of), one in values.items() if of is ax)
+        ax.set_ylim(0, 1.12 * highest)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    titles = moving_titles((left, right))
+    asked = {"apart": "one epoch"}
+    star = Star(left, prediction, len(layers) - 1 + _BESIDE[0], values["one epoch", left][0][-1], asked)
+
+    def draw(apart):
+        for ax, points in dots.items():
+            for point, shift, one in zip(points, _BESIDE, values[apart, ax]):
+                point.set_data(np.arange(len(layers)) + shift, one)
+        star.place(apart=apart)
+        (random, pretrained), shares = values[apart, left], values[apart, right]
+        titles[0].set_text(f"{apart.capitalize()} apart: {random[-1]:.3f} and {pretrained[-1]:.3f}")
+        titles[1].set_text(f"As a share: {shares[0][-1]:.3f} and {shares[1][-1]:.3f}")
+        return said("""{apart} apart, half-way, mean over the hidden layers: gap {random:.4f} from one random start,
+                       {pretrained:.4f} pretrained; as a share of the networks' own distance {a:.3f} and {b:.3f}.""",
+                    apart=apart.capitalize(), random=random[-1], pretrained=pretrained[-1], a=shares[0][-1],
+                    b=shares[1][-1])
+
+    controls = {"apart": choice("finetuned apart for", {apart: apart for apart in TIMES})}
+    return controls, fig, draw
+
+
+_TOGETHER = ((LOOKS[ONE_START], "one random start"), (LOOKS[PRETRAINED], "pretrained"))
+_BESIDE = (-0.1, 0.1)
+
+
+def _with_mean(sweep, settings, share):
+    """For each setting, the layers' gaps, and last their mean over the hidden layers."""
+    found = []
+    for setting in settings:
+        here = sweep.sel(pair=PAIRS[0], setting=setting, treatment=TREATMENTS[0], alpha=0.5)
+        gaps = (here.gap_mean / here.own_mean if share else here.gap_mean).values
+        found.append([*gaps, np.mean(gaps[:-1])])
+    return found
+
+
+def question_of_time(sweep: xarray.Dataset) -> str:
+    """What the learner predicts before panel (c)."""
+    of = experiment.equally_long(sweep)
+    return said("""Both pairs were apart for <b>one</b> epoch. The pretrained pair has the gap {gap:.3f}, mean over the
+                   hidden layers. What has the pair that shares only its <b>random</b> start?""",
+                gap=of["one_epoch_pretrained_gap"])
+
+
+def time_apart(sweep: xarray.Dataset) -> Page:
+    """The four pairs with a common start, as a table."""
+    of = experiment.equally_long(sweep)
+    rows = []
+    for start, name in (("random", "one random start"), ("pretrained", "pretrained")):
+        for apart in TIMES:
+            key = f"{apart.replace(' ', '_')}_{start}"
+            rows.append((name, apart, f"{of[f'{key}_distance']:.2f}", f"{of[f'{key}_gap']:.4f}",
+                         f"{of[f'{key}_share']:.3f}", f"{of[f'{key}_accuracy']:.3f}"))
+    head = ("start", "apart for", "distance ‖θᵢ − θⱼ‖", "gap, hidden layers", "share of the own distance",
+            "accuracy half-way")
+    return table(head, rows)
+
+
+def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
+    """How much knowledge adds to a common start, with this sweep's numbers and the ledger's."""
+    of = experiment.equally_long(sweep)
+    return reading("Equally long apart", """
+        After one epoch the gap from a random start is {one_epoch_gap_ratio:.2f} times the pretrained one, after two
+        epochs {two_epochs_gap_ratio:.2f} times. Measured against the networks' own distance it is
+        {one_epoch_share_ratio:.2f} and {two_epochs_share_ratio:.2f} times. Compare one epoch with two instead, and you
+        find {unfair:.2f} times: that number is mostly the time apart.""",
+                   unfair=of["two_epochs_random_gap"] / of["one_epoch_pretrained_gap"], **of)
+
+
 # -- the source's figure ---------------------------------------------------------------------------
 
 @still
@@ -171,10 +276,10 @@ def figure_11(sweep: xarray.Dataset):
     part = sweep.sel(pair=PAIRS[0], alpha=0.5, treatment=TREATMENTS[0], layer=layers)
     fig, (left, right) = plotting.figure(2, height=3.9)
     for setting, shift in zip(SETTINGS, (-0.3, -0.15, 0, 0.15, 0.3)):
-        label = setting if setting in SOURCE else f"{setting} (ours)"
+        label = NAMES[setting] if setting in SOURCE else f"{NAMES[setting]} (ours)"
         half_way(left, right, part.sel(setting=setting), shift, LOOKS[setting], label, width=0.07)
-    name_axes(left, right, layers, highest=float(part.gap_high.max()), coef=(0, 1.3))
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    name_axes(left, right, layers, gap=(0, 1.08 * float(part.gap_high.max())), coef=(0, 1.3))
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     ranges = []
     for setting in SETTINGS:
         gap = part.gap_mean.sel(setting=setting)
@@ -206,9 +311,10 @@ def half_way(left, right, sweep: xarray.Dataset, shift: float, look: Look, label
         violin(right, place, one.bin.values, one.coef_count.values, one.coef_median.item(), look.colour, width=width)
 
 
-def name_axes(left, right, layers: list[str], highest: float, coef: tuple[float, float]) -> None:
-    """The axes of such a figure: `highest` is the gap's highest value, `coef` the right-hand limits."""
-    left.set(ylabel="1 − cosine, half-way", ylim=(0, 1.08 * highest), title="Direction")
+def name_axes(left, right, layers: list[str], gap: tuple[float, float], coef: tuple[float, float]) -> None:
+    """The axes of such a figure: `gap` and `coef` are their limits; a gap's axis that does not begin at 0 is
+    logarithmic."""
+    left.set(ylabel="gap: 1 − cosine, half-way", ylim=gap, yscale="log" if gap[0] else "linear", title="Direction")
     right.set(ylabel="coef, half-way", ylim=coef, title="Length")
     right.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
     for ax in (left, right):
@@ -220,14 +326,14 @@ def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
     of = experiment.claim_14(sweep)
     ordered = of["no_matching_gap"] > of["weight_matching_gap"] > of["pretrained_gap"]
     agree = ordered and of["activation_matching_gap"] > of["pretrained_gap"]
-    return reading("Figure 11 of CTL, and ours", """
+    return reading("Figure 11 of Zhou et al., and ours", """
         {agrees}: the mean gap in the hidden layers is {no_matching_gap:.3f} for strangers, {weight_matching_gap:.3f}
         and {activation_matching_gap:.3f} after matching their weights or activations, {pretrained_gap:.3f} for networks
         pretrained together; coef is {no_matching_coef:.2f}, {weight_matching_coef:.2f},
-        {activation_matching_coef:.2f} and {pretrained_coef:.2f}. Not in the source: two networks that merely began from
-        the same random weights, and never shared a training image, have {one_random_start_gap:.3f}, coef
-        {one_random_start_coef:.2f}. So most of the difference to strangers is not what pretraining taught. It is that
-        both networks started in one place.""", agrees=agrees(agree), **of)
+        {activation_matching_coef:.2f} and {pretrained_coef:.2f}. But the pretrained pair was apart for one epoch, the
+        others for two. Not in the source: two networks that began from the same random weights have
+        {one_epoch_random_gap:.3f} after one epoch apart and {two_epochs_random_gap:.3f} after two; pretrained ones
+        {one_epoch_pretrained_gap:.3f} and {two_epochs_pretrained_gap:.3f}.""", agrees=agrees(agree), **of)
 
 
 def accuracies(sweep: xarray.Dataset) -> Page:

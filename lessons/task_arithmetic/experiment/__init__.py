@@ -1,9 +1,10 @@
-"""The experiments: `mlp` on Rotated MNIST, and `resnet` on Split CIFAR-100, which trains for minutes and so is
-measured in profile "full" alone."""
+"""The experiments: `mlp` on Rotated MNIST; `causes`, why its two equations miss; `forgetting`, what is left of a task
+that was subtracted; and `resnet` on Split CIFAR-100, which trains for minutes and so is measured in profile "full"
+alone."""
 from lessons.kit import experiment
-from lessons.task_arithmetic.experiment import mlp, resnet
+from lessons.task_arithmetic.experiment import causes, forgetting, mlp, resnet
 
-LEDGER = (mlp.TASK_VECTORS, resnet.RESNETS)
+LEDGER = (mlp.TASK_VECTORS, causes.CAUSES, forgetting.FORGETTING, resnet.RESNETS)
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:

@@ -1,8 +1,11 @@
 """The pictures of chapter 4: five panels, and the source's Figures 7 to 10 redrawn from our measurement."""
 from lessons.kit.sweep import caption
+from lessons.task_arithmetic.panels.causes import growth, reading_of_growth
 from lessons.task_arithmetic.panels.desk import mixing_desk
 from lessons.task_arithmetic.panels.equations import (
-    equations, figure_7, reading_of_figure_7, reading_of_the_slopes, where_it_ends)
+    equations, figure_7, reading_of_figure_7, where_it_ends)
+from lessons.task_arithmetic.panels.forgetting import is_it_forgotten, learned_again, reading_of_forgetting
 from lessons.task_arithmetic.panels.resnet import reading_of_the_resnets, resnets
 from lessons.task_arithmetic.panels.stitching import negation, reading_of_figure_9, reading_of_figure_10, stitching
-from lessons.task_arithmetic.panels.sums import analogies, edits, heat_map, many, misconception
+from lessons.task_arithmetic.panels.sums import (
+    analogies, best_shares, edits, heat_map, many, misconception, reading_of_the_heat_map)

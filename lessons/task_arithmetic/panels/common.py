@@ -1,9 +1,21 @@
 """What the pictures of chapter 4 share."""
+import xarray
+
+from lessons.kit import noise
 from lessons.kit.plotting import GREY
+from lessons.kit.sweep import caption
 from lessons.task_arithmetic.experiment.mlp import ANGLES
 
 CHANCE = 0.1
-TASK_NAMES = ["pre-\ntraining", *(f"{angle:g}°" for angle in ANGLES)]
+# every other name a line lower, so that they do not touch
+TASK_NAMES = ["0°", *(f"{chr(10) * (place % 2)}{angle:g}°" for place, angle in enumerate(ANGLES, 1))]
+
+
+def with_error(sweep: xarray.Dataset) -> str:
+    """The caption, and how sure an accuracy on one task is."""
+    error = noise.error_of_share(0.5, int(sweep.attrs["test_images"]))
+    sure = f"The standard error of an accuracy is at most {100 * error:.1f} points"
+    return f"{caption(sweep)} {sure}; chance is {CHANCE:g}."
 
 
 def at_least(share: float) -> str:

@@ -1,5 +1,5 @@
 """Eq. 2 and Eq. 3: panel (b), the source's Figure 7 redrawn from our measurement, and from which λ on they no longer
-hold."""
+hold. Why they miss is in `causes`."""
 import numpy as np
 import xarray
 
@@ -10,7 +10,7 @@ from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still, violin
 from lessons.kit.sweep import caption, position
 from lessons.task_arithmetic.experiment import mlp
-from lessons.task_arithmetic.experiment.mlp import LAYERS, NEGATIONS, PAIRS
+from lessons.task_arithmetic.experiment.mlp import LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import dotted, grid, ordered
 
 LOOKS = {layer: Look(colour, marker) for layer, colour, marker in zip(LAYERS, COLOURS, MARKERS)}
@@ -21,12 +21,14 @@ QUARTILES = ("mean", "low", "high")
 
 @panel
 def equations(sweep: xarray.Dataset):
-    """Panel (b): 1 − cosine_arith beside 1 − cosine_base, per layer, with quartiles; right, the deviation against λ on
-    logarithmic axes. Controls: lam, ends."""
-    fig, (left, right) = plotting.figure(2, height=4.0)
+    """Panel (b): 1 − cosine_arith beside 1 − cosine_base, per layer, with quartiles; right, coef against λ. Controls:
+    lam, ends."""
+    fig, (left, right) = plotting.figure(2, height=4.2)
     lams = grid(sweep.step)
     base, gap = _cosines(left, sweep)
-    curves, at_lam = _deviations(right, sweep, lams)
+    curves, at_lam = _lengths_by_lam(right, sweep)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left")
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     titles = moving_titles((left, right))
     names = [str(name) for name in sweep.ends.values]
     values = _by_ends(sweep, names)
@@ -36,50 +38,46 @@ def equations(sweep: xarray.Dataset):
         row = position(lams, lam, "lam")
         now = {part: of[part][row] for part in of}
         base.set_values(*(now[f"base_{part}"] for part in QUARTILES))
-        gap.set_values(*(now[f"gap_{part}"].clip(1e-9) for part in QUARTILES))
-        for line, deviation in zip(curves, of["deviation"].T):
-            line.set_data(lams, deviation)
+        gap.set_values(*(now[f"gap_{part}"].clip(FLOOR) for part in QUARTILES))
+        for line, lengths in zip(curves, of["coef_mean"].T):
+            line.set_data(lams, lengths)
         at_lam.set_xdata([lam, lam])
         ratio = now["gap_mean"] / now["base_mean"]
         coef = now["coef_mean"]
-        titles[0].set_text(f"{ends}, λ = {lam:.2f}")
-        titles[1].set_text(f"Gap at most {ratio.max():.1%} of baseline, coef {coef.min():.3f} to {coef.max():.3f}")
+        titles[0].set_text(f"{ends}, λ = {lam:.2f}: at most {ratio.max():.1%}")
+        titles[1].set_text(f"coef {coef.min():.3f} to {coef.max():.3f}")
         return said("{equation} for {ends} at λ = {lam:.2f}. 1 − cosine, gap against baseline: {by_layer}.",
                     equation="Eq. 2" if ends in PAIRS else "Eq. 3", ends=ends, lam=lam, by_layer=_by_layer(now))
 
     controls = {"lam": slider("λ", lams, 0.4), "ends": choice("task vectors", ordered(names))}
-    below = " Markers: mean; bars: quartiles over the images. Deviation: root mean square over the images."
-    return controls, fig, draw, caption(sweep) + below
+    below = " Markers: mean; bars: quartiles over the images. Percentage: the largest gap as a share of its baseline."
+    return controls, fig, draw, caption(_of_features(sweep)) + below
+
+
+FLOOR = 1e-6  # a quartile of 0 has no place on a logarithmic axis
+
+
+def _of_features(sweep):
+    """The sweep, saying on how many images the features were measured."""
+    return sweep.assign_attrs(images=f"{sweep.attrs['feature_images']:,} test images a task")
 
 
 def _cosines(ax, sweep):
     """The left axes: baseline and gap, a place a layer."""
     places = np.arange(len(LAYERS))
-    bottom = 0.3 * float(sweep.gap_mean.min())
-    top = 30 * float(sweep.base_high.max())
-    ax.set(xlim=(-0.5, len(LAYERS) - 0.5), ylim=(bottom, top), yscale="log", ylabel="1 − cosine (logarithmic)")
+    ax.set(xlim=(-0.5, len(LAYERS) - 0.5), ylim=(1e-5, 2), yscale="log", ylabel="1 − cosine (logarithmic)")
     ax.set_xticks(places, LAYERS)
     base = WithQuartiles(ax, places - 0.1, ORANGE, "s", "between the two ends (baseline)")
-    gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "from the edited network to the mean of the ends")
-    ax.legend(loc="upper left")
+    gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "edited network to the mean of the ends (gap)")
     return base, gap
 
 
-def _deviations(ax, sweep, lams):
-    """The right axes: the deviation against λ, a curve a layer beside two slopes, and where the slider stands."""
-    bottom = 0.6 * float(sweep.deviation.min())
-    top = 2 * float(sweep.deviation.max())
-    ax.set(xlabel="λ (logarithmic)", ylabel="deviation, share of the features' length", xscale="log", yscale="log",
-           xlim=(0.045, 1.1), ylim=(bottom, top))
-    ticks = [*lams[:3], 0.5, 1.0]
-    ax.set_xticks(ticks, [f"{lam:g}" for lam in ticks])
-    ax.minorticks_off()
-    start = 0.5 * float(sweep.deviation.isel(step=0).mean())
-    for power, style in ((1.5, ":"), (2, "--")):
-        ax.plot([0.05, 0.3], [start, start * 6 ** power], color=GREY, linestyle=style, linewidth=1.2, marker="",
-                label=f"slope {power:g}")
+def _lengths_by_lam(ax, sweep):
+    """The right axes: coef against λ, a curve a layer, and where the slider stands."""
+    ax.set(xlabel="λ", ylabel="coef: length beside the mean of the ends", xlim=(0, 1.03),
+           ylim=(float(sweep.coef_mean.min()) - 0.05, 1.08))
+    dotted(ax, 1)
     curves = [curve(ax, look, layer, markersize=4, linewidth=1.5) for layer, look in LOOKS.items()]
-    ax.legend(loc="upper left", ncols=2, fontsize=8.5)
     return curves, here(ax, 0.4)
 
 
@@ -118,20 +116,20 @@ def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
     for (top, bottom), (names, lam) in zip(axes.T, columns):
         part = third.sel(ends=names, step=lam)
         _gaps(top, part)
-        top.set(title=f"{'Addition' if names is SUMS else 'Negation'}, λ = {lam:g}", ylim=(0, 0.6))
+        top.set(title=f"{'Addition' if names is SUMS else 'Negation'}, λ = {lam:g}", yscale="log", ylim=(1e-4, 2))
         _lengths(bottom, part)
         short = [name.replace(" and its negative", "").replace(" and ", "\n") for name in names]
         for ax in (top, bottom):
-            ax.set_xticks(np.arange(len(names)), short, fontsize=8)
-    axes[0, 0].set_ylabel("1 − cosine, layer 3")
+            ax.set_xticks(np.arange(len(names)), short)
+    axes[0, 0].set_ylabel("1 − cosine, layer 3 (log)")
     axes[1, 0].set_ylabel("coef, layer 3")
-    axes[0, 0].legend(loc="upper left")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     part = third.sel(ends=SUMS + OPPOSITES, step=list(lams))
     alt = said("""Layer 3. 1 − cosine_arith lies between {gap[0]:.4f} and {gap[1]:.4f}, the baseline between
                   {base[0]:.3f} and {base[1]:.3f}; the mean of coef between {coef[0]:.3f} and {coef[1]:.3f}.""",
                gap=_range(part.gap_mean), base=_range(part.base_mean), coef=_range(part.coef_mean))
     below = " Above: mean and quartiles over the images. Below: distribution over the images, line: median."
-    return plotting.show(fig, alt, caption(sweep) + below)
+    return plotting.show(fig, alt, caption(_of_features(sweep)) + below)
 
 
 def _range(values):
@@ -157,11 +155,12 @@ def _lengths(ax, part):
 
 
 def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figures 7, 8 and 19 to 24 of CTL and ours, with this sweep's numbers."""
+    """What agrees and what differs between Figures 7, 8 and 19 to 24 of Zhou et al. and ours, with this sweep's
+    numbers."""
     adding = mlp.claim_10(sweep)
     negating = mlp.claim_11(sweep)
     most = max(adding["gap_over_base_at_0.4"], negating["gap_over_base_at_0.4"])
-    return reading("Figures 7, 8 and 19 to 24 of CTL, and ours", """
+    return reading("Figures 7, 8 and 19 to 24 of Zhou et al., and ours", """
         {agrees} at both readings of its λ. Eq. 2, all 28 pairs, every layer: {adding}. Eq. 3, all eight tasks:
         {negating}. Differs: the source reports λ = 0.4 alone and so cannot show where it ends: the edited network's
         features fall ever shorter of the mean of the ends' before they point elsewhere.""",
@@ -178,17 +177,7 @@ def _at_three(of):
                 coef=[of[f"coef_at_{lam}"] for lam in lams])
 
 
-# -- how it grows, and where it ends ---------------------------------------------------------------
-
-def reading_of_the_slopes(sweep: xarray.Dataset) -> Page:
-    """The exponents with which the deviation grows, per layer, for small λ."""
-    lines = []
-    for names, title in ((list(PAIRS), "Eq. 2"), (NEGATIONS, "Eq. 3")):
-        slopes = mlp.exponents(sweep.sel(ends=names))
-        lines.append(f"{title}: {', '.join(f'{layer} {slope:.2f}' for layer, slope in slopes.items())}")
-    text = "; ".join(lines)
-    return Page(text, f"<p><b>Measured exponents</b>, λ up to 0.2, mean over all pairs or tasks. {text}.</p>")
-
+# -- where it ends --------------------------------------------------------------------------------
 
 def where_it_ends(sweep: xarray.Dataset) -> Page:
     """A table: from which λ on Eq. 2 and Eq. 3 miss by more than a stated share, layer by layer."""

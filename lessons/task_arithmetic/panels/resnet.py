@@ -20,7 +20,7 @@ STATISTICS = {"interpolated": ("carried", "--", "white"), "re-estimated": ("anew
 @still
 def resnets(sweep: xarray.Dataset | None):
     """Sums and negations of the ResNet's task vectors."""
-    fig, axes = plotting.figure(3, height=3.9)
+    fig, axes = plotting.figure(3, height=5.2)
     splits = list(sweep.task.values[1:])
     pairs = [str(edit) for edit in sweep.edit.values if " and " in str(edit)]
     for treatment in resnet.TREATMENTS:
@@ -31,7 +31,7 @@ def resnets(sweep: xarray.Dataset | None):
     for ax, title, label in zip(axes, titles, ("accuracy on the tasks added", ACCURACY)):
         dotted(ax, CHANCE)
         ax.set(xlabel="λ", ylabel=label, ylim=(0, 1.15), yticks=np.linspace(0, 1, 6), title=title)
-        ax.legend(fontsize=7.5, loc="upper left")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
     _shares(axes[2], sweep, pairs, splits)
     words = "; ".join(f"{name.replace('_', ' ')} {value:.3f}" for name, value in resnet.numbers(sweep).items())
     own = ", ".join(f"{value:.2f}" for value in sweep.own.values)
@@ -75,7 +75,7 @@ def _shares(ax, sweep, pairs, splits):
                     label=f"{name}, λ = {lam:g}")
     ax.set(xlabel="block", ylabel="gap, share of the baseline", ylim=(0, None), title="Eq. 2 and 3")
     ax.set_xticks(places, [str(layer).replace("block ", "") for layer in sweep.layer.values])
-    ax.legend(fontsize=7, loc="upper left")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
 
 
 def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:

@@ -1,16 +1,16 @@
 """Stitching: panel (c), features averaged, and panel (d), features with Δ taken away; the source's Figures 9 and 10."""
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit import noise, plotting
 from lessons.kit.page import Page, agrees, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import position
 from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import CHANCE, at_least, dotted, grid
+from lessons.task_arithmetic.panels.common import CHANCE, at_least, dotted, grid, with_error
 
 FEATURES = {"average of both": Look(PURPLE, "D"),
             "θ₀ + λτᵢ alone": Look(BLUE, "o"),
@@ -58,8 +58,8 @@ def stitching(sweep: xarray.Dataset):
                     layer=layer, lam=lam, both=of[row, :, 0].mean(), **means)
 
     controls = {"lam": slider("λ", lams, 1.0), "layer": _layers("layer 2", "layer 1", "layer 3", "output")}
-    below = " At the output nothing is left behind: the averaged features are the logits ensemble."
-    return controls, fig, draw, caption(sweep) + below
+    below = " At the output no layers follow: the averaged features are the mean of the two answers."
+    return controls, fig, draw, with_error(sweep) + below
 
 
 def _layers(*names):
@@ -71,12 +71,15 @@ def _plane(ax):
     """The left axes: accuracy on task j against that on task i, and the dots of the three kinds of features."""
     ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
     ax.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
+    dotted(ax)
+    ax.axvline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
     return [cloud(ax, look, label, markersize=5, alpha=0.75) for label, look in FEATURES.items()]
 
 
 def _means(ax):
     """The right axes: means over pairs against λ; their curves, and where the slider stands."""
     ax.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
+    dotted(ax)
     return [curve(ax, look, label, markersize=4) for label, look in MEANS.items()], here(ax, 1)
 
 
@@ -88,16 +91,16 @@ def _before(ax, own):
 
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figure 9 of CTL and ours, with this sweep's numbers."""
+    """What agrees and what differs between Figure 9 of Zhou et al. and ours, with this sweep's numbers."""
     of = mlp.claim_12(sweep)
-    return reading("Figure 9 of CTL, and ours", """
-        {agrees} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
+    return reading("Figure 9 of Zhou et al., and ours", """
+        {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
         the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
         Differs: at λ = 0.4 that holds for {small_share:.0%} of the pairs in the worst of these layers ({small_both:.3f}
         against {small_one:.3f}), because so little of a task vector has not yet taught the network anything to average;
         in layer 1 the average reads {first:.3f} even at λ = 1. And one network's features are not without any ability
         on the other task: neighbouring angles share it.""",
-                   agrees=agrees(of["share_of_pairs_at_1"] > 0.9),
+                   told=noise.told(of["worse_with_average_at_1"] - of["worse_with_one_at_1"], _error(sweep, of)),
                    share=at_least(of["share_of_pairs_at_1"]),
                    both=of["worse_with_average_at_1"],
                    one=of["worse_with_one_at_1"],
@@ -105,6 +108,12 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
                    small_both=of["worse_with_average_at_0.4"],
                    small_one=of["worse_with_one_at_0.4"],
                    first=of["layer_1_with_average_at_1"])
+
+
+def _error(sweep, of):
+    """The standard error of the difference that the reading rests on, at most: as if of one pair alone."""
+    return noise.error_of_difference(of["worse_with_average_at_1"], of["worse_with_one_at_1"],
+                                     int(sweep.attrs["test_images"]))
 
 
 # -- panel (d) -------------------------------------------------------------------------------------
@@ -147,14 +156,14 @@ def negation(sweep: xarray.Dataset, prediction=None):
     angles = {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}
     controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", angles),
                 "layer": _layers("output", "layer 1", "layer 2", "layer 3")}
-    return controls, fig, draw, caption(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
+    return controls, fig, draw, with_error(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
 
 
 def _negated(ax):
     """The axes of panel (d), and its curves, {(way, task): curve}; task 0 is the pretraining task, 1 is task i."""
     ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
     dotted(ax)
-    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=8.5, ha="right")
+    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=9.5, ha="right")
     curves = {}
     for which, (task, colour, marker) in enumerate((("pretraining task", GREEN, "^"), ("task i", RED, "o"))):
         for way, (line, filling) in enumerate((("-", None), ("--", "white"))):
@@ -164,30 +173,28 @@ def _negated(ax):
 
 
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
-    """What agrees and what differs between Figure 10 of CTL and ours, with this sweep's numbers."""
+    """What agrees and what differs between Figure 10 of Zhou et al. and ours, with this sweep's numbers."""
     of = mlp.claim_13(sweep)
     before = of["before_pretraining"]
-    lost = before - of["features_pretraining_at_1"]
-    return reading("Figure 10 of CTL, and ours", """
-        Mean over the eight tasks, worst layer. Before: pretraining task {before:.3f}, task i {before_task:.3f}. With Δ
-        taken out of the features at λ = 1: {whole:.3f} and {whole_task:.3f}. {agrees}: the task goes, the pretraining
-        task loses {lost:.0f} points. At λ = 0.5 it loses {half_lost:.0f}, and of task i's accuracy {left:.0%} is left.
-        With the features of θ₀ − λτ it is much the same up to λ = 0.5 ({weights:.3f} and {weights_task:.3f}, against
-        {half:.3f} and {half_task:.3f}). Differs: at λ = 1 the two are no longer similar; the pretraining task falls to
-        {fallen:.3f}. Mind also how little there was to forget. Of 22.5°, where the pretrained network is good,
-        {near:.3f} of {near_before:.3f} is left (layer 2).""",
+    half = of["features_pretraining_at_0.5"] - of["weights_pretraining_at_0.5"]
+    error = noise.error_of_difference(of["features_pretraining_at_0.5"], of["weights_pretraining_at_0.5"],
+                                      int(sweep.attrs["test_images"]))
+    return reading("Figure 10 of Zhou et al., and ours", """
+        Mean over the eight tasks, worst layer. Untouched, the pretraining task reads {before:.3f} and task i
+        {before_task:.3f}. {agrees}: with Δ taken out of the features at λ = 1 the task goes, to {whole_task:.3f}, and
+        the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do alike? At λ = 0.5 {alike}: the pretraining
+        task keeps {weights:.3f}, against {half:.3f}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to
+        forget. Of 22.5°, where the pretrained network is good, {near:.3f} of {near_before:.3f} is
+        left (layer 2).""",
                    before=before,
                    before_task=of["before_task"],
                    whole=of["features_pretraining_at_1"],
                    whole_task=of["features_task_at_1"],
-                   agrees=agrees(lost < 0.12),
-                   lost=100 * lost,
-                   half_lost=100 * (before - of["features_pretraining_at_0.5"]),
-                   left=of["features_task_at_0.5"] / of["before_task"],
+                   agrees=agrees(of["features_task_at_1"] < 0.5 * of["before_task"]),
+                   alike="no difference can be told" if abs(half) < noise.WIDE * error else
+                   "there is a difference, and it is larger than its error",
                    weights=of["weights_pretraining_at_0.5"],
-                   weights_task=of["weights_task_at_0.5"],
                    half=of["features_pretraining_at_0.5"],
-                   half_task=of["features_task_at_0.5"],
                    fallen=of["weights_pretraining_at_1"],
                    near=of["near_task_at_1"],
                    near_before=of["near_task_before"])

@@ -11,19 +11,18 @@ from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, sti
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS, PARTS, QUADRUPLES
-from lessons.task_arithmetic.panels.common import TASK_NAMES, dotted, grid, ordered
+from lessons.task_arithmetic.panels.common import CHANCE, TASK_NAMES, dotted, grid, ordered, with_error
 
 
 @still
 def heat_map(sweep: xarray.Dataset):
     """The cosine between every two task vectors, over all weights and in the first and the last layer alone."""
     parts = [PARTS[0], "layer 1", "output"]
-    fig, axes = plotting.figure(len(parts), height=3.6, sharey=True)
+    fig, axes = plotting.figure(len(parts), height=4.2, sharey=True)
     for ax, part in zip(axes, parts):
         _cosines(ax, sweep.cosine.sel(part=part).values)
         ax.set(title=part, xlabel="angle of task j (degrees)")
     axes[0].set_ylabel("angle of task i (degrees)")
-    fig.colorbar(axes[0].collections[0], ax=list(axes), label="cosine of τᵢ and τⱼ", shrink=0.8)
     values = sweep.cosine.sel(part=parts[0]).values
     steps = "; ".join(f"{22.5 * d:g}° apart {np.diagonal(values, d).mean():.2f}" for d in range(1, 8))
     alt = said("""Cosine between the eight task vectors, mean over pairs: {steps}. Their lengths run from {least:.2f} to
@@ -34,15 +33,32 @@ def heat_map(sweep: xarray.Dataset):
 def _cosines(ax, values):
     """A table of numbers from 0 to 1, coloured, with every number in its field."""
     names = [f"{angle:g}" for angle in ANGLES]
-    written = np.vectorize(lambda value: f"{value:.2f}".lstrip("0"))(values)
+    written = np.vectorize(lambda value: "1" if value > 0.995 else f"{value:.2f}".lstrip("0"))(values)
     seaborn.heatmap(values, ax=ax, vmin=0, vmax=1, cmap="cividis", cbar=False, square=True,
-                    annot=written, fmt="", annot_kws={"fontsize": 6.5})
+                    annot=written, fmt="", annot_kws={"fontsize": 9.5})
     for text, value in zip(ax.texts, values.flat):  # more contrast than seaborn's own choice has
         text.set_color("white" if value < 0.55 else BLACK)
     places = np.arange(len(names)) + 0.5
-    ax.set_xticks(places, names, fontsize=7, rotation=45)
-    ax.set_yticks(places, names, fontsize=7, rotation=0)
+    ax.set_xticks(places, names, rotation=90)
+    ax.set_yticks(places, names, rotation=0)
     ax.grid(False)
+
+
+def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
+    """How much the arrows agree, near and far, in the first layer and in the last; with this sweep's numbers."""
+    found = {}
+    for name, part in (("all", PARTS[0]), ("first", "layer 1"), ("last", "output")):
+        values = sweep.cosine.sel(part=part).values
+        found[name] = values[np.triu_indices(len(ANGLES), 1)]
+        found[f"{name}_near"] = np.diagonal(values, 1).mean()
+    text = said("""Neighbours share much, as their digits do: {all_near:.2f} on average. The least of all cosines is
+                   {least:.2f}, so no two of these arrows oppose each other. The layers differ. In layer 1 the arrows
+                   depend on the angle, and half of the pairs have a cosine below {first:.2f}. At the output half of
+                   them have one above {last:.2f}, an angle of less than {degrees:.0f}°: those arrows agree more, but
+                   they are not parallel.""",
+                all_near=found["all_near"], least=found["all"].min(), first=np.median(found["first"]),
+                last=np.median(found["last"]), degrees=np.degrees(np.arccos(np.median(found["last"]))))
+    return Page(text, f"<p>{text}</p>")
 
 
 # -- panel (a) -------------------------------------------------------------------------------------
@@ -82,7 +98,7 @@ def edits(sweep: xarray.Dataset, prediction=None):
                        pretraining task: {by_angle}.""", edit=edit, lam=lam, by_angle=_by_angle(now))
 
     controls = {"lam": slider("λ", lams, 0.5), "edit": choice("task vectors", ordered(EDITS))}
-    return controls, fig, draw
+    return controls, fig, draw, with_error(sweep)
 
 
 def _accuracies(ax):
@@ -99,7 +115,7 @@ def _tasks(ax, own):
     """The right axes: a bar for every task, and what the network trained on it reaches."""
     places = np.arange(len(EVALUATED))
     ax.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(-0.6, len(places) - 0.4))
-    ax.set_xticks(places, TASK_NAMES, fontsize=7.5)
+    ax.set_xticks(places, TASK_NAMES)
     dotted(ax)
     ax.plot(places, own, color=BLACK, marker="_", markersize=13, linestyle="", label="network trained on it")
     return Bars(ax, places, BLUE, width=15)
@@ -130,47 +146,74 @@ def misconception(sweep: xarray.Dataset) -> Page:
 
 @still
 def many(sweep: xarray.Dataset):
-    """Left, accuracy against λ for sums of 1 to 8 task vectors; right, the best λ against the number of tasks, beside
-    1/k, and what it reaches."""
-    fig, (left, right) = plotting.figure(2, height=3.9)
+    """Left, accuracy against λ for sums of 1 to 8 task vectors, with the best λ of each marked; right, the best λ
+    against the number of tasks, beside 1/k."""
+    fig, (left, right) = plotting.figure(2, height=4.0)
     counts = sweep.num_tasks.values
     lams = sweep.many_lam.values
     values = sweep.many.transpose("num_tasks", "many_lam").values
     best = lams[values.argmax(1)]
-    colours = plotting.mpl.colormaps["viridis"](np.linspace(0, 0.9, len(counts)))
-    for k, line, colour in zip(counts, values, colours):
-        left.plot(lams, line, color=colour, marker="", label=f"{k}")
-        left.plot([lams[line.argmax()]], [line.max()], color=colour, marker="o", linestyle="")
-    left.set(xlabel="λ", ylabel="accuracy on the tasks added", ylim=(0, 1.02), title="Sums of k task vectors")
-    left.legend(title="k", ncols=2, fontsize=8)
+    for k, line in zip(counts, values):
+        _one_count(left, k, lams, line)
+    dotted(left, CHANCE)
+    left.set(xlabel="λ", ylabel="accuracy on the tasks added", ylim=(0, 1.02), xlim=(0, 1.15),
+             title="Sums of k task vectors")
     right.plot(counts, best, color=BLUE, marker="o", label="best λ of those tried")
     right.plot(counts, 1 / counts, color=GREY, linestyle="--", marker="", label="1/k: the plain average")
-    right.plot(counts, values.max(1), color=GREEN, marker="^", label="accuracy at the best λ")
-    right.set(xlabel="task vectors added, k", ylim=(0, 1.02), title="Where the best λ lies", xticks=counts)
+    right.set(xlabel="task vectors added, k", ylabel="λ", ylim=(0, 1.05), title="Where the best λ lies", xticks=counts)
     right.legend(loc="upper right")
     found = []
     for k, lam, value in zip(counts, best, values.max(1)):
         found.append(f"k = {k}: best at λ = {lam:g}, accuracy {value:.3f}")
-    below = caption(sweep) + " Mean over several choices of k tasks out of eight."
+    images = f"{sweep.attrs['many_images']:,} test images a task"
+    below = f"{caption(sweep.assign_attrs(images=images))} Mean over every choice of k tasks out of eight."
     return plotting.show(fig, f"Sums of k task vectors. {'; '.join(found)}.", below)
+
+
+NAMED = (1, 2, 4, 8)  # of which the curve has a colour and a name
+
+
+def _one_count(ax, k, lams, line):
+    """One curve, a dot at its best λ, and k beside the curve's end."""
+    colour = dict(zip(NAMED, (BLACK, BLUE, GREEN, ORANGE))).get(k, "#c4c4c4")
+    ax.plot(lams, line, color=colour, marker="", linewidth=2 if k in NAMED else 1, zorder=3 if k in NAMED else 2)
+    ax.plot([lams[line.argmax()]], [line.max()], color=colour, marker="o", linestyle="", zorder=4)
+    if k in NAMED:
+        ax.text(1.02, line[-1], f"k = {k}", va="center", fontsize=9.5, color=colour)
+
+
+def best_shares(sweep: xarray.Dataset) -> Page:
+    """What the best λ for k task vectors comes to, in units of 1/k, and what it reaches; with this sweep's numbers."""
+    values = sweep.many.transpose("num_tasks", "many_lam").values
+    counts = sweep.num_tasks.values
+    best = sweep.many_lam.values[values.argmax(1)]
+    times = best * counts
+    reached = values.max(1)
+    text = said("""The best λ for two tasks is {two:g}, for four {four:g}, for eight {eight:g}. In units of 1/k that is
+                   between {least:.2f} and {most:.2f}: near the plain average. The accuracy that it reaches falls from
+                   {first:.2f} with one task to {last:.2f} with eight.""",
+                two=best[1], four=best[3], eight=best[7], least=times.min(), most=times.max(),
+                first=reached[0], last=reached[-1])
+    return Page(text, f"<p>{text}</p>")
 
 
 @still
 def analogies(sweep: xarray.Dataset):
     """Accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), beside θ₀ + τ_c, which never saw d either, and the network that
     learned d."""
-    fig, axes = plotting.figure(len(QUADRUPLES), height=2.9, sharey=True)
+    fig, axes = plotting.figure(len(QUADRUPLES), height=3.2, sharey=True)
     found = []
     for ax, (name, (_, _, c, d)) in zip(axes, QUADRUPLES.items()):
         line = sweep.analogy.sel(quadruple=name)
         nearest, learned, base = (sweep.own.sel(model=model, task=d).item() for model in (c, d, 0.0))
         ax.plot(sweep.step, line, color=BLUE, marker="o", markersize=4, label="analogy")
-        levels = ((learned, BLACK, "-", "learned d"), (nearest, ORANGE, "--", "θ₀ + τ_c"), (base, GREY, ":", "θ₀"))
+        levels = ((learned, BLACK, "-", "learned d"), (nearest, ORANGE, "--", "θ₀ + τ_c"), (base, GREY, "-.", "θ₀"))
         for value, colour, style, label in levels:
             ax.axhline(value, color=colour, linestyle=style, linewidth=1.4, marker="", label=label)
+        dotted(ax)
         ax.set(title=f"d = {d:g}°", xlabel="λ", ylim=(0, 1.02), xticks=(0, 0.5, 1))
         most = float(line.max())
         found.append(f"{d:g}° from {name}: at most {most:.3f}, θ₀ + τ_c {nearest:.3f}, learned {learned:.3f}")
     axes[0].set_ylabel("accuracy on angle d")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return plotting.show(fig, f"Analogies between angles. {'; '.join(found)}.", caption(sweep))
+    return plotting.show(fig, f"Analogies between angles. {'; '.join(found)}.", with_error(sweep))

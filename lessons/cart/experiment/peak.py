@@ -1,0 +1,237 @@
+"""Where the bell peaks, direction by direction: sets of permuted tasks that differ in one thing (the number of tasks,
+of digits, of outputs, of units or of training images), with the output layer cut as every layer is and left whole.
+"""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import xarray
+from torch import Tensor
+
+import data
+from data.permuted_mnist import permuted
+from lessons.cart.algorithms import parts, planted
+from lessons.cart.algorithms.spectra import Spectra
+from lessons.cart.experiment import bell, grid
+from lessons.cart.experiment.grid import FIRST, HOWS
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
+from lessons.suites import share_correct
+from toy_models import MLP, training
+from toy_models.weights import State
+
+HEADS = ("output layer cut like the others", "output layer whole")
+LAMS = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+LR, BATCH = 0.1, 64  # as the networks of the bell are trained
+PRETRAINING_EPOCHS = 2
+Images = list[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of tasks.
+
+    Attributes:
+        digits: only images of the first so many digits.
+        outputs: of the network; the label is the digit modulo this number.
+        num_tasks: how many permutations.
+        width: of the one hidden layer.
+        size: training images a task.
+        epochs: of finetuning.
+    """
+    digits: int = 10
+    outputs: int = 10
+    num_tasks: int = 4
+    width: int = bell.WIDTH
+    size: int = 10_000
+    epochs: int = 1
+
+
+FEW_DIGITS = "5 digits, 5 outputs"
+USUAL = "10 digits, 4 tasks"
+MANY_IMAGES = "60,000 images"
+CASES = {USUAL: Case(),
+         "3 tasks": Case(num_tasks=3),
+         "8 tasks": Case(num_tasks=8),
+         FEW_DIGITS: Case(digits=5, outputs=5),
+         "5 digits, 10 outputs": Case(digits=5),
+         "10 digits, 5 outputs": Case(outputs=5),
+         MANY_IMAGES: Case(size=60_000)}
+MORE_CASES = {"6 tasks": Case(num_tasks=6),
+              "5 digits, 8 tasks": Case(digits=5, outputs=5, num_tasks=8),
+              "200 units": Case(width=200),
+              "800 units": Case(width=800),
+              "60,000 images, 4 epochs": Case(size=60_000, epochs=4)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The cases, by what a reader calls them, and how many test images a task and part are looked at."""
+    cases: dict[str, Case]
+    images: int
+    directions: tuple[int, ...] = grid.DIRECTIONS
+
+
+PROFILES = Profiles(quick=Settings(CASES, images=400), full=Settings(CASES | MORE_CASES, images=1000))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The networks of a case, and what they are judged on.
+
+    Attributes:
+        base: θ₀.
+        finetuned: θ_1 … θ_T.
+        held_out, test: (images, labels) of every task, as many of each.
+    """
+    base: State
+    finetuned: list[State]
+    held_out: Images
+    test: Images
+
+    def own(self) -> float:
+        """The mean accuracy of the tasks' own networks."""
+        answers = [MLP.from_state(state)(x) for state, (x, _) in zip(self.finetuned, self.test)]
+        return float(np.mean([share_correct(logits, y) for logits, (_, y) in zip(answers, self.test)]))
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Every case.
+
+    Returns:
+        A Dataset with
+        accuracy (case, head: 2, how: 2, rank): mean over tasks, on test images, each with the λ that is best on
+        held-out images; lam: that λ;
+        own, average (case): of the tasks' own networks, and of the average;
+        sigma (case, how, direction): the singular values of layer 1, mean over tasks;
+        rule, large (case): what exercise 8.5 predicts, and how many singular values of τ_t are large (`parts.large`),
+        means over tasks;
+        brought, taken (case, rank): `parts.let_through` of layer 1;
+        columns, rows (case): `parts.shared` of the large directions;
+        images (case): how many the accuracies are a share of.
+        A rank is a number of directions in layer 1, and the last one all of them.
+    """
+    found = []
+    for case in settings.cases.values():
+        trained = networks(case, seed, settings.images)
+        found.append(measured(trained, case.width, settings.directions))
+    names = xarray.DataArray(list(settings.cases), dims="case", name="case")
+    digits = bell.source()
+    return xarray.concat(found, names).assign_attrs(
+        source=digits.text, source_kind=digits.kind, network=f"MLP 784–{bell.WIDTH}–10",
+        images=f"10,000 training and {settings.images:,} test images a task, unless the case says otherwise",
+        test_images=settings.images, directions=1)
+
+
+def networks(case: Case, seed: int = 0, images: int = 400) -> Trained:
+    """Trained now, in float64, with the seeds of `lessons.suites.permuted`: no recipe says that digits are left out or
+    share a label."""
+    x, y = _labelled(case, "train")
+    x = x[:case.size]
+    y = y[:case.size]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        start = MLP((784, case.width, case.outputs)).double()
+    base = _trained(start, x, y, PRETRAINING_EPOCHS, seed).state_dict()
+    finetuned = []
+    for number in range(1, case.num_tasks + 1):
+        network = _trained(training.for_training(base), permuted(x, number), y, case.epochs, 1000 * number + seed)
+        finetuned.append(training.as_stored(network))
+    judged = [_test_images(case, part, images) for part in (0, 1)]
+    return Trained({key: tensor.float() for key, tensor in base.items()}, finetuned, *judged)
+
+
+def _labelled(case, split):
+    """The images and labels of the case's digits, pixels in their places."""
+    whole = data.load("mnist", split)
+    kept = whole.y < case.digits
+    return whole.x[kept], whole.y[kept] % case.outputs
+
+
+def _trained(network, x, y, epochs, seed):
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(x), generator=order).split(BATCH):
+            network.sgd_step(x[batch].flatten(1).double(), y[batch], LR)
+    return network
+
+
+def _test_images(case, first, images):
+    """Every second test image from the first or second on, spread evenly, permuted as each task has them."""
+    x, y = _labelled(case, "test")
+    half = data.Dataset(x[first::2], y[first::2], data.source("mnist")).spread(images)
+    return [(permuted(half.x, number), half.y) for number in range(1, case.num_tasks + 1)]
+
+
+# -- what is measured of one case ------------------------------------------------------------------
+
+def measured(trained: Trained, width: int, directions: Sequence[int] = grid.DIRECTIONS) -> xarray.Dataset:
+    """What `measure` gives of one case."""
+    both = [Spectra(trained.base, trained.finetuned, centre) for centre in (True, False)]
+    plain = both[1]
+    ranks = grid.shares(width, directions)
+    curves = np.array([_best_of_lams(trained, spectra, ranks) for spectra in both])
+    sigmas = plain.singular_values(FIRST)
+    large = float(np.mean([parts.large(sigma) for sigma in sigmas]))
+    brought, taken = _let_through(plain.matrices[FIRST], directions)
+    columns, rows = parts.shared(plain.matrices[FIRST], round(large))
+    average = [share_correct(MLP.from_state(both[0].origin)(x), y) for x, y in trained.test]
+    rule = [planted.predicted_rank(sigma, len(sigmas)) for sigma in sigmas]
+    sets = {"accuracy": (("how", "head", "rank"), curves[:, 0]),
+            "lam": (("how", "head", "rank"), curves[:, 1]),
+            "own": trained.own(),
+            "average": float(np.mean(average)),
+            "sigma": (("how", "direction"), np.array([grid.spectrum(spectra) for spectra in both])),
+            "rule": float(np.mean(rule)),
+            "large": large,
+            "brought": ("rank", brought),
+            "taken": ("rank", taken),
+            "columns": columns,
+            "rows": rows,
+            "images": sum(len(y) for _, y in trained.test)}
+    kept = [*map(float, directions), float(bell.WIDTH)]
+    return xarray.Dataset(sets, {"how": list(HOWS), "head": list(HEADS), "rank": kept,
+                                 "direction": list(range(1, grid.SPECTRUM + 1))})
+
+
+def _let_through(vectors, directions):
+    """`parts.let_through` at these directions, and at last at all of them."""
+    found = []
+    for part in parts.let_through(vectors, min(vectors.shape[1:])):
+        found.append([part[min(count, len(part) - 1)].item() for count in directions] + [part[-1].item()])
+    return found
+
+
+def _best_of_lams(trained, spectra, ranks):
+    """The mean test accuracy at every rank with the λ that is best on held-out images, and that λ,
+    (2, heads, ranks)."""
+    held_out, test = over_heads(spectra, [trained.held_out, trained.test], ranks)
+    best = held_out.argmax(2)
+    return np.take_along_axis(test, best[..., None], 2)[..., 0], np.array(LAMS)[best]
+
+
+@torch.no_grad()
+def over_heads(spectra: Spectra, parts_of_images: Sequence[Images], ranks: Sequence[float],
+               lams: Sequence[float] = LAMS) -> np.ndarray:
+    """The mean accuracy of origin + λ·Σ SVD_k(τ_t) of MLPs with one hidden layer, (parts, heads, ranks, lams): with the
+    output layer's task vectors cut to the same share, and whole."""
+    x = torch.cat([x for images in parts_of_images for x, _ in images])
+    y = torch.cat([y for images in parts_of_images for _, y in images])
+    whole = spectra.total("layers.1.weight", 1.0).float()
+    found = np.empty((len(parts_of_images), len(HEADS), len(ranks), len(lams)))
+    for row, (totals, start, step) in enumerate(grid.first_layer(spectra, x, ranks)):
+        heads = (totals["layers.1.weight"], whole)
+        for column, lam in enumerate(lams):
+            hidden = F.relu(start + lam * step)
+            bias = grid.at(spectra.origin, totals, lam, "layers.1.bias")
+            for which, head in enumerate(heads):
+                logits = F.linear(hidden, spectra.origin["layers.1.weight"] + lam * head, bias)
+                right = (logits.argmax(1) == y).double()
+                found[:, which, row, column] = right.view(len(parts_of_images), -1).mean(1)
+    return found
+
+
+PEAK = Experiment("cart-peak", measure, PROFILES, bell.source, "MNIST")
+run = PEAK.run

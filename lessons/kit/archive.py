@@ -1,0 +1,137 @@
+"""Sweeps that lie in the repository, in `data/measured`: what profile "full" measures on the real data with seed 0.
+
+So "full" opens without training. A sweep is found by experiment, profile, seed, settings and recipes, and not by the
+code that measured it: that may have changed since. Each file is signed, says where, when and at which commit it was
+measured, and `changed` lists those whose code is another one today.
+
+`python -m lessons.kit.archive 06_gradients` measures what a chapter's notebook asks for in "full" and keeps it here.
+"""
+import argparse
+import contextlib
+import datetime
+import hashlib
+import importlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import warnings
+from contextvars import ContextVar
+from pathlib import Path
+
+import torch
+import xarray
+
+import data
+from data import store
+from lessons.kit import sweep
+
+FOLDER = Path(data.__file__).parent / "measured"
+KEEP = "WEIGHTSPACE_ARCHIVE"  # set to 1, it makes `Experiment.run` measure anew and keep what it measured here
+_ROOT = FOLDER.parents[1]
+_anew = ContextVar("anew", default=False)
+
+
+@contextlib.contextmanager
+def anew():
+    """Inside, nothing is taken from the repository: the ledger is about what is measured now."""
+    token = _anew.set(True)
+    try:
+        yield
+    finally:
+        _anew.reset(token)
+
+
+def path_of(name: str, ingredients: dict) -> Path:
+    """Where the repository keeps a sweep.
+
+    Args:
+        name: of the experiment.
+        ingredients: profile, seed, settings and recipes' keys, as JSON can hold them.
+    """
+    text = json.dumps(ingredients, sort_keys=True)
+    return FOLDER / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.nc"
+
+
+def read(path: Path) -> xarray.Dataset | None:
+    """The sweep at this path; None where there is none, inside `anew`, and while sweeps are kept.
+
+    A damaged one is said in a warning and left out: it is measured instead.
+    """
+    if _anew.get() or os.environ.get(KEEP) or not path.exists():
+        return None
+    try:
+        return sweep.read(path)
+    except store.Damaged as error:
+        warnings.warn(f"{path} is damaged ({error}); `git checkout data/measured/{path.name}` brings it back. It is "
+                      "measured instead", store.DataWarning, stacklevel=2)
+        return None
+
+
+def keep(found: xarray.Dataset, path: Path, module: str) -> None:
+    """Put a sweep into the repository, if the environment asks for it (`KEEP`) and it was measured on the real data.
+
+    Args:
+        found: the sweep.
+        path: from `path_of`.
+        module: the one that measures.
+    """
+    if not os.environ.get(KEEP) or found.attrs["source_kind"] == "stand-in":
+        return
+    about = {"measured_on": json.dumps(circumstances()), "module": module, "code": sweep.behind(module)}
+    FOLDER.mkdir(exist_ok=True)
+    sweep.write(found.assign_attrs(about), path)
+
+
+def changed() -> list[str]:
+    """The files whose code is another one today than when they were measured, a sentence each."""
+    lines = []
+    for path in sorted(FOLDER.glob("*.nc")):
+        attributes = sweep.read(path).attrs
+        importlib.import_module(attributes["module"])
+        if sweep.behind(attributes["module"]) != attributes["code"]:
+            commit = json.loads(attributes["measured_on"])["commit"]
+            lines.append(f"{path.name}: the code of {attributes['module']} has changed since commit {commit}")
+    return lines
+
+
+def circumstances() -> dict[str, str]:
+    """Where and when something is measured: processor and instructions, torch, commit, date."""
+    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": torch.__version__,
+            "commit": _commit(), "date": datetime.date.today().isoformat()}
+
+
+def _commit():
+    if not shutil.which("git"):
+        return "unknown"
+    command = ["git", "describe", "--always", "--dirty"]
+    git = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True)
+    return "unknown" if git.returncode else git.stdout.strip()
+
+
+def _processor():
+    """The processor's name; Linux keeps it in a file, elsewhere Python knows it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main(arguments=None) -> int:
+    """`python -m lessons.kit.archive`: run chapters in "full", seed 0, and keep what they measure in data/measured."""
+    from lessons.kit import notebooks  # it needs papermill, which measuring does not
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="a notebook's name, such as 06_gradients")
+    for name in parser.parse_args(arguments).chapters:
+        os.environ[KEEP] = "1"
+        output = _ROOT / "build" / "measured" / f"{name}.ipynb"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        notebooks.execute(_ROOT / "notebooks" / f"{name}.ipynb", output, profile="full", seed=0)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

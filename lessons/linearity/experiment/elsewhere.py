@@ -1,0 +1,135 @@
+"""How far CTL reaches beyond turned digits: clothes (Fashion-MNIST) that are turned, and digits with clothes.
+
+Network, training and measurement are those of `mlp`; a pair's tasks alone are others.
+"""
+from dataclasses import dataclass
+
+import torch
+import xarray
+from torch import Tensor
+
+import data
+from lessons import cast
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
+from lessons.linearity import algorithms
+from lessons.linearity.experiment.lines import SHOWN_ALPHAS
+from toy_models import MLP, Recipe, weights, zoo
+
+PAIRS = {  # (family, one task, the other); a task is what is shown and by what angle it is turned
+    "digits 22.5° and 45°": ("digits", ("digits", 22.5), ("digits", 45.0)),
+    "digits 22.5° and 90°": ("digits", ("digits", 22.5), ("digits", 90.0)),
+    "digits 45° and 90°": ("digits", ("digits", 45.0), ("digits", 90.0)),
+    "clothes 22.5° and 45°": ("clothes", ("clothes", 22.5), ("clothes", 45.0)),
+    "clothes 22.5° and 90°": ("clothes", ("clothes", 22.5), ("clothes", 90.0)),
+    "clothes 45° and 90°": ("clothes", ("clothes", 45.0), ("clothes", 90.0)),
+    "digits 22.5° and clothes": ("digits and clothes", ("digits", 22.5), ("clothes", 0.0)),
+    "digits 45° and clothes": ("digits and clothes", ("digits", 45.0), ("clothes", 0.0)),
+}
+DATASETS = {"digits": "rotated_mnist", "clothes": "fashion_mnist"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is measured.
+
+    Attributes:
+        test_images: per task.
+    """
+    test_images: int
+
+
+PROFILES = Profiles(quick=Settings(test_images=2000), full=Settings(test_images=10_000))
+
+
+def source() -> data.types.Source:
+    """Where the clothes come from; `mlp` says it of the digits."""
+    return data.source("fashion_mnist")
+
+
+def recipes(seed: int = 0) -> dict[str, dict[tuple[str, float], Recipe]]:
+    """{family: {task: recipe}}: one epoch on what the family is pretrained on, upright, then one on the task. Digits
+    with clothes start from digits."""
+    digits = cast.pretrained_mlp(seed)
+    clothes = Recipe.on("fashion_mnist", cast.MLP_100, lr=digits.lr, epochs=_passes("clothes"), batch_size=64,
+                        seed=seed)
+    start = {"digits": digits, "clothes": clothes, "digits and clothes": digits}
+    made = {}
+    for family, *tasks in PAIRS.values():
+        of_family = made.setdefault(family, {})
+        for task in tasks:
+            of_family[task] = _finetuned(start[family], *task)
+    return made
+
+
+def _finetuned(parent, shown, angle):
+    return parent.finetune(DATASETS[shown], options={"angle": angle} if angle else {}, epochs=_passes(shown))
+
+
+def _passes(shown):
+    """One epoch; the stand-ins are smaller, and take more passes for as many steps."""
+    if shown == "digits":
+        return cast.passes()
+    return 12 if source().is_stand_in else 1
+
+
+def all_recipes(settings: Settings | None = None, seed: int = 0) -> list[Recipe]:
+    """Every network of the experiment, once each, parents first."""
+    finetuned = [recipe for of_family in recipes(seed).values() for recipe in of_family.values()]
+    return list(dict.fromkeys([recipe.parent for recipe in finetuned] + finetuned))
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """The gap and the ends' own distance of every pair.
+
+    Returns:
+        A Dataset over pair (8), alpha (3) and layer (4) with gap (pair, alpha, layer) and own (pair, layer), means
+        over the test images of both tasks; coef (pair, alpha, layer), likewise; distance (pair): ‖θ_i − θ_j‖; accuracy
+        (pair, end): of either end on its own task; and the coordinate family (pair).
+    """
+    made = recipes(seed)
+    zoo.get_all(all_recipes(seed=seed), device)
+    rows = []
+    for family, *tasks in PAIRS.values():
+        networks = zoo.get_all([made[family][task] for task in tasks], device)
+        tests = [_test_set(*task, settings.test_images) for task in tasks]
+        rows.append(_of_pair(networks, tests))
+    found = xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+    families = [family for family, *_ in PAIRS.values()]
+    found = found.assign_coords(family=("pair", families))
+    return found.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+
+
+def _test_set(shown, angle, size):
+    dataset = data.load(DATASETS[shown], "test", **({"angle": angle} if angle else {}))
+    return dataset.x[:size], dataset.y[:size]
+
+
+def _of_pair(networks: list[MLP], tests: list[tuple[Tensor, Tensor]]) -> xarray.Dataset:
+    """The numbers of one pair."""
+    states = [network.state_dict() for network in networks]
+    x = torch.cat([x for x, _ in tests])
+    features_i, features_j = (network.features(x) for network in networks)
+    layers = list(features_i)
+    own = [algorithms.own_distance(features_i[layer], features_j[layer]).nanmean().item() for layer in layers]
+    gap, coef = [], []
+    for alpha in SHOWN_ALPHAS:
+        between = MLP.from_state(weights.interpolate(*states, alpha))
+        measured = algorithms.ctl(between.features(x), features_i, features_j, alpha)
+        gap.append([measured[layer]["gap"].nanmean().item() for layer in layers])
+        coef.append([measured[layer]["coef"].nanmean().item() for layer in layers])
+    accuracy = [algorithms.evaluate(network(x), y)[1] for network, (x, y) in zip(networks, tests)]
+    variables = {"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own),
+                 "accuracy": ("end", accuracy), "distance": weights.norm(weights.subtract(*states))}
+    return xarray.Dataset(variables, coords={"alpha": list(SHOWN_ALPHAS), "layer": layers, "end": ["i", "j"]})
+
+
+def shares(sweep: xarray.Dataset) -> dict[str, float]:
+    """The largest gap as a share of the ends' own distance, over pairs, layers and α, for every family."""
+    share = (sweep.gap / sweep.own).max(["alpha", "layer"])
+    return {f"share_{family.replace(' ', '_')}": share.sel(pair=sweep.family == family).max().item()
+            for family in dict.fromkeys(sweep.family.values.tolist())}
+
+
+ELSEWHERE = Experiment("elsewhere", measure, PROFILES, source, "Fashion-MNIST", recipes=all_recipes, one_thread=False)
+run = ELSEWHERE.run

@@ -1,0 +1,60 @@
+"""How far CTL reaches: the same measurement on clothes, and on digits with clothes."""
+import numpy as np
+import xarray
+from matplotlib.ticker import PercentFormatter
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.sweep import caption
+from lessons.linearity.experiment.elsewhere import shares
+
+LOOKS = {"digits": Look(BLUE, "o"), "clothes": Look(ORANGE, "s"), "digits and clothes": Look(GREEN, "^")}
+
+
+@still
+def elsewhere(sweep: xarray.Dataset):
+    """For every pair the worst layer: left the largest gap as a share of the ends' own distance, right coef half-way,
+    at its lowest in the hidden layers."""
+    fig, (left, right) = plotting.figure(2, height=3.6, sharey=True)
+    share, length = worst_of(sweep)
+    rows = np.arange(sweep.sizes["pair"])[::-1]
+    families = sweep.family.values
+    for family, look in LOOKS.items():
+        of_family = families == family
+        for ax, values in ((left, share), (right, length)):
+            ax.plot(values[of_family], rows[of_family], color=look.colour, marker=look.marker, markersize=8,
+                    linestyle="", label=family)
+    left.set(title="Worst gap, share of own distance", xlim=(0, 1.15 * share.max()))
+    left.set_yticks(rows, [f"{pair} ({distance:.1f})" for pair, distance in zip(sweep.pair.values,
+                                                                               sweep.distance.values)])
+    left.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    right.axvline(1, color=GREY, linestyle=":", marker="")
+    right.set(title="Shortest features, coef half-way", xlim=(min(0.5, length.min() - 0.05), 1.05))
+    alt = "; ".join(f"{pair}: {a:.0%} and {b:.2f}" for pair, a, b in zip(sweep.pair.values, share, length))
+    alt = f"Largest gap as a share of the ends' own distance, and least coef in a hidden layer half-way. {alt}."
+    below = " In brackets: distance of the two networks in weight space."
+    return plotting.show(fig, alt, caption(sweep) + below)
+
+
+def worst_of(sweep: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """For every pair the largest gap over own distance, over α and layers, and the least coef half-way in a hidden
+    layer."""
+    share = (sweep.gap / sweep.own).max(["alpha", "layer"]).values
+    hidden = sweep.coef.isel(layer=slice(None, -1))
+    return share, hidden.sel(alpha=0.5).min("layer").values
+
+
+def reading_of_elsewhere(sweep: xarray.Dataset) -> Page:
+    """What the picture says, with this sweep's numbers."""
+    _, length = worst_of(sweep)
+    numbers = shares(sweep)
+    least = {f"coef_{family.replace(' ', '_')}": length[sweep.family.values == family].min() for family in LOOKS}
+    distance = sweep.distance
+    return reading("How far it reaches", """
+        In its worst place the gap is {share_digits:.0%} of the ends' own distance for turned digits,
+        {share_clothes:.0%} for turned clothes and {share_digits_and_clothes:.0%} for digits with clothes. Half-way the
+        features are as short as {coef_digits:.2f}, {coef_clothes:.2f} and {coef_digits_and_clothes:.2f} of the mix. The
+        two networks of a pair lie {near:.1f} to {far:.1f} apart in weight space.""",
+                   **numbers, **least, near=distance.min().item(), far=distance.max().item())

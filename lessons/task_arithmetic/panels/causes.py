@@ -1,0 +1,96 @@
+"""Why Eq. 2 and Eq. 3 miss, in pictures: how fast, and by which cause."""
+import numpy as np
+import xarray
+from matplotlib.ticker import PercentFormatter
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, said
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.sweep import caption
+from lessons.task_arithmetic.experiment import causes
+from lessons.task_arithmetic.experiment.mlp import LAYERS
+
+LOOKS = dict(zip(LAYERS, (Look(BLACK, "o"), Look(BLUE, "s"), Look(GREEN, "^"), Look(ORANGE, "D"))))
+STYLES = {"Eq. 2": "-", "Eq. 3": "--"}
+
+
+@still
+def growth(sweep: xarray.Dataset):
+    """Left, what Eq. 2 misses over λ^1.5: level means λ^1.5, the grey line λ². Right, the share that kinks make of what
+    Eq. 2 and Eq. 3 miss, against λ."""
+    fig, (left, right) = plotting.figure(2, height=4.6)
+    lams = sweep.step.values
+    _compensated(left, sweep, lams)
+    _shares(right, sweep, lams)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    found = []
+    for equation in causes.EQUATIONS:
+        share = causes.shares(sweep, equation).sel(layer="output")
+        values = ", ".join(f"{value:.0%} at λ = {lam:g}" for lam, value in zip(lams, share.values))
+        found.append(f"{equation}: of what the output misses, kinks make {values}")
+    return plotting.show(fig, f"{'; '.join(found)}.", caption(sweep) + " Means over 28 pairs or eight tasks.")
+
+
+def _compensated(ax, sweep, lams):
+    missed = sweep.missed.sel(ends=causes.EQUATIONS["Eq. 2"]).mean("ends")
+    for layer, look in LOOKS.items():
+        values = missed.sel(layer=layer).values / lams ** 1.5
+        ax.plot(lams, values, color=look.colour, marker=look.marker, label=layer)
+    start = missed.isel(step=0).values.mean() / lams[0] ** 1.5
+    few = lams[:4]
+    ax.plot(few, 0.7 * start * (few / lams[0]) ** 0.5, color=GREY, linestyle=":", marker="", label="as steep as λ²")
+    ax.set(title="Eq. 2: what is missed, over λ^1.5", xlabel="λ (logarithmic)", xscale="log", yscale="log",
+           ylabel="missed share of the length / λ^1.5")
+    _plain_ticks(ax, lams, (0.3, 0.5, 1.0))
+
+
+def _plain_ticks(ax, lams, heights):
+    ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
+    ax.set_yticks(heights, [f"{height:g}" for height in heights])
+    ax.minorticks_off()
+
+
+def _shares(ax, sweep, lams):
+    for equation, line in STYLES.items():
+        share = causes.shares(sweep, equation)
+        for layer in LAYERS[1:]:
+            look = LOOKS[layer]
+            ax.plot(lams, share.sel(layer=layer), color=look.colour, marker=look.marker, linestyle=line,
+                    label=f"{equation}, {layer}")
+    ax.axhline(0.5, color=GREY, linewidth=1, linestyle=":", marker="")
+    ax.set(title="Which part of it kinks make", xlabel="λ (logarithmic)", xscale="log", ylim=(0, 1.02),
+           ylabel="share of kinks; the rest: curvature")
+    ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
+    ax.set_yticks(np.linspace(0, 1, 5))
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
+
+
+def reading_of_growth(sweep: xarray.Dataset) -> Page:
+    """Exponents and shares, with this sweep's numbers."""
+    whole = causes.exponents(sweep, "Eq. 2", "missed")
+    share = causes.shares(sweep, "Eq. 2")
+    output = share.sel(layer="output")
+    text = said("""Eq. 2, λ up to {small:g}: what is missed grows like λ to the power {first:.2f} in layer 1 and
+                   {last:.2f} at the output. And yet at λ = 0.1 kinks make {early:.0%} of it there. Split in two, the
+                   output's curvature grows with the exponent {bent:.2f}, and its kinks alone with {kinked:.2f}. What
+                   many units miss by their kinks is mixed by the layers above, and so kinks no longer grow like λ^1.5
+                   there. At λ = 1 kinks make {late:.0%} of what the output misses. {sure}""",
+                small=causes.SMALL, first=whole["layer 1"], last=whole["output"], early=output.sel(step=0.1).item(),
+                bent=causes.exponents(sweep, "Eq. 2", "curvature")["output"],
+                kinked=causes.exponents(sweep, "Eq. 2", "kinks")["output"],
+                late=output.sel(step=1.0).item(), sure=_how_sure(sweep))
+    return Page(text, f"<p><b>What was measured.</b> {text}</p>")
+
+
+def _how_sure(sweep):
+    """What becomes of the shares when the ReLUs are frozen at another network."""
+    early = causes.gates_matter(sweep, "Eq. 2", 0.2)
+    late = causes.gates_matter(sweep, "Eq. 2", 1.0)
+    leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
+    ends = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
+    return said("""How sure is that? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share of kinks
+                   is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
+                   {late[0]:.0%} and {late[1]:.0%}, and {ends}.""", early=early, late=late, leads=leads, ends=ends)

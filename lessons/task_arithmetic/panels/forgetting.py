@@ -1,0 +1,83 @@
+"""What is left of a task whose vector was subtracted, in pictures."""
+import numpy as np
+import xarray
+
+from lessons.kit import noise, plotting
+from lessons.kit.page import Page, said
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, still
+from lessons.task_arithmetic.experiment import forgetting
+from lessons.task_arithmetic.experiment.forgetting import NETWORKS
+from lessons.task_arithmetic.panels.common import dotted, with_error
+
+LOOKS = dict(zip(NETWORKS, (Look(BLUE, "s"), Look(GREEN, "^"), Look(RED, "o"), Look(BLACK, "x"), Look(GREY, "D"))))
+QUESTIONS = ("its own answer", "its smallest\noutput", "new last layer\non layer 3", "after 20 more\nsteps of training")
+
+
+@still
+def is_it_forgotten(sweep: xarray.Dataset):
+    """Four questions to five networks about the eight tasks, mean over the tasks."""
+    fig, ax = plotting.figure(height=4.6)
+    places = np.arange(len(QUESTIONS))
+    found = []
+    for place, (network, look) in enumerate(LOOKS.items()):
+        values = _answers(sweep, network)
+        ax.plot(places + 0.14 * (place - 2), values, color=look.colour, marker=look.marker, markersize=9, linestyle="",
+                label=network)
+        found.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values))
+    dotted(ax)
+    ax.set(ylabel=ACCURACY, ylim=(0, 1), xlim=(-0.5, len(places) - 0.5), title="What does a network know of the task?")
+    ax.set_xticks(places, QUESTIONS)
+    ax.grid(axis="x", visible=False)
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    asked = ", ".join(question.replace("\n", " ") for question in QUESTIONS)
+    alt = f"Share correct, mean over eight tasks, by {asked}. {'; '.join(found)}."
+    return plotting.show(fig, alt, with_error(sweep) + " Means over eight tasks.")
+
+
+def _answers(sweep, network):
+    return [forgetting.over_tasks(sweep, "accuracy")[network],
+            forgetting.over_tasks(sweep, "smallest")[network],
+            forgetting.over_tasks(sweep, "read_out", layer="layer 3")[network],
+            forgetting.over_tasks(sweep, "again", step=20)[network]]
+
+
+@still
+def learned_again(sweep: xarray.Dataset):
+    """Accuracy on the task against the steps of SGD on it, mean over the eight tasks."""
+    fig, ax = plotting.figure(height=3.9, width=7.2)
+    steps = sweep.step.values
+    found = []
+    for network, look in LOOKS.items():
+        values = sweep.again.sel(network=network).mean("angle")
+        ax.plot(steps, values, color=look.colour, marker=look.marker, label=network)
+        found.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values.values))
+    dotted(ax)
+    ax.set(xlabel="steps of training on the task", ylabel=ACCURACY, ylim=(0, 1.02))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
+    alt = f"After {', '.join(map(str, steps))} steps. {'; '.join(found)}."
+    return plotting.show(fig, alt, with_error(sweep) + " Means over eight tasks; the same images in the same order.")
+
+
+def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
+    """What the two pictures say, with this sweep's numbers."""
+    third = forgetting.over_tasks(sweep, "read_out", layer="layer 3")
+    again = forgetting.over_tasks(sweep, "again", step=20)
+    far = forgetting.claims(sweep)["CTL-13"]
+    lost = far["read_out_lost"]
+    error = noise.error_of_difference(third["θ₀"], third["θ₀ − τ"], int(sweep.attrs["test_images"]))
+    apart = "no difference can be told" if abs(lost) < noise.WIDE * error else f"{abs(lost):.2f} apart"
+    text = said("""Leave out 22.5°, of which much remains. On the other seven tasks θ₀ − τ is right for {own:.1%} of the
+                   images, and chance is 10 %. If it knew the answer with the wrong sign, the right class would have the
+                   smallest output. It has for {smallest:.0%}: more than chance, far from all. So the right class was
+                   pushed down the list, not to its end. Pushing needs the direction of τ: the same numbers in shuffled
+                   places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? A new last
+                   layer reads {negated:.2f} from those of θ₀ − τ and {pretrained:.2f} from those of θ₀: {apart}.
+                   Mind the control: from an <i>untrained</i> network it reads {untrained:.2f}.
+                   And after 20 steps of training on the task, θ₀ − τ reads {again:.2f}, θ₀ {again_before:.2f}, the
+                   untrained network {again_untrained:.2f}.""",
+                own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
+                shuffled=far["task_shuffled"], before=forgetting.over_tasks(sweep, "accuracy")["θ₀"],
+                apart=apart, negated=third["θ₀ − τ"], pretrained=third["θ₀"], untrained=third["untrained"],
+                again=again["θ₀ − τ"], again_before=again["θ₀"], again_untrained=again["untrained"])
+    return Page(text.replace("<i>", "").replace("</i>", ""), f"<p><b>What was measured.</b> {text}</p>")

@@ -1,0 +1,113 @@
+"""Sweeps that lie in the repository."""
+import importlib
+import pkgutil
+from dataclasses import dataclass
+
+import pytest
+import xarray
+
+from data import store
+from data.types import Source
+from lessons.kit import archive, sweep
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
+
+FILES = sorted(archive.FOLDER.glob("*.nc"))
+MEGABYTES = 25
+
+
+@dataclass(frozen=True)
+class Settings:
+    steps: int
+
+
+def made(monkeypatch, tmp_path, kind="real"):
+    """An experiment that counts how often it measures, an empty archive, and an empty data folder."""
+    monkeypatch.setattr(archive, "FOLDER", tmp_path / "measured")
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "data"))
+    measured = []
+
+    def measure(settings, seed, device):
+        measured.append(settings.steps)
+        return xarray.Dataset({"value": 1.5 * settings.steps + seed}, attrs={"images": "no images"})
+
+    measure.__module__ = __name__
+    profiles = Profiles(quick=Settings(1), full=Settings(9))
+    source = Source(text="the real thing", kind=kind, digest="d")
+    return Experiment("made-up", measure, profiles, lambda: source, "things", network="none"), measured
+
+
+def test_what_was_kept_opens_without_measuring_unless_fresh_or_within_anew(monkeypatch, tmp_path):
+    experiment, measured = made(monkeypatch, tmp_path)
+    assert experiment.archived() is None
+    monkeypatch.setenv(archive.KEEP, "1")
+    experiment.run("full")
+    monkeypatch.delenv(archive.KEEP)
+    assert measured == [9]
+    kept = experiment.run("full")
+    assert measured == [9] and float(kept.value) == 13.5
+    assert "Kept in the repository: measured on 20" in sweep.caption(kept)
+    assert "fresh=True" in sweep.caption(kept)
+    own = experiment.run("full", fresh=True)  # from the data folder, where the first run left it
+    assert "Kept in the repository" not in sweep.caption(own)
+    with archive.anew():
+        assert "measured_on" not in experiment.run("full").attrs
+    assert experiment.run("full", seed=1).value == 14.5 and measured == [9, 9], "another seed is measured"
+    assert experiment.archived("quick") is None
+
+
+def test_stand_ins_are_not_kept(monkeypatch, tmp_path):
+    experiment, _ = made(monkeypatch, tmp_path, kind="stand-in")
+    monkeypatch.setenv(archive.KEEP, "1")
+    experiment.run("full")
+    assert not (tmp_path / "measured").exists()
+
+
+def test_a_damaged_file_is_said_and_measured_instead(monkeypatch, tmp_path):
+    experiment, measured = made(monkeypatch, tmp_path)
+    monkeypatch.setenv(archive.KEEP, "1")
+    experiment.run("full")
+    monkeypatch.delenv(archive.KEEP)
+    path, = (tmp_path / "measured").glob("*.nc")
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"the real thing", b"the reel thing"))
+    with pytest.warns(store.DataWarning, match="git checkout"):
+        assert experiment.run("full").value == 13.5
+
+
+def test_code_that_changed_since_is_named_with_its_commit(monkeypatch, tmp_path):
+    experiment, _ = made(monkeypatch, tmp_path)
+    monkeypatch.setenv(archive.KEEP, "1")
+    experiment.run("full")
+    assert archive.changed() == []
+    monkeypatch.setattr(sweep, "behind", lambda module: "other code")
+    line, = archive.changed()
+    assert "made-up" in line and archive.circumstances()["commit"] in line
+
+
+def experiments():
+    """Every Experiment that a module of a chapter names, by its name."""
+    found = {}
+    for chapter in CHAPTERS:
+        package = importlib.import_module(chapter.package)
+        for module in pkgutil.walk_packages(package.__path__, f"{chapter.package}."):
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, Experiment):
+                    found[value.name] = value
+    return found
+
+
+def test_the_archive_is_small():
+    assert sum(path.stat().st_size for path in FILES) < MEGABYTES * 2 ** 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_is_what_was_written_and_is_found_by_its_experiment(path):
+    found = sweep.read(path)  # checks the digest
+    assert found.attrs["profile"] == "full" and found.attrs["seed"] == 0
+    assert found.attrs["source_kind"] != "stand-in"
+    name = path.stem.rpartition("-")[0]
+    known = experiments().get(name)
+    if known:  # the others belong to suites, which chapter 7's notebook makes
+        assert known.archived() is not None, f"{name}: settings or recipes are others now; measure it again"
