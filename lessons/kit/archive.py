@@ -99,7 +99,7 @@ def changed() -> list[str]:
 
 def circumstances() -> dict[str, str]:
     """Where and when something is measured: processor and instructions, torch, commit, date."""
-    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": torch.__version__,
+    return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
             "commit": _commit(), "date": datetime.date.today().isoformat()}
 
 
