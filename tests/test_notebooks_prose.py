@@ -34,7 +34,9 @@ ALLOWED = {
         "prediction": {"0.5": SLIDER}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},
-        "own-text": {"0.2": CHANCE},
+        "own-and-other-text": {"0.2": CHANCE},
+        "nearest-text": {"0.2": CHANCE},
+        "prediction-step": {"0.2": CHANCE},
         "prediction-batchnorm": {"0.2": CHANCE},
         "exercise-2-6-text": {"0.5": SLIDER}},
     "03_averaging": {
