@@ -75,18 +75,13 @@ _QUICK = Settings(
     amounts=(Amount("nothing", (0,), 0, 1280),
              Amount("1 split, 4 passes", (0,), 4, 1280)))
 _FULL = Settings(
-    width=32, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=150, test_images=500,
+    width=cast.WIDTH, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=150, test_images=500,
     statistics_images=250,
     amounts=(Amount("nothing", (0,), 0, WHOLE),
              Amount("1 split, 10 passes", (0,), 10, WHOLE),
              Amount("1 split, 20 passes", (0,), 20, WHOLE),
-             Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
              Amount("10 splits, 2 passes", _OTHERS, 2, 24_960),
              Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984)))
-_WIDTH_16 = Settings(
-    width=16, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=200, test_images=500,
-    statistics_images=250,
-    alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0))
 PROFILES = Profiles(quick=_QUICK, full=_FULL)
 AMOUNTS_TASKS = (1, 2)
 
@@ -367,7 +362,7 @@ def claims(sweep: xarray.Dataset, variant: str = "") -> dict[str, dict[str, floa
 
     Args:
         sweep: of `measure`.
-        variant: "width 16": what the numbers' names begin with; left out, the sweep's profile.
+        variant: "literal": what the numbers' names begin with; left out, the sweep's profile.
     """
     found = by_depth(sweep, "interpolated")
     anew = by_depth(sweep, "re-estimated")
@@ -397,12 +392,11 @@ def _all_recipes(settings, seed):
 
 _of_lines = functools.partial(Experiment, measure=measure, source=source, dataset="CIFAR-100", recipes=_all_recipes,
                               one_thread=False, attributes={"opens_on": pair_name(1, 2), "asked_layer": "block 8"})
-RESNET = _of_lines("resnet", profiles=PROFILES, claims=claims, ledger={"quick": (0, 1, 2), "full": (0,)})
-WIDTH_16 = _of_lines("resnet-width-16", profiles=Profiles(full=_WIDTH_16),
-                     claims=functools.partial(claims, variant="width 16"), ledger={"full": (0, 1, 2)})
-LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_WIDTH_16, size=None)),
+RESNET = _of_lines("resnet", profiles=PROFILES, claims=claims,
+                   ledger={"quick": (0, 1, 2), "full": (0, 1, 2)})
+LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_FULL, size=None)),
                     claims=functools.partial(claims, variant="literal"), ledger={"full": (0,)})
-LEDGER = (RESNET, WIDTH_16, LITERAL)
+LEDGER = (RESNET, LITERAL)
 run = RESNET.run
 
 

@@ -409,9 +409,9 @@ def examples(sweep: xarray.Dataset):
 
 
 def in_full(sweep: xarray.Dataset | None) -> Page:
-    """Figure 15 and what it says of wider networks, trained for longer, folded, where the repository or the profile has
+    """Figure 15 and what it says of networks trained for longer, folded, where the repository or the profile has
     it."""
-    title = "The same with 32 channels and 10 + 10 passes (profile “full”)"
+    title = "The same after 10 + 10 passes over whole splits (profile “full”)"
     if sweep is None:
         text = said("""Not in this copy of the course. With profile = "full" in the first cell it is measured; before
                        it starts, it says how long that takes on this machine.""")

@@ -173,12 +173,12 @@ def _compared(sweep, accuracy, first, second):
 def _at_equal_steps(sweep, shares, accuracy):
     """More steps or more variety: a sentence, or nothing where not all of the networks for that were pretrained."""
     amounts = {str(amount): place for place, amount in enumerate(sweep.amount.values)}
-    wanted = ("1 split, 10 passes", "1 split, 20 passes", "5 splits, 4 passes")
+    wanted = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")
     if not amounts.keys() >= set(wanted):
         return ""
     once, twice, varied = (amounts[name] for name in wanted)
     return said(""" <b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
-                   to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on five splits, none of them
+                   to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on ten splits, none of them
                    a finetuning task: {varied:.0%}, and beside twice the steps the accuracy changes {wider}.""",
                 once=shares[once], twice=shares[twice], varied=shares[varied],
                 longer=_compared(sweep, accuracy, once, twice), wider=_compared(sweep, accuracy, twice, varied))
@@ -187,9 +187,9 @@ def _at_equal_steps(sweep, shares, accuracy):
 def more_pretraining(sweep: xarray.Dataset | None):
     """The amounts that profile "full" measures, in every profile, where the repository or the profile has them."""
     if sweep is None:
-        text = said("""Profile “full” also pretrains on 5, 10 and all 20 splits. What it measured is not in this
-                       copy of the course. experiment.resnet_amounts.run("full") trains these eighteen networks of width
-                       16 and measures them: some 20 minutes with two cores, once.""")
+        text = said("""Profile “full” also pretrains on 10 and on all 20 splits. What it measured is not in this copy
+                       of the course. experiment.resnet_amounts.run("full") trains these fifteen networks of width 16
+                       and measures them.""")
         return Page(text, f"<p><i>{text}</i></p>")
     picture, words = all_amounts(sweep), reading_of_amounts(sweep)
     return Page(words.text, picture.data + words.page)
