@@ -252,7 +252,8 @@ def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
             shares = f"share of own distance {first:.3f} in block 1, {last:.3f} in block 8"
             scores = f"{of_both(half_way.right):.3f}, mixed outputs {of_both(half_way.mixed_right):.3f}"
             assert f"pretrained on {amount}: {shares}, accuracy half-way {scores}, the ends" in panel.alt
-            own = np.mean([of_both(part.right.sel(place="θᵢ", task="i")), of_both(part.right.sel(place="θⱼ", task="j"))])
+            ends = (part.right.sel(place=place, task=task) for place, task in (("θᵢ", "i"), ("θⱼ", "j")))
+            own = np.mean([of_both(end) for end in ends])
             assert f"{scores}, the ends on their own tasks {own:.3f}" in panel.alt
 
 
