@@ -53,7 +53,6 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         other (`algorithms.part_of`); the rest is curvature;
         repaired: the gap in block 8 when this block's output is replaced by the exact mix.
     """
-    device = training.resolve(device)
     networks = resnet.models(settings.lines, seed, device)
     rows = []
     for i, j in tqdm(resnet.PAIRS.values(), desc="taking apart", unit="pair"):
@@ -63,7 +62,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         three = [*map(ResNet18.from_state, states), ResNet18.from_state(weights.interpolate(*states, ALPHA))]
         for treatment in TREATMENTS:
             shown = [algorithms.treated(network, treatment, seen, device) for network in three]
-            rows.append(of_pair(*shown, x.to(device)))
+            rows.append(of_pair(*shown, x.to(training.resolve(device))))
     grid = (len(resnet.PAIRS), len(TREATMENTS), len(rows[0]["gap"]))
     found = {name: (("pair", "treatment", "block", "gates")[:np.ndim(rows[0][name]) + 2],
                     np.reshape([row[name] for row in rows], (*grid, *np.shape(rows[0][name])[1:])))
