@@ -80,6 +80,7 @@ _FULL = Settings(
     amounts=(Amount("nothing", (0,), 0, WHOLE),
              Amount("1 split, 10 passes", (0,), 10, WHOLE),
              Amount("1 split, 20 passes", (0,), 20, WHOLE),
+             Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
              Amount("10 splits, 2 passes", _OTHERS, 2, 24_960),
              Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984)))
 PROFILES = Profiles(quick=_QUICK, full=_FULL)

@@ -135,7 +135,7 @@ def _kinks(blocks, entering, missed):
     for frozen_at in (gates[-1], *gates[:-1]):
         frozen_i, frozen_j, frozen = (through(block, h, frozen_at)[0] for block, h in zip(blocks, entering))
         curvature = frozen - algorithms.mix(frozen_i, frozen_j, ALPHA)
-        found.append(1 - algorithms.part_of(curvature.double(), missed.double()))
+        found.append(1 - algorithms.part_of(*(some.flatten(1).double() for some in (curvature, missed))))
     return found
 
 

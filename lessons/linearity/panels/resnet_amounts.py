@@ -187,8 +187,8 @@ def _at_equal_steps(sweep, shares, accuracy):
 def more_pretraining(sweep: xarray.Dataset | None):
     """The amounts that profile "full" measures, in every profile, where the repository or the profile has them."""
     if sweep is None:
-        text = said("""Profile “full” also pretrains on 10 and on all 20 splits. What it measured is not in this copy
-                       of the course. experiment.resnet_amounts.run("full") trains these fifteen networks of width 16
+        text = said("""Profile “full” also pretrains on 5, 10 and all 20 splits. What it measured is not in this copy
+                       of the course. experiment.resnet_amounts.run("full") trains these eighteen networks of width 16
                        and measures them.""")
         return Page(text, f"<p><i>{text}</i></p>")
     picture, words = all_amounts(sweep), reading_of_amounts(sweep)
