@@ -75,8 +75,8 @@ _QUICK = Settings(
     amounts=(Amount("nothing", (0,), 0, 1280),
              Amount("1 split, 4 passes", (0,), 4, 1280)))
 _FULL = Settings(
-    width=cast.WIDTH, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=150, test_images=500,
-    statistics_images=250,
+    width=cast.WIDTH, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=100, test_images=500,
+    statistics_images=250, alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0),
     amounts=(Amount("nothing", (0,), 0, WHOLE),
              Amount("1 split, 10 passes", (0,), 10, WHOLE),
              Amount("1 split, 20 passes", (0,), 20, WHOLE),

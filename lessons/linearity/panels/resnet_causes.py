@@ -1,6 +1,6 @@
 """Why the gap grows from block to block, and falls back behind the last one."""
 import xarray
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
@@ -24,9 +24,10 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     for name, (label, look) in _LOOKS.items():
         left.plot(blocks, found[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
     left.set(ylabel="gap, share of own distance", ylim=(0, None), title="What is missed, block by block")
+    left.yaxis.set_major_locator(MultipleLocator(0.05))
     right.bar(blocks, found["left"], color=BLACK, width=0.6)
     for block, value in zip(blocks, found["left"].values):
-        right.text(block, value + 0.01, f"{value:.0%}", ha="center", va="bottom", fontsize=9.5)
+        right.text(block, value + 0.01, f"{abs(value):.0%}", ha="center", va="bottom", fontsize=9.5)
     right.set(ylim=(0, 1.12), ylabel="left of the gap in block 8", title="Given the mix in this block")
     for ax in (left, right):
         ax.set(xlabel="block", xticks=blocks)
