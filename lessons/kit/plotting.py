@@ -102,7 +102,7 @@ def layer_ticks(ax, layers) -> np.ndarray:
     """
     places = np.arange(len(layers))
     if layers[0].startswith("block"):
-        names = [layer.removeprefix("block ").replace("pooled", "mean") for layer in layers]
+        names = [layer.removeprefix("block ").replace("pooled", "\nmean") for layer in layers]
         ax.set_xticks(places, [name.replace(" outputs", "").replace("output", "out") for name in names])
         ax.set_xlabel("block; mean over pixels; 10, 100 outputs" if "pooled" in layers else "block")
     else:

@@ -203,6 +203,8 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
         _gap_axis(ax, sweep)
         _gaps_of_pair(ax, at(sweep, pair=pair).sel(layer=layers))
         ax.set(title=pair)
+        if columns > 1 and len(layers) > 6:
+            ax.set_xlabel("block; then mean, outputs" if ax in axes[-1] else "")
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")
     fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
