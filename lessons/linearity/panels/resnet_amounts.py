@@ -166,8 +166,8 @@ def _compared(sweep, accuracy, first, second):
     """Whether two accuracies differ, in words."""
     apart = accuracy[second] - accuracy[first]
     error = error_of_difference(accuracy[first], accuracy[second], 2 * sweep.sizes["image"])
-    told = "by " if abs(apart) > WIDE * error else "which cannot be told from chance: by "
-    return f"{told}{100 * apart:+.1f} ± {100 * error:.1f} points"
+    told = "" if abs(apart) > WIDE * error else ", which cannot be told from chance"
+    return f"by {100 * apart:+.1f} ± {100 * error:.1f} points{told}"
 
 
 def _at_equal_steps(sweep, shares, accuracy):
