@@ -202,9 +202,10 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     return reading("Does it help the network?", """
         Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
         {verdict}: estimating anew helps by {gain} points. (Behind ±: the standard error of the difference, from the
-        same {images:,} images.) Whether those of the batch are better than new ones{batch} here: {of_batch}. Is
-        all of it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If their statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what
-        estimating anew adds to that is {rest}.""",
+        same {images:,} images.) Whether those of the batch are better than new ones{batch} here: {of_batch}. Is all of
+        it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If their
+        statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what estimating
+        anew adds to that is {rest}.""",
         interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=numbers["anew"],
         verdict=_verdict(found["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
         of_batch=numbers["batch"], ends=numbers["ends"], fresh=numbers["fresh ends"], rest=numbers["rest"])

@@ -98,7 +98,7 @@ def _marks(ax, sweep, animated=True):
 
 def _legends(axes):
     """Below each of the axes: what its series are."""
-    axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, title="pretrained on")
+    axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, title="pretrained on")
     axes[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=1)
 
 
@@ -158,8 +158,8 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                       ends' own distance, the accuracy half-way from {before:.2f} to {after:.2f} ({verdict}).""",
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
                    after=scores["network"][-1], verdict=_compared(sweep, scores["network"], 0, -1))
-    verdict += _at_equal_steps(sweep, in_block_8.values, scores["network"])
-    return table(head, rows, verdict, after=f"<p>{verdict}</p><p style='color:#555'>{_caption(sweep)}</p>")
+    verdict += " " + _at_equal_steps(sweep, in_block_8.values, scores["network"])
+    return table(head, rows, verdict.strip(), after=f"<p>{verdict}</p><p style='color:#555'>{_caption(sweep)}</p>")
 
 
 def _compared(sweep, accuracy, first, second):
@@ -177,7 +177,7 @@ def _at_equal_steps(sweep, shares, accuracy):
     if not amounts.keys() >= set(wanted):
         return ""
     once, twice, varied = (amounts[name] for name in wanted)
-    return said(""" <b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
+    return said("""<b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
                    to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on ten splits, none of them
                    a finetuning task: {varied:.0%}, and beside twice the steps the accuracy changes {wider}.""",
                 once=shares[once], twice=shares[twice], varied=shares[varied],
