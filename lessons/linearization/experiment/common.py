@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 import data
 from data.types import Source
+from lessons.linearization.algorithms import kernel
 from lessons.linearization.algorithms.dynamics import error_and_gradient
 from lessons.linearization.algorithms.networks import Net
 
@@ -90,6 +91,12 @@ def _pretrained(net, seed, images, steps, digest):
         size = (square / (1 - 0.999 ** count)).sqrt() + 1e-8
         theta = theta - LR * mean / (1 - 0.9 ** count) / size
     return theta.float().double()
+
+
+def step_size(task: Task, share: float) -> float:
+    """η = share/κ_max: a share of the step with which the tangent's fastest direction would be learned twice over."""
+    K = kernel.blocks(task.net, task.theta_0, task.x).sum(0)
+    return share / torch.linalg.eigvalsh(K).max().item()
 
 
 def accuracy(answers: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

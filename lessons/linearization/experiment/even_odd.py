@@ -40,7 +40,9 @@ def measure(task: Task, lams: tuple[float, ...], end: float, shares: tuple[float
     rho = directions.mT @ (starts["train"][:, 0] - task.y)
     across = kernel.blocks(task.net, task.theta_0, task.x_test, task.x).sum(0)
     moments = []
-    for count, theta in walks(task, lam, eta, marks).items():
+    known = walks(task, lam, eta, marks)
+    for count in marks:
+        theta = known[count]
         alpha = dynamics.linear_walk(kappa, rho, lam, eta, count) @ directions.mT
         linear = {"train": starts["train"] + (alpha @ blocks)[..., None],
                   "test": starts["test"] + (alpha @ across.mT)[..., None]}

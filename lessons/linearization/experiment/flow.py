@@ -7,7 +7,6 @@ import numpy as np
 import torch
 import xarray
 
-from data.types import Source
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearization.algorithms import bounds, dynamics, kernel
@@ -237,7 +236,7 @@ def claim_4(known: xarray.Dataset) -> dict[str, float]:
     plain, pulled = known.sel(lam=0.0), known.isel(lam=slice(1, None))
     found = {"printed_violated_share": float((plain.distance_printed < plain.distance).mean()),
              "printed_over_distance": float((plain.distance_printed / plain.distance)[-1]),
-             "printed_least_pulled": float((pulled.distance_printed / pulled.distance).min())}
+             "printed_violated_pulled": float((pulled.distance_printed < pulled.distance).mean())}
     for name in ("proved", "integral", "energy"):
         over = pulled[f"distance_{name}"] / pulled.distance
         found |= {f"{name}_least": float(over.isel(t=-1).min()), f"{name}_most": float(over.isel(t=-1).max()),

@@ -8,7 +8,7 @@ import xarray
 
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.linearization.algorithms import dynamics, kernel
+from lessons.linearization.algorithms import kernel
 from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.experiment import common
 from lessons.linearization.experiment.common import Task
@@ -140,7 +140,7 @@ def trained_tangent(task: Task, loss: str) -> tuple[torch.Tensor, int]:
     momentum = (1 - (eta * LAM) ** 0.5) / (1 + (eta * LAM) ** 0.5)
     u = ahead = torch.zeros_like(task.theta_0)
     begin = None
-    for count in range(1, MOST_STEPS + 1):
+    for count in range(1, MOST_STEPS + 1):  # noqa: B007  it is returned
         gradient = 2 * scale * at_start.back(first + at_start.along(ahead)) + LAM * ahead
         length = gradient.norm().item()
         begin = begin or length

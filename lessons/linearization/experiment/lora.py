@@ -14,7 +14,6 @@ from lessons.linearization.algorithms import dynamics, kernel, lora
 from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.algorithms.tangent import gap
 from lessons.linearization.experiment import common
-from lessons.linearization.experiment.common import Task
 
 RANKS = (1, 2, 4, 8, 16, 32, 64)
 WHOLE = 0  # in the place of a rank: the whole matrices
@@ -59,8 +58,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         apart: ‖K_LoRA − K‖_F/‖K‖_F; cosine: of the two; kappa (…, number): eigenvalues, the largest first; condition,
         risk, accuracy: of ridge regression with σ = 1, on training samples and test images;
         and of the first two draws, trained until a fifth of R̃ is left, at most for so many steps: taylor, the Taylor
-        gap over the move of the answers, on test images; left, the share of R̃; distance: of what is tuned; moved: of the
-        matrices, ‖ΔW‖; steps; trained_accuracy.
+        gap over the move of the answers, on test images; left, the share of R̃; distance: of what is tuned; moved: of
+        the matrices, ‖ΔW‖; steps; trained_accuracy.
     """
     net = Net(settings.widths, "ReLU")
     task = common.task(net, settings.n, ANGLE, seed, settings.test, images=settings.images, steps=settings.pretraining)
@@ -107,7 +106,7 @@ def _trained(task, A_0, eta, most):
     A = A_0
     B = [torch.zeros(width, len(down), dtype=torch.float64) for width, down in zip(task.net.widths[1:], A)]
     start = dynamics.error(task.net, task.theta_0, task.x, task.y)
-    for count in range(1, most + 1):
+    for count in range(1, most + 1):  # noqa: B007  it is returned
         theta = lora.merged(task.net, task.theta_0, A, B)
         error, gradient = dynamics.error_and_gradient(task.net, theta, task.x, task.y)
         if error <= LEFT * start:
@@ -126,7 +125,7 @@ def _trained_whole(task, eta, most):
     mask = torch.cat([torch.cat([torch.ones(a * b), torch.zeros(b)])
                       for a, b in zip(task.net.widths, task.net.widths[1:])]).double()
     theta, start = task.theta_0, dynamics.error(task.net, task.theta_0, task.x, task.y)
-    for count in range(1, most + 1):
+    for count in range(1, most + 1):  # noqa: B007  it is returned
         error, gradient = dynamics.error_and_gradient(task.net, theta, task.x, task.y)
         if error <= LEFT * start:
             break

@@ -9,6 +9,8 @@ import torch
 import xarray
 
 import data
+from data.permuted_mnist import permuted
+from data.rotated_mnist import rotate
 from data.types import Source
 from lessons import cast, suites
 from lessons.kit.experiment import Experiment
@@ -72,7 +74,7 @@ class Settings:
 
 PROFILES = Profiles(
     quick=Settings(4, (((0, 1), (0, 3), (1, 2)), ((0, 1, 2, 3),)), size=1280, passes=3, lams=(0.05, 0.5), stops=(15,),
-                   width=100, held=300, test=500, alphas=(0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.2)),
+                   width=100, held=250, test=400, alphas=(0.15, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.2)),
     full=Settings(8, (((0, 3), (1, 5), (2, 7)), ((0, 2, 4, 6), (1, 3, 5, 7), (0, 1, 4, 5)), (tuple(range(8)),)),
                   size=6000, passes=4, lams=(0.02, 0.05, 0.1, 0.5, 2.0), stops=(30, 100), width=100, held=500,
                   test=1000, alphas=(0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0)))
@@ -170,13 +172,15 @@ class Tried:
 
 def _tried(family, settings, theta_0):
     """[{part: Tried} of every task]: held-out images are the even-numbered ones of the test part."""
+    upright = data.load("rotated_mnist", "test", angle=0.0)
+    halves = {}
+    for part, first, count in ((HELD, 0, settings.held), (TEST, 1, settings.test)):
+        halves[part] = data.Dataset(upright.x[first::2], upright.y[first::2], upright.source).spread(count)
     found = []
     for options in family.options:
-        images = data.load(family.dataset, "test", **options)
         parts = {}
-        for part, first, count in ((HELD, 0, settings.held), (TEST, 1, settings.test)):
-            half = data.Dataset(images.x[first::2], images.y[first::2], images.source).spread(count)
-            x = half.x.flatten(1)
+        for part, half in halves.items():
+            x = (rotate(half.x, **options) if "angle" in options else permuted(half.x, **options)).flatten(1)
             parts[part] = Tried(x, half.y, family.net.trace(theta_0.float(), x))
         found.append(parts)
     return found

@@ -12,7 +12,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearization.algorithms.finetuning import ADAM, SGD, Plan
 from lessons.linearization.algorithms.networks import Net
-from lessons.linearization.experiment import common, even_odd, ten
+from lessons.linearization.experiment import causes, common, even_odd, ten
 from toy_models import Recipe
 
 LAMS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # the source's
@@ -143,7 +143,86 @@ def stopped_early(sweep: xarray.Dataset, setting: str, share: float, gap: str = 
     return float(np.interp(share, shares[order], gaps[order], left=np.nan, right=np.nan))
 
 
-EXPERIMENT = Experiment("linearization-near", measure, PROFILES, source, "MNIST", recipes=recipes,
+# -- claims ----------------------------------------------------------------------------------------
+
+# the slides' table: λ, and per data set distance, gap, KL and accuracy
+REPORTED_LAMS = (50.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.1, 0.0)
+REPORTED = {
+    "CoLA": {"distance": (0.280, 0.350, 0.404, 0.5263, 0.6148, 0.6946, 0.8223, 0.960),
+             "gap": (1.06, 1.12, 1.39, 1.25, 1.27, 1.32, 1.28, 1.47),
+             "kl": (0.1060, 0.1377, 0.200, 0.1613, 0.1788, 0.1961, 0.1599, 0.210),
+             "accuracy": (0.7459, 0.7957, 0.8044, 0.7938, 0.8024, 0.8015, 0.8015, 0.7967)},
+    "SST-2": {"distance": (0.292, 0.336, 0.369, 0.424, 0.520, 0.700, 1.589, 2.519),
+              "gap": (1.712, 2.303, 2.635, 2.957, 3.217, 3.331, 3.397, 2.791),
+              "kl": (0.320, 0.433, 0.476, 0.517, 0.545, 0.560, 0.578, 0.540),
+              "accuracy": (0.893, 0.912, 0.915, 0.924, 0.928, 0.930, 0.924, 0.916)}}
+WEAK, STRONG = 0.5, (2.0, 5.0, 10.0)  # λ that cost little accuracy of the ten digits, and much
+
+
+def wrong_way(values) -> int:
+    """Of all pairs of numbers, listed from the smallest λ to the largest, those of which the later is the larger:
+    wrong where a number should fall with λ."""
+    return sum(later > earlier for place, earlier in enumerate(values) for later in values[place + 1:])
+
+
+def beside_stopping(sweep: xarray.Dataset, setting: str, lam: float, gap: str = "taylor") -> float:
+    """The relative gap with λ minus that of plain finetuning, stopped early with as much training error left."""
+    at = sweep.sel(setting=setting, lam=lam).isel(moment=-1)
+    share = float(left(sweep).sel(setting=setting, lam=lam).isel(moment=-1))
+    own = float(relative(at, gap))
+    return own - stopped_early(sweep, setting, share, gap)
+
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind LFT-11 that this experiment gives: {claim: {number: value}}. What each means stands in
+    claims.yaml; more come from `causes`."""
+    end = sweep.isel(moment=-1)
+    found = {}
+    for short, setting in (("sgd", TEN_SGD), ("adam", TEN_ADAM), ("square", EVEN_ODD)):
+        at = end.sel(setting=setting, points="test")
+        found[f"{short}_distance_wrong"] = wrong_way(at.distance.values)
+        found |= {f"{short}_{gap}_wrong": wrong_way(at[f"{gap}_gap"].values) for gap in GAPS}
+        for gap in GAPS:
+            rel = relative(end, gap).sel(setting=setting)
+            found[f"{short}_{gap}_0"] = float(rel.sel(lam=0.0))
+            if short != "sgd":  # there λη is 1 at λ = 50
+                found[f"{short}_{gap}_50_over_0"] = float(rel.sel(lam=50.0) / rel.sel(lam=0.0))
+        found[f"{short}_accuracy_0"] = float(at.network_accuracy.sel(lam=0.0))
+        if short != "square" and len(at.lam) == len(LAMS):  # of all pairs of the source's λ
+            found[f"{short}_kl_wrong"] = wrong_way(at.kl.values)
+    return {"LFT-11": found | _of_ten(sweep) | _of_square(sweep)}
+
+
+def _of_ten(sweep):
+    """Ten digits by SGD: what the relative gap falls by, and what that costs."""
+    rel = {gap: relative(sweep, gap).sel(setting=TEN_SGD).isel(moment=-1) for gap in GAPS}
+    accuracy = sweep.network_accuracy.sel(setting=TEN_SGD).isel(moment=-1)
+    found = {"sgd_accuracy_10": float(accuracy.sel(lam=10.0)), "sgd_accuracy_weak": float(accuracy.sel(lam=WEAK))}
+    for gap in GAPS:
+        found[f"sgd_{gap}_weak"] = float(rel[gap].sel(lam=WEAK))
+        found[f"sgd_{gap}_10"] = float(rel[gap].sel(lam=10.0))
+        found[f"sgd_{gap}_beside_stopping_weak"] = beside_stopping(sweep, TEN_SGD, WEAK, gap)
+        found[f"sgd_{gap}_beside_stopping_strong"] = float(np.mean([
+            beside_stopping(sweep, TEN_SGD, lam, gap) for lam in STRONG if lam in sweep.lam.values]))
+    linear = sweep.trained_accuracy.sel(setting=TEN_SGD).isel(moment=-1)
+    return found | {"sgd_tangent_minus_network_0": float((linear - accuracy).sel(lam=0.0))}
+
+
+def _of_square(sweep):
+    """Even or odd, trained to the end: the hump."""
+    rel = relative(sweep).sel(setting=EVEN_ODD).isel(moment=-1)
+    trained = sweep.trained_gap.sel(setting=EVEN_ODD, points="train").isel(moment=-1)
+    others = [float(lam) for lam in rel.lam.values if lam > 0]
+    change = sweep.kernel_change.isel(moment=-1).sel(lam=0.0)
+    return {"square_taylor_most_over_0": float(rel.max() / rel.sel(lam=0.0)),
+            "square_hump_over_0": float(trained.max() / trained.sel(lam=0.0)),
+            "square_hump_at": float(trained.idxmax("lam")),
+            "square_beside_stopping": float(np.nanmean([beside_stopping(sweep, EVEN_ODD, lam) for lam in others])),
+            "kernel_change_pretrained": float(change.sel(setting=EVEN_ODD)),
+            "kernel_change_random": float(change.sel(setting=FROM_RANDOM))}
+
+
+EXPERIMENT = Experiment("linearization-near", measure, PROFILES, source, "MNIST", recipes=recipes, claims=claims,
                         network="MLPs 196–w–w–1 (tanh) and 784–100–100–100–10 (ReLU)")
-LEDGER = (EXPERIMENT,)
+LEDGER = (EXPERIMENT, causes.EXPERIMENT)
 run = EXPERIMENT.run

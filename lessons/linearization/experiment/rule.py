@@ -8,14 +8,14 @@ import xarray
 
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.linearization.algorithms import dynamics, kernel
+from lessons.linearization.algorithms import dynamics
 from lessons.linearization.experiment import common, flow
 
 NONE, CONSTANT, PRINTED, HARMLESS = "none", "constant", "the rule", "largest harmless"
 RULES = (NONE, CONSTANT, PRINTED, HARMLESS)
 FROM_START, LATE, ELSEWHERE = "θ₀", "λ on late", "solution for 90°"
 STARTS = (FROM_START, LATE, ELSEWHERE)
-SHARE = 0.25  # η·κ_max
+SHARE = 0.15  # η·κ_max
 LATE_AT = 0.3  # ηk when λ is switched on late
 OTHER_ANGLE = 90.0
 ROUNDING = 1e-12  # of R̃: smaller rises are rounding
@@ -31,7 +31,7 @@ class Settings:
 
 
 PROFILES = Profiles(quick=Settings(flow.PROFILES["quick"], lams=(10.0, 50.0), end=0.8, moments=40),
-                    full=Settings(flow.PROFILES["full"], lams=(1.0, 10.0, 50.0), end=2.0, moments=60))
+                    full=Settings(flow.PROFILES["full"], lams=(1.0, 10.0, 50.0), end=1.5, moments=60))
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -45,8 +45,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         end is from that without a regulariser, over the way.
     """
     task = flow.task_of(settings.task, seed)
-    kappa_max = torch.linalg.eigvalsh(kernel.blocks(task.net, task.theta_0, task.x).sum(0)).max().item()
-    eta = SHARE / kappa_max
+    eta = common.step_size(task, SHARE)
     steps = round(settings.end / eta)
     marks = np.unique(np.linspace(0, steps, settings.moments + 1).round().astype(int))
     starts = torch.stack([task.theta_0, _descended(task, task.x, task.y, round(LATE_AT / eta), eta),

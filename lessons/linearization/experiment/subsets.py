@@ -15,7 +15,7 @@ from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.experiment import common
 from lessons.linearization.experiment.common import Task
 
-WIDE, DEEP = "wide, 4 layers", "deep, 8 layers"
+WIDE, DEEP = "wide", "deep"
 NETS = (WIDE, DEEP)
 ADAM, OWN, SAME = "Adam", "GD, own step", "GD, one step for all"
 TRAININGS = (ADAM, OWN, SAME)
@@ -94,8 +94,10 @@ def of_network(task: Task, settings: Settings) -> xarray.Dataset:
     adam = dict(zip(every, found["loss"][1][:, 0]))
     found |= _of_rules(task, blocks, residual, adam)
     found |= _of_pairs(blocks, residual, every)
-    coords = {"subset": range(len(every)), "pair": range(len(found["eta"][1])), "sigma": list(SIGMAS), "training": list(TRAININGS),
-              "rule": list(choosing.SCORES), "chosen": range(1, MOST_CHOSEN + 1)}
+    coords = {"subset": range(len(every)), "pair": range(len(found["eta"][1])), "sigma": list(SIGMAS),
+              "training": list(TRAININGS),
+              "rule": list(choosing.SCORES),
+              "chosen": range(1, MOST_CHOSEN + 1)}
     return xarray.Dataset(found, {name: list(values) for name, values in coords.items()})
 
 
@@ -121,10 +123,10 @@ def _trained(task, settings, every, kappa_max):
     same = own.min().expand_as(own)
     losses = []
     for some in torch.arange(len(every)).split(CHUNK):
-        ways = (lambda: adam(task, masks[some], *settings.adam),
-                lambda: descended(task, masks[some], settings.gd, own[some]),
-                lambda: descended(task, masks[some], settings.gd, same[some]))
-        losses.append(torch.stack([dynamics.error(task.net, way(), task.x, task.y) for way in ways], 1))
+        ends = (adam(task, masks[some], *settings.adam),
+                descended(task, masks[some], settings.gd, own[some]),
+                descended(task, masks[some], settings.gd, same[some]))
+        losses.append(torch.stack([dynamics.error(task.net, end, task.x, task.y) for end in ends], 1))
     return torch.cat(losses).numpy()
 
 
@@ -264,7 +266,8 @@ def claim_10(every: list[xarray.Dataset]) -> dict[str, float]:
         for name in ("ratio", "low", "high", "printed_low", "printed_high", "penalised"))
     proved = np.isfinite(printed_high)
     kernel_, added, residual, sigma = adding.worst_case(WORST_KAPPA)
-    return {"ratio_least": float(ratio.min()), "ratio_most": float(ratio.max()), "penalised_most": float(penalised.max()),
+    return {"ratio_least": float(ratio.min()), "ratio_most": float(ratio.max()),
+            "penalised_most": float(penalised.max()),
             "tight_violated": float(((ratio < low * (1 - 1e-9)) | (ratio > high)).mean()),
             "printed_violated": float(((ratio < printed_low) | (ratio > printed_high))[proved].sum()),
             "printed_high_least": float(printed_high[proved].min()) if proved.any() else float("nan"),

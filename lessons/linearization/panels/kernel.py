@@ -19,21 +19,26 @@ LOSSES = {"sum of squares: σ = λ/2": "sum", "mean of squares: σ = nλ/2": "me
           "mean of squares, n forgotten": "forgotten"}
 EXACT, UPPER, LOWER = Look(BLUE), Look(RED, "", "--"), Look(GREEN, "", "-.")
 HALVES = tuple(float(10.0 ** (power / 4)) for power in range(-16, 25))  # λ/2
-ASKED = {"half": 1.0, "subset": 14, "loss": "forgotten"}
 LEAST = 1e-9  # share of the error that is drawn
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     return said("""All layers, mean of squares, λ/2 = 1, n = {n} samples. Somebody forgets the n and takes σ = λ/2. By
-                   what <b>power of ten</b> is the training error that they predict too small?""", n=sweep.sizes["number"])
+                   what <b>power of ten</b> is the training error that they predict too small?""",
+                n=sweep.sizes["number"])
 
 
 def answer(sweep: xarray.Dataset) -> float:
     """The truth behind `question`, a power of ten."""
-    kappa, shares = _of(sweep, ASKED["subset"])
+    kappa, shares = _of(sweep, _whole(sweep))
     right, forgotten = (kernel.risk(kappa, shares, sigma) for sigma in (float(len(kappa)), 1.0))
     return float(torch.log10(right / forgotten))
+
+
+def _whole(sweep):
+    """The number of the subset that holds all layers."""
+    return sweep.sizes["subset"] - 1
 
 
 @panel
@@ -57,8 +62,9 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     handles = [*ends.values(), curves["exact"]]
     fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
+    asked = {"half": 1.0, "subset": _whole(sweep), "loss": "forgotten"}
     if prediction:
-        prediction.panel_answers(answer(sweep), ASKED)
+        prediction.panel_answers(answer(sweep), asked)
 
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
@@ -71,16 +77,16 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         for name, values in _against(kappa, shares, sigmas).items():
             curves[name].set_data(HALVES, values.clamp_min(LEAST))
         place.set_xdata([half, half])
-        power = guessed(prediction, ASKED, {"half": half, "subset": subset, "loss": loss})
+        power = guessed(prediction, asked, {"half": half, "subset": subset, "loss": loss})
         mistaken.set_data([half], [found["exact"] * 10 ** power])
         titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **found))
         titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **found))
         return _described(found)
 
-    controls = {"half": slider("λ/2", {_written(half): half for half in HALVES}, 1.0),
+    controls = {"half": slider("λ/2", {_written(half): half for half in HALVES}, 100.0),
                 "subset": choice("layers tuned", _subset_names(sweep)),
                 "loss": choice("loss", LOSSES)}
-    controls["subset"].value = ASKED["subset"]
+    controls["subset"].value = _whole(sweep)
     return controls, fig, draw, caption(sweep) + " Computed as you move."
 
 
@@ -165,8 +171,8 @@ def closed_form_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     """Theorem 5 with this sweep's numbers, all layers tuned."""
-    kappa, shares = _of(sweep, ASKED["subset"])
-    total, n = shares.sum(), len(kappa)
+    kappa, shares = _of(sweep, _whole(sweep))
+    total = shares.sum()
     low, high = kernel.risk_bounds(kappa, total.sqrt(), 1.0)
     exact = kernel.risk(kappa, shares, 1.0)
     return reading("How tight is Theorem 5?", """

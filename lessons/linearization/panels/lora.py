@@ -7,7 +7,6 @@ from lessons.kit.page import Page, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE, RED
-from lessons.kit.sweep import caption
 from lessons.linearization.experiment import lora as experiment
 from lessons.linearization.experiment.lora import RANKS, WHOLE
 

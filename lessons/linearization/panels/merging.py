@@ -67,7 +67,8 @@ def arms(sweep: xarray.Dataset, prediction=None):
         return _described(found)
 
     alphas = list(map(float, sweep.alpha.values))
-    controls = {"alpha": slider("α", {f"{alpha:.2f}": alpha for alpha in alphas}, min(alphas, key=lambda a: abs(a - 0.5))),
+    middle = min(alphas, key=lambda alpha: abs(alpha - 0.5))
+    controls = {"alpha": slider("α", {f"{alpha:.2f}": alpha for alpha in alphas}, middle),
                 "family": choice("tasks", {name: name for name in experiment.FAMILIES}),
                 "count": slider("tasks merged", [int(count) for count in best["count"].values], 2),
                 "short": choice("short vector", {name: name for name in shorts})}
@@ -149,6 +150,7 @@ def _of_family(sweep, family):
     return reading(family, """
         Merged tangents against merged networks: {listed}. The best short vectors for {most} tasks are {top}:
         {gain:+.1f} points against the whole ones, although the single networks lose {loss:.1f} points.""",
-                   listed="; ".join(sentences), most=most, top=top, gain=100 * float(at.sel(arm=top) - at.sel(arm=NETWORK)),
+                   listed="; ".join(sentences), most=most, top=top,
+                   gain=100 * float(at.sel(arm=top) - at.sel(arm=NETWORK)),
                    loss=100 * float(sweep.single.sel(family=family, arm=NETWORK)
                                     - sweep.single.sel(family=family, arm=top)))

@@ -7,7 +7,6 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, RED
 from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption
 from lessons.linearization.experiment import rule as experiment
 from lessons.linearization.experiment.rule import CONSTANT, FROM_START, HARMLESS, NONE, PRINTED
 
@@ -35,7 +34,7 @@ def rules(sweep: xarray.Dataset, prediction=None):
     asked = {"start": FROM_START, "lam": first}
     guess = right.text(0.02, 0.04, "", transform=right.transAxes, color=plotting.PURPLE, fontsize=10, animated=True)
     if prediction:
-        truth = 100 * float(sweep.first_on.sel(asked, rule=PRINTED))
+        truth = 100 * float(sweep.first_on.sel(**asked, rule=PRINTED))
         prediction.panel_answers(truth, asked, "purple line of text")
 
     def draw(start, lam, moment):

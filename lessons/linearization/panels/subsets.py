@@ -7,10 +7,10 @@ from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, RED
+from lessons.kit.plotting import BLUE, GREEN, ORANGE, RED
 from lessons.kit.sweep import caption
 from lessons.linearization.experiment import subsets as experiment
-from lessons.linearization.experiment.subsets import DEEP, NETS, WIDE
+from lessons.linearization.experiment.subsets import NETS
 
 MEASURES = {"condition number κ(K + σI)": "condition", "predicted training error": "risk",
             "smallest eigenvalue κ_min": "kappa_min", "number of weights": "weights"}
