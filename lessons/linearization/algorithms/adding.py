@@ -65,8 +65,8 @@ def _top(kernel):
 def ratio_bounds(kappa: float, eta_sigma: float) -> tuple[float, float]:
     """2√κ/((κ + 1)(1 + η_σ)) ≤ √(R̃₊/R̃) ≤ (κ + 1)/(2√κ), κ = κ(K + σI).
 
-    From A ⪰ B ⪰ 0 ⇒ (κ+1)²/(4κ)·A² ⪰ B² (Fujii, Izumino, Nakamoto and Furuta 1997; Kantorovich's constant). The upper
-    end is reached.
+    From A ⪰ B ⪰ 0 ⇒ (κ+1)²/(4κ)·A² ⪰ B², κ being the condition number of A (Fujii, Izumino, Nakamoto and Seo;
+    Kantorovich's constant). The upper end is reached.
     """
     kantorovich = (kappa + 1) / (2 * kappa ** 0.5)
     return 1 / (kantorovich * (1 + eta_sigma)), kantorovich

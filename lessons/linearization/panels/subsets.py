@@ -116,8 +116,10 @@ def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
         {wide_small:+.2f} for the wide network and {deep_small:+.2f} for the deep one. With σ = {large:g}, above them,
         it is {wide_large:+.2f} and {deep_large:+.2f}: the other way round. Nothing was trained anew, only σ changed.
         Where κ_min ≪ σ, κ(K + σI) is about κ_max/σ, so a <i>larger</i> kernel, which learns more, has the larger
-        condition number. The training error that ridge regression predicts keeps its sign at every σ: between
-        {risk_least:+.2f} and {risk_most:+.2f}.""", small=experiment.SIGMAS[0], large=experiment.SIGMAS[6], **of)
+        condition number. The training error that ridge regression predicts keeps its sign at every σ: its correlation
+        with the errors by Adam, and by one step size for all, lies between {risk_least:+.2f} and {risk_most:+.2f}.
+        Where each subset has a step size of its own, training takes another time for each, and it is at least
+        {risk_own_least:+.2f}.""", small=experiment.SIGMAS[0], large=experiment.SIGMAS[6], **of)
 
 
 def rules_table(sweep: xarray.Dataset) -> Page:
@@ -131,6 +133,17 @@ def rules_table(sweep: xarray.Dataset) -> Page:
     return table(("better than the pick, of 1 to 4 layers", *map(str, sweep.chosen.values)), rows)
 
 
+def reading_of_the_rules(sweep: xarray.Dataset) -> Page:
+    """The rules of the slides beside dull ones, with this sweep's numbers."""
+    of = experiment.claims(sweep)["LFT-13"]
+    return reading("Which rule picks well?", """
+        On average over one to four layers, so many subsets of the same size trained further than the pick. Largest η:
+        {wide_eta:.0%} on the wide network and {deep_eta:.0%} on the deep one; smallest κ: {wide_condition:.0%} and
+        {deep_condition:.0%}; both together: {wide_both:.0%} and {deep_both:.0%}; most weights, without any kernel:
+        {wide_weights:.0%} and {deep_weights:.0%}; the smallest predicted training error: {wide_risk:.0%} and
+        {deep_risk:.0%}.""", **of)
+
+
 def reading_of_adding(sweep: xarray.Dataset) -> Page:
     """Theorems 6 and 7 on real layers, with this sweep's numbers."""
     of = experiment.claims(sweep)
@@ -140,5 +153,5 @@ def reading_of_adding(sweep: xarray.Dataset) -> Page:
         Theorem 7 has a proof, in {eta_below_1:.0%}. η_σ is always finite, {eta_sigma_median:.1f} in the median. √(R̃₊/R̃)
         lay between {ratio_least:.2f} and {ratio_most:.3f}, always between the two ends of the tight theorem; where the
         printed one has a proof, its upper end was at least {printed_high_least:.1f}, so it never says that a layer
-        helps. In two dimensions, with the worst target, the training error <i>rises</i> to {worst:.3f} times for
+        helps. Trained by Adam, {trained_rises:.0%} of the errors rose with the layer. In two dimensions, with the worst target, the training error <i>rises</i> to {worst:.3f} times for
         κ = {worst_kappa:g}, and the tight bound is {worst_bound:.3f}.""", **of["LFT-9"], **of["LFT-10"])
