@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pydantic
 import pytest
+import torch
 import yaml
 
 from lessons.kit import archive, claims
@@ -109,6 +110,12 @@ def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_o
     kept = yaml.safe_load(claims.MEASURED.read_text())
     assert [(run["seeds"], run["commit"]) for run in kept["runs"]] == [([1], "c"), ([3], "d")]
     assert claims.of_seed(3) == {"X-1": {"bounded": 1.75}}
+
+
+def test_what_this_machine_says_of_itself_can_be_written(made_up):
+    claims.keep("m", "e", "full", 3, {"X-1": {"bounded": 1.25}}, archive.circumstances())
+    run, = yaml.safe_load(claims.MEASURED.read_text())["runs"]
+    assert run["torch"] == str(torch.__version__) and run["processor"]
 
 
 def test_seeds_that_nobody_has_looked_at_are_counted_and_nothing_is_written(made_up, monkeypatch, capsys):

@@ -133,8 +133,10 @@ def naive_shifted(base, vector, scale):
     return naive_state(base, shifted)
 
 
-def naive_trim(values, density, outliers=0.0, extra=0):
-    kept = min(math.floor(density * len(values) + 1e-6) + extra, len(values)) if density else 0
+def naive_trim(values, density, outliers=0.0, count="floor"):
+    floor = math.floor(density * len(values) + 1e-6)
+    wanted = {"floor": floor, "floor + 1": floor + 1, "at least one": max(1, floor)}[count]
+    kept = min(wanted, len(values)) if density else 0
     if not kept:
         return [0.0] * len(values)
     above = min(math.floor(outliers * len(values) + 1e-6), len(values) - kept)
@@ -225,13 +227,14 @@ def test_task_arithmetic(states, scale):
 AGREE, ON_TIE = (st.sampled_from(next(p for p in METHODS["ties"].parameters if p.name == name).choices)
                  for name in ("agree", "on_tie"))
 TRIM = st.sampled_from(["global", "tensor", "row"])
+COUNT = st.sampled_from(["floor", "floor + 1", "at least one"])
 
 
 @settings(max_examples=200)
-@given(to_merge(exact=True), scales, shares, TRIM, st.sampled_from(["floor", "floor + 1"]), AGREE, ON_TIE)
+@given(to_merge(exact=True), scales, shares, TRIM, COUNT, AGREE, ON_TIE)
 def test_ties(states, scale, density, trim, count, agree, on_tie):
     base, finetuned = states
-    trimmed = [naive_grouped(lambda values: naive_trim(values, density, 0.0, count == "floor + 1"), vector, base, trim)
+    trimmed = [naive_grouped(lambda values: naive_trim(values, density, 0.0, count), vector, base, trim)
                for vector in naive_vectors(base, finetuned)]
     expected = naive_shifted(base, naive_agreed(trimmed, agree, on_tie), scale)
     options = {"density": density, "trim": trim, "count": count, "agree": agree, "on_tie": on_tie}
@@ -279,16 +282,17 @@ def naive_tall_masks(vectors, multi, strength):
 
 @settings(max_examples=100)
 @given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0]), st.integers(0, 5),
-       st.sampled_from([1.0, 0.5]), st.sampled_from(["sum", "elected sum"]))
-def test_consensus_and_tall_masks(states, scale, strength, min_votes, density, agree):
+       st.sampled_from([1.0, 0.5, 0.05]), COUNT, st.sampled_from(["sum", "elected sum"]))
+def test_consensus_and_tall_masks(states, scale, strength, min_votes, density, count, agree):
     base, finetuned = states
     vectors = naive_vectors(base, finetuned)
-    trimmed = [naive_grouped(lambda values: naive_trim(values, density), vector, base, "global") for vector in vectors]
+    trimmed = [naive_grouped(lambda values: naive_trim(values, density, 0.0, count), vector, base, "global")
+               for vector in vectors]
     multi = naive_agreed(trimmed, agree)
     masks = naive_tall_masks(vectors, multi, strength)
     kept = {key: [value * (sum(mask[key][i] for mask in masks) >= min_votes) for i, value in enumerate(values)]
             for key, values in multi.items()}
-    options = {"mask_strength": strength, "density": density, "agree": agree}
+    options = {"mask_strength": strength, "density": density, "count": count, "agree": agree}
     consensus = merge("consensus", base, finetuned, scale=scale, min_votes=min_votes, **options)
     assert_close(consensus, naive_shifted(base, kept, scale))
     stored = merge("tall_masks", base, finetuned, **options)
@@ -791,7 +795,8 @@ def test_at_one_end_of_their_ranges_the_methods_are_task_arithmetic(case):
 
 
 @pytest.mark.parametrize("name, parameters", [
-    ("ties", {"density": 0}), ("ties", {"density": 0, "count": "floor + 1"}), ("dare", {"drop_rate": 1}),
+    ("ties", {"density": 0}), ("ties", {"density": 0, "count": "floor + 1"}),
+    ("ties", {"density": 0, "count": "at least one"}), ("dare", {"drop_rate": 1}),
     ("breadcrumbs", {"density": 0}), ("consensus", {"min_votes": 4}), ("task_arithmetic", {"scale": 0}),
     ("ties", {"scale": 0}), ("tsv", {"scale": 0})])
 def test_at_the_other_end_they_leave_the_base(name, parameters):
@@ -862,6 +867,8 @@ def test_a_share_keeps_as_many_entries_as_it_says():
         assert sum(value != 0 for value in entries_of("ties", vector, density=density)) == kept
         one_more = entries_of("ties", vector, density=density, count="floor + 1")
         assert sum(value != 0 for value in one_more) == min(kept + 1, 100)
+        some = entries_of("ties", vector, density=density, count="at least one")
+        assert sum(value != 0 for value in some) == max(kept, 1)
 
 
 def test_entries_of_equal_magnitude_stay_or_go_together():

@@ -213,7 +213,8 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
 
     def step(x, y):
         optimiser.zero_grad()
-        with torch.autocast(device.type, torch.bfloat16, enabled=fast):
+        # cached copies of the weights would be kept, and used at every step, while any other autocast context is open
+        with torch.autocast(device.type, torch.bfloat16, enabled=fast, cache_enabled=False):
             logits = network(x.contiguous(memory_format=images))
         loss(logits.to(parameters), y).backward()  # autocast gives bfloat16
         optimiser.step()

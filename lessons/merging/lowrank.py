@@ -207,7 +207,7 @@ def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0
         convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are no matrices and
             follow `vectors`.
         vectors: what is no matrix. "own" stores θ_t − θ_avg of every task (the paper's code), "average" stores nothing
-            and leaves θ_avg.
+            and leaves θ_avg. At rank_ratio 0 the paper's code drops what is no matrix too; that is "average".
         decomposition: see `factors`.
     """
     shared = {}

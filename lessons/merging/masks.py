@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from lessons.merging.registry import Count, Needs, Positive, Scale, Share, method
-from lessons.merging.sparse import Agree, OnTie, elected_sign, largest, majority_sign, merged_vectors
+from lessons.merging.sparse import Agree, Number, OnTie, elected_sign, largest, majority_sign, merged_vectors
 from lessons.merging.states import PIECE, by_tensor, flat, in_pieces, task_vectors, wide
 from lessons.merging.storage import PerTask, pack, unpack
 from toy_models.weights import State, must_fit
@@ -25,13 +25,14 @@ def tall_mask(stack: Float[Tensor, " tasks *shape"], merged: Float[Tensor, "*sha
     return stack.abs() > 2 * mask_strength * half.abs()
 
 
-def _multi_task(base, finetuned, density, agree, on_tie) -> Callable[[str], Tensor]:
-    return merged_vectors(base, finetuned, largest(base, finetuned, density, "global"), agree, on_tie)
+def _multi_task(base, finetuned, density, count, agree, on_tie) -> Callable[[str], Tensor]:
+    return merged_vectors(base, finetuned, largest(base, finetuned, density, "global", 0.0, count), agree, on_tie)
 
 
 @method("Consensus (TALL masks)", source="Wang et al. 2024, §5", needs=[Needs.WEIGHTS])
 def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, mask_strength: Positive = 0.4,
-              min_votes: Count = 2, density: Share = 1.0, agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
+              min_votes: Count = 2, density: Share = 1.0, count: Number = "floor", agree: Agree = "sum",
+              on_tie: OnTie = "zero") -> State:
     """θ₀ + λ · m ∘ τ_MTL, where m keeps the entries that matter to at least `min_votes` tasks by their TALL masks.
 
     Args:
@@ -43,11 +44,12 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
             alike matters to none once T > 1 + 1/λ_t.
         density: the share of largest entries of every τ_t that goes into τ_MTL: 1 for Consensus task arithmetic, 0.2
             for Consensus TIES.
+        count: see `ties`; the paper's code has "floor + 1".
         agree: how τ_MTL is made. "sum" for Consensus task arithmetic, "elected sum" for Consensus TIES; "elected
             mean".
         on_tie: see `ties`.
     """
-    vector = _multi_task(base, finetuned, density, agree, on_tie)
+    vector = _multi_task(base, finetuned, density, count, agree, on_tie)
 
     def elected(stack, multi):
         return multi * (tall_mask(stack, multi, mask_strength).sum(0) >= min_votes)
@@ -61,7 +63,7 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
 
 @method("TALL masks", source="Wang et al. 2024, §4", needs=[Needs.STORAGE])
 def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positive = 0.4, density: Share = 1.0,
-               agree: Agree = "sum", on_tie: OnTie = "zero") -> PerTask:
+               count: Number = "floor", agree: Agree = "sum", on_tie: OnTie = "zero") -> PerTask:
     """One model a task from one shared vector: θ₀ + m_t ∘ τ_MTL, with a bit per weight and task stored.
 
     Shared are "base" and "vector"; a task's extras are its packed mask.
@@ -69,10 +71,11 @@ def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positi
     Args:
         mask_strength: see `consensus`.
         density: see `consensus`; the paper's "TALL mask + TIES" has 0.2.
+        count: see `ties`; the paper's code has "floor + 1".
         agree: see `consensus`; "TALL mask + TIES" has "elected sum".
         on_tie: see `ties`.
     """
-    multi = _multi_task(base, finetuned, density, agree, on_tie)
+    multi = _multi_task(base, finetuned, density, count, agree, on_tie)
 
     def mask_of(stack, merged):
         return tall_mask(stack, merged, mask_strength)

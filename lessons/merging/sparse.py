@@ -18,6 +18,7 @@ from lessons.merging.states import PIECE, by_tensor, flat, in_pieces, task_vecto
 from toy_models.weights import State, must_fit
 
 Agree = Literal["sum", "elected mean", "elected sum"]
+Number = Literal["floor", "floor + 1", "at least one"]
 OnTie = Literal["zero", "majority", "positive", "negative"]
 Drop = Callable[[str, Tensor], Tensor]  # (key, task vectors (tasks, …)) -> the same, the dropped set to 0 in place
 
@@ -38,10 +39,11 @@ def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outli
 
     Args:
         magnitudes: partly sorted in place.
-        count: "floor" keeps ⌊density · entries⌋, "floor + 1" one more.
+        count: "floor" keeps ⌊density · entries⌋, "floor + 1" one more, "at least one" max(1, ⌊density · entries⌋);
+            all three keep nothing at density 0.
     """
     entries = magnitudes.shape[-1]
-    kept = min(floor_of(density, entries) + (count == "floor + 1"), entries) if density > 0 else 0
+    kept = min(_number(floor_of(density, entries), count), entries) if density > 0 else 0
     nowhere = np.full((*magnitudes.shape[:-1], 1), np.inf)
     if not kept:
         return nowhere, nowhere
@@ -56,6 +58,12 @@ def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outli
     upper = magnitudes[..., lowest:]
     upper.partition(highest - lowest, axis=-1)
     return low, upper[..., highest - lowest, None].copy()
+
+
+def _number(floor, count):
+    if count == "at least one":
+        return max(1, floor)
+    return floor + (count == "floor + 1")
 
 
 def largest(base: State, finetuned: Sequence[State], density: float, trim: str, outliers: float = 0.0,
@@ -187,7 +195,7 @@ def _merged(base, finetuned, scale, drop, agree, on_tie):
 
 @method("TIES", source="Yadav et al. 2023, algorithm 1", needs=[Needs.WEIGHTS])
 def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density: Share = 0.2,
-         trim: Literal["global", "tensor", "row"] = "global", count: Literal["floor", "floor + 1"] = "floor",
+         trim: Literal["global", "tensor", "row"] = "global", count: Number = "floor",
          agree: Agree = "elected mean", on_tie: OnTie = "zero") -> State:
     """Trim, elect sign, merge: keep the largest entries of every τ_t, elect a sign for every entry, average the tasks
     that have it.
@@ -197,8 +205,9 @@ def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density
         density: the share of entries that is kept.
         trim: what the share is counted over. "global" the whole task vector (the paper and its code), "tensor" every
             tensor (PEFT and mergekit), "row" the last dimension.
-        count: how many entries a share is. "floor" ⌊density · n⌋ (mergekit), "floor + 1" one more (the paper's code,
-            which keeps all from the threshold on). density = 0 keeps none under both.
+        count: how many entries a share is. "floor" ⌊density · n⌋ (the formula), "floor + 1" one more (the paper's
+            code, which keeps all from the threshold on), "at least one" max(1, ⌊density · n⌋) (mergekit 0.1.5, of every
+            tensor). density = 0 keeps none.
         agree: how the tasks agree. "elected mean" is TIES; "elected sum" adds instead (its code's "dis-sum", which
             Consensus uses), "sum" elects no sign.
         on_tie: the sign where the kept entries sum to exactly 0. "zero" none, so the entry is 0 (the formula
