@@ -126,7 +126,8 @@ def test_stopping_early_is_read_off_the_walk_without_a_pull(sweeps):
 
 def test_pairs_the_wrong_way_round():
     assert near.wrong_way([3.0, 2.0, 1.0]) == 0 and near.wrong_way([1.0, 2.0, 3.0]) == 3
-    gaps, divergences = ([near.wrong_way(rows[name][::-1]) for rows in near.REPORTED.values()] for name in ("gap", "kl"))
+    gaps, divergences = ([near.wrong_way(rows[name][::-1]) for rows in near.REPORTED.values()]
+                         for name in ("gap", "kl"))
     assert gaps == [5, 4] and divergences == [7, 3], "the slides' own table"
     assert all(near.wrong_way(rows["distance"][::-1]) == 0 for rows in near.REPORTED.values())
 
@@ -134,7 +135,8 @@ def test_pairs_the_wrong_way_round():
 def test_causes_are_compared_when_a_fifth_is_left(sweeps):
     sweep = sweeps[causes]
     free = [name for name in sweep.case.values if not name.startswith("λ")]  # so small a network never gets so far
-    assert (sweep.left.sel(case=free) <= causes.LEFT).all() and list(sweep.case.values) == list(causes.cases(SMALL[causes]))
+    assert (sweep.left.sel(case=free) <= causes.LEFT).all()
+    assert list(sweep.case.values) == list(causes.cases(SMALL[causes]))
 
 
 def test_the_flow_and_its_bounds_belong_together(sweeps):
@@ -331,14 +333,16 @@ def test_lora_and_merging_say_their_numbers(sweeps):
 
 def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     of = subsets.claims(sweeps[subsets])
-    assert f"{of['LFT-9']['pairs']:.0f} times a layer was added" in panels.subsets.reading_of_adding(sweeps[subsets]).text
+    added = panels.subsets.reading_of_adding(sweeps[subsets]).text
+    assert f"{of['LFT-9']['pairs']:.0f} times a layer was added" in added
     assert f"it is {of['LFT-12']['wide_large']:+.2f} and" in panels.subsets.reading_of_the_signs(sweeps[subsets]).text
     assert len(panels.subsets.signs_table(sweeps[subsets]).text.splitlines()) == 6
     assert len(panels.subsets.rules_table(sweeps[subsets]).text.splitlines()) == 2 * len(sweeps[subsets].rule)
     of = lora.claims(sweeps[lora])["LFT-14"]
     assert f"the power {of['apart_power']:.2f} of the rank" in panels.lora.reading_of_lora(sweeps[lora]).text
     of = flow.claims(sweeps[flow])["LFT-4"]
-    assert f"in {of['printed_violated_share']:.0%} of the moments" in panels.flow.reading_of_the_bounds(sweeps[flow]).text
+    bounds = panels.flow.reading_of_the_bounds(sweeps[flow]).text
+    assert f"in {of['printed_violated_share']:.0%} of the moments" in bounds
     assert len(panels.flow.ball_table(sweeps[flow]).text.splitlines()) == 2
     assert len(panels.kernel.closed_form_table(sweeps[ridge]).text.splitlines()) == 2
     assert "times larger: it lacks 1/n" in panels.kernel.reading_of_the_bounds(sweeps[ridge]).text

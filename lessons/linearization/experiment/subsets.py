@@ -68,8 +68,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         over net, rule and chosen (layers): better, the share of the subsets of that size that Adam trains further than
         the rule's pick, and picked, its number;
         over net and pair (a subset and a layer added): eta, eta_sigma, ratio: √(R̃₊/R̃), penalised: the penalised
-        optimum's ratio; trained: that of R̃ after training by Adam; low, high: between which `adding.ratio_bounds` puts the ratio; printed_low, printed_high: the
-        same by LFT, Theorem 7, NaN where η ≥ 1.
+        optimum's ratio; trained: that of R̃ after training by Adam; low, high: between which `adding.ratio_bounds` puts
+        the ratio; printed_low, printed_high: the same by LFT, Theorem 7, NaN where η ≥ 1.
     """
     parts = []
     for name, widths in zip(NETS, settings.widths):
