@@ -352,7 +352,12 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     hump = float(sweeps[near].trained_gap.sel(setting=EVEN_ODD, points="train").isel(moment=-1)[1])
     assert f", {hump:.3f}," in panels.near.reading_of_the_hump(sweeps[near]).text
     assert "CoLA: the distance falls 3.4 times" in panels.near.reading_of_the_source().text
-    assert panels.near.reading_of_early_stopping(sweeps[near]).text.count("stopped early") == 0
+    apart = panels.near._apart_from_stopping(sweeps[near], EVEN_ODD, "trained").mean()
+    side = "smaller" if apart > 0 else "larger"
+    assert f"its trained gap {abs(float(apart)):.3f} {side}" in panels.near.reading_of_early_stopping(sweeps[near]).text
+    at = sweeps[near].sel(setting=TEN_ADAM, points="test").isel(moment=-1)
+    falls = float(at.distance[0] / at.distance[-1])
+    assert f"the distance falls {falls:.1f} times" in panels.near.reading_of_adam(sweeps[near]).text
     arms = panels.merging.arms_table(sweeps[merging]).text.splitlines()
     assert len(arms) == len(sweeps[merging].arm)
     assert "Merged tangents against merged networks" in panels.merging.reading_of_merging(sweeps[merging]).text

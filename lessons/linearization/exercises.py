@@ -175,7 +175,37 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "10.3", "one layer's part of the kernel", 8, kernel.layer_kernel,
+        "10.3", "how far, by energy alone", 5, bounds.distance_by_energy,
+        teaching=farthest,
+        cases=lambda: [(2.0, 0.5), (7.5, 10.0), (0.3, 3.0), (5.0, 50.0)],
+        wrong=[
+            Wrong(lambda initial, lam: 2 * initial ** 2 / lam,
+                  "That bounds ‖u‖². Take the root."),
+            Wrong(lambda initial, lam: initial / math.sqrt(lam),
+                  "The ½ of the penalty (λ/2)‖u‖² is missing: multiply by 2 before the root."),
+            Wrong(lambda initial, lam: initial / math.sqrt(2 * lam),
+                  "The ½ went the wrong way: (λ/2)‖u‖² ≤ R̃₀ gives ‖u‖² ≤ 2R̃₀/λ."),
+            Wrong(lambda initial, lam: math.sqrt(2 * initial / lam),
+                  "R̃₀ is ‖r₀‖², the square of what you are given."),
+            Wrong(lambda initial, lam: initial * math.sqrt(2) / lam,
+                  "λ belongs under the root too."),
+            Wrong(lambda initial, lam: initial * math.sqrt(lam / 2),
+                  "Upside down: a stronger pull must give a smaller bound."),
+            Wrong(lambda initial, lam: initial / lam,
+                  "(λ/2)‖u‖² ≤ R̃₀ is about squares: solve it for ‖u‖², then take the root."),
+            Wrong(lambda initial, lam: 2 * initial / lam,
+                  "That is the proof's bound 2L‖r₀‖/λ with L = 1. Here no Lipschitz constant is needed: solve "
+                  "(λ/2)‖u‖² ≤ ‖r₀‖²."),
+        ],
+        hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
+               "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
+               "initial · √(2/λ)"],
+        praise="One line, no Lipschitz constant, and tighter than the printed bound wherever the regulariser does not "
+               "drown the kernel.",
+        tolerance=1e-8),
+
+    Exercise(
+        "10.4", "the kernel of one layer", 8, kernel.layer_kernel,
         teaching=layer_kernel,
         cases=_layers,
         wrong=[
@@ -215,7 +245,7 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "10.4", "the coefficients of ridge regression", 7, kernel.coefficients,
+        "10.5", "the coefficients of ridge regression", 7, kernel.coefficients,
         teaching=coefficients,
         cases=_kernels,
         wrong=[
@@ -251,7 +281,7 @@ EXERCISES = [
         tolerance=1e-7),
 
     Exercise(
-        "10.5", "the training error that is left", 5, kernel.risk,
+        "10.6", "the training error that is left", 5, kernel.risk,
         teaching=error_left,
         cases=_spectra,
         wrong=[
@@ -281,36 +311,6 @@ EXERCISES = [
                "R̃ is the sum of the squares of what is left.",
                "((sigma / (sigma + kappa)) ** 2 * shares).sum()"],
         praise="Between the two ends of Theorem 5, exactly, and no dearer than they are.",
-        tolerance=1e-8),
-
-    Exercise(
-        "10.6", "how far, by energy alone", 5, bounds.distance_by_energy,
-        teaching=farthest,
-        cases=lambda: [(2.0, 0.5), (7.5, 10.0), (0.3, 3.0), (5.0, 50.0)],
-        wrong=[
-            Wrong(lambda initial, lam: 2 * initial ** 2 / lam,
-                  "That bounds ‖u‖². Take the root."),
-            Wrong(lambda initial, lam: initial / math.sqrt(lam),
-                  "The ½ of the penalty (λ/2)‖u‖² is missing: multiply by 2 before the root."),
-            Wrong(lambda initial, lam: initial / math.sqrt(2 * lam),
-                  "The ½ went the wrong way: (λ/2)‖u‖² ≤ R̃₀ gives ‖u‖² ≤ 2R̃₀/λ."),
-            Wrong(lambda initial, lam: math.sqrt(2 * initial / lam),
-                  "R̃₀ is ‖r₀‖², the square of what you are given."),
-            Wrong(lambda initial, lam: initial * math.sqrt(2) / lam,
-                  "λ belongs under the root too."),
-            Wrong(lambda initial, lam: initial * math.sqrt(lam / 2),
-                  "Upside down: a stronger pull must give a smaller bound."),
-            Wrong(lambda initial, lam: initial / lam,
-                  "(λ/2)‖u‖² ≤ R̃₀ is about squares: solve it for ‖u‖², then take the root."),
-            Wrong(lambda initial, lam: 2 * initial / lam,
-                  "That is the proof's bound 2L‖r₀‖/λ with L = 1. Here no Lipschitz constant is needed: solve "
-                  "(λ/2)‖u‖² ≤ ‖r₀‖²."),
-        ],
-        hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
-               "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
-               "initial · √(2/λ)"],
-        praise="One line, no Lipschitz constant, and tighter than the printed bound wherever the regulariser does not "
-               "drown the kernel.",
         tolerance=1e-8),
 
     Exercise(

@@ -74,7 +74,7 @@ def negative(lam, gradient, u):
     return lam if s >= 0 else min(lam, (gradient.square().sum() / s).item())
 
 
-# -- 10.3 layer_kernel ---------------------------------------------------------------------------------
+# -- 10.4 layer_kernel ---------------------------------------------------------------------------------
 
 def whole_jacobian(delta, h):
     rows = [torch.cat([torch.outer(d, one).flatten(), d]) for d, one in zip(delta, h)]
@@ -92,7 +92,7 @@ def with_ones(delta, h):
     return (delta @ delta.T) * (augmented @ augmented.T)
 
 
-# -- 10.4 coefficients ---------------------------------------------------------------------------------
+# -- 10.5 coefficients ---------------------------------------------------------------------------------
 
 def ridge(sigma, target):
     def answer(kernel, y, f_0, lam):
@@ -121,7 +121,7 @@ def by_eigenvectors(kernel, y, f_0, lam):
     return U @ ((U.T @ (y - f_0)) / (kappa + len(y) * lam / 2))
 
 
-# -- 10.5 error_left -----------------------------------------------------------------------------------
+# -- 10.6 error_left -----------------------------------------------------------------------------------
 
 def left(power=2, keeps=lambda kappa, sigma: sigma / (sigma + kappa), times=lambda n: 1.0):
     return lambda kappa, shares, sigma: times(len(kappa)) * (keeps(kappa, sigma) ** power * shares).sum()
@@ -149,58 +149,58 @@ WRONG = [
     Natural("10.2", "max for min", max_for_min, "You took the larger of the two"),
     Natural("10.2", "minus forgotten", negative, "A minus is missing: s is negative"),
     Natural("10.2", "λ whatever", lambda lam, g, u: lam, "With the whole λ the error may"),
-    Natural("10.3", "matrix product", lambda d, h: (d @ d.T) @ (h @ h.T + 1), "Entry by entry: K_ij is ⟨δ_i, δ_j⟩"),
-    Natural("10.3", "no bias", weights_by_hand, "The bias is missing. Its gradient"),
-    Natural("10.3", "sum for product", lambda d, h: d @ d.T + h @ h.T + 1, "A gradient by W is an outer product"),
-    Natural("10.3", "bias added outside", lambda d, h: (d @ d.T) * (h @ h.T) + 1,
+    Natural("10.4", "matrix product", lambda d, h: (d @ d.T) @ (h @ h.T + 1), "Entry by entry: K_ij is ⟨δ_i, δ_j⟩"),
+    Natural("10.4", "no bias", weights_by_hand, "The bias is missing. Its gradient"),
+    Natural("10.4", "sum for product", lambda d, h: d @ d.T + h @ h.T + 1, "A gradient by W is an outer product"),
+    Natural("10.4", "bias added outside", lambda d, h: (d @ d.T) * (h @ h.T) + 1,
             "The 1 belongs into the parentheses"),
-    Natural("10.3", "other way round", lambda d, h: (d @ d.T + 1) * (h @ h.T), "The 1 stands at the wrong factor"),
-    Natural("10.3", "units for samples", lambda d, h: (d.T @ d).sum() * (h.T @ h), "That sums over the samples. The"),
-    Natural("10.3", "inputs alone", lambda d, h: h @ h.T + 1, "That is the kernel of the layer's"),
-    Natural("10.3", "deltas alone", lambda d, h: d @ d.T, "That is the bias's part alone. The"),
-    Natural("10.3", "both biases", lambda d, h: (d @ d.T + 1) * (h @ h.T + 1), "One + 1 too many: the bias is one"),
-    Natural("10.3", "mean over units", lambda d, h: (d @ d.T) * (h @ h.T + 1) / h.shape[1],
+    Natural("10.4", "other way round", lambda d, h: (d @ d.T + 1) * (h @ h.T), "The 1 stands at the wrong factor"),
+    Natural("10.4", "units for samples", lambda d, h: (d.T @ d).sum() * (h.T @ h), "That sums over the samples. The"),
+    Natural("10.4", "inputs alone", lambda d, h: h @ h.T + 1, "That is the kernel of the layer's"),
+    Natural("10.4", "deltas alone", lambda d, h: d @ d.T, "That is the bias's part alone. The"),
+    Natural("10.4", "both biases", lambda d, h: (d @ d.T + 1) * (h @ h.T + 1), "One + 1 too many: the bias is one"),
+    Natural("10.4", "mean over units", lambda d, h: (d @ d.T) * (h @ h.T + 1) / h.shape[1],
             "Right but for the width: in this"),
-    Natural("10.4", "n forgotten", ridge(lambda n, lam: lam / 2, lambda y, f: y - f),
+    Natural("10.5", "n forgotten", ridge(lambda n, lam: lam / 2, lambda y, f: y - f),
             "The n is missing: the loss is a"),
-    Natural("10.4", "½ forgotten", ridge(lambda n, lam: n * lam, lambda y, f: y - f),
+    Natural("10.5", "½ forgotten", ridge(lambda n, lam: n * lam, lambda y, f: y - f),
             "The ½ is missing: the penalty is"),
-    Natural("10.4", "as the slides", ridge(lambda n, lam: lam / 2, lambda y, f: y),
+    Natural("10.5", "as the slides", ridge(lambda n, lam: lam / 2, lambda y, f: y),
             "That is what the slides print. The"),
-    Natural("10.4", "y for y − f₀", ridge(lambda n, lam: n * lam / 2, lambda y, f: y),
+    Natural("10.5", "y for y − f₀", ridge(lambda n, lam: n * lam / 2, lambda y, f: y),
             "The tangent starts at f₀, not at 0"),
-    Natural("10.4", "sign of the residual", ridge(lambda n, lam: n * lam / 2, lambda y, f: f - y),
+    Natural("10.5", "sign of the residual", ridge(lambda n, lam: n * lam / 2, lambda y, f: f - y),
             "The sign: what is to be learned is"),
-    Natural("10.4", "divided by n", ridge(lambda n, lam: lam / (2 * n), lambda y, f: y - f),
+    Natural("10.5", "divided by n", ridge(lambda n, lam: lam / (2 * n), lambda y, f: y - f),
             "The n went the wrong way: a mean is"),
-    Natural("10.4", "λ", ridge(lambda n, lam: lam, lambda y, f: y - f), "n and ½ are missing: the ridge is"),
-    Natural("10.4", "no ridge", ridge(lambda n, lam: 0.0, lambda y, f: y - f), "That is the interpolating solution"),
-    Natural("10.4", "on every entry", everywhere, "You added the ridge to every entry"),
-    Natural("10.4", "the answers in place of α", predictions, "Those are the answers on the"),
-    Natural("10.5", "not squared", left(1), "Not squared: the residual in"),
-    Natural("10.5", "what is learned", left(2, lambda k, s: k / (s + k)), "κ/(σ + κ) is what is learned. What"),
-    Natural("10.5", "mean", left(2, times=lambda n: 1 / n), "That is the mean. Asked is R̃, the"),
-    Natural("10.5", "what is learned, taken from all", lambda k, c, s: (c - (k / (s + k)) ** 2 * c).sum(),
+    Natural("10.5", "λ", ridge(lambda n, lam: lam, lambda y, f: y - f), "n and ½ are missing: the ridge is"),
+    Natural("10.5", "no ridge", ridge(lambda n, lam: 0.0, lambda y, f: y - f), "That is the interpolating solution"),
+    Natural("10.5", "on every entry", everywhere, "You added the ridge to every entry"),
+    Natural("10.5", "the answers in place of α", predictions, "Those are the answers on the"),
+    Natural("10.6", "not squared", left(1), "Not squared: the residual in"),
+    Natural("10.6", "what is learned", left(2, lambda k, s: k / (s + k)), "κ/(σ + κ) is what is learned. What"),
+    Natural("10.6", "mean", left(2, times=lambda n: 1 / n), "That is the mean. Asked is R̃, the"),
+    Natural("10.6", "what is learned, taken from all", lambda k, c, s: (c - (k / (s + k)) ** 2 * c).sum(),
             "What is left of a residual is 1 −"),
-    Natural("10.5", "upper end", lambda k, c, s: (s / (s + k.min())) ** 2 * c.sum(),
+    Natural("10.6", "upper end", lambda k, c, s: (s / (s + k.min())) ** 2 * c.sum(),
             "That is the upper end of Theorem 5"),
-    Natural("10.5", "sum squared", lambda k, c, s: (s / (s + k) * c).sum() ** 2,
+    Natural("10.6", "sum squared", lambda k, c, s: (s / (s + k) * c).sum() ** 2,
             "Square each factor and then add up"),
-    Natural("10.5", "shares squared again", lambda k, c, s: ((s / (s + k)) ** 2 * c ** 2).sum(),
+    Natural("10.6", "shares squared again", lambda k, c, s: ((s / (s + k)) ** 2 * c ** 2).sum(),
             "`shares` are the squares c_i²"),
-    Natural("10.5", "penalised", lambda k, c, s: (s / (s + k) * c).sum(), "Not squared: the residual in"),
-    Natural("10.5", "not summed", lambda k, c, s: (s / (s + k)) ** 2 * c, "Right for every direction. R̃ is"),
-    Natural("10.6", "no root", lambda initial, lam: 2 * initial ** 2 / lam, "That bounds ‖u‖². Take the root"),
-    Natural("10.6", "½ forgotten", lambda initial, lam: initial / math.sqrt(lam),
+    Natural("10.6", "penalised", lambda k, c, s: (s / (s + k) * c).sum(), "Not squared: the residual in"),
+    Natural("10.6", "not summed", lambda k, c, s: (s / (s + k)) ** 2 * c, "Right for every direction. R̃ is"),
+    Natural("10.3", "no root", lambda initial, lam: 2 * initial ** 2 / lam, "That bounds ‖u‖². Take the root"),
+    Natural("10.3", "½ forgotten", lambda initial, lam: initial / math.sqrt(lam),
             "The ½ of the penalty (λ/2)‖u‖² is"),
-    Natural("10.6", "error not squared", lambda initial, lam: math.sqrt(2 * initial / lam),
+    Natural("10.3", "error not squared", lambda initial, lam: math.sqrt(2 * initial / lam),
             "R̃₀ is ‖r₀‖², the square of what"),
-    Natural("10.6", "λ not under the root", lambda initial, lam: initial * math.sqrt(2) / lam,
+    Natural("10.3", "λ not under the root", lambda initial, lam: initial * math.sqrt(2) / lam,
             "λ belongs under the root too"),
-    Natural("10.6", "½ the other way", lambda initial, lam: initial * math.sqrt(lam / 2),
+    Natural("10.3", "½ the other way", lambda initial, lam: initial * math.sqrt(lam / 2),
             "Upside down: a stronger pull must"),
-    Natural("10.6", "1/λ", lambda initial, lam: initial / lam, "(λ/2)‖u‖² ≤ R̃₀ is about squares"),
-    Natural("10.6", "½ of λ doubled", lambda initial, lam: initial / math.sqrt(2 * lam),
+    Natural("10.3", "1/λ", lambda initial, lam: initial / lam, "(λ/2)‖u‖² ≤ R̃₀ is about squares"),
+    Natural("10.3", "½ of λ doubled", lambda initial, lam: initial / math.sqrt(2 * lam),
             "The ½ went the wrong way: (λ/2)‖u‖²"),
     Natural("10.7", "the training error", "a", "It nearly always does, and need"),
     Natural("10.7", "the condition number", "c", "Adding a large S in one direction"),
@@ -213,15 +213,15 @@ RIGHT = [
     Natural("10.1", "sum of products", lambda g, u: bool((g * u).sum() >= 0)),
     Natural("10.1", "number", lambda g, u: float(torch.dot(g, u) >= 0)),
     Natural("10.2", "branches", right_by_branches),
-    Natural("10.3", "whole Jacobian", whole_jacobian),
-    Natural("10.3", "a column of ones", with_ones),
-    Natural("10.3", "numpy", lambda d, h: (d.numpy() @ d.numpy().T) * (h.numpy() @ h.numpy().T + 1)),
-    Natural("10.4", "inverse", by_inverse),
-    Natural("10.4", "eigenvectors", by_eigenvectors),
-    Natural("10.5", "loop", right_by_loop),
-    Natural("10.5", "numpy", lambda k, c, s: ((s / (s + k.numpy())) ** 2 * c.numpy()).sum()),
-    Natural("10.6", "root of the quotient", lambda initial, lam: math.sqrt(2 * initial ** 2 / lam)),
-    Natural("10.6", "numpy", lambda initial, lam: initial * np.sqrt(2 / lam)),
+    Natural("10.4", "whole Jacobian", whole_jacobian),
+    Natural("10.4", "a column of ones", with_ones),
+    Natural("10.4", "numpy", lambda d, h: (d.numpy() @ d.numpy().T) * (h.numpy() @ h.numpy().T + 1)),
+    Natural("10.5", "inverse", by_inverse),
+    Natural("10.5", "eigenvectors", by_eigenvectors),
+    Natural("10.6", "loop", right_by_loop),
+    Natural("10.6", "numpy", lambda k, c, s: ((s / (s + k.numpy())) ** 2 * c.numpy()).sum()),
+    Natural("10.3", "root of the quotient", lambda initial, lam: math.sqrt(2 * initial ** 2 / lam)),
+    Natural("10.3", "numpy", lambda initial, lam: initial * np.sqrt(2 / lam)),
     Natural("10.7", "in parentheses", "(b)"),
     Natural("10.7", "capital", "B"),
 ]

@@ -31,12 +31,9 @@ def arms(sweep: xarray.Dataset, prediction=None):
     """Panel (g): left, accuracy on all merged tasks against α, for task vectors of the network and of its tangent, in
     the network and in the tangent, and for a short one; right, every short one at its best α, as an accuracy and as a
     share of the single networks'. Controls: alpha, family, count, short."""
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
     shorts = [str(arm) for arm in sweep.arm.values if arm not in ARMS]
     places = np.arange(len(shorts) + 1)
-    left.set(xlabel="α", ylabel=f"{ACCURACY}, all tasks merged", xlim=(0, float(sweep.alpha.max()) * 1.02), ylim=(0, 1))
-    right.set(ylim=(0, 1.05), ylabel="at the best α", xlim=(-0.5, len(shorts) + 0.5))
-    right.set_xticks(places, ["λ = 0", *shorts], rotation=45, ha="right")
+    fig, left, right = _axes(float(sweep.alpha.max()), places, ["λ = 0", *shorts])
     curves = {name: curve(left, look, name, markersize=4, linewidth=1.5) for name, look in LOOKS.items()}
     curves["short"] = curve(left, SHORT, "the short one", markersize=4, linewidth=1.5)
     line = here(left, 0.5)
@@ -73,6 +70,15 @@ def arms(sweep: xarray.Dataset, prediction=None):
                 "count": slider("tasks merged", [int(count) for count in best["count"].values], 2),
                 "short": choice("short vector", {name: name for name in shorts})}
     return controls, fig, draw
+
+
+def _axes(farthest, places, names):
+    """Left against α, right a place for every short vector."""
+    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
+    left.set(xlabel="α", ylabel=f"{ACCURACY}, all tasks merged", xlim=(0, farthest * 1.02), ylim=(0, 1))
+    right.set(ylim=(0, 1.05), ylabel="at the best α", xlim=(-0.5, len(names) - 0.5))
+    right.set_xticks(places, names, rotation=45, ha="right")
+    return fig, left, right
 
 
 def _curves(sweep, family, count):
@@ -132,6 +138,14 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
     """Linear against short, on alike and on unrelated tasks, with this sweep's numbers."""
     parts = [_of_family(sweep, family) for family in experiment.FAMILIES]
     return Page(" ".join(part.text for part in parts), "".join(part.page for part in parts))
+
+
+def reading_in_full(sweep: xarray.Dataset) -> Page:
+    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none."""
+    known = experiment.EXPERIMENT.archived("full")
+    known = sweep if known is None else known
+    found = reading_of_merging(known)
+    return Page(f"{found.text}\n{caption(known)}", f"{found.page}<p style='color:#555'>{caption(known)}</p>")
 
 
 def _of_family(sweep, family):

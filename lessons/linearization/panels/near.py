@@ -10,7 +10,7 @@ from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
 from lessons.linearization.experiment import near as experiment
-from lessons.linearization.experiment.near import EVEN_ODD, TEN_SGD
+from lessons.linearization.experiment.near import EVEN_ODD, TEN_ADAM, TEN_SGD
 
 ASKED_LAM = 2.0
 ERROR, ACCURACY = "training error left", "test accuracy"
@@ -178,20 +178,47 @@ def _beside_stopping(sweep, setting):
     """One setting: the λ with which the relative gap is largest, and stopping."""
     gaps = experiment.relative(sweep).sel(setting=setting).isel(moment=-1)
     shares = experiment.left(sweep).sel(setting=setting).isel(moment=-1)
-    early = xarray.zeros_like(gaps)
-    for lam in gaps.lam.values:
-        early.loc[{"lam": lam}] = experiment.stopped_early(sweep, setting, float(shares.sel(lam=lam)))
-    apart = (gaps - early)[1:].dropna("lam")
+    apart, trained = (_apart_from_stopping(sweep, setting, gap) for gap in ("taylor", "trained"))
     largest = gaps.idxmax("lam").item()
     return reading(f"λ or early stopping, {setting}", """
         The relative Taylor gap is {plain:.2f} with λ = 0, largest with λ = {largest:g}, {most:.2f}, and {last:.2f} with
         λ = {last_lam:g}, which leaves {left:.0%} of the training error. Stopped early with as much of it left, plain
-        finetuning has a smaller gap than {count} of {of} λ; averaged over them, its gap is {mean:.3f} {side}.""",
+        finetuning has a smaller gap than {count} of {of} λ; averaged over them, its Taylor gap is {mean:.3f} {side},
+        its trained gap {trained:.3f} {trained_side}.""",
                    plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
                    last=float(gaps.dropna("lam")[-1]), last_lam=float(gaps.dropna("lam").lam[-1]),
                    left=float(shares.sel(lam=gaps.dropna("lam").lam[-1])),
-                   side="smaller" if apart.mean() > 0 else "larger", count=int((apart > 0).sum()), of=len(apart),
-                   mean=abs(float(apart.mean())))
+                   side=_side(apart), count=int((apart > 0).sum()), of=len(apart), mean=abs(float(apart.mean())),
+                   trained=abs(float(trained.mean())), trained_side=_side(trained))
+
+
+def _apart_from_stopping(sweep, setting, gap):
+    """The relative gap of every λ > 0, minus that of plain finetuning which is stopped with as much error left."""
+    found = experiment.relative(sweep, gap).sel(setting=setting).isel(moment=-1)[1:].dropna("lam")
+    return found.copy(data=[experiment.beside_stopping(sweep, setting, lam, gap) for lam in found.lam.values])
+
+
+def _side(apart):
+    return "smaller" if apart.mean() > 0 else "larger"
+
+
+def reading_of_adam(sweep: xarray.Dataset) -> Page:
+    """What a decoupled pull beside Adam changes from λ = 0 to the largest, with this sweep's numbers."""
+    at = sweep.sel(setting=TEN_ADAM, points="test").isel(moment=-1)
+    first, last = at.isel(lam=0), at.isel(lam=-1)
+    divergences = at.kl.values
+    return reading("Adam, with the pull beside it", """
+        From λ = 0 to {lam:g} the distance falls {far:.1f} times, the Taylor gap {taylor:.1f} times, the trained gap
+        {trained:.1f} times; the relative gaps go from {taylor_0:.2f} to {taylor_last:.2f} and from {trained_0:.2f} to
+        {trained_last:.2f}, the accuracy from {accuracy_0:.2f} to {accuracy_last:.2f}. Of {pairs} pairs of KL
+        divergences {wrong} are the wrong way round.""",
+                   lam=float(last.lam), far=float(first.distance / last.distance),
+                   taylor=float(first.taylor_gap / last.taylor_gap),
+                   trained=float(first.trained_gap / last.trained_gap),
+                   taylor_0=float(first.taylor_gap / first.move), taylor_last=float(last.taylor_gap / last.move),
+                   trained_0=float(first.trained_gap / first.move), trained_last=float(last.trained_gap / last.move),
+                   accuracy_0=float(first.network_accuracy), accuracy_last=float(last.network_accuracy),
+                   pairs=len(divergences) * (len(divergences) - 1) // 2, wrong=experiment.wrong_way(divergences))
 
 
 def reading_of_the_source() -> Page:
