@@ -17,6 +17,7 @@ from lessons.linearization.experiment.subsets import subsets
 
 LOSSES = {"sum of squares: σ = λ/2": "sum", "mean of squares: σ = nλ/2": "mean",
           "mean of squares, n forgotten": "forgotten"}
+TRUE = Look(plotting.PURPLE, "", ":")
 EXACT, UPPER, LOWER = Look(BLUE), Look(RED, "", "--"), Look(GREEN, "", "-.")
 HALVES = tuple(float(10.0 ** (power / 4)) for power in range(-16, 25))  # λ/2
 LEAST = 1e-9  # share of the error that is drawn
@@ -45,7 +46,8 @@ def _whole(sweep):
 def ridge(sweep: xarray.Dataset, prediction=None):
     """Panel (b): every eigendirection of the kernel as a bar, as wide as its share of the squared residual and as high
     as what ridge regression leaves of it, so that the area is the share of the training error that is left; right, that
-    share against λ, between the two ends of LFT, Theorem 5. Computed as the sliders move.
+    share against λ, between the two ends of LFT, Theorem 5, and where n is forgotten what is really left. Computed as
+    the sliders move.
 
     Controls: half (λ/2), subset (of layers), loss.
     """
@@ -56,11 +58,12 @@ def ridge(sweep: xarray.Dataset, prediction=None):
             "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
     curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
               "lower": curve(right, LOWER)}
+    truth = curve(right, TRUE, "where n is forgotten: what is really left")
     place = here(right, 1.0)
     mistaken = curve(right, Look(plotting.PURPLE, "*"), markersize=14, linestyle="")
     _axes(left, right)
-    handles = [*ends.values(), curves["exact"]]
-    fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=3)
+    handles = [*ends.values(), curves["exact"], truth]
+    fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=2)
     titles = moving_titles((left, right))
     asked = {"half": 1.0, "subset": _whole(sweep), "loss": "forgotten"}
     if prediction:
@@ -76,6 +79,8 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         sigmas = torch.tensor(HALVES, dtype=torch.float64)[:, None] * factor
         for name, values in _against(kappa, shares, sigmas).items():
             curves[name].set_data(HALVES, values.clamp_min(LEAST))
+        really = kernel.risk(kappa, shares, sigmas * n) / shares.sum() if loss == "forgotten" else sigmas[:, 0] * np.nan
+        truth.set_data(HALVES, really.clamp_min(LEAST))
         place.set_xdata([half, half])
         power = guessed(prediction, asked, {"half": half, "subset": subset, "loss": loss})
         mistaken.set_data([half], [found["exact"] * 10 ** power])
