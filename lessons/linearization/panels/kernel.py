@@ -54,11 +54,7 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(5, 6))
     n = sweep.sizes["number"]
     area = left.add_patch(Polygon(np.zeros((3, 2)), facecolor=SKY, edgecolor=BLUE, linewidth=1.2, animated=True))
-    ends = {"upper": level(left, UPPER, "Theorem 5: κ_min everywhere"),
-            "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
-    curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
-              "lower": curve(right, LOWER)}
-    truth = curve(right, TRUE, "where n is forgotten: what is really left")
+    ends, curves, truth = _lines(left, right)
     place = here(right, 1.0)
     mistaken = curve(right, Look(plotting.PURPLE, "*"), markersize=14, linestyle="")
     _axes(left, right)
@@ -93,6 +89,16 @@ def ridge(sweep: xarray.Dataset, prediction=None):
                 "loss": choice("loss", LOSSES)}
     controls["subset"].value = _whole(sweep)
     return controls, fig, draw, caption(sweep) + " Computed as you move."
+
+
+def _lines(left, right):
+    """The bounds as heights on the left, the curves on the right, and there what is left where n is forgotten."""
+    ends = {"upper": level(left, UPPER, "Theorem 5: κ_min everywhere"),
+            "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
+    curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
+              "lower": curve(right, LOWER)}
+    truth = curve(right, TRUE, "where n is forgotten: what is really left")
+    return ends, curves, truth
 
 
 def _axes(left, right):
