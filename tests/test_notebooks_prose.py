@@ -67,6 +67,8 @@ ALLOWED = {
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
         "bits-text": {"8": RANK, "0.08": RANK},
         "minute": {"100": "full rank"}},
+    "10_linearization": {
+        "hump-text": {"a fifth of": "where `causes` looks"}},
 }
 
 

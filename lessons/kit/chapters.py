@@ -106,6 +106,12 @@ CHAPTERS = (
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
+    Chapter("10_linearization", "lessons.linearization", minutes=115, panels=7, slider="λ, σ, rank, α",
+            quick=45, full=540,
+            teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
+                    "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
+                    "and whether linearity is why merging works",
+            pictures={4: "linearization_subsets"}),
 )
 
 
