@@ -216,7 +216,8 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
     def step(x, y):
         optimiser.zero_grad()
         with torch.autocast(device.type, torch.bfloat16, enabled=fast):
-            outputs, wanted = loss.ask(network, x.contiguous(memory_format=images), y, drawn)
+            inputs = x.contiguous(memory_format=images) if x.ndim == 4 else x  # BYOL's images have no channels yet
+            outputs, wanted = loss.ask(network, inputs, y, drawn)
         loss.measure(outputs.to(parameters), wanted).backward()  # autocast gives bfloat16
         optimiser.step()
 
