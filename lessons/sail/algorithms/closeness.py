@@ -34,7 +34,7 @@ def bound(mean_x: Numbers | float, alpha: float, d: int, target: float = 0.0) ->
     up to the mean, and beyond it the bound is above 1. For d = 1 it fails.
     """
     _checked(alpha, d)
-    return np.asarray(mean_x, float) / (alpha * (d + target))
+    return np.asarray(np.asarray(mean_x, float) / (alpha * (d + target)))
 
 
 def worst(d: int, target: float = 0.0, shares: Numbers | None = None) -> float:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
-Samples = Float[Tensor, "samples features"]
+A, B = Float[Tensor, "n features"], Float[Tensor, "m features"]  # two samples
 Kernel = Callable[[Tensor, Tensor], Tensor]  # (a, features), (b, features) -> (a, b)
 
 
@@ -17,7 +17,7 @@ def total_variation(p: Float[Tensor, " outcomes"], q: Float[Tensor, " outcomes"]
     return (p.double() - q.double()).abs().sum().item() / 2
 
 
-def empirical_total_variation(a: Samples, b: Samples) -> float:
+def empirical_total_variation(a: A, b: B) -> float:
     """The total variation between two samples, each taken as a distribution with equal weight on its points (SAIL, app.
     D). Only points that occur in both can make it less than 1.
 
@@ -27,8 +27,8 @@ def empirical_total_variation(a: Samples, b: Samples) -> float:
     _not_empty(a, b)
     _, which = torch.unique(torch.cat([a, b]), dim=0, return_inverse=True)
     outcomes = int(which.max()) + 1
-    p = torch.bincount(which[:len(a)], minlength=outcomes) / len(a)
-    q = torch.bincount(which[len(a):], minlength=outcomes) / len(b)
+    p = torch.bincount(which[:len(a)], minlength=outcomes).double() / len(a)
+    q = torch.bincount(which[len(a):], minlength=outcomes).double() / len(b)
     return total_variation(p, q)
 
 
@@ -49,7 +49,7 @@ def gaussian(bandwidth: float) -> Kernel:
     return kernel
 
 
-def median_distance(a: Samples, most: int = 500) -> float:
+def median_distance(a: A, most: int = 500) -> float:
     """The median distance between points of a sample, the usual bandwidth; of the first `most` points.
 
     Raises:
@@ -91,8 +91,8 @@ def unbiased_mmd(within_a: Float[Tensor, "a a"], within_b: Float[Tensor, "b b"],
     return (others(within_a) + others(within_b) - 2 * between.double().mean()).item()
 
 
-def squared_mmd(a: Samples, b: Samples, kernel: Kernel, unbiased: bool = True,
-                labels_a: Int64[Tensor, " _"] | None = None, labels_b: Int64[Tensor, " _"] | None = None) -> float:
+def squared_mmd(a: A, b: B, kernel: Kernel, unbiased: bool = True,
+                labels_a: Int64[Tensor, " n"] | None = None, labels_b: Int64[Tensor, " m"] | None = None) -> float:
     """MMD² between two samples.
 
     Args:

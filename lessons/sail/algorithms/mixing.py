@@ -5,7 +5,7 @@ Convention: γ₁ is the share of the first parent; with two parents θ^P = γ·
 """
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from jaxtyping import Float, Float64
@@ -17,7 +17,7 @@ from toy_models.weights import State
 SUM = 1e-6  # by how much shares may miss 1
 
 
-def proximal(parents: Sequence[State], shares: Sequence[float] | Tensor) -> dict[str, Tensor]:
+def proximal(parents: Sequence[State], shares: Iterable[float]) -> dict[str, Tensor]:
     """θ^P = Σ γᵢ·θᵢ for every floating-point tensor; counters are carried over from the first parent (SAIL, Def. 1).
 
     Raises:
@@ -96,7 +96,7 @@ def distance_along(d1: float, d2: float, d12: float, share: float) -> float:
 
 # -- many parents ----------------------------------------------------------------------------------
 
-def inner_products(to_target: Float[Tensor, " n"], between: Float[Tensor, "n n"]) -> Float64[Tensor, "n n"]:
+def inner_products(to_target: Float[Tensor, " n"], between: Float[Tensor, "m k"]) -> Float64[Tensor, "n n"]:
     """H_ij = d(i, *)² + d(j, *)² − d(i, j)², twice the inner products of θᵢ − θ* and θⱼ − θ* where d are distances
     between points (SAIL, Eq. 13).
 
@@ -120,7 +120,7 @@ def inner_products(to_target: Float[Tensor, " n"], between: Float[Tensor, "n n"]
     return to_target[:, None] ** 2 + to_target[None] ** 2 - between ** 2
 
 
-def shares_of(H: Float[Tensor, "n n"], otherwise: str = "") -> Float64[Tensor, " n"]:
+def shares_of(H: Float[Tensor, "..."], otherwise: str = "") -> Float64[Tensor, " n"]:
     """γ = H⁻¹e/(eᵀH⁻¹e), which makes γᵀHγ smallest among shares that sum to 1, if H is positive definite (SAIL, Eq.
     12).
 

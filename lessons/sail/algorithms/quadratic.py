@@ -9,6 +9,7 @@ from torch import Tensor
 
 Errors = Float[Tensor, "*starts d"]
 Curvatures = Float[Tensor, " d"]
+Losses = Float[Tensor, "*starts"]
 
 
 def after(errors: Errors, curvatures: Curvatures, eta: float, steps: int) -> Float64[Tensor, "*starts d"]:
@@ -26,12 +27,12 @@ def loss_after(errors: Errors, curvatures: Curvatures, eta: float, steps: int) -
     return loss(after(errors, curvatures, eta, steps), curvatures)
 
 
-def rate_bound(first_loss: float, mu: float, eta: float, steps: int) -> float:
+def rate_bound(first_loss: Losses, mu: float, eta: float, steps: int) -> Losses:
     """(1 − η·μ)ᵀ·first loss: what the loss is at most after T steps, μ the smallest curvature (SAIL, Eq. 6)."""
     return (1 - eta * mu) ** steps * first_loss
 
 
-def distance_bound(distance: float, largest: float) -> float:
+def distance_bound(distance: Losses, largest: float) -> Losses:
     """L/2·distance²: what the loss is at most, L the largest curvature (SAIL, Eq. 7)."""
     return largest / 2 * distance ** 2
 

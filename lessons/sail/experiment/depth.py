@@ -156,7 +156,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 
 def _trained(kind, state, steps, seed, test):
-    """[(loss, accuracy)] after so many steps of SGD."""
+    """[(loss, accuracy)] after so many steps of SGD; not a number where training diverged."""
     network = network_of(kind, state)
     found = []
     for number in walk(network, abreast.batches(*_images(), steps[-1] + 1, BATCH, seed), LR):

@@ -33,6 +33,7 @@ class Case:
         first, second, target: options of "small_mnist" for training.
         test: those for testing on the target.
         loss: of the parents.
+        epochs: of the parents' training, in units of `EPOCHS`.
     """
     name: str
     first: dict
@@ -40,6 +41,7 @@ class Case:
     target: dict
     test: dict = field(default_factory=dict)
     loss: str = losses.ALL_CLASSES
+    epochs: int = 1
 
     def __hash__(self):
         return hash(self.name)
@@ -57,13 +59,15 @@ INSIDE = Case("turned by −45° and 45°, target 20°", _part(0, angle=-45.0), 
               {"angle": 20.0})
 OUTSIDE = Case("turned by −45° and 45°, target 75°", _part(0, angle=-45.0), _part(1, angle=45.0), _part(2, angle=75.0),
                {"angle": 75.0})
-HALVES = Case("digits 0–4 and 5–9, target all", {"classes": tuple(range(5)), **_THIRD},
-              {"classes": tuple(range(5, 10)), **_THIRD}, _part(2))
+_HALF = {"size": 9 * IMAGES // 10}  # these lie among the first ten thousand images, the target's after them
+HALVES = Case("digits 0–4 and 5–9, target all", {"classes": tuple(range(5)), **_HALF},
+              {"classes": tuple(range(5, 10)), **_HALF}, _part(2))
 MASKED_HALVES = Case("digits 0–4 and 5–9, each parent asked among its own", HALVES.first, HALVES.second, HALVES.target,
                      loss=losses.SEEN_CLASSES)
 _FASHION = {"of": "fashion_mnist"}
-TO_MNIST = Case("from Fashion-MNIST to MNIST", {**_FASHION, "third": "dark", **_THIRD},
-                {**_FASHION, "third": "bright", **_THIRD}, _part(0))
+FEWER = {"size": IMAGES // 3}  # of Fashion-MNIST, whose stand-in has no more in a third; three times as often
+TO_MNIST = Case("from Fashion-MNIST to MNIST", {**_FASHION, "third": "dark", **FEWER},
+                {**_FASHION, "third": "bright", **FEWER}, _part(0), epochs=3)
 TO_FASHION = Case("from MNIST to Fashion-MNIST", {"third": "dark", **_THIRD}, {"third": "bright", **_THIRD},
                   _part(0, **_FASHION), _FASHION)
 CASES = (THIRDS, INSIDE, OUTSIDE, HALVES, MASKED_HALVES, TO_MNIST, TO_FASHION)
@@ -72,8 +76,9 @@ CASES = (THIRDS, INSIDE, OUTSIDE, HALVES, MASKED_HALVES, TO_MNIST, TO_FASHION)
 # -- parents ---------------------------------------------------------------------------------------
 
 def recipe(options: dict, seed: int, before: Recipe | None = None, loss: str = losses.ALL_CLASSES,
-           epochs: int = EPOCHS, architecture: Architecture = ARCHITECTURE) -> Recipe:
-    """A network after so many passes over these images, from random weights or from `before`."""
+           epochs: int | None = None, architecture: Architecture = ARCHITECTURE) -> Recipe:
+    """A network after so many passes over these images, `EPOCHS` unless told, from random weights or from `before`."""
+    epochs = EPOCHS if epochs is None else epochs
     if before:
         return before.finetune(options=options, epochs=epochs, loss=loss)
     return Recipe.on("small_mnist", architecture, options=options, lr=LR, epochs=epochs, batch_size=BATCH, seed=seed,
@@ -96,8 +101,8 @@ def recipes_of(case: Case, start: str, seed: int = 0) -> dict[str, Recipe]:
         before = recipe({"first": 3 * IMAGES, "size": IMAGES // 2}, seed, epochs=2)
     found = {}
     for role, each in seeds.items():
-        loss = losses.ALL_CLASSES if role == "target" else case.loss
-        found[role] = recipe(getattr(case, role), each, before, loss)
+        loss, epochs = (losses.ALL_CLASSES, 1) if role == "target" else (case.loss, case.epochs)
+        found[role] = recipe(getattr(case, role), each, before, loss, epochs * EPOCHS)
     return found
 
 

@@ -77,7 +77,8 @@ def pretraining(seed: int = 0) -> Recipe:
     return _recipe({"seed": OTHER_POINTS}, seed, epochs=EPOCHS // 3)
 
 
-def _recipe(options, seed, epochs=EPOCHS):
+def _recipe(options, seed, epochs=None):
+    epochs = EPOCHS if epochs is None else epochs
     return Recipe.on("spirals", ARCHITECTURE, options=options, lr=LR, epochs=epochs, batch_size=None, optimiser="adam",
                      seed=seed, loss=losses.ALL_CLASSES)
 
@@ -118,12 +119,12 @@ def task() -> Task:
     return Task(train.x, train.y, test.x, test.y)
 
 
-def trained(states: Sequence[State], of: Task, epochs: int = EPOCHS) -> dict[str, np.ndarray]:
+def trained(states: Sequence[State], of: Task) -> dict[str, np.ndarray]:
     """Full-batch Adam from every start: loss and slope (starts, kept epochs), the training loss and the length of its
     gradient; mean_loss, mean_slope (starts,), over all epochs; end (starts,), the loss at the end; accuracy (starts,
     kept epochs), on the test points.
     """
-    each = [(of.x, of.y)] * (epochs + 1)
+    each = [(of.x, of.y)] * (EPOCHS + 1)
 
     def work(group, which):
         found = {name: [] for name in ("loss", "slope", "accuracy")}

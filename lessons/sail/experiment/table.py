@@ -36,12 +36,14 @@ class SetUp:
         target: options of the target's images, training and test alike.
         common: what the parents have in common.
         few: how many labelled images the target has, if few.
+        epochs: of the parents' training, in units of `digits.EPOCHS`.
     """
     name: str
     parents: tuple[dict, ...]
     target: dict = field(default_factory=dict)
     common: str = ONE
     few: int = 0
+    epochs: int = 1
 
     def __hash__(self):
         return hash(self.name)
@@ -61,14 +63,14 @@ _TURNED = tuple({"angle": angle, "first": digits.IMAGES * i, "size": digits.IMAG
                 for i, angle in enumerate((-45.0, 0.0, 45.0)))
 _THIRDS = tuple({"third": third, "size": digits.IMAGES} for third in ("dark", "middle"))
 _HALVES = tuple({"classes": classes, "size": digits.IMAGES} for classes in ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9)))
-_FASHION = tuple({"of": "fashion_mnist", "third": third, "size": digits.IMAGES} for third in ("dark", "bright"))
+_FASHION = tuple({"of": "fashion_mnist", "third": third, **digits.FEWER} for third in ("dark", "bright"))
 NEAR = SetUp("turned, one start", _TURNED, {"angle": 20.0})
 FAR = SetUp("turned, farther off", _TURNED, {"angle": 75.0})
 BRIGHT = SetUp("thirds by brightness", _THIRDS, {"third": "bright"})
 STRANGERS = SetUp("turned, own starts", _TURNED, {"angle": 20.0}, TWO)
 ALIGNED = SetUp("turned, own starts, matched", _TURNED, {"angle": 20.0}, MATCHED)
 BIGGER = SetUp("turned, grown from 50 units", _TURNED, {"angle": 20.0}, GROWN)
-OTHER = SetUp("from Fashion-MNIST", _FASHION)
+OTHER = SetUp("from Fashion-MNIST", _FASHION, epochs=3)
 HALVES = SetUp("digits 0–4 and 5–9", _HALVES)
 ONE_RUN = SetUp("checkpoints of one run", ({"size": digits.IMAGES},) * 3, common=RUN)
 FEW = SetUp("turned, 50 labelled images", _TURNED, {"angle": 20.0}, few=50)
@@ -101,7 +103,7 @@ def recipes_of(set_up: SetUp, seed: int = 0) -> list[Recipe]:
     found = []
     for number, options in enumerate(set_up.parents):
         own = seed + digits.SECOND * number if set_up.common in (TWO, MATCHED) else seed
-        epochs = digits.EPOCHS - 2 + number if set_up.common == RUN else digits.EPOCHS
+        epochs = digits.EPOCHS - 2 + number if set_up.common == RUN else set_up.epochs * digits.EPOCHS
         found.append(digits.recipe(options, own, epochs=epochs, architecture=architecture))
     return found
 
@@ -179,7 +181,7 @@ def ligo_like(set_up: SetUp, seed: int) -> State:
     sets = [digits.images(options) for options in dict.fromkeys(_frozen(options) for options in set_up.parents)]
     x, y = torch.cat([x for x, _ in sets]), torch.cat([y for _, y in sets])
     small = zoo.get(digits.recipe({"size": digits.IMAGES}, seed, epochs=0, architecture=SMALL), progress=False)
-    steps = digits.EPOCHS * len(y) // digits.BATCH
+    steps = set_up.epochs * digits.EPOCHS * len(y) // digits.BATCH
     for now in abreast.descend(abreast.stacked([small.state_dict()]),  # noqa: B007  the last one is what is wanted
                                abreast.batches(x, y, steps + 1, digits.BATCH, seed), digits.LR):
         pass

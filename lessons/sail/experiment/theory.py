@@ -169,9 +169,15 @@ FOUR = torch.tensor([[0.5, 0.5, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0.5, 0.5], [0.5,
 def four_outcomes() -> tuple[torch.Tensor, torch.Tensor]:
     """H of the example with four outcomes, from total variations as SAIL has it (squared), and from their roots."""
     target, *parents = FOUR
-    to = torch.tensor([distances.total_variation(one, target) for one in parents])
-    between = torch.tensor([[distances.total_variation(a, b) for a in parents] for b in parents])
+    to, between = _total_variations(target, parents)
     return mixing.inner_products(to, between), mixing.inner_products(to.sqrt(), between.sqrt())
+
+
+def _total_variations(target, parents):
+    """Of every parent to the target, and between the parents."""
+    to = [distances.total_variation(one, target) for one in parents]
+    between = [[distances.total_variation(a, b) for a in parents] for b in parents]
+    return torch.tensor(to, dtype=torch.float64), torch.tensor(between, dtype=torch.float64)
 
 
 def _many(draws, generator):
@@ -181,9 +187,7 @@ def _many(draws, generator):
     for _ in range(draws):
         drawn = torch.empty(6, 6, dtype=torch.float64).exponential_(generator=generator)
         target, *parents = drawn / drawn.sum(1, keepdim=True)
-        to = torch.tensor([distances.total_variation(one, target) for one in parents])
-        between = torch.tensor([[distances.total_variation(a, b) for a in parents] for b in parents])
-        H = mixing.inner_products(to, between)
+        H = mixing.inner_products(*_total_variations(target, parents))
         indefinite.append(torch.linalg.eigvalsh(H)[0].item() < -1e-12)
         ones = torch.ones(len(H), 1, dtype=torch.float64)
         across = torch.linalg.qr(torch.cat([ones, torch.eye(len(H), dtype=torch.float64)[:, 1:]], 1))[0][:, 1:]

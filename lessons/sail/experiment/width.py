@@ -79,6 +79,22 @@ def _source(width, seed):
     return digits.recipe({"size": FIRST}, seed, epochs=4, architecture=architecture)
 
 
+def sources(seed: int = 0, device: str = "auto") -> list[State]:
+    """The state dicts of the two sources, 64 and 128 units wide."""
+    return [network.state_dict() for network in zoo.get_all(recipes(None, seed), device)]
+
+
+def copies_apart(grown: State, steps: int, seed: int) -> float:
+    """How far the new units of the first hidden layer are from their originals after so many steps of SGD, as a share
+    of these: of a network whose units were doubled in turn."""
+    batches = abreast.batches(*_images(), steps + 1, digits.BATCH, seed)
+    for now in abreast.descend(abreast.stacked([grown]), batches, LR[SGD]):  # noqa: B007  the last one is what is wanted
+        pass
+    weight = now.stack["layers.0.weight"][0]
+    old, new = weight.chunk(2)
+    return ((new - old).norm() / old.norm()).item()
+
+
 def starts_of(direction: str, seed: int, maps: Sequence[str] = ()) -> dict[str, State]:
     """{name: a network of the target's size}."""
     source = zoo.get(_source(SMALL if direction == GROW else LARGE, seed)).state_dict()

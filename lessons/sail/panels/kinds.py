@@ -33,7 +33,8 @@ def text(sweep: xarray.Dataset | None):
     left.legend(fontsize=9.5)
     places = np.arange(len(sweep.steps))
     for how, look in GROWN.items():
-        right.plot(places, sweep.grown.sel(how=how), color=look.colour, marker=look.marker, linestyle=look.line, label=how)
+        right.plot(places, sweep.grown.sel(how=how), color=look.colour, marker=look.marker, linestyle=look.line,
+                   label=how)
     right.set_xticks(places, [str(int(steps)) for steps in sweep.steps.values])
     right.set(xlabel="steps on later speeches", title="One of them from two blocks to four")
     right.legend(fontsize=9.5)
@@ -89,5 +90,5 @@ def without_labels(sweep: xarray.Dataset | None) -> Page:
             for name in sweep.start.values]
     error = noise.error_of_difference(0.75, 0.75, byol.TEST)
     return table(("start", *(f"{int(steps)} steps" for steps in sweep.steps.values)), rows,
-                 after=f"<p style='color:#555'>{caption(sweep)} Standard error of a difference: at most {100 * error:.1f} "
-                       "points.</p>")
+                 after=f"<p style='color:#555'>{caption(sweep)} Standard error of a difference: at most "
+                       f"{100 * error:.1f} points.</p>")
