@@ -19,6 +19,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -28,6 +29,7 @@ import filelock
 from data.types import Source, digest
 
 NETWORK_SECONDS = 5
+_as_published = ContextVar("as_published", default=False)
 _OWN_FOLDER = "set the environment variable WEIGHTSPACE_DATA to a folder of your own, then restart the kernel"
 
 
@@ -217,12 +219,23 @@ def fetch(remote: RemoteFile) -> Path:
 def official(name: str, files: Mapping[str, Sequence[RemoteFile]], stand_in: Callable[[str], Source]) -> Source:
     """The source of a dataset's official files, fetched if need be; where they cannot be had, stand_in(reason)."""
     try:
-        for file in itertools.chain(*files.values()):
+        for file in () if _as_published.get() else itertools.chain(*files.values()):
             fetch(file)
     except Unavailable as error:
         return stand_in(str(error))
     digests = [file.md5 for file in itertools.chain(*files.values())]
     return Source("official", f"{name} (official files)", digest(*digests))
+
+
+@contextlib.contextmanager
+def as_published():
+    """Inside, every dataset's source is that of its official files, whether they are here or not: what recipes would be
+    with them. Nothing may be loaded inside."""
+    token = _as_published.set(True)
+    try:
+        yield
+    finally:
+        _as_published.reset(token)
 
 
 def _getter(remote):

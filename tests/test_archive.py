@@ -1,6 +1,8 @@
 """Sweeps that lie in the repository."""
 import importlib
 import pkgutil
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 import pytest
@@ -84,6 +86,27 @@ def test_code_that_changed_since_is_named_with_its_commit(monkeypatch, tmp_path)
     monkeypatch.setattr(sweep, "behind", lambda module: "other code")
     line, = archive.changed()
     assert "made-up" in line and archive.circumstances()["commit"] in line
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="no git here")
+def test_a_measurement_names_its_commit_and_says_when_the_code_was_changed_since(monkeypatch, tmp_path):
+    def git(*command):
+        who = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+        return subprocess.run(["git", *who, *command], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    git("init")
+    for name in ("code.py", "CLAIMS.md"):
+        (tmp_path / name).write_text("before")
+    git("add", ".")
+    git("commit", "-m", "first")
+    monkeypatch.setattr(archive, "_ROOT", tmp_path)
+    commit = git("rev-parse", "--short", "HEAD").strip()
+    (tmp_path / "CLAIMS.md").write_text("what measuring wrote")
+    assert archive.circumstances()["commit"] == commit
+    (tmp_path / "code.py").write_text("after")
+    assert archive.circumstances()["commit"] == f"{commit}-dirty"
+    monkeypatch.setattr(archive, "_ROOT", tmp_path.parent)
+    assert archive.circumstances()["commit"] == "unknown"
 
 
 def experiments():

@@ -1,6 +1,8 @@
 """ResNet18, its training on a few of its classes, and the treatments of BatchNorm."""
+import contextlib
 import copy
 import itertools
+import json
 import signal
 import statistics
 
@@ -9,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import data
+from data.pinning import pinned
 from lessons.linearity import algorithms
 from toy_models import Architecture, Recipe, ResNet18, batchnorm, training, weights, zoo
 
@@ -133,6 +136,31 @@ def test_training_in_bfloat16_differs_less_than_another_order_of_samples(monkeyp
     near = [apart(*pair) for pair in zip(trained[False], trained[True])]
     far = [apart(*pair) for pair in itertools.combinations(trained[False], 2)]
     assert 0 < statistics.fmean(near) < statistics.fmean(far)
+
+
+def test_steps_in_bfloat16_are_the_same_inside_another_autocast_context(monkeypatch):
+    """Training runs inside `pinned`, which opens one. A cache of weights would live as long as that, and every step
+    would see the weights of the first."""
+    monkeypatch.setattr(training, "trains_in_bfloat16", lambda device: True)
+    images = data.load("split_cifar100", "train", splits=(0,), size=64)
+    ends = []
+    for outside in (contextlib.nullcontext, pinned):
+        with outside():
+            trained = training._initial(recipe(), None)
+            step = training.stepper(trained, recipe(), images.y.unique())
+            for _ in range(3):
+                step(images.x, images.y)
+        ends.append(trained.state_dict())
+    free, within = ends
+    assert all(torch.equal(free[key], within[key]) for key in free)
+
+
+def test_networks_with_convolutions_have_a_format_of_their_own():
+    """Those that were trained in bfloat16 before are not taken for these."""
+    formats = {name: json.loads(Recipe.on("split_cifar100", Architecture.of(name, **arguments), lr=0.1,
+                                          epochs=1).to_json())["format"]
+               for name, arguments in (("MLP", {"widths": (3072, 100)}), ("ResNet18", {"width": 2}))}
+    assert formats == {"MLP": 2, "ResNet18": 3}
 
 
 def test_an_interrupted_run_goes_on_with_the_model_it_was_at(start_python, quiet_store):

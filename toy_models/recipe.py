@@ -24,6 +24,7 @@ NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "Chara
 OPTIMISERS = ("sgd", "adam")
 _ADDED = ("loss",)
 _FORMAT = 2  # raise when training itself changes, so that models of the old code are not taken for new ones
+_FORMAT_OF = {"ResNet18": 3}  # where the training of one kind of network alone has changed
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ class Recipe:
 
     def to_json(self) -> str:
         """The recipe as text, the same for equal recipes."""
-        return json.dumps({"format": _FORMAT, **_plain(self)}, sort_keys=True)
+        number = _FORMAT_OF.get(self.architecture.name, _FORMAT)
+        return json.dumps({"format": number, **_plain(self)}, sort_keys=True)
 
     @property
     def key(self) -> str:

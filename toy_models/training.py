@@ -215,7 +215,8 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
 
     def step(x, y):
         optimiser.zero_grad()
-        with torch.autocast(device.type, torch.bfloat16, enabled=fast):
+        # cached copies of the weights would be kept, and used at every step, while any other autocast context is open
+        with torch.autocast(device.type, torch.bfloat16, enabled=fast, cache_enabled=False):
             inputs = x.contiguous(memory_format=images) if x.ndim == 4 else x  # BYOL's images have no channels yet
             outputs, wanted = loss.ask(network, inputs, y, drawn)
         loss.measure(outputs.to(parameters), wanted).backward()  # autocast gives bfloat16

@@ -31,6 +31,7 @@ from lessons.kit import sweep
 FOLDER = Path(data.__file__).parent / "measured"
 KEEP = "WEIGHTSPACE_ARCHIVE"  # set to 1, it makes `Experiment.run` measure anew and keep what it measured here
 _ROOT = FOLDER.parents[1]
+_WRITTEN = (":!data/measured", ":!lessons/measured.yaml", ":!CLAIMS.md")
 _anew = ContextVar("anew", default=False)
 
 
@@ -104,10 +105,17 @@ def circumstances() -> dict[str, str]:
 
 
 def _commit():
+    """The commit that is checked out, and whether the code was changed since; what measuring itself writes does not
+    count."""
     if not shutil.which("git"):
         return "unknown"
-    command = ["git", "describe", "--always", "--dirty"]
-    git = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True)
+    commit = _git("describe", "--always")
+    changes = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *_WRITTEN)
+    return f"{commit}-dirty" if commit != "unknown" and changes else commit
+
+
+def _git(*command):
+    git = subprocess.run(["git", *command], cwd=_ROOT, capture_output=True, text=True)
     return "unknown" if git.returncode else git.stdout.strip()
 
 

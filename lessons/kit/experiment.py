@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 import xarray
 
 import data
+from data import store
 from data.types import Source
 from lessons.kit import archive, sweep
 from lessons.kit.profiles import SEEDS, Profiles
@@ -79,16 +80,22 @@ class Experiment:
 
         module = self.measure.__module__
         found = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
-        archive.keep(found, archive.path_of(self.name, ingredients), module)
+        archive.keep(found, self._path(profile, seed), module)
         return found
 
     def archived(self, profile: str = "full", seed: int = 0) -> xarray.Dataset | None:
-        """What the repository has of this, measured on the real data; None where it has nothing.
+        """What the repository has of this, measured on the real data, whether these are here or not; None where it has
+        nothing.
 
         Raises:
             ValueError: there is no such profile.
         """
-        return archive.read(archive.path_of(self.name, self._ingredients(profile, seed)))
+        return archive.read(self._path(profile, seed))
+
+    def _path(self, profile, seed):
+        """Where the repository has or would have this."""
+        with store.as_published():
+            return archive.path_of(self.name, self._ingredients(profile, seed))
 
     def _recipes(self, settings, seed):
         return list(dict.fromkeys(self.recipes(settings, seed)))

@@ -104,7 +104,8 @@ def look_around(profile: str = "quick", device: str = "auto") -> dict[str, str]:
 def _name_of(device):
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"CPU, {torch.get_num_threads()} threads on {os.cpu_count()} cores"
+    threads = torch.get_num_threads()
+    return f"CPU, {threads} thread{'s' * (threads > 1)} on {os.cpu_count()} cores"
 
 
 def _speed(rate):
