@@ -342,7 +342,7 @@ def test_readings_and_stills_hold_the_sweeps_numbers(sweeps):
 
 
 def test_what_is_in_full_alone_says_so():
-    for draw in (panels.kinds.text, panels.kinds.points, panels.kinds.images, panels.kinds.without_labels):
+    for draw in (panels.kinds.text, panels.kinds.points, panels.kinds.without_labels):
         assert "Measured in profile “full” alone" in repr(draw(None))
 
 

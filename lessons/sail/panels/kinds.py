@@ -1,4 +1,4 @@
-"""Other kinds of networks and of learning: a GPT, a flow, ResNets, BYOL."""
+"""Other kinds of networks and of learning: a GPT, a flow, BYOL."""
 import numpy as np
 import xarray
 
@@ -7,7 +7,7 @@ from lessons.kit.page import Page, in_full_alone, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import byol, flow, resnets
+from lessons.sail.experiment import byol, flow
 
 STARTS = {"one start": Look(BLUE, "o"), "two starts": Look(ORANGE, "s"), "one run": Look(GREEN, "^")}
 GROWN = {"parent as it is": Look(BLACK, "D"), "deeper, silent": Look(GREEN, "^"), "deeper, stacking": Look(PURPLE, "v"),
@@ -65,22 +65,6 @@ def points(sweep: xarray.Dataset | None):
     right.set_ylabel("1000 · MMD² from real points")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return plotting.show(fig, f"Flow-matching loss. {'; '.join(told)}.", caption(sweep))
-
-
-@in_full_alone
-def images(sweep: xarray.Dataset | None) -> Page:
-    """A row for every ResNet: accuracy on the target split after every epoch, mixed; and grown."""
-    rows = [(str(name), "–", *_shares(sweep.accuracy.sel(start=name))) for name in sweep.start.values]
-    grown = [("width 16 → 32", str(name), *_shares(sweep.grown_accuracy.sel(how=name))) for name in sweep.how.values]
-    epochs = [f"{epoch} epochs" for epoch in range(resnets.EPOCHS["mixed"] + 1)]
-    error = noise.error_of_share(0.7, 500)
-    return table(("start", "grown by", *epochs), [*rows, *(row + ("",) for row in grown)], left=2,
-                 after=f"<p style='color:#555'>{caption(sweep)} Standard error of one accuracy: {100 * error:.0f} "
-                       "points.</p>")
-
-
-def _shares(values):
-    return tuple(f"{float(value):.2f}" for value in values)
 
 
 @in_full_alone
