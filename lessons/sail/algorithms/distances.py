@@ -1,5 +1,6 @@
 """How far two data sets are apart: total variation and maximum mean discrepancy, as SAIL uses them in place of
 distances of parameters."""
+from collections import Counter
 from collections.abc import Callable
 
 import torch
@@ -25,11 +26,9 @@ def empirical_total_variation(a: A, b: B) -> float:
         ValueError: a sample is empty.
     """
     _not_empty(a, b)
-    _, which = torch.unique(torch.cat([a, b]), dim=0, return_inverse=True)
-    outcomes = int(which.max()) + 1
-    p = torch.bincount(which[:len(a)], minlength=outcomes).double() / len(a)
-    q = torch.bincount(which[len(a):], minlength=outcomes).double() / len(b)
-    return total_variation(p, q)
+    p, q = (Counter(row.tobytes() for row in (sample.double() + 0.0).contiguous().numpy()) for sample in (a, b))
+    shared = sum(min(count / len(a), q[row] / len(b)) for row, count in p.items())
+    return 1.0 - shared
 
 
 # -- maximum mean discrepancy ----------------------------------------------------------------------
