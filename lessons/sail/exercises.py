@@ -214,7 +214,27 @@ def _normalised(vector):
 
 EXERCISES = [
     Exercise(
-        "9.1", "the point of the line that is nearest", 6, mixing.nearest_share,
+        "9.1", "why does one arm each not help?", 4, "b",
+        wrong=[
+            Wrong("a",
+                  "Look at one start and at two: both fail in the same way, and matching does not help. There is no "
+                  "wall between them that could be the reason."),
+            Wrong("c",
+                  "Look at the parents' accuracy on their own arm: it is perfect, and was so after a few epochs. More "
+                  "of the same lesson teaches nothing new."),
+            Wrong("d",
+                  "400 points of one arm, or 400 of both: the second kind of parent has as many points in all, and is "
+                  "a very good start."),
+        ],
+        hints=["What is the shortest lesson that one arm teaches? What would you answer if you had only ever seen "
+               "class 0?",
+               "Look at the map at γ = 1, then at γ = 0, then half-way."],
+        praise="Each has learned to say always the same, and nothing about where the arms lie. Half-way the two "
+               "prejudices cancel, and what is left is a random start, no better. A parent must know something about "
+               "the target."),
+
+    Exercise(
+        "9.2", "the point of the line that is nearest", 6, mixing.nearest_share,
         teaching=nearest_share,
         cases=_triangles,
         wrong=[
@@ -251,7 +271,7 @@ EXERCISES = [
                "networks and any third one. What it says of their loss is another question."),
 
     Exercise(
-        "9.2", "the best share after T steps", 8, quadratic.best_share,
+        "9.3", "the best share after T steps", 8, quadratic.best_share,
         teaching=best_share,
         cases=_errors,
         wrong=[
@@ -282,30 +302,10 @@ EXERCISES = [
         ],
         hints=["The mixture's error is e₂ + γ·(e₁ − e₂), and after T steps its entry i is multiplied by (1 − η·aᵢ)ᵀ.",
                "So the loss is ½·Σ wᵢ·(e₂ᵢ + γ·(e₁ᵢ − e₂ᵢ))² with wᵢ = aᵢ·(1 − η·aᵢ)²ᵀ.",
-               "Exercise 9.1 again, with inner products that have the weights w: γ = ⟨e₂ − e₁, e₂⟩/‖e₁ − e₂‖²."],
+               "Exercise 9.2 again, with inner products that have the weights w: γ = ⟨e₂ − e₁, e₂⟩/‖e₁ − e₂‖²."],
         praise="There is no such thing as *the* best γ: it belongs to a number of steps. What the steps will mend "
                "anyway need not be mended by mixing.",
         tolerance=1e-7),
-
-    Exercise(
-        "9.3", "why does one arm each not help?", 4, "b",
-        wrong=[
-            Wrong("a",
-                  "Look at one start and at two: both fail in the same way, and matching does not help. There is no "
-                  "wall between them that could be the reason."),
-            Wrong("c",
-                  "Look at the parents' accuracy on their own arm: it is perfect, and was so after a few epochs. More "
-                  "of the same lesson teaches nothing new."),
-            Wrong("d",
-                  "400 points of one arm, or 400 of both: the second kind of parent has as many points in all, and is "
-                  "a very good start."),
-        ],
-        hints=["What is the shortest lesson that one arm teaches? What would you answer if you had only ever seen "
-               "class 0?",
-               "Look at the map at γ = 1, then at γ = 0, then half-way."],
-        praise="Each has learned to say always the same, and nothing about where the arms lie. Half-way the two "
-               "prejudices cancel, and what is left is a random start, no better. A parent must know something about "
-               "the target."),
 
     Exercise(
         "9.4", "MMD² without bias", 8, distances.unbiased_mmd,
@@ -345,46 +345,7 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "9.5", "a wider layer that computes the same", 8, wider,
-        cases=_layers,
-        seen_as=computed,
-        wrong=[
-            Wrong(_wider(out=_as_it_is),
-                  "The new units are there, but the next layer now hears a copied unit several times: divide its "
-                  "outgoing weights by the number of its copies."),
-            Wrong(_wider(out=_halved),
-                  "Right where a unit has one copy. One that is copied three times is there four times: divide by the "
-                  "count."),
-            Wrong(_wider(out=_all_halved),
-                  "You halved all outgoing weights. A unit without a copy keeps its own, and one with three copies is "
-                  "there four times."),
-            Wrong(_wider(biased=_new_bias_zero),
-                  "The copies have other biases than their originals, so they are no copies: copy the biases too."),
-            Wrong(_wider(into=_divided_rows),
-                  "You divided the incoming weights *and* the outgoing ones. One of the two is enough."),
-            Wrong(_wider(into=_divided_rows, biased=_copied_rows, out=_as_it_is),
-                  "Dividing what comes in is a way too, for a ReLU: but then the bias comes in as well and must be "
-                  "divided."),
-            Wrong(_wider(out=_old_ones_whole),
-                  "Only the new units' outgoing weights are divided. The original is one of the copies: all of them "
-                  "get the same share."),
-            Wrong(_wider(out=_new_ones_unheard),
-                  "This computes the same, but nobody listens to the new units: that is padding. Asked is that "
-                  "originals and copies share the outgoing weight."),
-            Wrong(lambda weight, bias, weight_above, copied: (weight[copied], bias[copied], weight_above[:, copied]),
-                  "These are the new units alone. The old ones stay, and come first."),
-            Wrong(lambda weight, bias, weight_above, copied: (weight, bias, weight_above),
-                  "Nothing has grown: the layer has as many units as before."),
-        ],
-        hints=["which = torch.cat([torch.arange(len(bias)), copied]) says of every new unit which old one it is.",
-               "weight[which] and bias[which] are the copies.",
-               "torch.bincount(which) counts how often each old unit is there. Divide its outgoing weights by that."],
-        praise="A copy of a unit with a share of its outgoing weight. If new units are to be made of old ones and the "
-               "network is to compute what it did, there is no other way, up to how the shares are dealt out.",
-        tolerance=1e-8),
-
-    Exercise(
-        "9.6", "shares for many parents", 8, shares,
+        "9.5", "shares for many parents", 8, shares,
         cases=_matrices,
         wrong=[
             Wrong(lambda H: _where_it_may(H, _solved), "The shares must sum to 1: divide H⁻¹e by the sum of its "
@@ -422,7 +383,7 @@ EXERCISES = [
         tolerance=1e-7),
 
     Exercise(
-        "9.7", "how many questions were there?", 6, tables.fits,
+        "9.6", "how many questions were there?", 6, tables.fits,
         teaching=fits,
         cases=_tables,
         wrong=[
@@ -458,6 +419,45 @@ EXERCISES = [
                "right = round(p * n / 100); the table would then print 100 * right / n, with two digits.",
                "Count those with abs(100 * right / n - p) <= 0.005."],
         praise="A table says more than its caption. If a number of questions does not fit, another was used."),
+
+    Exercise(
+        "9.7", "a wider layer that computes the same", 8, wider,
+        cases=_layers,
+        seen_as=computed,
+        wrong=[
+            Wrong(_wider(out=_as_it_is),
+                  "The new units are there, but the next layer now hears a copied unit several times: divide its "
+                  "outgoing weights by the number of its copies."),
+            Wrong(_wider(out=_halved),
+                  "Right where a unit has one copy. One that is copied three times is there four times: divide by the "
+                  "count."),
+            Wrong(_wider(out=_all_halved),
+                  "You halved all outgoing weights. A unit without a copy keeps its own, and one with three copies is "
+                  "there four times."),
+            Wrong(_wider(biased=_new_bias_zero),
+                  "The copies have other biases than their originals, so they are no copies: copy the biases too."),
+            Wrong(_wider(into=_divided_rows),
+                  "You divided the incoming weights *and* the outgoing ones. One of the two is enough."),
+            Wrong(_wider(into=_divided_rows, biased=_copied_rows, out=_as_it_is),
+                  "Dividing what comes in is a way too, for a ReLU: but then the bias comes in as well and must be "
+                  "divided."),
+            Wrong(_wider(out=_old_ones_whole),
+                  "Only the new units' outgoing weights are divided. The original is one of the copies: all of them "
+                  "get the same share."),
+            Wrong(_wider(out=_new_ones_unheard),
+                  "This computes the same, but nobody listens to the new units: that is padding. Asked is that "
+                  "originals and copies share the outgoing weight."),
+            Wrong(lambda weight, bias, weight_above, copied: (weight[copied], bias[copied], weight_above[:, copied]),
+                  "These are the new units alone. The old ones stay, and come first."),
+            Wrong(lambda weight, bias, weight_above, copied: (weight, bias, weight_above),
+                  "Nothing has grown: the layer has as many units as before."),
+        ],
+        hints=["which = torch.cat([torch.arange(len(bias)), copied]) says of every new unit which old one it is.",
+               "weight[which] and bias[which] are the copies.",
+               "torch.bincount(which) counts how often each old unit is there. Divide its outgoing weights by that."],
+        praise="A copy of a unit with a share of its outgoing weight. If new units are to be made of old ones and the "
+               "network is to compute what it did, there is no other way, up to how the shares are dealt out.",
+        tolerance=1e-8),
 ]
 
 

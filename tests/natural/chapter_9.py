@@ -9,7 +9,7 @@ from lessons.sail.algorithms import mixing
 from tests.natural import Natural
 
 
-# -- 9.1 nearest_share -------------------------------------------------------------------------------
+# -- 9.2 nearest_share -------------------------------------------------------------------------------
 
 def other_parents_share(d1, d2, d12):
     return (d1 ** 2 + d12 ** 2 - d2 ** 2) / (2 * d12 ** 2)
@@ -64,7 +64,7 @@ def by_coordinates(d1, d2, d12):
     return along / d12
 
 
-# -- 9.2 best_share ----------------------------------------------------------------------------------
+# -- 9.3 best_share ----------------------------------------------------------------------------------
 
 def plain_distance(e1, e2, curvatures, eta, steps):
     return ((e2 - e1) @ e2 / (e2 - e1).square().sum()).item()
@@ -194,7 +194,7 @@ def zeroed_then_mean(within_a, within_b, between):
         - 2 * between.mean()
 
 
-# -- 9.5 wider ---------------------------------------------------------------------------------------
+# -- 9.7 wider ---------------------------------------------------------------------------------------
 
 def outgoing_not_divided(weight, bias, weight_above, copied):
     return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
@@ -278,7 +278,7 @@ def not_grown(weight, bias, weight_above, copied):
     return weight, bias, weight_above
 
 
-# -- 9.6 shares --------------------------------------------------------------------------------------
+# -- 9.5 shares --------------------------------------------------------------------------------------
 
 def unnormalised(H):
     if torch.linalg.eigvalsh(H)[0] <= 1e-9:
@@ -347,7 +347,7 @@ def uniform(H):
     return torch.full((len(H),), 1 / len(H), dtype=H.dtype)
 
 
-# -- 9.7 fits ----------------------------------------------------------------------------------------
+# -- 9.6 fits ----------------------------------------------------------------------------------------
 
 def shares_not_percent(percentages, questions):
     return sum(abs(round(p * questions) / questions - p) < 0.005 for p in percentages)
@@ -398,31 +398,31 @@ def share_that_fits(percentages, questions):
 
 
 WRONG = [
-    Natural("9.1", "the other parent's share", other_parents_share, "d₁ and d₂ have changed places"),
-    Natural("9.1", "without squares", without_squares, "about squares of the three lengths"),
-    Natural("9.1", "without the two", without_the_two, "A 2 is missing"),
-    Natural("9.1", "clipped", clipped, "You cut it off at 0 and 1"),
-    Natural("9.1", "by inverse distance", by_inverse_distance, "Shares by inverse distance"),
-    Natural("9.1", "by inverse squared distance", by_inverse_square, "stand at right angles"),
-    Natural("9.1", "a length along the line", length_along_the_line, "A share is that over d₁₂"),
-    Natural("9.1", "the cosine", the_cosine, "the cosine of the angle at θ₂"),
-    Natural("9.1", "the angle at the target", plus_for_minus, "You took the angle at θ*"),
-    Natural("9.1", "a grid of tenths", by_a_grid),
-    Natural("9.1", "the distance itself", the_distance_itself, "Asked is where it lies"),
-    Natural("9.2", "plain distance", plain_distance, "the point nearest to θ*"),
-    Natural("9.2", "before any step", before_any_step, "The steps shrink error i"),
-    Natural("9.2", "half the power", half_the_power, "the loss has its square"),
-    Natural("9.2", "without curvature", without_curvature, "the curvatures themselves are missing"),
-    Natural("9.2", "the second parent's share", share_of_the_second, "That is the second parent's share"),
-    Natural("9.2", "a sign lost", sign_lost, "The sign: from e₂"),
-    Natural("9.2", "one step", one_step_only, "You took one step"),
-    Natural("9.2", "clipped", clipped_to_the_line, "may lie beyond a parent"),
-    Natural("9.2", "by the parents' losses", by_loss_ratio, "whether their errors cancel"),
-    Natural("9.2", "η forgotten", eta_forgotten, "The step size η is missing"),
-    Natural("9.3", "a wall of loss", "a", "no wall between them"),
-    Natural("9.3", "too little training", "(C)", "teaches nothing new"),
-    Natural("9.3", "too few points", "D", "as many points in all"),
-    Natural("9.3", "in words", "they cancel", "choose one of a, b, c, d"),
+    Natural("9.1", "a wall of loss", "a", "no wall between them"),
+    Natural("9.1", "too little training", "(C)", "teaches nothing new"),
+    Natural("9.1", "too few points", "D", "as many points in all"),
+    Natural("9.1", "in words", "they cancel", "choose one of a, b, c, d"),
+    Natural("9.2", "the other parent's share", other_parents_share, "d₁ and d₂ have changed places"),
+    Natural("9.2", "without squares", without_squares, "about squares of the three lengths"),
+    Natural("9.2", "without the two", without_the_two, "A 2 is missing"),
+    Natural("9.2", "clipped", clipped, "You cut it off at 0 and 1"),
+    Natural("9.2", "by inverse distance", by_inverse_distance, "Shares by inverse distance"),
+    Natural("9.2", "by inverse squared distance", by_inverse_square, "stand at right angles"),
+    Natural("9.2", "a length along the line", length_along_the_line, "A share is that over d₁₂"),
+    Natural("9.2", "the cosine", the_cosine, "the cosine of the angle at θ₂"),
+    Natural("9.2", "the angle at the target", plus_for_minus, "You took the angle at θ*"),
+    Natural("9.2", "a grid of tenths", by_a_grid),
+    Natural("9.2", "the distance itself", the_distance_itself, "Asked is where it lies"),
+    Natural("9.3", "plain distance", plain_distance, "the point nearest to θ*"),
+    Natural("9.3", "before any step", before_any_step, "The steps shrink error i"),
+    Natural("9.3", "half the power", half_the_power, "the loss has its square"),
+    Natural("9.3", "without curvature", without_curvature, "the curvatures themselves are missing"),
+    Natural("9.3", "the second parent's share", share_of_the_second, "That is the second parent's share"),
+    Natural("9.3", "a sign lost", sign_lost, "The sign: from e₂"),
+    Natural("9.3", "one step", one_step_only, "You took one step"),
+    Natural("9.3", "clipped", clipped_to_the_line, "may lie beyond a parent"),
+    Natural("9.3", "by the parents' losses", by_loss_ratio, "whether their errors cancel"),
+    Natural("9.3", "η forgotten", eta_forgotten, "The step size η is missing"),
     Natural("9.4", "the diagonals kept", biased, "You kept the diagonals"),
     Natural("9.4", "the cross term once", cross_once, "The cross term comes twice"),
     Natural("9.4", "the root", root_taken, "You took the root"),
@@ -433,46 +433,46 @@ WRONG = [
     Natural("9.4", "sums", sums_for_means, "These are sums"),
     Natural("9.4", "half of it", half_of_it, "Half of it"),
     Natural("9.4", "diagonals set to zero, then the mean", zeroed_then_mean, "you still divide by n²"),
-    Natural("9.5", "outgoing weights not divided", outgoing_not_divided, "hears a copied unit several times"),
-    Natural("9.5", "divided by two", divided_by_two, "divide by the count"),
-    Natural("9.5", "everything divided by two", all_divided_by_two, "You halved all outgoing weights"),
-    Natural("9.5", "new biases zero", zeros_for_new_biases, "copy the biases too"),
-    Natural("9.5", "both sides divided", both_divided, "One of the two is enough"),
-    Natural("9.5", "the new ones alone divided", only_new_ones_divided, "The original is one of the copies"),
-    Natural("9.5", "the new ones alone", new_ones_alone, "The old ones stay"),
-    Natural("9.5", "new units unheard", zero_outgoing, "nobody listens to the new units"),
-    Natural("9.5", "incoming weights without the bias", bias_not_divided, "then the bias comes in as well"),
-    Natural("9.5", "with noise", noise_added),
-    Natural("9.5", "rows for columns", rows_for_columns, "give back three tensors"),
-    Natural("9.5", "as it was", not_grown, "Nothing has grown"),
-    Natural("9.6", "does not sum to one", unnormalised, "divide H⁻¹e by the sum"),
-    Natural("9.6", "no way out", no_way_out, "look at the lowest eigenvalue first"),
-    Natural("9.6", "cut off and stretched", clip_and_renormalise, "who is left should then share anew"),
-    Natural("9.6", "by inverse distance", by_own_distance, "use the diagonal alone"),
-    Natural("9.6", "the simplex everywhere", always_the_simplex, "That is the way out"),
-    Natural("9.6", "row sums", row_sums, "solve the linear system"),
-    Natural("9.6", "a softmax of distances", softmax_of_distances, "it makes nothing smallest"),
-    Natural("9.6", "an eigenvector", smallest_eigenvector),
-    Natural("9.6", "length one", divided_by_length, "You gave the vector the length 1"),
-    Natural("9.6", "by the determinant", by_determinant, "A positive determinant is not enough"),
-    Natural("9.6", "uniform", uniform, "the uniform soup"),
-    Natural("9.7", "shares for percentages", shares_not_percent, "These are percentages"),
-    Natural("9.7", "whole percents", rounded_to_whole, "You compared whole percents"),
-    Natural("9.7", "whether all fit", whether_all_fit, "Asked is how many do"),
-    Natural("9.7", "whole without rounding", must_be_whole_exactly, "never exactly whole"),
-    Natural("9.7", "those that do not", those_that_do_not, "You counted those that do not fit"),
-    Natural("9.7", "always downwards", always_downwards, "always rounds down"),
-    Natural("9.7", "one digit too few", too_wide, "not 0.05"),
-    Natural("9.7", "the right answers", the_right_answers, "Asked is how many percentages they give back"),
-    Natural("9.7", "the smallest n", smallest_n),
-    Natural("9.7", "the share that fits", share_that_fits, "That is the share that fits"),
+    Natural("9.5", "does not sum to one", unnormalised, "divide H⁻¹e by the sum"),
+    Natural("9.5", "no way out", no_way_out, "look at the lowest eigenvalue first"),
+    Natural("9.5", "cut off and stretched", clip_and_renormalise, "who is left should then share anew"),
+    Natural("9.5", "by inverse distance", by_own_distance, "use the diagonal alone"),
+    Natural("9.5", "the simplex everywhere", always_the_simplex, "That is the way out"),
+    Natural("9.5", "row sums", row_sums, "solve the linear system"),
+    Natural("9.5", "a softmax of distances", softmax_of_distances, "it makes nothing smallest"),
+    Natural("9.5", "an eigenvector", smallest_eigenvector),
+    Natural("9.5", "length one", divided_by_length, "You gave the vector the length 1"),
+    Natural("9.5", "by the determinant", by_determinant, "A positive determinant is not enough"),
+    Natural("9.5", "uniform", uniform, "the uniform soup"),
+    Natural("9.6", "shares for percentages", shares_not_percent, "These are percentages"),
+    Natural("9.6", "whole percents", rounded_to_whole, "You compared whole percents"),
+    Natural("9.6", "whether all fit", whether_all_fit, "Asked is how many do"),
+    Natural("9.6", "whole without rounding", must_be_whole_exactly, "never exactly whole"),
+    Natural("9.6", "those that do not", those_that_do_not, "You counted those that do not fit"),
+    Natural("9.6", "always downwards", always_downwards, "always rounds down"),
+    Natural("9.6", "one digit too few", too_wide, "not 0.05"),
+    Natural("9.6", "the right answers", the_right_answers, "Asked is how many percentages they give back"),
+    Natural("9.6", "the smallest n", smallest_n),
+    Natural("9.6", "the share that fits", share_that_fits, "That is the share that fits"),
+    Natural("9.7", "outgoing weights not divided", outgoing_not_divided, "hears a copied unit several times"),
+    Natural("9.7", "divided by two", divided_by_two, "divide by the count"),
+    Natural("9.7", "everything divided by two", all_divided_by_two, "You halved all outgoing weights"),
+    Natural("9.7", "new biases zero", zeros_for_new_biases, "copy the biases too"),
+    Natural("9.7", "both sides divided", both_divided, "One of the two is enough"),
+    Natural("9.7", "the new ones alone divided", only_new_ones_divided, "The original is one of the copies"),
+    Natural("9.7", "the new ones alone", new_ones_alone, "The old ones stay"),
+    Natural("9.7", "new units unheard", zero_outgoing, "nobody listens to the new units"),
+    Natural("9.7", "incoming weights without the bias", bias_not_divided, "then the bias comes in as well"),
+    Natural("9.7", "with noise", noise_added),
+    Natural("9.7", "rows for columns", rows_for_columns, "give back three tensors"),
+    Natural("9.7", "as it was", not_grown, "Nothing has grown"),
 ]
 RIGHT = [
-    Natural("9.1", "by coordinates on the line", by_coordinates),
-    Natural("9.2", "steps in a loop", after_by_loop),
+    Natural("9.2", "by coordinates on the line", by_coordinates),
+    Natural("9.3", "steps in a loop", after_by_loop),
     Natural("9.4", "with a mask, as a tensor", by_masks),
-    Natural("9.5", "incoming weights and bias divided", incoming_divided),
-    Natural("9.5", "unequal shares", unequal_shares),
-    Natural("9.6", "by Cholesky's failure", by_cholesky),
-    Natural("9.7", "by trying every number of right answers", by_trying_all),
+    Natural("9.5", "by Cholesky's failure", by_cholesky),
+    Natural("9.6", "by trying every number of right answers", by_trying_all),
+    Natural("9.7", "incoming weights and bias divided", incoming_divided),
+    Natural("9.7", "unequal shares", unequal_shares),
 ]
