@@ -142,7 +142,8 @@ def source() -> data.types.Source:
 
 
 EXPERIMENT = Experiment("sail-flow", measure, PROFILES, source, "Spirals", recipes=all_recipes,
-                        network="velocity network 3–64–64–2", claims=claims)
+                        network="velocity network 3–64–64–2", claims=claims,
+                        ledger={"full": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
 
 

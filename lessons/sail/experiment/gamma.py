@@ -199,6 +199,7 @@ def claim_7(sweep: xarray.Dataset) -> dict[str, float]:
     return found
 
 
-EXPERIMENT = Experiment("sail-gamma", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims)
+EXPERIMENT = Experiment("sail-gamma", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims,
+                        ledger={"full": (0, 1, 2)})
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run

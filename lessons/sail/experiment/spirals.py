@@ -246,6 +246,7 @@ def source() -> data.types.Source:
     return data.source("spirals")
 
 
-EXPERIMENT = Experiment("sail-spirals", measure, PROFILES, source, "Spirals", recipes=all_recipes, claims=claims)
+EXPERIMENT = Experiment("sail-spirals", measure, PROFILES, source, "Spirals", recipes=all_recipes, claims=claims,
+                        ledger={"full": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run

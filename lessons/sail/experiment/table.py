@@ -324,6 +324,7 @@ def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
     return found
 
 
-EXPERIMENT = Experiment("sail-table", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims)
+EXPERIMENT = Experiment("sail-table", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims,
+                        ledger={"full": (0, 1, 2)})
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run

@@ -76,10 +76,9 @@ def layers(sweep: xarray.Dataset):
         titles[0].set_text(said("{name}", **at))
         titles[1].set_text(said("Rows sum to {row_sum:g}: {mixed:.2f}", **at))
         return said("""{network} network, from two layers to four. {name}: loss {at_once:.3f} at once and {end:.3f}
-        after
-                       {last} steps. Layers that do nothing {silent:.3f} at once. Interpolated layers whose rows sum to
-                       {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1) {shuffled:.3f};
-                       the ends of the network with nothing between them {ends:.3f}.""", **at)
+                       after {last} steps. Layers that do nothing {silent:.3f} at once. Interpolated layers whose rows
+                       sum to {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1)
+                       {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **at)
 
     names = [str(name) for name in sweep.start.values if "rows sum" not in str(name) and name != SCRATCH]
     names.sort(key=lambda one: one != "interpolation")

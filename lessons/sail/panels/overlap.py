@@ -36,8 +36,7 @@ def curves(sweep: xarray.Dataset):
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     alt = f"Rise of the loss half-way over the mean of both ends, two starts: {'; '.join(told)}."
     remarks = said("""α: share of their own data that the parents have in common; β: share of their data that is like
-    the
-                      target's.""")
+                      the target's.""")
     return plotting.show(fig, alt, f"{caption(sweep)} {remarks}")
 
 

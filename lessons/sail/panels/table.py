@@ -69,8 +69,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
                 "set_up": choice("set-up", {str(name): str(name) for name in sweep.set_up.values}),
                 "rate": choice("learning rate", rates)}
     remarks = """Bars end at 2.5. Lines: one standard error of a difference, at most. The LiGO-like start has no bar
-    until
-                 its maps are paid for."""
+                 until its maps are paid for."""
     return controls, fig, draw, f"{caption(sweep)} {said(remarks)}"
 
 
@@ -95,9 +94,8 @@ def _ahead(now):
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     now = experiment.chosen(sweep).sel(set_up=NEAR.name, steps=100)
-    return said("""Three parents learned digits turned by −45°, 0° and 45°; the target are digits turned by 20°. After
-    100
-                   steps, each start with the learning rate that suits it, scratch reads {scratch:.0%} of the test
+    return said("""Three parents learned digits turned by −45°, 0° and 45°. The target is digits turned by 20°. After
+                   100 steps, each start with the learning rate that suits it, scratch reads {scratch:.0%} of the test
                    digits. By how many <b>points</b> is SAIL's mixture more accurate than the best parent alone?""",
                 scratch=float(now.accuracy.sel(start=SCRATCH)))
 
