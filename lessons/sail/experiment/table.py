@@ -91,7 +91,7 @@ class Settings:
     steps: tuple[int, ...]
 
 
-PROFILES = Profiles(quick=Settings((NEAR, STRANGERS, HALVES), (0.1, 0.4, 0.8), (0, 50, 100, 200)),
+PROFILES = Profiles(quick=Settings((NEAR, STRANGERS, HALVES), (0.1, 0.6), (0, 50, 100, 200)),
                     full=Settings(SET_UPS, (0.05, 0.1, 0.2, 0.4, 0.8, 1.2), (0, 25, 50, 100, 150, 200, 300, 400)))
 
 
