@@ -110,7 +110,7 @@ CHAPTERS = (
             teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
-            pictures={0: "sail_spirals"}),
+            pictures={0: "sail_spirals"}, keys=3),
 )
 
 
