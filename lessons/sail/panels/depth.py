@@ -55,7 +55,7 @@ def layers(sweep: xarray.Dataset):
         ax.yaxis.set_minor_locator(FixedLocator([]))
     handles = [*left.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
     labels = [*left.get_legend_handles_labels()[1], *right.get_legend_handles_labels()[1]]
-    fig.legend(handles, labels, loc="outside lower center", ncols=6)
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
 
     def draw(row_sum, network, start):

@@ -1,6 +1,7 @@
 """Panel (d): γ from −1 to 2 on small MNIST, and what distances propose."""
 import numpy as np
 import xarray
+from matplotlib.ticker import FixedLocator
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
@@ -37,7 +38,7 @@ def along(sweep: xarray.Dataset, prediction=None):
 
     Controls: steps, pair. The prediction, that share after 50 steps, is a star.
     """
-    fig, (left, middle, right) = plotting.figure(3, height=4.2, width_ratios=(6, 4, 3))
+    fig, (left, middle, right) = plotting.figure(3, height=4.2, width_ratios=(6, 4, 4))
     found = pairs(sweep)
     loss = curve(left, LOSS, "θᴾ", markersize=4, linewidth=1.5)
     random, near = level(left, RANDOM, "random start"), level(left, NEAR, "better parent alone")
@@ -45,13 +46,16 @@ def along(sweep: xarray.Dataset, prediction=None):
              for rule, colour, line in ((MMD, BLUE, "-"), (PRINTED, RED, ":"))}
     left.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss on the target (nats, log scale)", xlim=(-1.05, 2.05),
              ylim=(0.25, 9))
+    left.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
+    left.yaxis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_locator(FixedLocator([]))
     distance = curve(middle, DISTANCE, "θᴾ", markersize=4, linewidth=1.5)
     random_distance = level(middle, RANDOM)
     middle.set(xlabel="γ", ylabel="distance from θ*", xlim=(-1.05, 2.05),
                ylim=(0, 1.05 * float(sweep.distance.max())))
     steps_values = [int(steps) for steps in sweep.steps.values]
     bars = Bars(right, range(len(steps_values)), GREEN, lambda value: f"{value:.2f}", fontsize=9.5)
-    right.set(xlabel="steps", ylabel="better parent's share of the gain", ylim=(0, 1.15), xlim=(-0.6, 3.6))
+    right.set(xlabel="steps", ylabel="parent's share of the gain", ylim=(0, 1.15), xlim=(-0.6, 3.6))
     right.set_xticks(range(len(steps_values)), [str(steps) for steps in steps_values])
     star = Star(right, prediction, steps_values.index(50), float(gain_shares(found[ASKED["pair"]], sweep)[1]), ASKED)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -72,8 +76,8 @@ def along(sweep: xarray.Dataset, prediction=None):
         shares = gain_shares(part, sweep)
         bars.set_values(shares)
         star.place(steps=steps, pair=pair)
-        titles[0].set_text(said("{steps} steps: best γ = {best:g}", **at))
-        titles[1].set_text(said("Nearest: γ = {nearest:g}", **at))
+        titles[0].set_text(_minus(said("{steps} steps: best γ = {best:g}", **at)))
+        titles[1].set_text(_minus(said("Nearest: γ = {nearest:g}", **at)))
         titles[2].set_text(said("{share:.2f} of it", share=shares[steps_values.index(steps)]))
         return said("""{pair}. After {steps} steps the loss is lowest, {lowest:.3f}, at γ = {best:g}; at γ = ½ it is
                        {half:.3f}, from the better parent alone {near:.3f}, from random weights {random:.3f}. MMD
@@ -84,6 +88,10 @@ def along(sweep: xarray.Dataset, prediction=None):
                 "pair": choice("parents", {name: name for name in found})}
     remarks = "Lines left: blue, γ by MMD; red dotted, by the formula as printed."
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
+
+
+def _minus(text):
+    return text.replace("-", "−")
 
 
 def gain_shares(part: xarray.Dataset, sweep: xarray.Dataset) -> np.ndarray:
