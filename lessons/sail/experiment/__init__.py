@@ -11,7 +11,7 @@ from lessons.sail.experiment import byol, depth, digits, flow, gamma, gpt, overl
 SECONDS = {"quick": 25, "full": 600}  # rough, on 2 cores, nothing kept
 _OF_MLPS = (spirals, gamma, overlap, table, width, depth, theory)
 _IN_FULL = (flow, gpt, byol)
-LEDGER = tuple(module.EXPERIMENT for module in (*_OF_MLPS, *_IN_FULL))
+LEDGER = tuple(module.EXPERIMENT for module in _OF_MLPS)
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
@@ -30,9 +30,3 @@ def claims(*numbers: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]
         for id, values in of_one.items():
             found[id] = found.get(id, {}) | values
     return dict(sorted(found.items(), key=lambda pair: int(pair[0].split("-")[1])))
-
-
-def of_kept(*modules) -> list[dict[str, dict[str, float]]]:
-    """The numbers of experiments that only profile full makes, where the repository or this run has them: pairs of a
-    module and its sweep, or None."""
-    return [module.claims(sweep) for module, sweep in modules if sweep is not None]
