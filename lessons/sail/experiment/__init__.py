@@ -8,7 +8,7 @@ import data
 from lessons.kit import experiment
 from lessons.sail.experiment import byol, depth, digits, flow, gamma, gpt, overlap, spirals, table, theory, width
 
-SECONDS = {"quick": 25, "full": 600}  # rough, on 2 cores, nothing kept
+SECONDS = {"quick": 45, "full": 600}  # rough, on 2 cores, nothing kept
 _OF_MLPS = (spirals, gamma, overlap, table, width, depth, theory)
 _IN_FULL = (flow, gpt, byol)
 LEDGER = tuple(module.EXPERIMENT for module in _OF_MLPS)

@@ -49,13 +49,7 @@ def layers(sweep: xarray.Dataset):
     upright = here(right, 1, color=BLUE)
     right.set(xlabel="sum of a row of D", ylabel="loss at once (nats, log scale)", yscale="log", ylim=(0.2, 9),
               xlim=(0.15, 1.35))
-    for ax in (left, right):
-        ax.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_locator(FixedLocator([]))
-    handles = [*left.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
-    labels = [*left.get_legend_handles_labels()[1], *right.get_legend_handles_labels()[1]]
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    _ticks_and_legend(fig, left, right)
     titles = moving_titles((left, right))
 
     def draw(row_sum, network, start):
@@ -68,11 +62,7 @@ def layers(sweep: xarray.Dataset):
         for one, line in levels.items():
             line.set_ydata([float(at_once.sel(start=one))] * 2)
         upright.set_xdata([row_sum, row_sum])
-        at = {"network": network, "name": name, "at_once": float(at_once.sel(start=name)), "last": int(sweep.steps[-1]),
-              "end": float(loss.sel(start=name)[-1]), "silent": float(at_once.sel(start="silent")),
-              "row_sum": row_sum, "mixed": float(at_once.sel(start=with_sum(row_sum))),
-              "shuffled": float(at_once.sel(start="interpolation, shuffled")),
-              "ends": float(at_once.sel(start="ends alone"))}
+        at = {"network": network, "name": name, "row_sum": row_sum} | _numbers(loss, name, row_sum)
         titles[0].set_text(said("{name}", **at))
         titles[1].set_text(said("Rows sum to {row_sum:g}: {mixed:.2f}", **at))
         return said("""{network} network, from two layers to four. {name}: loss {at_once:.3f} at once and {end:.3f}
@@ -80,12 +70,39 @@ def layers(sweep: xarray.Dataset):
                        sum to {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1)
                        {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **at)
 
-    names = [str(name) for name in sweep.start.values if "rows sum" not in str(name) and name != SCRATCH]
-    names.sort(key=lambda one: one != "interpolation")
     controls = {"row_sum": slider("sum of D's rows", tried, 1.0),
                 "network": choice("network", {RESIDUAL: RESIDUAL, PLAIN: PLAIN}),
-                "start": choice("start", {name: name for name in names})}
+                "start": choice("start", {name: name for name in _menu(sweep)})}
     return controls, fig, draw, f"{caption(sweep)} Losses above 9, and of training that diverged, are not drawn."
+
+
+def _ticks_and_legend(fig, *axes):
+    """Plain numbers on logarithmic axes, and one legend for all."""
+    handles, labels = [], []
+    for ax in axes:
+        ax.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_locator(FixedLocator([]))
+        of_axis = ax.get_legend_handles_labels()
+        handles += of_axis[0]
+        labels += of_axis[1]
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+
+
+def _numbers(loss, name, row_sum):
+    """What the alternative text says of losses (start, steps)."""
+    at_once = loss.isel(steps=0)
+    return {"at_once": float(at_once.sel(start=name)), "last": int(loss.steps[-1]),
+            "end": float(loss.sel(start=name)[-1]), "silent": float(at_once.sel(start="silent")),
+            "mixed": float(at_once.sel(start=with_sum(row_sum))),
+            "shuffled": float(at_once.sel(start="interpolation, shuffled")),
+            "ends": float(at_once.sel(start="ends alone"))}
+
+
+def _menu(sweep):
+    """The starts that can be chosen, interpolation first."""
+    names = [str(name) for name in sweep.start.values if "rows sum" not in str(name) and name != SCRATCH]
+    return sorted(names, key=lambda one: one != "interpolation")
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:

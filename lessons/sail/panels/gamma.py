@@ -44,19 +44,11 @@ def along(sweep: xarray.Dataset, prediction=None):
     random, near = level(left, RANDOM, "random start"), level(left, NEAR, "better parent alone")
     marks = {rule: here(left, color=colour, linestyle=line, linewidth=1.6)
              for rule, colour, line in ((MMD, BLUE, "-"), (PRINTED, RED, ":"))}
-    left.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss on the target (nats, log scale)", xlim=(-1.05, 2.05),
-             ylim=(0.25, 9))
-    left.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
-    left.yaxis.set_major_formatter("{x:g}")
-    left.yaxis.set_minor_locator(FixedLocator([]))
     distance = curve(middle, DISTANCE, "θᴾ", markersize=4, linewidth=1.5)
     random_distance = level(middle, RANDOM)
-    middle.set(xlabel="γ", ylabel="distance from θ*", xlim=(-1.05, 2.05),
-               ylim=(0, 1.05 * float(sweep.distance.max())))
     steps_values = [int(steps) for steps in sweep.steps.values]
     bars = Bars(right, range(len(steps_values)), GREEN, lambda value: f"{value:.2f}", fontsize=9.5)
-    right.set(xlabel="steps", ylabel="parent's share of the gain", ylim=(0, 1.15), xlim=(-0.6, 3.6))
-    right.set_xticks(range(len(steps_values)), [str(steps) for steps in steps_values])
+    _axes(left, middle, right, sweep)
     star = Star(right, prediction, steps_values.index(50), float(gain_shares(found[ASKED["pair"]], sweep)[1]), ASKED)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, middle, right))
@@ -88,6 +80,19 @@ def along(sweep: xarray.Dataset, prediction=None):
                 "pair": choice("parents", {name: name for name in found})}
     remarks = "Lines left: blue, γ by MMD; red dotted, by the formula as printed."
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
+
+
+def _axes(left, middle, right, sweep):
+    """Scales, limits and labels."""
+    left.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss on the target (nats, log scale)", xlim=(-1.05, 2.05),
+             ylim=(0.25, 9))
+    left.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
+    left.yaxis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_locator(FixedLocator([]))
+    middle.set(xlabel="γ", ylabel="distance from θ*", xlim=(-1.05, 2.05),
+               ylim=(0, 1.05 * float(sweep.distance.max())))
+    right.set(xlabel="steps", ylabel="parent's share of the gain", ylim=(0, 1.15), xlim=(-0.6, 3.6))
+    right.set_xticks(range(sweep.sizes["steps"]), [str(int(steps)) for steps in sweep.steps.values])
 
 
 def _minus(text):

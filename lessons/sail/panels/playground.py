@@ -32,11 +32,7 @@ def line_of_two():
     Controls: condition, steps, pair.
     """
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(5, 6))
-    image = left.imshow(np.zeros((48, 48)), origin="lower", extent=(-2.2, 2.2) * 2, cmap="Greys", vmin=-4, vmax=1,
-                        alpha=0.7, animated=True)
-    left.set(xlabel="error along the steep direction", ylabel="error along the flat one", xlim=(-2.2, 2.2),
-             ylim=(-2.2, 2.2), aspect="equal")
-    left.grid(False)
+    image = _plane_of_errors(left)
     through = curve(left, Look(BLACK), linewidth=1)
     names = ("θ₁", "θ₂", "θ*", "nearest to θ*", "lowest loss now", "lowest after T steps")
     marks = [cloud(left, look, name, markersize=9) for look, name in zip(_LOOKS, names)]
@@ -75,9 +71,22 @@ def line_of_two():
     controls = {"condition": slider("condition κ", list(CONDITIONS), 20),
                 "steps": slider("steps T", list(STEPS), 0),
                 "pair": choice("the two parents", {pair: pair for pair in PAIRS})}
-    return controls, fig, draw, said("""Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. The
-        darker, the higher the loss. Lines right: orange dotted, nearest; blue dashed, lowest now; red, lowest after T
-        steps; purple dashed, level, the better parent alone.""")
+    return controls, fig, draw, said(_REMARKS)
+
+
+_REMARKS = """Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. The darker, the higher the
+loss. Lines right: orange dotted, nearest; blue dashed, lowest now; red, lowest after T steps; purple dashed, level, the
+better parent alone."""
+
+
+def _plane_of_errors(ax):
+    """The two weights' plane, as a picture of the loss."""
+    image = ax.imshow(np.zeros((48, 48)), origin="lower", extent=(-2.2, 2.2) * 2, cmap="Greys", vmin=-4, vmax=1,
+                      alpha=0.7, animated=True)
+    ax.set(xlabel="error along the steep direction", ylabel="error along the flat one", xlim=(-2.2, 2.2),
+           ylim=(-2.2, 2.2), aspect="equal")
+    ax.grid(False)
+    return image
 
 
 _LOOKS = (FIRST, SECOND, TARGET, NEAREST, NOW, LATER)

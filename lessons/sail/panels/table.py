@@ -34,12 +34,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
     near = level(left, Look(GREEN, "", "-.", ))
     points = cloud(right, Look(BLACK, "D"), markersize=7)
     spread = right.vlines(places, 0, 0, color=BLACK, linewidth=1.4, animated=True)
-    for ax in (left, right):
-        ax.set_xticks(places, [NAMES[name] for name in STARTS], fontsize=9.5)
-        ax.set_xlim(-0.6, len(STARTS) - 0.4)
-    left.set(ylabel="loss on the target (nats)", ylim=(0, 2.6))
-    right.set(ylabel="points more accurate than the best parent", ylim=(-25, 25))
-    right.axhline(0, color=GREEN, linewidth=1.4, linestyle="-.", marker="")
+    _axes(left, right, places)
     found = looked_up(sweep)
     asked = found[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
     truth = 100 * float(asked.accuracy.sel(start=SAIL) - asked.accuracy.sel(start=BEST))
@@ -68,9 +63,21 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
     controls = {"steps": slider("steps on the target", [int(steps) for steps in sweep.steps.values], 100),
                 "set_up": choice("set-up", {str(name): str(name) for name in sweep.set_up.values}),
                 "rate": choice("learning rate", rates)}
-    remarks = """Bars end at 2.5. Lines: one standard error of a difference, at most. The LiGO-like start has no bar
-                 until its maps are paid for."""
-    return controls, fig, draw, f"{caption(sweep)} {said(remarks)}"
+    return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
+
+
+_REMARKS = """Bars end at 2.5. Lines: one standard error of a difference, at most. The LiGO-like start has no bar until
+its maps are paid for."""
+
+
+def _axes(left, right, places):
+    """Names of the starts, limits and labels."""
+    for ax in (left, right):
+        ax.set_xticks(places, [NAMES[name] for name in STARTS], fontsize=9.5)
+        ax.set_xlim(-0.6, len(STARTS) - 0.4)
+    left.set(ylabel="loss on the target (nats)", ylim=(0, 2.6))
+    right.set(ylabel="points more accurate than the best parent", ylim=(-25, 25))
+    right.axhline(0, color=GREEN, linewidth=1.4, linestyle="-.", marker="")
 
 
 def _signed(points):

@@ -43,13 +43,11 @@ def maps(sweep: xarray.Dataset, prediction=None):
     steps = np.arange(len(sweep.steps))
     lines = {"chosen": curve(left, CHOSEN, "the map chosen"), "whole": curve(left, KEEPING, "whole units"),
              "scratch": curve(left, FRESH, "scratch"), "source": level(left, Look(BLUE, "", ":"), "the source")}
-    left.set_xticks(steps, [str(int(step)) for step in sweep.steps.values])
-    left.set(xlabel="steps on new images", ylabel=plotting.ACCURACY, ylim=(0, 1), xlim=(-0.3, len(steps) - 0.7))
     numberings = np.arange(sweep.sizes["numbering"])
     orders = [curve(right, look, label, linewidth=1.2, markersize=4)
               for look, label in ((WHOLE, "whole units"), (MIXED, "interpolation"))]
     upright = here(right, 0, color=RED)
-    right.set(xlabel="numbering of the source's units", ylabel="accuracy at once", ylim=(0, 1), xlim=(-0.5, 20.5))
+    _axes(left, right, sweep)
     first = known[_asked(known)["setting"]]
     truth = float(sweep.accuracy.sel(direction=first[0], how=first[1], optimiser=first[2]).isel(steps=0))
     star = Star(left, prediction, 0, truth, _asked(known))
@@ -81,10 +79,19 @@ def maps(sweep: xarray.Dataset, prediction=None):
 
     controls = {"numbering": slider("numbering of the units", [int(number) for number in numberings], 0),
                 "setting": choice("map", {text: text for text in known})}
-    remarks = """Whole units: Net2Wider where the network grows, the strongest units where it shrinks. Numbering 0 is as
-                 trained; all orders compute the same. Accuracies on 2,000 images have standard errors of about a
-                 point."""
-    return controls, fig, draw, f"{caption(sweep)} {said(remarks)}"
+    return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
+
+
+_REMARKS = """Whole units: Net2Wider where the network grows, the strongest units where it shrinks. Numbering 0 is as
+trained; all orders compute the same. Accuracies on 2,000 images have standard errors of about a point."""
+
+
+def _axes(left, right, sweep):
+    """Ticks, limits and labels."""
+    steps = [str(int(step)) for step in sweep.steps.values]
+    left.set_xticks(range(len(steps)), steps)
+    left.set(xlabel="steps on new images", ylabel=plotting.ACCURACY, ylim=(0, 1), xlim=(-0.3, len(steps) - 0.7))
+    right.set(xlabel="numbering of the source's units", ylabel="accuracy at once", ylim=(0, 1), xlim=(-0.5, 20.5))
 
 
 def _asked(known):
