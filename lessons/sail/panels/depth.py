@@ -38,9 +38,7 @@ def layers(sweep: xarray.Dataset):
     steps = np.arange(len(sweep.steps))
     lines = {"chosen": curve(left, CHOSEN, "the start chosen"), "silent": curve(left, SILENT, "layers that do nothing"),
              "scratch": curve(left, FRESH, "scratch")}
-    left.set_xticks(steps, [str(int(step)) for step in sweep.steps.values])
-    left.set(xlabel="steps on new images", ylabel="loss (nats, log scale)", yscale="log", ylim=(0.2, 9),
-             xlim=(-0.3, len(steps) - 0.7))
+    _steps_axis(left, sweep)
     tried = sums(sweep)
     of_sums = curve(right, SUMS, "interpolation")
     levels = {"silent": level(right, Look(GREEN, "", "-")),
@@ -74,6 +72,14 @@ def layers(sweep: xarray.Dataset):
                 "network": choice("network", {RESIDUAL: RESIDUAL, PLAIN: PLAIN}),
                 "start": choice("start", {name: name for name in _menu(sweep)})}
     return controls, fig, draw, f"{caption(sweep)} Losses above 9, and of training that diverged, are not drawn."
+
+
+def _steps_axis(ax, sweep):
+    """Losses over the steps."""
+    steps = [str(int(step)) for step in sweep.steps.values]
+    ax.set_xticks(range(len(steps)), steps)
+    ax.set(xlabel="steps on new images", ylabel="loss (nats, log scale)", yscale="log", ylim=(0.2, 9),
+           xlim=(-0.3, len(steps) - 0.7))
 
 
 def _ticks_and_legend(fig, *axes):

@@ -55,14 +55,12 @@ def along(sweep: xarray.Dataset, prediction=None):
 
     def draw(steps, pair):
         part = found[pair]
-        now = part.loss.sel(steps=steps)
-        loss.set_data(sweep.gamma, now)
+        loss.set_data(sweep.gamma, part.loss.sel(steps=steps))
         at = _numbers(sweep, part, steps, pair)
-        random.set_ydata([at["random"]] * 2)
-        near.set_ydata([at["near"]] * 2)
+        for line, name in ((random, "random"), (near, "near")):
+            line.set_ydata([at[name]] * 2)
         for rule, line in marks.items():
-            share = float(part.proposed.sel(rule=rule).clip(-1, 2))
-            line.set_xdata([share, share])
+            line.set_xdata([float(part.proposed.sel(rule=rule).clip(-1, 2))] * 2)
         distance.set_data(sweep.gamma, part.distance)
         random_distance.set_ydata([float(part.random_distance)] * 2)
         shares = gain_shares(part, sweep)
@@ -78,8 +76,7 @@ def along(sweep: xarray.Dataset, prediction=None):
 
     controls = {"steps": slider("steps on the target", steps_values, 50),
                 "pair": choice("parents", {name: name for name in found})}
-    remarks = "Lines left: blue, γ by MMD; red dotted, by the formula as printed."
-    return controls, fig, draw, f"{caption(sweep)} {remarks}"
+    return controls, fig, draw, f"{caption(sweep)} Lines left: blue, γ by MMD; red dotted, by the formula as printed."
 
 
 def _axes(left, middle, right, sweep):

@@ -40,8 +40,7 @@ def line_of_two():
     lines = [here(right, color=look.colour, linewidth=1.6, linestyle=style)
              for look, style in ((NEAREST, ":"), (NOW, "--"), (LATER, "-"))]
     start = level(right, Look(PURPLE, "", "--"), "the better parent alone")
-    right.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss after T steps (log scale)", xlim=(-1, 2),
-              ylim=(1e-9, 10))
+    _losses_axis(right)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
     titles = moving_titles((left, right))
 
@@ -58,8 +57,7 @@ def line_of_two():
         losses.set_data(GAMMAS, values)
         for line, share in zip(lines, shares):
             line.set_xdata([share, share])
-        alone = quadratic.loss_after(torch.stack([e1, e2]), a, ETA, steps)
-        start.set_ydata([alone.min().clamp(min=1e-12)] * 2)
+        start.set_ydata([quadratic.loss_after(torch.stack([e1, e2]), a, ETA, steps).min().clamp(min=1e-12)] * 2)
         at = {"condition": condition, "steps": steps, "nearest": shares[0], "now": shares[1], "later": shares[2],
               "pair": pair, "s": "" if steps == 1 else "s"}
         titles[0].set_text(said("κ = {condition}: nearest γ = {nearest:.2f}", **at))
@@ -77,6 +75,12 @@ def line_of_two():
 _REMARKS = """Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. The darker, the higher the
 loss. Lines right: orange dotted, nearest; blue dashed, lowest now; red, lowest after T steps; purple dashed, level, the
 better parent alone."""
+
+
+def _losses_axis(ax):
+    """The loss after T steps along γ."""
+    ax.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss after T steps (log scale)", xlim=(-1, 2),
+           ylim=(1e-9, 10))
 
 
 def _plane_of_errors(ax):

@@ -66,11 +66,8 @@ def maps(sweep: xarray.Dataset, prediction=None):
             line.set_data(numberings, row)
         upright.set_xdata([numbering, numbering])
         star.place(numbering=numbering, setting=setting)
-        at = {"how": how, "direction": direction, "whole": whole, "at_once": float(part.sel(how=how)[0]),
-              "end": float(part.sel(how=how)[-1]), "last": int(sweep.steps[-1]),
-              "source": float(sweep.source.sel(direction=direction)), "numbering": numbering,
-              "kept": values[0, numbering], "mixed": values[1, numbering],
-              "scratch": float(part.sel(how=SCRATCH)[-1]), "whole_end": float(part.sel(how=whole)[-1])}
+        at = {"how": how, "direction": direction, "numbering": numbering, "kept": values[0, numbering],
+              "mixed": values[1, numbering]} | _numbers(sweep, part, how, direction)
         titles[0].set_text(said("{how}: {at_once:.2f} at once", **at))
         titles[1].set_text(said("Numbering {numbering}: {kept:.2f} and {mixed:.2f}", **at))
         return said("""{direction}, {how}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
@@ -84,6 +81,14 @@ def maps(sweep: xarray.Dataset, prediction=None):
 
 _REMARKS = """Whole units: Net2Wider where the network grows, the strongest units where it shrinks. Numbering 0 is as
 trained; all orders compute the same. Accuracies on 2,000 images have standard errors of about a point."""
+
+
+def _numbers(sweep, part, how, direction):
+    """What the alternative text says of accuracies (how, steps)."""
+    whole = RENUMBERED[direction][0]
+    return {"whole": whole, "at_once": float(part.sel(how=how)[0]), "end": float(part.sel(how=how)[-1]),
+            "last": int(sweep.steps[-1]), "source": float(sweep.source.sel(direction=direction)),
+            "scratch": float(part.sel(how=SCRATCH)[-1]), "whole_end": float(part.sel(how=whole)[-1])}
 
 
 def _axes(left, right, sweep):
