@@ -12,20 +12,25 @@ from lessons import cast
 from lessons.kit import claims, plotting
 from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
+from lessons.kit.sweep import at
 from lessons.linearity import algorithms
+from lessons.linearity.algorithms import TREATMENTS
 from lessons.linearity.experiment import resnet as experiment
-from lessons.linearity.experiment import resnet_line
+from lessons.linearity.experiment import resnet_amounts, resnet_causes, resnet_line, resnet_steps
 from lessons.linearity.panels import lines
 from lessons.linearity.panels import resnet as panels
+from lessons.linearity.panels import resnet_amounts as amounts_panels
+from lessons.linearity.panels import resnet_causes as causes_panels
+from lessons.linearity.panels import resnet_steps as steps_panels
 from toy_models import ResNet18, batchnorm, weights, zoo
 
 TINY = experiment.Settings(
-    width=2, size=64, pretraining_epochs=1, finetuning_epochs=1, test_images=12, statistics_images=16,
-    alphas=(0.0, 0.25, 0.5, 0.75, 1.0),
+    width=2, size=64, pretraining_epochs=1, finetuning_epochs=1, feature_images=12, test_images=12,
+    statistics_images=16, alphas=(0.0, 0.25, 0.5, 0.75, 1.0),
     amounts=(experiment.Amount("nothing", (0,), 0, 64), experiment.Amount("1 split", (0,), 1, 64)), amounts_width=2,
     step_images=(4, 64), draws=2)
 QUICK, FULL = experiment.PROFILES["quick"], experiment.PROFILES["full"]
-WIDTH_16, LITERAL = experiment.WIDTH_16.profiles["full"], experiment.LITERAL.profiles["full"]
+LITERAL = experiment.LITERAL.profiles["full"]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +42,7 @@ def folder(tmp_path_factory):
 def tiny(monkeypatch, folder):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
     monkeypatch.setitem(experiment.PROFILES, "tiny", TINY)
+    monkeypatch.setitem(resnet_causes.PROFILES, "tiny", resnet_causes.Settings(TINY, 4))
 
 
 @pytest.fixture
@@ -49,7 +55,12 @@ def shown(sweep, task):
     return experiment.images_of(task, "test", TINY.test_images)
 
 
-@pytest.mark.parametrize("treatment", experiment.TREATMENTS)
+def of_both(right):
+    """The accuracy over the test images of both tasks."""
+    return right.astype(float).mean().item()
+
+
+@pytest.mark.parametrize("treatment", TREATMENTS)
 def test_gap_and_coef_are_what_the_definitions_say(sweep, treatment):
     networks, (i, j), alpha = experiment.models(TINY), (1, 3), 0.5
     statistics = torch.cat([experiment.images_of(task, "train", TINY.statistics_images)[0] for task in (i, j)])
@@ -60,25 +71,32 @@ def test_gap_and_coef_are_what_the_definitions_say(sweep, treatment):
              "batch": batchnorm.with_batch_statistics}[treatment]
 
     def features(network):
-        return {name: feature.flatten(1).double() for name, feature in treat(network).features(x).items()}
+        *blocks, output = treat(network).features(x).items()
+        found = {name: feature.flatten(1).double() for name, feature in blocks}
+        logits = output[1].double()
+        ten = torch.cat([logits[:, 5:10], logits[:, 15:20]], 1)
+        return found | {"pooled": blocks[-1][1].mean((2, 3)).double(), "10 outputs": ten, "100 outputs": logits}
 
     at_i, at_j, at_middle = features(networks[i]), features(networks[j]), features(middle)
-    here = experiment.at(sweep, treatment=treatment, pair="splits 1 and 3", alpha=alpha)
+    here = at(sweep, treatment=treatment, pair="splits 1 and 3", alpha=alpha)
+    assert list(here.layer.values) == list(at_i)
     for layer in at_i:
         mixed = alpha * at_i[layer] + (1 - alpha) * at_j[layer]
         gap = 1 - torch.nn.functional.cosine_similarity(at_middle[layer], mixed)
         coef = (at_middle[layer] * mixed).sum(1) / (mixed * mixed).sum(1)
         assert here.gap_mean.sel(layer=layer).item() == pytest.approx(gap.mean().item(), abs=1e-5)
         assert here.coef_mean.sel(layer=layer).item() == pytest.approx(coef.mean().item(), rel=1e-4)
-    logits = at_middle["output"][:12, 5:10]
-    right = (logits.argmax(1) + 5 == shown(sweep, i)[1]).double().mean().item()
-    assert here.accuracy.sel(task="i").item() == pytest.approx(right)
+    half_way = here.sel(place="half-way", task="i")
+    mixed = alpha * at_i["100 outputs"] + (1 - alpha) * at_j["100 outputs"]
+    for logits, right in ((at_middle["100 outputs"], half_way.right), (mixed, half_way.mixed_right)):
+        answers = logits[:12, 5:10].argmax(1) + 5
+        assert right.values.tolist() == (answers == shown(sweep, i)[1]).int().tolist()
 
 
 def test_the_sweep_is_exact_at_both_ends_and_complete(sweep):
     ends = sweep.sel(alpha=[0.0, 1.0])
     assert abs(ends.gap_mean).max() < 1e-9 and abs(ends.coef_mean - 1).max() < 1e-9
-    assert (ends.accuracy == ends.mixed_accuracy).all()
+    assert (sweep.right == sweep.mixed_right).sel(place=["θᵢ", "θⱼ"]).all()
     assert list(sweep.pair.values) == [f"splits {i} and {j}" for i, j in itertools.combinations((1, 2, 3, 4), 2)]
     assert (sweep.coef_count.sum("bin") <= 2 * TINY.test_images).all() and sweep.attrs["source_kind"] == "stand-in"
     assert sweep.distance.min() > 0
@@ -86,12 +104,31 @@ def test_the_sweep_is_exact_at_both_ends_and_complete(sweep):
 
 def test_each_network_is_asked_about_its_own_task(sweep):
     network, (x, y) = experiment.models(TINY)[2], shown(sweep, 2)
-    right = (network(x)[:, 10:15].argmax(1) + 10 == y).double().mean().item()
-    assert sweep.own_accuracy.sel(treatment="interpolated", model=2).item() == pytest.approx(right)
+    right = (network(x)[:, 10:15].argmax(1) + 10 == y).int().tolist()
+    assert sweep.own_right.sel(treatment="interpolated", model=2).values.tolist() == right
+    of_pair = at(sweep, treatment="interpolated", pair="splits 1 and 2")
+    assert of_pair.right.sel(place="θⱼ", task="j").values.tolist() == right, "of a pair, θⱼ is the second"
+
+
+def test_the_controls_are_other_statistics_and_other_rows(sweep):
+    (i, j), networks = (1, 2), experiment.models(TINY)
+    trains = {task: experiment.images_of(task, "train", TINY.statistics_images)[0] for task in (i, j)}
+    x, y = shown(sweep, i)
+    control = at(sweep, pair="splits 1 and 2", task="i").control_right
+    fresh = [batchnorm.reestimated(networks[task], trains[task], 100).state_dict() for task in (i, j)]
+    network = ResNet18.from_state(weights.interpolate(*fresh, 0.5))
+    right = network(x)[:, 5:10].argmax(1) + 5 == y
+    assert control.sel(control="fresh ends").values.tolist() == right.int().tolist()
+    state = weights.interpolate(networks[i].state_dict(), networks[j].state_dict(), 0.5)
+    for key in ("head.weight", "head.bias"):
+        state[key] = networks[i].state_dict()[key]  # of which this task reads five
+    network = batchnorm.reestimated(ResNet18.from_state(state), torch.cat(list(trains.values())), 100)
+    right = network(x)[:, 5:10].argmax(1) + 5 == y
+    assert control.sel(control="own rows").values.tolist() == right.int().tolist()
 
 
 def test_every_setting_trains_on_whole_batches_except_the_literal_one():
-    for settings in (QUICK, FULL, WIDTH_16):
+    for settings in (QUICK, FULL):
         for recipe in [*experiment.recipes(settings).values(), *experiment.all_amount_recipes(settings)]:
             assert algorithms.last_batch(dict(recipe.options)["size"], recipe.batch_size) == 64, recipe
     assert all("size" not in dict(recipe.options) for recipe in experiment.recipes(LITERAL).values())
@@ -103,8 +140,8 @@ def test_the_finetuning_tasks_are_in_no_pretraining_but_that_on_all_splits():
         assert not set(amount.splits) & set(experiment.TASKS) or len(amount.splits) == 20
 
 
-def test_the_networks_of_width_16_are_those_of_the_cast():
-    assert experiment.recipes(WIDTH_16, 2) == cast.split_resnets(2)
+def test_the_networks_of_profile_full_are_those_of_the_cast():
+    assert experiment.recipes(FULL, 2) == cast.split_resnets(2)
     assert experiment.amount_recipes(FULL, 1)["all 20 splits, 1 pass"][None] == cast.widely_pretrained_resnet(1)
 
 
@@ -116,22 +153,23 @@ def test_a_line_that_was_measured_is_not_measured_again(monkeypatch):
 
 
 def test_amounts_start_from_networks_that_saw_more_and_more():
-    amounts = experiment.run_amounts("tiny")
+    amounts = resnet_amounts.run("tiny")
     assert list(amounts.steps.values) == [0, 1] and list(amounts.amount.values) == ["nothing", "1 split"]
     made = experiment.amount_recipes(TINY)
     assert made["nothing"][1].parent == made["nothing"][None] and made["nothing"][None].epochs == 0
     line = experiment.line(made["1 split"][1], made["1 split"][2], TINY)
     gap = amounts.gap_mean.sel(amount="1 split").transpose(*line.gap_mean.dims)
     assert np.array_equal(gap.values, line.gap_mean.values)
-    assert amounts.attrs["network"] == "ResNet-18 of width 2" and amounts.attrs["images"] == "24 test images a pair"
+    assert amounts.attrs["network"] == "ResNet-18 of width 2"
+    assert amounts.attrs["images"] == "24 test images a pair, accuracies on 24"
 
 
 def test_one_more_step_leaves_the_network_as_it_was_and_is_measured_after_it():
     recipe = experiment.amount_recipes(TINY)["1 split"][1]
     assert experiment.stepping_recipe(TINY) == recipe, "not the network that was never pretrained"
     before = {key: tensor.clone() for key, tensor in zoo.get(recipe).state_dict().items()}
-    steps = experiment.run_small_steps("tiny")
-    assert steps.sizes == {"treatment": 2, "images": 2, "draw": 2} and (steps.moved > 0).all()
+    steps = resnet_steps.run("tiny")
+    assert steps.sizes == {"treatment": 2, "images": 2, "draw": 2, "image": 12} and (steps.moved > 0).all()
     assert steps.attrs["images"] == "12 test images"
     assert all(torch.equal(tensor, before[key]) for key, tensor in zoo.get(recipe).state_dict().items())
 
@@ -149,7 +187,7 @@ def test_a_chapter_says_which_data_and_how_many_models_are_missing(monkeypatch, 
 
 
 def test_the_estimate_of_a_chapter_that_is_on_disk_is_short(sweep):
-    experiment.run_amounts("tiny")
+    resnet_amounts.run("tiny")
     assert "in the zoo" in experiment.estimate(TINY)
 
 
@@ -173,48 +211,72 @@ def every(panel):
 
 def test_every_frame_of_the_gap_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(lines.gap_per_layer(sweep)):
-        here = experiment.at(sweep, **where)
+        here = at(sweep, **where)
         assert where["treatment"] in panel.alt
         for gap, own in zip(here.gap_mean.values, here.own_mean.values):
             assert f"{gap:.4f} against {own:.3f}" in panel.alt
 
 
+def test_the_gaps_guess_is_about_block_8(sweep):
+    guess = predict("what share?", high=1.0)
+    lines.gap_per_layer(sweep, guess)
+    guess.commit(0.5)
+    here = at(sweep, pair="splits 1 and 2", alpha=0.5, treatment="interpolated", layer="block 8")
+    assert f"measured: <b>{here.gap_mean.item() / here.own_mean.item():.2f}" in guess.said
+
+
 def test_every_frame_of_the_coef_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(panels.coef_per_block(sweep)):
-        medians = experiment.at(sweep, **where).coef_median.values
+        medians = at(sweep, **where).coef_median.values
         assert all(f"{layer} {median:.2f}" in panel.alt for layer, median in zip(sweep.layer.values, medians))
 
 
 def test_every_frame_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(panels.batchnorm_side_by_side(sweep)):
-        for treatment in experiment.TREATMENTS:
-            here = experiment.at(sweep, treatment=treatment, **where)
-            accuracy, gap = here.accuracy.mean().item(), here.gap_mean.values[-2]
-            assert f"{treatment}: accuracy {accuracy:.3f}, gap {gap:.3f}" in panel.alt
+        for treatment in TREATMENTS:
+            here = at(sweep, treatment=treatment, **where)
+            last = here.sel(layer="block 8")
+            half_way = here.sel(place="half-way")
+            numbers = f"gap {last.gap_mean.item():.3f} and coef {last.coef_mean.item():.3f} in block 8"
+            scores = f"{of_both(half_way.right):.3f}, of the mixed outputs {of_both(half_way.mixed_right):.3f}"
+            assert f"{treatment}: {numbers}, accuracy half-way {scores}" in panel.alt
 
 
 def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
-    amounts = experiment.run_amounts("tiny")
-    for where, panel in every(panels.pretraining(amounts)):
-        here = experiment.at(amounts, **where)
+    amounts = resnet_amounts.run("tiny")
+    for where, panel in every(amounts_panels.pretraining(amounts)):
+        here = at(amounts, **where)
         for amount in amounts.amount.values:
             part = here.sel(amount=amount)
-            share = (part.gap_mean / part.own_mean).values
-            shares = f"{share[0]:.3f} in block 1, {share[-2]:.3f} in block 8"
-            accuracy = part.accuracy.mean().item()
-            said = f"pretrained on {amount}: share of own distance {shares}, accuracy {accuracy:.3f}"
-            assert said in panel.alt
+            first, last = ((part.gap_mean / part.own_mean).sel(layer=layer).item() for layer in ("block 1", "block 8"))
+            half_way = part.sel(place="half-way")
+            shares = f"share of own distance {first:.3f} in block 1, {last:.3f} in block 8"
+            scores = f"{of_both(half_way.right):.3f}, mixed outputs {of_both(half_way.mixed_right):.3f}"
+            assert f"pretrained on {amount}: {shares}, accuracy half-way {scores}, the ends" in panel.alt
+            ends = (part.right.sel(place=place, task=task) for place, task in (("θᵢ", "i"), ("θⱼ", "j")))
+            own = np.mean([of_both(end) for end in ends])
+            assert f"{scores}, the ends on their own tasks {own:.3f}" in panel.alt
+
+
+def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
+    steps = resnet_steps.run("tiny")
+    for where, panel in every(steps_panels.small_steps(steps)):
+        here = at(steps, **where)
+        running, anew = (of_both(here.right.sel(treatment=treatment)) for treatment in resnet_steps.TREATMENTS)
+        assert f"{running:.3f} with running statistics, {anew:.3f} with new ones" in panel.alt
+        assert f"mean length of the step is {here.moved.mean().item():.3f}" in panel.alt
 
 
 def test_every_frame_of_the_answers_panel_counts_right_answers(sweep):
     names = sweep.class_name.values
     for where, panel in every(panels.answers(sweep)):
-        line = experiment.at(sweep, treatment=where["treatment"], pair=where["pair"])
+        line = at(sweep, treatment=where["treatment"], pair=where["pair"])
         i, j = experiment.PAIRS[where["pair"]]
         labels = sweep.example_label.sel(task_number=[i, j]).values
         right = []
         for alpha in (1.0, where["alpha"], 0.0):
-            right.append((line.answer.sel(alpha=alpha).transpose("task", "image").values == labels).sum())
+            answers = line.answer.sel(alpha=alpha).transpose("task", "picture").values
+            right.append((answers == labels)[:, :3].sum())
         assert f"θᵢ names {right[0]} right, the network at α = {where['alpha']:.2f} names {right[1]}" in panel.alt
         assert f"θⱼ names {right[2]}. " in panel.alt
         assert f"The first is a {names[labels[0, 0]]}" in panel.alt
@@ -252,56 +314,135 @@ def test_the_example_images_are_those_of_the_labels(sweep):
 
 
 def test_figures_have_words_and_differ_between_treatments(sweep):
-    steps = experiment.run_small_steps("tiny")
-    guess = predict("how accurate?")
-    guess.commit(0.5)
+    amounts, causes = resnet_amounts.run("tiny"), resnet_causes.run("tiny")
     drawn = [panels.figure_15(sweep), panels.figure_15(sweep, "batch"), panels.figure_16(sweep), panels.examples(sweep),
-             panels.small_steps(steps), panels.small_steps(steps, guess)]
+             amounts_panels.all_amounts(amounts), amounts_panels.all_amounts(amounts, "batch"),
+             causes_panels.growth(causes), causes_panels.growth(causes, "interpolated")]
     pages = [page.data for page in drawn]
     assert len(set(pages)) == len(pages)
     for page in pages:
         assert 'alt="' in page and 'alt=""' not in page and "Not CIFAR-100!" in page
 
 
-def test_the_figure_of_small_steps_answers_a_prediction_also_when_it_was_kept():
-    steps = experiment.run_small_steps("tiny")
-    for _ in range(2):
-        guess = predict("how accurate?")
-        guess.commit(0.5)
-        panels.small_steps(steps, guess)
-        assert "measured:" in guess.said
+def test_the_guess_about_small_steps_is_answered():
+    steps = resnet_steps.run("tiny")
+    guess = predict("how accurate?")
+    steps_panels.small_steps(steps, guess)
+    guess.commit(0.5)
+    mean = of_both(steps.right.sel(treatment="interpolated", images=4))
+    assert f"measured: <b>{mean:.2f}" in guess.said
 
 
-def test_the_figure_of_small_steps_says_their_mean():
-    steps = experiment.run_small_steps("tiny")
-    mean = steps.accuracy.sel(treatment="interpolated", images=4).mean().item()
-    moved = steps.moved.mean("draw").values
-    page = panels.small_steps(steps).data
-    assert f"mean over 2 draws: 4 images {mean:.2f}, 64 images " in page
-    assert f"falls from {moved[0]:.3f} on 4 images to {moved[1]:.3f} on 64." in page
+# -- how sure ----------------------------------------------------------------------------------------
 
+def test_a_paired_difference_is_counted_by_hand():
+    right_a = torch.tensor([True] * 60 + [False] * 40)
+    right_b = torch.tensor([False] * 10 + [True] * 54 + [False] * 36)  # ten won, four lost
+    gain, error = experiment.paired(right_a, right_b)
+    assert gain == pytest.approx(0.06) and error == pytest.approx(((0.14 - 0.06 ** 2) / 100) ** 0.5)
+    assert experiment.paired(right_a, right_a) == (0, 0)
+
+
+def test_an_image_that_several_pairs_were_asked_about_counts_once(sweep):
+    right = sweep.right.sel(place="half-way", treatment="interpolated")
+    mean, error = experiment.over_images(right)
+    assert mean == pytest.approx(of_both(right))
+    of_image = []
+    for split in (1, 2, 3, 4):
+        shown_to = [right.sel(pair=pair, task="ij"[both.index(split)]).values
+                    for pair, both in experiment.PAIRS.items() if split in both]
+        of_image.extend(np.mean(shown_to, axis=0))
+    assert error == pytest.approx(np.std(of_image) / len(of_image) ** 0.5)
+
+
+def test_comparisons_are_paired_and_signed(sweep):
+    better = sweep.assign(right=sweep.right.where(sweep.treatment != "re-estimated", 1))
+    found = experiment.comparisons(better)
+    interpolated = of_both(sweep.right.sel(place="half-way", treatment="interpolated"))
+    assert found["anew"][0] == pytest.approx(1 - interpolated) and found["batch"][0] < 0
+    fresh = of_both(sweep.control_right.sel(control="fresh ends"))
+    assert found["fresh ends"][0] == pytest.approx(fresh - interpolated)
+    assert found["rest"][0] == pytest.approx(1 - fresh)
+
+
+# -- causes ------------------------------------------------------------------------------------------
+
+def test_a_block_alone_and_a_repaired_one_are_what_their_names_say():
+    causes = resnet_causes.run("tiny")
+    networks, (i, j) = experiment.models(TINY), (1, 2)
+    x = torch.cat([experiment.images_of(task, "test", 4)[0] for task in (i, j)])
+    states = [networks[task].state_dict() for task in (i, j)]
+    middle = ResNet18.from_state(weights.interpolate(*states, 0.5))
+    at_i, at_j, at_middle = (list(network.features(x).values())[:8] for network in (networks[i], networks[j], middle))
+    mixed = [(a + b) / 2 for a, b in zip(at_i, at_j)]
+
+    def apart(a, b):
+        return (1 - torch.nn.functional.cosine_similarity(a.flatten(1).double(), b.flatten(1).double())).mean().item()
+
+    here = causes.sel(pair="splits 1 and 2", treatment="interpolated")
+    assert here.gap.values == pytest.approx([apart(a, b) for a, b in zip(at_middle, mixed)], abs=1e-5)
+    assert here.own.values == pytest.approx([apart(a, b) for a, b in zip(at_i, at_j)], abs=1e-5)
+    assert here.alone.sel(block=6).item() == pytest.approx(apart(middle.blocks[5](mixed[4]), mixed[5]), abs=1e-5)
+    repaired = middle.blocks[7](middle.blocks[6](mixed[5]))
+    assert here.repaired.sel(block=6).item() == pytest.approx(apart(repaired, mixed[7]), abs=1e-5)
+    assert (causes.repaired.sel(block=8) < 1e-6).all(), "repaired in the last block, nothing is left"
+    assert causes.kinks.dims[-1] == "gates" and causes.sizes["gates"] == 3
+
+
+def test_frozen_at_its_own_gates_a_block_gives_what_it_gives():
+    block = experiment.models(TINY)[1].blocks[2]
+    h = torch.rand(3, block.conv1.in_channels, 8, 8)
+    out, gates = resnet_causes.through(block, h)
+    assert torch.allclose(out, block(h), atol=1e-6)
+    again, _ = resnet_causes.through(block, h, gates)
+    assert torch.equal(out, again)
+    assert not torch.allclose(resnet_causes.through(block, h, [~gate for gate in gates])[0], out)
+
+
+# -- in words ----------------------------------------------------------------------------------------
 
 def test_the_readings_say_this_sweeps_numbers(sweep):
     of = experiment.by_depth(sweep, "interpolated")
     text = panels.reading_of_blocks(sweep).text
-    assert f"{of['block_1_share']:.0%} of the two ends' own distance in block 1 and {of['block_8_share']:.0%}" in text
-    small = sweep.assign(gap_mean=0.01 * sweep.own_mean + 0 * sweep.gap_mean)
-    assert "Agrees with the source throughout: " in panels.reading_of_blocks(small).text
-    far = sweep.assign(gap_mean=sweep.own_mean + 0 * sweep.gap_mean)
-    assert "Agrees with the source in the first blocks only: " in panels.reading_of_blocks(far).text
+    assert f"{of['block_1_share']:.0%}" in text and f"{of['block_8_share']:.0%}" in text
+    gain, error = experiment.comparisons(sweep)["anew"]
+    assert f"{100 * gain:+.1f} ± {100 * error:.1f} points" in panels.reading_of_treatments(sweep).text
+    gain, error = experiment.comparisons(sweep)["own rows"]
+    assert f"{100 * gain:+.1f} ± {100 * error:.1f} points" in panels.reading_of_rows(sweep).text
+    of = resnet_causes.summary(resnet_causes.run("tiny"))
+    page = causes_panels.reading_of_growth(resnet_causes.run("tiny"))
+    share = of["share"].sel(treatment="re-estimated", block=8).item()
+    assert f"comes near the {share:.0%}" in page.text
+
+
+def test_an_order_within_its_error_is_not_told(sweep):
+    wavering = sweep.right.copy()
+    wavering.loc[{"treatment": "re-estimated"}] = sweep.right.sel(treatment="interpolated").roll(image=1)
+    assert "Cannot be told here" in panels.reading_of_treatments(sweep.assign(right=wavering)).text
+    best = sweep.right.where(sweep.treatment != "re-estimated", 1)
+    assert "Yes: estimating anew helps" in panels.reading_of_treatments(sweep.assign(right=best)).text
+    worst = sweep.right.where(sweep.treatment != "re-estimated", 0)
+    assert "No: " in panels.reading_of_treatments(sweep.assign(right=worst)).text
+
+
+def test_the_reading_of_small_steps_counts_draws():
+    steps = resnet_steps.run("tiny")
+    broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
+    text = steps_panels.reading_of_steps(broken).text
+    assert "costs 100 points on average, and more than two standard errors in 2 of 2 draws" in text
+    assert "in 0 of 2 draws, and add to it in 0; in 2 it cannot be told" in text
 
 
 def test_the_reading_of_amounts_says_their_numbers():
-    amounts = experiment.run_amounts("tiny")
-    part = amounts.sel(treatment="interpolated", alpha=0.5)
+    amounts = resnet_amounts.run("tiny")
+    part = amounts.sel(treatment="re-estimated", alpha=0.5)
     first, last = (part.gap_mean / part.own_mean).sel(layer="block 8").values
-    page = panels.reading_of_amounts(amounts)
-    assert page.text.endswith(f"the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance.")
-    own = part.own_mean.sel(layer="block 8", amount="nothing").item()
-    assert f"<td>0</td><td>{part.pretrained_accuracy[0].item():.2f}</td><td>{own:.2f}</td>" in page._repr_html_()
-    accuracy = part.accuracy.sel(amount="nothing").mean().item()
-    text = panels.reading_of_amounts(amounts.assign(steps=("amount", [5, 5]))).text
-    assert f"After 5 steps each, nothing: {first:.0%}, half-way accuracy {accuracy:.2f}; 1 split: {last:.0%}" in text
+    page = amounts_panels.reading_of_amounts(amounts)
+    assert f"the gap in block 8 goes from {first:.0%} to {last:.0%} of the ends' own distance" in page.text
+    assert "More steps or more variety?" not in page.text
+    names = ["1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes"]
+    three = amounts.isel(amount=[0, 1, 0]).assign_coords(amount=names)
+    assert f"block 8 goes from {first:.0%} to {last:.0%}" in amounts_panels.reading_of_amounts(three).text
 
 
 def test_the_question_before_the_gaps_has_chapter_1s_number_from_the_ledger(monkeypatch):
@@ -318,8 +459,10 @@ def test_claims_are_named_after_their_profile_and_follow_from_the_sweep(sweep):
     part = sweep.sel(treatment="interpolated", alpha=[0.25, 0.5, 0.75], layer="block 8")
     assert found.keys() == {"CTL-3", "CTL-5"}
     assert all(name.startswith("tiny ") for numbers in found.values() for name in numbers)
-    middle = sweep.sel(treatment="interpolated", alpha=0.5)
-    assert found["CTL-3"]["tiny accuracy_middle"] == pytest.approx(middle.accuracy.mean().item())
+    middle = sweep.sel(treatment="interpolated", place="half-way")
+    assert found["CTL-3"]["tiny accuracy_middle"] == pytest.approx(of_both(middle.right))
+    gain = found["CTL-3"]["tiny mixed_accuracy_middle"] - found["CTL-3"]["tiny accuracy_middle"]
+    assert found["CTL-3"]["tiny gain of mixed"] == pytest.approx(gain)
     assert found["CTL-3"]["tiny block_8_share"] == pytest.approx((part.gap_mean / part.own_mean).mean().item())
     assert found["CTL-5"]["tiny block_8_coef"] == pytest.approx(part.coef_mean.mean().item())
 

@@ -35,7 +35,9 @@ ALLOWED = {
         "prediction": {"0.5": SLIDER}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},
-        "own-text": {"0.2": CHANCE},
+        "own-and-other-text": {"0.2": CHANCE},
+        "nearest-text": {"0.2": CHANCE},
+        "prediction-step": {"0.2": CHANCE},
         "prediction-batchnorm": {"0.2": CHANCE},
         "exercise-2-6-text": {"0.5": SLIDER}},
     "03_averaging": {
@@ -74,6 +76,8 @@ ALLOWED = {
         "exercise-9-6-text": {"0.005": "half a unit of the second digit"},
         "depth-text": {"Twice as many": "a depth", "twice as far": "twice as many steps"},
         "minute": {"1.3": "made up", "twice as deep": "a depth"}},
+    "10_linearization": {
+        "hump-text": {"a fifth of": "where `causes` looks"}},
 }
 
 

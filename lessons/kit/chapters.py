@@ -70,11 +70,12 @@ CHAPTERS = (
                     "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
-    Chapter("02_linearity_resnet", "lessons.linearity", minutes=60, panels=5, slider="α", keys=10,
+    Chapter("02_linearity_resnet", "lessons.linearity", minutes=70, panels=6, slider="α", keys=10,
             exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
-                    "statistics and a last batch of four do to a network; how much pretraining it takes",
-            pictures={2: "resnet_batchnorm"}),
+                    "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
+                    "difference from noise; how much pretraining it takes",
+            pictures={3: "resnet_batchnorm"}),
     Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models", keys=2,
             needs=ALL_DATA, full=450,
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
@@ -111,6 +112,12 @@ CHAPTERS = (
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
             pictures={0: "sail_spirals"}, keys=3),
+    Chapter("10_linearization", "lessons.linearization", minutes=115, panels=7, slider="λ, σ, rank, α",
+            quick=45, full=540,
+            teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
+                    "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
+                    "and whether linearity is why merging works",
+            pictures={4: "linearization_subsets"}),
 )
 
 

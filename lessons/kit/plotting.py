@@ -96,11 +96,15 @@ def moving_titles(axes, **options) -> list:
 
 
 def layer_ticks(ax, layers) -> np.ndarray:
-    """Name the layers below an axis, blocks by number; returns their places."""
+    """Name the layers below an axis, blocks by number; returns their places.
+
+    What may follow the blocks: "output"; or "pooled" (pixels averaged), "10 outputs" and "100 outputs".
+    """
     places = np.arange(len(layers))
     if layers[0].startswith("block"):
-        ax.set_xticks(places, [layer.removeprefix("block ").replace("output", "out") for layer in layers])
-        ax.set_xlabel("block")
+        names = [layer.removeprefix("block ").replace("pooled", "\nmean") for layer in layers]
+        ax.set_xticks(places, [name.replace(" outputs", "").replace("output", "out") for name in names])
+        ax.set_xlabel("block; mean over pixels; 10, 100 outputs" if "pooled" in layers else "block")
     else:
         ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
     ax.set_xlim(-0.5, len(layers) - 0.5)

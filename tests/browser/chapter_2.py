@@ -1,21 +1,29 @@
 """What the pictures of chapter 2 say, beside what was measured."""
-from lessons.linearity.experiment import resnet
+from lessons.kit.sweep import at
+from lessons.linearity.algorithms import TREATMENTS
+from lessons.linearity.experiment import resnet, resnet_amounts, resnet_steps
 
 
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
-    sweep, amounts = resnet.run("quick", 0), resnet.run_amounts("quick", 0)
-    gap, coef, batchnorm, pretraining, answers = said
-    assert all("α = 0.75" in text for text in said)
-    here = resnet.at(sweep, pair="splits 1 and 2", alpha=0.75)
+    sweep, amounts, of_steps = resnet.run("quick", 0), resnet_amounts.run("quick", 0), resnet_steps.run("quick", 0)
+    steps, gap, coef, batchnorm, pretraining, answers = said
+    assert all("α = 0.75" in text for text in (gap, coef, batchnorm, pretraining, answers))
+    after = of_steps.right.sel(images=16, treatment="interpolated").astype(float)
+    assert "training step on 16 images" in steps and f"{after.mean().item():.3f} with running statistics" in steps
+    here = at(sweep, pair="splits 1 and 2", alpha=0.75)
     own = here.sel(treatment="interpolated")
     for value in own.gap_mean.values:
         assert f"{value:.4f}" in gap
     for value in own.coef_median.values:
         assert f"{value:.2f}" in coef
-    for treatment in resnet.TREATMENTS:
-        assert f"{treatment}: accuracy {here.accuracy.sel(treatment=treatment).mean().item():.3f}" in batchnorm
+    for treatment in TREATMENTS:
+        last = here.sel(treatment=treatment, layer="block 8")
+        right = here.right.sel(treatment=treatment, place="half-way").astype(float).mean().item()
+        assert f"{treatment}: gap {last.gap_mean.item():.3f}" in batchnorm
+        assert f"accuracy half-way {right:.3f}" in batchnorm
     for amount in amounts.amount.values:
-        part = resnet.at(amounts, treatment="interpolated", alpha=0.75, amount=amount)
-        assert f"pretrained on {amount}" in pretraining and f"accuracy {part.accuracy.mean().item():.3f}" in pretraining
+        part = at(amounts, treatment="interpolated", alpha=0.75, amount=amount)
+        share = (part.gap_mean / part.own_mean).sel(layer="block 8").item()
+        assert f"pretrained on {amount}" in pretraining and f"{share:.3f} in block 8" in pretraining
     assert f"with probability {own.confidence.sel(task='i').values[0]:.3f}" in answers

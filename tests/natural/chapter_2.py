@@ -3,7 +3,6 @@ import math
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from tests.natural import Natural
@@ -145,72 +144,64 @@ STATISTICS = [
             lambda h: (h.mean((0, 2, 3)), h.var(0, unbiased=False).mean((1, 2))), "variances of the single pixels"),
 ]
 
-# -- 2.4: normalise -------------------------------------------------------------------------------------
+# -- 2.4: is it more than chance? ---------------------------------------------------------------------------
 
 
-def shaped(*shape):
-    """The answer with mean and variance viewed in this shape."""
-    return lambda h, mean, var: (h - mean.view(shape)) / (var.view(shape) + 1e-5).sqrt()
+def booleans(function):
+    """The answer with both as floats, which means and standard deviations need."""
+    return lambda right_a, right_b: function(right_a.double(), right_b.double())
 
 
-def wide(function):
-    """The answer with mean and variance shaped as they should be."""
-    return lambda h, mean, var: function(h, mean[None, :, None, None], var[None, :, None, None])
+def apart(a, b):
+    return (a - b).mean()
 
 
-def of_the_batch(h, mean, var):
-    mean = h.mean((0, 2, 3), keepdim=True)
-    var = h.var((0, 2, 3), keepdim=True, unbiased=False)
-    return (h - mean) / (var + 1e-5).sqrt()
+def of_proportions(a, b):
+    p, q = a.mean(), b.mean()
+    return p - q, (p * (1 - p) / len(a) + q * (1 - q) / len(b)) ** 0.5
 
 
-def channels_last(h, mean, var):
-    return (h.permute(0, 2, 3, 1) - mean) / (var + 1e-5).sqrt()
-
-
-NORMALISE = [
-    Natural("2.4", "review: eps forgotten", wide(lambda h, mean, var: (h - mean) / var.sqrt()),
-            "Right but for eps: add"),
-    Natural("2.4", "review: eps outside the root", wide(lambda h, mean, var: (h - mean) / (var.sqrt() + 1e-5)),
-            "eps stands outside the root"),
-    Natural("2.4", "no root", wide(lambda h, mean, var: (h - mean) / (var + 1e-5)), "You divided by the variance"),
-    Natural("2.4", "as the formula reads", lambda h, mean, var: (h - mean) / (var + 1e-5).sqrt(),
-            "(channels,) meets the last dimension"),
-    Natural("2.4", "review: a wrong view", shaped(-1, 1, 1, 1), "The channels are dimension 1"),
-    Natural("2.4", "one dimension too few", lambda h, mean, var: (h - mean[:, None]) / (var[:, None] + 1e-5).sqrt(),
-            "(channels, 1) meets the last"),
-    Natural("2.4", "channels on the rows of a picture", shaped(1, 1, -1, 1), "(channels, 1) meets the last"),
-    Natural("2.4", "the batch's own statistics", of_the_batch, "You computed the statistics from"),
-    Natural("2.4", "F.batch_norm in training",
-            lambda h, mean, var: F.batch_norm(h, mean, var, training=True), "Your function changed one of"),
-    Natural("2.4", "a fresh layer", lambda h, mean, var: nn.BatchNorm2d(h.shape[1]).to(h.dtype)(h).detach(),
-            "You computed the statistics from"),
-    Natural("2.4", "InstanceNorm", lambda h, mean, var: F.instance_norm(h), "InstanceNorm takes the statistics of"),
-    Natural("2.4", "LayerNorm", lambda h, mean, var: F.layer_norm(h, h.shape[1:]), "LayerNorm takes the statistics of"),
-    Natural("2.4", "multiplied", wide(lambda h, mean, var: (h - mean) * (var + 1e-5).sqrt()),
-            "You multiplied by the standard"),
-    Natural("2.4", "parentheses forgotten", wide(lambda h, mean, var: h - mean / (var + 1e-5).sqrt()),
-            "Only the mean is divided"),
-    Natural("2.4", "mean added", wide(lambda h, mean, var: (h + mean) / (var + 1e-5).sqrt()),
-            "You added the mean: subtract"),
-    Natural("2.4", "mean not subtracted", wide(lambda h, mean, var: h / (var + 1e-5).sqrt()),
-            "The scale is right, but"),
-    Natural("2.4", "centred only", wide(lambda h, mean, var: h - mean), "The mean is gone, the"),
-    Natural("2.4", "eps of 1e-3", wide(lambda h, mean, var: (h - mean) / (var + 1e-3).sqrt()),
-            "Your eps is 1e-3. Here"),
-    Natural("2.4", "eps of 1e-8", wide(lambda h, mean, var: (h - mean) / (var + 1e-8).sqrt()),
-            "Your eps is 1e-8. Here"),
-    Natural("2.4", "variance squared", wide(lambda h, mean, var: (h - mean) / (var ** 2 + 1e-5).sqrt()),
-            "You squared var before the"),
-    Natural("2.4", "channels left last", channels_last, "The numbers are right, but"),
-    Natural("2.4", "eps taken off", wide(lambda h, mean, var: (h - mean) / (var - 1e-5).sqrt()),
-            "You took eps off the"),
-    Natural("2.4", "clamped at eps", wide(lambda h, mean, var: (h - mean) / var.clamp(min=1e-5).sqrt()),
-            "You raised the variance to"),
-    Natural("2.4", "mean and variance exchanged", lambda h, mean, var: F.batch_norm(h, var, mean),
-            "It would be right if"),
-    Natural("2.4", "in place", wide(lambda h, mean, var: h.sub_(mean).div_((var + 1e-5).sqrt())),
-            "Your function changed one of"),
+PAIRED = [
+    Natural("2.4", "difference of booleans", lambda a, b: ((a - b).mean(), (a - b).std() / len(a) ** 0.5),
+            "true and false cannot be subtracted"),
+    Natural("2.4", "mean of booleans", lambda a, b: (a.mean() - b.mean(), 0.0), "true and false have no mean"),
+    Natural("2.4", "as if on other images", booleans(of_proportions), "as if the two had seen different images"),
+    Natural("2.4", "both variances added", booleans(lambda a, b: (
+        apart(a, b), ((a.var() + b.var()) / len(a)) ** 0.5)), "as if the two had seen different images"),
+    Natural("2.4", "standard deviation, not error", booleans(lambda a, b: (apart(a, b), (a - b).std())),
+            "of a single image"),
+    Natural("2.4", "variance over n", booleans(lambda a, b: (apart(a, b), (a - b).var() / len(a))), "take its root"),
+    Natural("2.4", "divided by n", booleans(lambda a, b: (apart(a, b), (a - b).std() / len(a))),
+            "by the root of the number of images"),
+    Natural("2.4", "error of one of them", booleans(lambda a, b: (apart(a, b), a.std() / len(a) ** 0.5)),
+            "of the first network's accuracy"),
+    Natural("2.4", "error of the second", booleans(lambda a, b: (apart(a, b), b.std() / len(a) ** 0.5)),
+            "of the second network's accuracy"),
+    Natural("2.4", "second minus first", booleans(lambda a, b: (apart(b, a), (a - b).std() / len(a) ** 0.5)),
+            "the other way round"),
+    Natural("2.4", "in percent", booleans(lambda a, b: (100 * apart(a, b), 100 * (a - b).std() / len(a) ** 0.5)),
+            "These are per cent"),
+    Natural("2.4", "error first", booleans(lambda a, b: ((a - b).std() / len(a) ** 0.5, apart(a, b))),
+            "The other order"),
+    Natural("2.4", "two standard errors", booleans(lambda a, b: (apart(a, b), 2 * (a - b).std() / len(a) ** 0.5)),
+            "twice the standard error"),
+    Natural("2.4", "the difference alone", booleans(apart), "That is the difference alone"),
+    Natural("2.4", "difference without its sign", booleans(lambda a, b: (
+        (a - b).abs().mean(), (a - b).std() / len(a) ** 0.5)), "on how many images the two disagree"),
+    Natural("2.4", "absolute accuracy difference", booleans(lambda a, b: (
+        apart(a, b).abs(), (a - b).std() / len(a) ** 0.5)), "without its sign"),
+    Natural("2.4", "deviation of the absolute differences", booleans(lambda a, b: (
+        apart(a, b), (a - b).abs().std() / len(a) ** 0.5)), "keep the sign"),
+    Natural("2.4", "root of the disagreements", booleans(lambda a, b: (
+        apart(a, b), ((a - b) ** 2).sum() ** 0.5)), ""),
+    Natural("2.4", "verdict, not numbers", booleans(lambda a, b: bool(apart(a, b).abs() > 2 * (a - b).std()
+                                                                     / len(a) ** 0.5)), "two numbers"),
+    Natural("2.4", "counted, not shared", booleans(lambda a, b: ((a - b).sum(), (a - b).std() * len(a) ** 0.5)),
+            "numbers of images"),
+    Natural("2.4", "images where they differ only", booleans(lambda a, b: (
+        (a - b)[a != b].mean(), (a - b)[a != b].std() / (a != b).sum() ** 0.5)), "all images count"),
+    Natural("2.4", "a quarter over n", booleans(lambda a, b: (apart(a, b), 0.5 / len(a) ** 0.5)),
+            "whatever the two say"),
 ]
 
 # -- 2.5: the variance of a mix, and 2.6 --------------------------------------------------------------------
@@ -303,15 +294,6 @@ LATER = [
     Natural("2.3", "square of the standard deviation, as torch has it",
             lambda h: (h.mean((0, 2, 3)), h.std((0, 2, 3)) ** 2), "Nearly: torch's var divides by"),
     Natural("2.3", "square of the mean", lambda h: (h.mean((0, 2, 3)), h.mean((0, 2, 3)) ** 2)),
-    Natural("2.4", "eps added at the end", wide(lambda h, mean, var: (h - mean) / var.sqrt() + 1e-5),
-            "Right but for eps: add"),
-    Natural("2.4", "eps of 1e-6", wide(lambda h, mean, var: (h - mean) / (var + 1e-6).sqrt()),
-            "Your eps is 1e-6. Here"),
-    Natural("2.4", "mean minus h", wide(lambda h, mean, var: (mean - h) / (var + 1e-5).sqrt()),
-            "The sign is the other"),
-    Natural("2.4", "eps squared", wide(lambda h, mean, var: (h - mean) / (var + 1e-10).sqrt())),
-    Natural("2.4", "the root twice", wide(lambda h, mean, var: (h - mean) / (var + 1e-5) ** 0.25),
-            "You took the root twice"),
     Natural("2.5", "the cross term alone",
             lambda p, q, r, alpha: 2 * alpha * (1 - alpha) * r * math.sqrt(p * q), "That is the cross term"),
     Natural("2.5", "squared as a whole", lambda p, q, r, alpha: (alpha * p + (1 - alpha) * q) ** 2),
@@ -323,7 +305,7 @@ LATER = [
             lambda p, q, r, alpha: r * (alpha * p + (1 - alpha) * q), "The correlation belongs to the"),
 ]
 
-WRONG = [*IMAGES, *LAST, *STATISTICS, *NORMALISE, *MIXED, *LATER]
+WRONG = [*IMAGES, *LAST, *STATISTICS, *PAIRED, *MIXED, *LATER]
 
 RIGHT = [
     Natural("2.1", "review: a quotient", 20_000 / 20),
@@ -340,13 +322,16 @@ RIGHT = [
     Natural("2.3", "a loop", a_loop),
     Natural("2.3", "mean of squares minus square of the mean",
             lambda h: [h.mean((0, 2, 3)), (h ** 2).mean((0, 2, 3)) - h.mean((0, 2, 3)) ** 2]),
-    Natural("2.4", "F.batch_norm", F.batch_norm),
-    Natural("2.4", "a view", shaped(1, -1, 1, 1)),
-    Natural("2.4", "permuted and back", lambda h, mean, var: channels_last(h, mean, var).permute(0, 3, 1, 2)),
-    Natural("2.4", "rsqrt", wide(lambda h, mean, var: (h - mean) * torch.rsqrt(var + 1e-5))),
-    Natural("2.4", "numpy in float64", lambda h, mean, var: (
-        h.double().numpy() - mean.double().numpy()[:, None, None])
-        / np.sqrt(var.double().numpy() + 1e-5)[:, None, None]),
+    Natural("2.4", "torch", booleans(lambda a, b: (apart(a, b), (a - b).std(unbiased=False) / len(a) ** 0.5))),
+    Natural("2.4", "one less", booleans(lambda a, b: (apart(a, b), (a - b).std() / len(a) ** 0.5))),
+    Natural("2.4", "numpy", lambda a, b: ((a.numpy().astype(float) - b.numpy()).mean(),
+                                          (a.numpy().astype(float) - b.numpy()).std() / math.sqrt(len(a)))),
+    Natural("2.4", "stacked", booleans(lambda a, b: torch.stack([apart(a, b),
+                                                                 ((a - b).var() / len(a)).sqrt()]))),
+    Natural("2.4", "by counting", lambda a, b: (
+        (int((a & ~b).sum()) - int((b & ~a).sum())) / len(a),
+        (int((a ^ b).sum()) / len(a) - ((int((a & ~b).sum()) - int((b & ~a).sum())) / len(a)) ** 2) ** 0.5
+        / len(a) ** 0.5)),
     Natural("2.5", "a quadratic form", by_matrix),
     Natural("2.5", "in float32", lambda p, q, r, alpha: (
         torch.tensor(alpha) ** 2 * p + (1 - torch.tensor(alpha)) ** 2 * q

@@ -2,11 +2,11 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity import algorithms
+from lessons.linearity.experiment import resnet
 
 # -- the solutions, in the few lines that a learner writes ------------------------------------------------
 
@@ -16,6 +16,11 @@ def last_batch(images, batch_size):
 
 def channel_statistics(h):
     return h.mean((0, 2, 3)), h.var((0, 2, 3), unbiased=False)
+
+
+def paired(right_a, right_b):
+    apart = right_a.double() - right_b.double()
+    return apart.mean(), apart.std() / len(apart) ** 0.5
 
 
 def mixed_variance(var_i, var_j, correlation, alpha):
@@ -200,74 +205,84 @@ _STATISTICS = [
 
 # -- 2.4 ---------------------------------------------------------------------------------------------
 
-def _normalise_cases():
-    """Some channels have small variances, so that it shows where eps stands."""
-    h = _features()
-    mean = torch.tensor([0.0, 1.0, 2.0])
-    var = torch.tensor([1e-6, 4.0, 9.0])
-    return [(_few_features(), torch.tensor([1.0, 2.0]), torch.tensor([4.0, 1e-4])),
-            (h, *algorithms.channel_statistics(h)), (h, mean, var)]
+def _pairs_of_networks():
+    """What two networks say of the same images: alike, one much better, and one a little worse."""
+    generator = torch.Generator().manual_seed(4)
+    cases = []
+    for images, share, changed, gained in ((1000, 0.5, 0.1, 0.7), (2000, 0.3, 0.4, 0.9), (1500, 0.8, 0.2, 0.1)):
+        right_b = torch.rand(images, generator=generator) < share
+        other = torch.rand(images, generator=generator) < changed
+        right_a = torch.where(other, torch.rand(images, generator=generator) < gained, right_b)
+        cases.append((right_a, right_b))
+    return cases
 
 
-def _wide(function):
-    """A wrong answer to 2.4 that gets the shapes right."""
-    return lambda h, mean, var: function(h, mean[:, None, None], var[:, None, None])
+def _counted(function):
+    """A wrong answer to 2.4 that makes numbers of true and false."""
+    return lambda right_a, right_b: function(right_a.double(), right_b.double())
 
 
-def _own_statistics(h, mean, var):
-    return algorithms.normalise(h, *algorithms.channel_statistics(h))
+def _with_error(error):
+    """A wrong answer to 2.4 whose difference is right."""
+    return _counted(lambda a, b: ((a - b).mean(), error(a, b)))
 
 
-_NORMALISED = [
-    Wrong(_wide(lambda h, mean, var: (h - mean) / var.sqrt()),
-          "Right but for eps: add 1e-5 to the variance. It keeps a channel that hardly varies from being blown up."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var.sqrt() + 1e-5)),
-          "eps stands outside the root, where it counts for far less: add it to the variance first."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var - 1e-5).sqrt()),
-          "You took eps off the variance: it is added, so that nothing is ever divided by 0."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / var.clamp(min=1e-5).sqrt()),
-          "You raised the variance to eps where it is smaller. The formula adds eps to every variance."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-3).sqrt()),
-          "Your eps is 1e-3. Here it is 10⁻⁵, which Python writes 1e-5."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-8).sqrt()),
-          "Your eps is 1e-8. Here, as in PyTorch's BatchNorm, it is 1e-5."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-6).sqrt()),
-          "Your eps is 1e-6. Here it is 10⁻⁵, in Python 1e-5, as in BatchNorm."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5) ** 0.25),
-          "You took the root twice. var is the variance, whose root is the standard deviation."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var + 1e-5)),
-          "You divided by the variance. Divide by its square root, so that a channel comes out with "
-          "variance 1."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) / (var ** 2 + 1e-5).sqrt()),
-          "You squared var before the root, so that you divide by the variance. var is the variance already."),
-    Wrong(_wide(lambda h, mean, var: (h - mean) * (var + 1e-5).sqrt()),
-          "You multiplied by the standard deviation: divide by it."),
-    Wrong(_wide(lambda h, mean, var: h - mean),
-          "The mean is gone, the scale is not: divide by the standard deviation too."),
-    Wrong(_wide(lambda h, mean, var: h / (var + 1e-5).sqrt()),
-          "The scale is right, but the mean is still there: subtract it first."),
-    Wrong(_wide(lambda h, mean, var: (h + mean) / (var + 1e-5).sqrt()),
-          "You added the mean: subtract it, so that the channel's mean comes to lie at 0."),
-    Wrong(_wide(lambda h, mean, var: h / (var + 1e-5).sqrt() - mean),
-          "Order matters: first subtract the mean, then divide."),
-    Wrong(_wide(lambda h, mean, var: h - mean / (var + 1e-5).sqrt()),
-          "Only the mean is divided: Python divides before it subtracts. Put h − mean in parentheses."),
-    Wrong(lambda h, mean, var: (h - mean) / (var + 1e-5).sqrt(),
-          "(channels,) meets the last dimension of h, the width. Give mean and var two more dimensions: "
-          "mean[:, None, None]."),
-    Wrong(lambda h, mean, var: (h - mean[:, None]) / (var[:, None] + 1e-5).sqrt(),
-          "(channels, 1) meets the last two dimensions of h, so the channels fall on its height. One dimension more."),
-    Wrong(lambda h, mean, var: (h - mean.view(-1, 1, 1, 1)) / (var.view(-1, 1, 1, 1) + 1e-5).sqrt(),
-          "The channels are dimension 1 of h, and you put them in dimension 0, the samples."),
-    Wrong(lambda h, mean, var: (h.permute(0, 2, 3, 1) - mean) / (var + 1e-5).sqrt(),
-          "The numbers are right, but the channels were left last: bring them back to dimension 1."),
-    Wrong(_own_statistics,
-          "You computed the statistics from h itself. Use those that are handed in: which ones to use is "
-          "the question of this section."),
-    Wrong(lambda h, mean, var: F.instance_norm(h),
-          "InstanceNorm takes the statistics of every sample on its own. Use those that are handed in."),
-    Wrong(lambda h, mean, var: F.layer_norm(h, h.shape[1:]),
-          "LayerNorm takes the statistics of a sample, all channels together. Use those that are handed in."),
+def _error(a, b):
+    return (a - b).std() / len(a) ** 0.5
+
+
+def _apart(a, b):
+    return (a - b).mean()
+
+
+def _of_proportion(a):
+    return (a.mean() * (1 - a.mean()) / len(a)) ** 0.5
+
+
+_PAIRED = [
+    Wrong(lambda a, b: ((a - b).mean(), (a - b).std() / len(a) ** 0.5),
+          "In PyTorch true and false cannot be subtracted: make numbers of them first, right_a.double()."),
+    Wrong(lambda a, b: (a.mean() - b.mean(), 0.0),
+          "In PyTorch true and false have no mean: make numbers of them first, right_a.double()."),
+    Wrong(_with_error(lambda a, b: (_of_proportion(a) ** 2 + _of_proportion(b) ** 2) ** 0.5),
+          "That would be the error as if the two had seen different images. They mostly fail on the same ones: take "
+          "the standard deviation of the difference, image by image."),
+    Wrong(_with_error(lambda a, b: (a - b).std()),
+          "That is how far the difference of a single image lies from the mean. The mean of n images is surer by √n."),
+    Wrong(_with_error(lambda a, b: (a - b).var() / len(a)),
+          "That is the error squared: take its root."),
+    Wrong(_with_error(lambda a, b: (a - b).std() / len(a)),
+          "Divide the standard deviation by the root of the number of images, not by the number."),
+    Wrong(_with_error(lambda a, b: _of_proportion(a)),
+          "That is the error of the first network's accuracy. Asked is the error of the difference of the two."),
+    Wrong(_with_error(lambda a, b: _of_proportion(b)),
+          "That is the error of the second network's accuracy. Asked is the error of the difference of the two."),
+    Wrong(_counted(lambda a, b: (_apart(b, a), _error(a, b))),
+          "The error is right. The difference is the other way round: by how much the first is better."),
+    Wrong(_counted(lambda a, b: (_error(a, b), _apart(a, b))),
+          "The other order: the difference first, then its error."),
+    Wrong(_with_error(lambda a, b: 2 * _error(a, b)),
+          "That is twice the standard error. Two standard errors are what one compares with; return one."),
+    Wrong(_counted(_apart),
+          "That is the difference alone. Return two numbers, the difference and its standard error."),
+    Wrong(_counted(lambda a, b: ((a - b).abs().mean(), _error(a, b))),
+          "The first number says on how many images the two disagree. What one wins, the other may lose: keep the "
+          "sign."),
+    Wrong(_counted(lambda a, b: (_apart(a, b).abs(), _error(a, b))),
+          "That is the difference without its sign: where the first network is worse it should be negative."),
+    Wrong(_with_error(lambda a, b: _error(abs(a - b), 0 * b)),
+          "In the error, too, keep the sign of the differences: you took the deviation of their absolute values."),
+    Wrong(_counted(lambda a, b: bool(abs(_apart(a, b)) > 2 * _error(a, b))),
+          "That is the verdict. Return the two numbers that it rests on, the difference and its standard error."),
+    Wrong(_counted(lambda a, b: ((a - b).sum(), _error(a, b) * len(a))),
+          "These are numbers of images. Asked are shares of all images: divide both by how many there are."),
+    Wrong(_counted(lambda a, b: ((a - b)[a != b].mean(), _error(a[a != b], b[a != b]))),
+          "You left out the images on which the two agree. They add nothing to the difference, but all images count."),
+    Wrong(_counted(lambda a, b: (100 * _apart(a, b), 100 * _error(a, b))),
+          "These are per cent. Asked are shares of 1."),
+    Wrong(_with_error(lambda a, b: 0.5 / len(a) ** 0.5),
+          "That is the largest error that one accuracy can have, whatever the two say. Take the deviation of their "
+          "differences."),
 ]
 
 
@@ -347,7 +362,7 @@ _VARIANCE = [
 
 EXERCISES = [
     Exercise(
-        "2.1", "how many test images has a pair?", 3, 1000,
+        "2.1", "how many test images does a pair have?", 2, 1000,
         wrong=_IMAGES,
         hints=[
             "CIFAR-100 has 100 classes with 500 training and 100 test images each.",
@@ -355,10 +370,11 @@ EXERCISES = [
             "The source evaluates a pair on both of its tasks together.",
         ],
         praise="The printed 20,000 cannot be met by any selection from the test part; it looks carried over from "
-               "Rotated MNIST. It changes no conclusion, only how far the averages can be trusted."),
+               "Rotated MNIST. With a thousand images an accuracy has a standard error of up to 1.6 points. Remember "
+               "that when two of them are compared."),
 
     Exercise(
-        "2.2", "the last batch", 4, algorithms.last_batch,
+        "2.2", "the last batch", 3, algorithms.last_batch,
         teaching=last_batch,
         cases=_sizes,
         wrong=_LAST_BATCH,
@@ -370,7 +386,7 @@ EXERCISES = [
         praise="2,500 images in batches of 64 leave a batch of 4. Keep that number in mind."),
 
     Exercise(
-        "2.3", "mean and variance of a channel", 6, algorithms.channel_statistics,
+        "2.3", "mean and variance of a channel", 5, algorithms.channel_statistics,
         teaching=channel_statistics,
         cases=_statistics_cases,
         wrong=_STATISTICS,
@@ -383,15 +399,18 @@ EXERCISES = [
         tolerance=2e-6),
 
     Exercise(
-        "2.4", "normalise", 6, algorithms.normalise,
-        cases=_normalise_cases,
-        wrong=_NORMALISED,
+        "2.4", "is it more than chance?", 5, resnet.paired,
+        teaching=paired,
+        cases=_pairs_of_networks,
+        wrong=_PAIRED,
         hints=[
-            "mean[:, None, None] has shape (channels, 1, 1) and meets the right dimension.",
-            "Add eps = 1e-5 to the variance before the square root.",
+            "Make numbers of true and false: right_a.double() holds 1 and 0.",
+            "The difference image by image is 1, 0 or −1. Its mean is the difference of the two accuracies.",
+            "The standard error of a mean is the standard deviation over the root of the number.",
         ],
-        praise="The whole difference between the three treatments is which mean and var go in here.",
-        tolerance=1e-5),
+        praise="Images on which both are right, or both wrong, add nothing to the error. That is why a paired "
+               "comparison sees differences for which two separate accuracies are too rough.",
+        tolerance=2e-5),
 
     Exercise(
         "2.5", "the variance of a mix", 7, algorithms.mixed_variance,
@@ -407,14 +426,14 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "2.6", "when does the choice matter?", 5, "c",
+        "2.6", "when does the choice matter?", 4, "c",
         wrong=[
             Wrong("a",
                   "Look at the left-hand picture: in the first blocks the three curves lie on each other, and in "
                   "the last ones the gap is away from 0 under all three."),
             Wrong("b",
                   "Look at the middle picture: under which treatment does coef fall from block to block, and "
-                  "under which does it stay near 1?"),
+                  "under which does it stay near 1 up to block 8?"),
             Wrong("d",
                   "Batch statistics and re-estimated ones give nearly the same curves: both describe the network "
                   "that is really there."),

@@ -1,10 +1,8 @@
 """Split CIFAR-100, ResNet-18, and the lines between its finetuned versions: the second setting of CTL §4.1 and B.1.1.
 
 `run` trains (through the zoo), measures along every line under three treatments of BatchNorm, and returns one xarray
-Dataset; `run_amounts` does it for networks that were pretrained on more and more; `run_small_steps` takes one more step
-from a finetuned network. The second time all of it comes from disk.
+Dataset; the second time it comes from disk. The recipes of all that the chapter trains stand here, too.
 """
-import copy
 import functools
 import itertools
 import time
@@ -13,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 import xarray
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 import data
@@ -25,8 +24,8 @@ from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import at
 from lessons.linearity.algorithms import TREATMENTS
 from lessons.linearity.experiment import lines, resnet_line
-from lessons.linearity.experiment.resnet_line import EXAMPLES, images_of, own_accuracy, weights_alone
-from toy_models import Architecture, Recipe, ResNet18, training, weights, zoo
+from lessons.linearity.experiment.resnet_line import EXAMPLES, HUNDRED, POOLED, TEN, Images, images_of, own_right
+from toy_models import Architecture, Recipe, ResNet18, training, zoo
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,8 @@ class Settings:
         width: of the ResNet18.
         size: training images per task; None for all 2,500.
         pretraining_epochs, finetuning_epochs: passes over them.
-        test_images: per task; there are 500.
+        feature_images: test images per task whose features are compared, in whole batches of 50.
+        test_images: per task, for accuracies; there are 500.
         statistics_images: training images per task from which BatchNorm's statistics are estimated anew.
         alphas: positions on each line.
         amounts: how much the networks of `run_amounts` are pretrained; they are finetuned as those of `run`.
@@ -58,32 +58,31 @@ class Settings:
     size: int | None
     pretraining_epochs: int
     finetuning_epochs: int
+    feature_images: int
     test_images: int
     statistics_images: int
     alphas: tuple[float, ...] = (0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
     amounts: tuple[Amount, ...] = ()
     amounts_width: int = cast.WIDTH
     step_images: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
-    draws: int = 5
+    draws: int = 10
 
 
 _OTHERS = (0, 5, 6, 7, 8, 9, 10, 11, 12, 13)  # ten splits, none of which is a finetuning task
 _QUICK = Settings(
-    width=cast.WIDTH, size=1280, pretraining_epochs=4, finetuning_epochs=2, test_images=40, statistics_images=50,
-    alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0),
+    width=cast.WIDTH, size=1280, pretraining_epochs=4, finetuning_epochs=2, feature_images=50, test_images=500,
+    statistics_images=100, alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0), step_images=(4, 16, 64), draws=8,
     amounts=(Amount("nothing", (0,), 0, 1280),
              Amount("1 split, 4 passes", (0,), 4, 1280)))
 _FULL = Settings(
-    width=64, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=125, statistics_images=125,
+    width=cast.WIDTH, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, feature_images=100, test_images=500,
+    statistics_images=250, alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0),
     amounts=(Amount("nothing", (0,), 0, WHOLE),
              Amount("1 split, 10 passes", (0,), 10, WHOLE),
              Amount("1 split, 20 passes", (0,), 20, WHOLE),
              Amount("5 splits, 4 passes", _OTHERS[:5], 4, 12_480),
              Amount("10 splits, 2 passes", _OTHERS, 2, 24_960),
              Amount("all 20 splits, 1 pass", tuple(range(20)), 1, 49_984)))
-_WIDTH_16 = Settings(
-    width=16, size=WHOLE, pretraining_epochs=10, finetuning_epochs=10, test_images=200, statistics_images=250,
-    alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0))
 PROFILES = Profiles(quick=_QUICK, full=_FULL)
 AMOUNTS_TASKS = (1, 2)
 
@@ -140,6 +139,23 @@ def models(settings: Settings, seed: int = 0, device: str = "auto") -> dict[int,
     return dict(zip(made, zoo.get_all(list(made.values()), device)))
 
 
+def networks(profile: str = "quick", seed: int = 0, device: str = "auto") -> dict[int, ResNet18]:
+    """`models` of a profile: networks to hold in one's hands."""
+    return models(PROFILES[profile], seed, device)
+
+
+def batchnorm_inputs(network: nn.Module, x: Tensor) -> dict[str, Tensor]:
+    """What enters every BatchNorm layer when the network is given x: {its name: (samples, channels, height, width)}."""
+    found, hooks = {}, []
+    for name, layer in network.named_modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            hooks.append(layer.register_forward_pre_hook(lambda _, given, name=name: found.update({name: given[0]})))
+    network(x)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, what the chapter will have to do, and how long that takes on this machine."""
     experiment.announce(source(), estimate(PROFILES[profile], seed))
@@ -154,9 +170,9 @@ def estimate(settings: Settings, seed: int = 0) -> str:
         return ("All models of this chapter are in the zoo: this takes seconds, or a few minutes where the sweep is "
                 "not on disk.")
     per_step = functools.cache(seconds_per_step)
-    train = sum(_steps(recipe) * per_step(_width(recipe)) for recipe in missing)
-    images_a_point = 3 * 2 * settings.test_images + 2 * settings.statistics_images
-    images = len(PAIRS) * len(settings.alphas) * images_a_point
+    train = sum(steps_of(recipe) * per_step(_width(recipe)) for recipe in missing)
+    asked = len(resnet_line.PLACES) * settings.test_images + len(settings.alphas) * settings.feature_images
+    images = (len(PAIRS) + len(settings.amounts)) * 3 * 2 * asked
     seconds = train + images / 64 / 3 * per_step(settings.width)  # a forward pass is a third of a step
     words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
     return (f"{len(missing)} of {len(wanted)} models have to be trained: about {words} on this machine, once. "
@@ -185,7 +201,7 @@ def _width(recipe):
     return dict(recipe.architecture.arguments)["width"]
 
 
-def _steps(recipe):
+def steps_of(recipe: Recipe) -> int:
     """Training steps that the recipe takes."""
     options = dict(recipe.options)
     images = options.get("size") or 2500 * len(options["splits"])
@@ -198,21 +214,23 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """All lines between the networks finetuned on splits 1 to 4.
 
     Returns:
-        A Dataset over treatment (3), pair (6), alpha (9), layer (9: eight blocks and the output), task (2), model (5)
-        and bin (150) with
+        A Dataset over treatment (3), pair (6), alpha (9), layer (11: eight blocks, "pooled", "10 outputs" and
+        "100 outputs"), place (3: the two ends and half-way), task (2), image (500), model (5) and bin (150) with
         gap_mean, gap_low, gap_high (treatment, pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles
-        over the test images of both tasks;
+        over test images of both tasks;
         own_mean, own_low, own_high (treatment, pair, layer): 1 − cos between the two ends;
         coef_mean, coef_median, coef_low, coef_high (treatment, pair, alpha, layer) and coef_count (…, bin);
-        loss (nats), accuracy (treatment, pair, alpha, task): of tasks "i" and "j", each among its own five classes;
-        mixed_accuracy (treatment, pair, alpha, task): of the mixed outputs, which CTL says the interpolated network
-        has;
+        right (treatment, pair, place, task, image): which test images of tasks "i" and "j" the network there calls by
+        their name, choosing among the task's own five classes, 0 or 1; mixed_right: what the two ends' outputs, mixed,
+        say, which is what the network there would say if CTL were exact;
+        control_right (pair, control, task, image): the same half-way with other statistics or rows, see
+        `resnet_line`;
         distance (pair): ‖θ_i − θ_j‖ over weights and biases;
-        own_accuracy (treatment, model): of each network on the test images of the task it was trained on last, model 0
-        is the pretrained one;
-        example (task_number, image, row, column, channel): some test images in [0, 1], with example_label, and answer,
-        confidence (treatment, pair, alpha, end, image): what the network says of the images of task i and j, and with
-        what probability.
+        own_right (treatment, model, image): of each network on the task it was trained on last; model 0 is the
+        pretrained one. "re-estimated" is then on images of this task alone;
+        example (task_number, picture, row, column, channel): some test images in [0, 1], with example_label, and
+        answer, confidence (treatment, pair, alpha, task, picture): what the network says of those of task i and j, and
+        with what probability.
     """
     made = recipes(settings, seed)
     networks = models(settings, seed, device)
@@ -223,111 +241,121 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         found.append(line(made[i], made[j], settings, device))
     own = []
     for treatment in TREATMENTS:
-        own.append([own_accuracy(network, treatment, task, tests[task], trains[task], device)
+        own.append([own_right(network, treatment, task, tests[task], trains[task], device)
                     for task, network in networks.items()])
     found = xarray.concat(found, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
-    found = found.assign(own_accuracy=(("treatment", "model"), own), **_examples(tests))
+    found = found.assign(own_right=(("treatment", "model", "image"), np.array(own)), **_examples(tests))
     found = found.assign_coords(model=list(networks), task_number=list(TASKS))
-    return found.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+    return found.assign_attrs(images=said_of_images(settings, found))
+
+
+def said_of_images(settings: Settings, sweep: xarray.Dataset) -> str:
+    """On how many images the features and the accuracies of a line were measured, for captions."""
+    shown = f"{2 * settings.feature_images:,} test images a pair"
+    return f"{shown}, accuracies on {2 * sweep.sizes['image']:,}"
 
 
 def line(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str = "auto") -> xarray.Dataset:
-    """All numbers of the line between two finetuned models, over treatment, alpha, layer, task and bin; kept on disk
-    line by line."""
-    return resnet_line.line(recipe_i, recipe_j, settings.test_images, settings.statistics_images, settings.alphas,
-                            device)
+    """All numbers of the line between two finetuned models, over treatment, alpha, layer, place, task and bin; kept on
+    disk line by line."""
+    images = Images(settings.feature_images, settings.test_images, settings.statistics_images)
+    return resnet_line.line(recipe_i, recipe_j, images, settings.alphas, device)
 
 
 def _examples(tests):
     """Some test images of every task, with their labels, and the names of all labels."""
     pictures = [split_cifar100.unnormalise(tests[task][0][:EXAMPLES]).movedim(1, -1) for task in TASKS]
     labels = [tests[task][1][:EXAMPLES] for task in TASKS]
-    dims = ("task_number", "image", "row", "column", "channel")
+    dims = ("task_number", "picture", "row", "column", "channel")
     return {"example": (dims, torch.stack(pictures).numpy()),
             "example_label": (dims[:2], torch.stack(labels).numpy()),
             "class_name": ("label", split_cifar100.class_names())}
 
 
-# -- how much pretraining --------------------------------------------------------------------------
+# -- how sure -------------------------------------------------------------------------------------
 
-def measure_amounts(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """The line between splits 1 and 2 for networks that were pretrained on more and more.
+def paired(right_a: Tensor, right_b: Tensor) -> tuple[float, float]:
+    """By how much the first network is more accurate than the second on the same images, and the standard error of
+    that: the standard deviation of the difference, image by image, over the root of their number.
 
-    Returns:
-        As `measure`, with dimension amount in the place of pair, and steps (amount): training steps of the pretraining;
-        pretrained_accuracy (treatment, amount): on the test images of split 0, which is in every pretraining.
+    Args:
+        right_a, right_b: (images,), which of them each calls by their name, true and false or 1 and 0.
     """
-    made = amount_recipes(settings, seed)
-    zoo.get_all(all_amount_recipes(settings, seed), device)
-    test = images_of(PRETRAINING, "test", settings.test_images)
-    train = images_of(PRETRAINING, "train", settings.statistics_images)
-    rows = []
-    for group in tqdm(made.values(), desc="measuring", unit="amount"):
-        pretrained = zoo.get(group[None], device)
-        accuracy = [own_accuracy(pretrained, treatment, PRETRAINING, test, train, device) for treatment in TREATMENTS]
-        ends = [group[task] for task in AMOUNTS_TASKS]
-        found = line(*ends, settings, device)
-        rows.append(found.assign(pretrained_accuracy=("treatment", accuracy), steps=_steps(group[None])))
-    found = xarray.concat(rows, xarray.DataArray(list(made), dims="amount", name="amount"))
-    return found.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+    apart = torch.as_tensor(right_a).double() - torch.as_tensor(right_b).double()
+    return apart.mean().item(), (apart.std(unbiased=False) / len(apart) ** 0.5).item()
 
 
-# -- one more step ---------------------------------------------------------------------------------
+def over_images(right: xarray.DataArray) -> tuple[float, float]:
+    """The mean of a number per test image, and its standard error. Each image of a split counts once, with its mean
+    over the pairs that it was shown to: which networks there are is not what the error is about.
 
-def measure_small_steps(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """What one more training step does to a network finetuned on split 1, by the number of images it is made on.
-
-    Returns:
-        A Dataset over images (6), draw (5) and treatment (2) with accuracy (treatment, images, draw) on the split's
-        test images after the step, with the running statistics as they then are or with statistics estimated anew;
-        accuracy_before (treatment); moved (images, draw): ‖Δθ‖ of the step.
+    Args:
+        right: over pair, task ("i", "j") and image; other dimensions are averaged. Such as 1 where an image was called
+            by its name, or the difference of two of these, which is then a paired comparison.
     """
-    recipe = stepping_recipe(settings, seed)
-    network = zoo.get(recipe, device)
-    task = AMOUNTS_TASKS[0]
-    test = images_of(task, "test", settings.test_images)
-    train = images_of(task, "train", settings.statistics_images)
-    x, y = images_of(task, "train", None)
-    generator = torch.Generator().manual_seed(seed)
-    treatments = ("interpolated", "re-estimated")
-
-    def accuracies(network):
-        return [own_accuracy(network, treatment, task, test, train, device) for treatment in treatments]
-
-    accuracy = np.zeros((len(treatments), len(settings.step_images), settings.draws))
-    moved = np.zeros((len(settings.step_images), settings.draws))
-    places = list(itertools.product(range(len(settings.step_images)), range(settings.draws)))
-    for place, draw in tqdm(places, desc="one step each", unit="step"):
-        batch = torch.randperm(len(x), generator=generator)[:settings.step_images[place]]
-        stepped = copy.deepcopy(network).train().requires_grad_(True)
-        training.stepper(stepped, recipe, y.unique())(x[batch], y[batch])
-        accuracy[:, place, draw] = accuracies(stepped)
-        moved[place, draw] = weights.norm(weights.subtract(weights_alone(stepped), weights_alone(network)))
-    found = xarray.Dataset({"accuracy": (("treatment", "images", "draw"), accuracy),
-                            "moved": (("images", "draw"), moved),
-                            "accuracy_before": ("treatment", accuracies(network))},
-                           coords={"treatment": list(treatments), "images": list(settings.step_images)})
-    return found.assign_attrs(images=f"{settings.test_images:,} test images")
+    others = [name for name in right.dims if name not in ("pair", "task", "image")]
+    right = right.astype(float).mean(others).transpose("pair", "task", "image")
+    of_split = {}
+    for pair, both in zip(map(str, right.pair.values), right.values):
+        for split, values in zip(PAIRS[pair], both):
+            of_split.setdefault(split, []).append(values)
+    of_image = np.concatenate([np.mean(values, axis=0) for values in of_split.values()])
+    return float(of_image.mean()), float(of_image.std() / np.sqrt(len(of_image)))
 
 
-# -- claims ----------------------------------------------------------------------------------------
+def comparisons(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
+    """Paired differences of accuracies, mean over pairs and tasks, and their standard errors.
+
+    Half-way: "anew" is what statistics estimated anew gain over interpolated ones, "batch" what those of the batch gain
+    over the former, "fresh ends" what is gained where the ends' statistics are estimated anew before they are
+    interpolated, and "rest" what estimating anew gains over that; "own rows" is what each task's own rows of the head
+    gain over mixed ones; "mixed" and "mixed anew" are by how much the mixed outputs are ahead of the network. At the
+    ends: "ends" is what statistics estimated anew gain on their own tasks.
+    """
+    half_way = sweep.sel(place="half-way")
+    interpolated, anew, batch = (half_way.right.sel(treatment=treatment) for treatment in TREATMENTS)
+    fresh, rows = (sweep.control_right.sel(control=control)
+                   for control in (resnet_line.FRESH_ENDS, resnet_line.OWN_ROWS))
+    mixed, mixed_anew, _ = (half_way.mixed_right.sel(treatment=treatment) for treatment in TREATMENTS)
+    pairs = {"anew": (anew, interpolated), "batch": (batch, anew), "fresh ends": (fresh, interpolated),
+             "rest": (anew, fresh), "own rows": (rows, anew), "mixed": (mixed, interpolated),
+             "mixed anew": (mixed_anew, anew)}
+    found = {name: over_images(a.astype(float) - b) for name, (a, b) in pairs.items()}
+    own = sweep.own_right.isel(model=slice(1, None)).astype(float)
+    anew, running = (own.sel(treatment=name).values.ravel() for name in ("re-estimated", "interpolated"))
+    return found | {"ends": paired(anew, running)}
+
+
+def accuracies(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
+    """Half-way accuracies, mean over pairs and tasks, and their standard errors: of the network under every treatment
+    of BatchNorm, and, as "mixed …", of the ends' outputs, mixed."""
+    half_way = sweep.sel(place="half-way")
+    found = {}
+    for treatment in TREATMENTS:
+        found[treatment] = over_images(half_way.right.sel(treatment=treatment))
+        found[f"mixed {treatment}"] = over_images(half_way.mixed_right.sel(treatment=treatment))
+    return found
+
 
 def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
     """The numbers of one treatment, mean over pairs and the source's three α: the gap as a share of the ends' own
-    distance and coef, by block; and the accuracy half-way, of the network and of the mixed outputs, mean over tasks and
-    pairs."""
+    distance and coef, by block and behind the blocks; and the accuracy half-way, of the network and of the mixed
+    outputs, mean over tasks and pairs."""
     part = at(sweep, treatment=treatment)
     inner = part.sel(alpha=list(lines.SHOWN_ALPHAS))
     share = (inner.gap_mean / part.own_mean).mean(["pair", "alpha"])
     coef = inner.coef_mean.mean(["pair", "alpha"])
-    middle = part.sel(alpha=0.5)
     numbers = {}
-    for layer in ("block 1", "block 4", "block 8", "output"):
-        name = layer.replace(" ", "_")
+    for layer, name in _NAMES.items():
         numbers[f"{name}_share"] = share.sel(layer=layer).item()
         numbers[f"{name}_coef"] = coef.sel(layer=layer).item()
-    return numbers | {"accuracy_middle": middle.accuracy.mean().item(),
-                      "mixed_accuracy_middle": middle.mixed_accuracy.mean().item()}
+    middle = part.sel(place="half-way")
+    return numbers | {"accuracy_middle": middle.right.mean().item(),
+                      "mixed_accuracy_middle": middle.mixed_right.mean().item()}
+
+
+_NAMES = {"block 1": "block_1", "block 4": "block_4", "block 8": "block_8", POOLED: "pooled", TEN: "ten_outputs",
+          HUNDRED: "output"}
 
 
 def claims(sweep: xarray.Dataset, variant: str = "") -> dict[str, dict[str, float]]:
@@ -335,18 +363,22 @@ def claims(sweep: xarray.Dataset, variant: str = "") -> dict[str, dict[str, floa
 
     Args:
         sweep: of `measure`.
-        variant: "width 16": what the numbers' names begin with; left out, the sweep's profile.
+        variant: "literal": what the numbers' names begin with; left out, the sweep's profile.
     """
     found = by_depth(sweep, "interpolated")
     anew = by_depth(sweep, "re-estimated")
-    own = at(sweep, treatment="interpolated").own_accuracy.isel(model=slice(1, None))
+    own = at(sweep, treatment="interpolated").own_right.isel(model=slice(1, None)).mean("image")
     gaps = {"own_accuracy_least": own.min().item(), "own_accuracy_mean": own.mean().item()}
     lengths = {}
     for name, value in found.items():
         of_claim = lengths if name.endswith("coef") else gaps
         of_claim[name] = value
-    gaps["re-estimated block_8_share"] = anew["block_8_share"]
-    for name in ("block_1_coef", "block_8_coef", "output_coef"):
+    compared = comparisons(sweep)
+    for name in ("mixed", "mixed anew", "anew", "ends", "own rows"):
+        gaps[f"gain of {name}"], gaps[f"error of {name}"] = compared[name]
+    for name in ("block_8_share", "pooled_share", "ten_outputs_share", "accuracy_middle"):
+        gaps[f"re-estimated {name}"] = anew[name]
+    for name in ("block_1_coef", "block_8_coef", "ten_outputs_coef", "output_coef"):
         lengths[f"re-estimated {name}"] = anew[name]
     variant = variant or sweep.attrs["profile"]
     return {"CTL-3": {f"{variant} {name}": value for name, value in gaps.items()},
@@ -360,16 +392,20 @@ def _all_recipes(settings, seed):
 
 
 _of_lines = functools.partial(Experiment, measure=measure, source=source, dataset="CIFAR-100", recipes=_all_recipes,
-                              one_thread=False, attributes={"opens_on": pair_name(1, 2)})
-RESNET = _of_lines("resnet", profiles=PROFILES, claims=claims, ledger={"quick": (0, 1, 2), "full": (0,)})
-WIDTH_16 = _of_lines("resnet-width-16", profiles=Profiles(full=_WIDTH_16),
-                     claims=functools.partial(claims, variant="width 16"), ledger={"full": (0, 1, 2)})
-LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_WIDTH_16, size=None)),
+                              one_thread=False, attributes={"opens_on": pair_name(1, 2), "asked_layer": "block 8"})
+RESNET = _of_lines("resnet", profiles=PROFILES, claims=claims,
+                   ledger={"quick": (0, 1, 2), "full": (0, 1, 2)})
+LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_FULL, size=None)),
                     claims=functools.partial(claims, variant="literal"), ledger={"full": (0,)})
-AMOUNTS = Experiment("amounts", measure_amounts, PROFILES, source, "CIFAR-100", all_amount_recipes, one_thread=False)
-SMALL_STEPS = Experiment("small-steps", measure_small_steps, PROFILES, source, "CIFAR-100",
-                         lambda settings, seed: [stepping_recipe(settings, seed)], one_thread=False)
-LEDGER = (RESNET, WIDTH_16, LITERAL)
+LEDGER = (RESNET, LITERAL)
 run = RESNET.run
-run_amounts = AMOUNTS.run
-run_small_steps = SMALL_STEPS.run
+
+
+def in_full(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
+    """`run` in profile "full"; in "quick" what the repository has of it, or None.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    PROFILES[profile]  # an error where there is none
+    return run(profile, seed, device) if profile == "full" else RESNET.archived()

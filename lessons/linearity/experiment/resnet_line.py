@@ -1,50 +1,72 @@
 """One line between two ResNets that were finetuned on different splits, under every treatment of BatchNorm."""
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 
+import numpy as np
 import torch
 import xarray
 from torch import Tensor, nn
 
 import data
 from lessons import cast
-from lessons.kit.sweep import cached, on_grid, summarise
+from lessons.kit.sweep import cached, on_grid, position, summarise
 from lessons.linearity import algorithms
 from lessons.linearity.algorithms import TREATMENTS, treated
-from lessons.suites import outputs_of, share_correct_among
+from lessons.suites import outputs_of
 from toy_models import Recipe, ResNet18, training, weights, zoo
 
 EXAMPLES = 4  # test images of every task that the sweeps keep, to look at
+PLACES = {"θⱼ": 0.0, "half-way": 0.5, "θᵢ": 1.0}  # where on the line networks are asked about all test images
+FRESH_ENDS, OWN_ROWS = "fresh ends", "own rows"  # controls, half-way
+POOLED, TEN, HUNDRED = "pooled", "10 outputs", "100 outputs"  # what comes after the last block
 _PART = 50  # images of each task at once: features in float64 then stay small. It is the batch of the treatment "batch"
 
 
-def line(recipe_i: Recipe, recipe_j: Recipe, test_images: int, statistics_images: int, alphas: tuple[float, ...],
+@dataclass(frozen=True)
+class Images:
+    """How many images of each task a line is measured on.
+
+    Attributes:
+        features: test images whose features are compared.
+        test: test images for accuracies, those of the features among them.
+        statistics: training images from which BatchNorm's statistics are estimated anew.
+    """
+    features: int
+    test: int
+    statistics: int
+
+
+def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float, ...],
          device: str = "auto") -> xarray.Dataset:
     """All numbers of the line between two finetuned networks, kept on disk line by line.
 
     Args:
         recipe_i, recipe_j: of the two ends.
-        test_images: per task.
-        statistics_images: training images per task from which BatchNorm's statistics are estimated anew.
+        images: how many are looked at.
         alphas: positions on the line, from 0 to 1.
         device: to measure on.
 
     Returns:
-        A Dataset over treatment, alpha, layer, task and bin, without attributes.
+        A Dataset without attributes over treatment, alpha, layer, task, place, control, image, picture and bin; see
+        `resnet.measure`. The layers are the blocks; "pooled", the last block averaged over each channel's pixels, which
+        is what the head is given; "10 outputs", those of the classes of the two tasks; and "100 outputs", all.
     """
-    ingredients = [recipe_i.key, recipe_j.key, test_images, statistics_images, alphas]
+    ingredients = [recipe_i.key, recipe_j.key, asdict(images), alphas]
 
     def measure_line():
         networks = zoo.get_all([recipe_i, recipe_j], device)
         tasks = [dict(recipe.options)["splits"][0] for recipe in (recipe_i, recipe_j)]
-        tests = [images_of(task, "test", test_images) for task in tasks]
-        statistics = torch.cat([images_of(task, "train", statistics_images)[0] for task in tasks])
+        tests = [images_of(task, "test", images.test) for task in tasks]
+        trains = [images_of(task, "train", images.statistics)[0] for task in tasks]
+        statistics = shuffled(torch.cat(trains))
         found = []
         for treatment in TREATMENTS:
             shown = _networks(networks, alphas, treatment, statistics, device)
-            found.append(_along(shown, tasks, tests, alphas, device))
+            found.append(_along(shown, tasks, tests, images.features, alphas, device))
         distance = weights.norm(weights.subtract(*map(weights_alone, networks)))
+        controls = _controls(networks, tasks, tests, trains, statistics, device)
         found = xarray.concat(found, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
-        return found.assign(distance=distance)
+        return found.assign(distance=distance, control_right=controls)
 
     return cached("line", {"line": ingredients}, measure_line).drop_attrs()
 
@@ -57,13 +79,20 @@ def images_of(task: int, part: str, size: int | None) -> tuple[Tensor, Tensor]:
     return dataset.x[order], dataset.y[order]
 
 
+def shuffled(x: Tensor) -> Tensor:
+    """The images (samples, …) in another order, so that every batch holds some of all tasks."""
+    return x[torch.randperm(len(x), generator=torch.Generator().manual_seed(0))]
+
+
 def weights_alone(network: nn.Module) -> dict[str, Tensor]:
     """The state dict without running statistics: they are measured, not learned."""
     return {name: parameter.detach() for name, parameter in network.named_parameters()}
 
 
-def own_accuracy(network: ResNet18, treatment: str, task: int, test, train, device: str = "auto") -> float:
-    """The share correct among a split's five classes, of the network under one treatment of BatchNorm.
+def own_right(network: ResNet18, treatment: str, task: int, test: tuple[Tensor, Tensor], train: tuple[Tensor, Tensor],
+              device: str = "auto") -> np.ndarray:
+    """Which test images (samples,) the network calls by their name, 0 or 1, under one treatment of BatchNorm, if it
+    chooses among the split's five classes.
 
     Args:
         network: to ask.
@@ -74,9 +103,12 @@ def own_accuracy(network: ResNet18, treatment: str, task: int, test, train, devi
         device: to ask it on.
     """
     shown = treated(network, treatment, train[0], device)
+    return _right(_logits(shown, test[0], device), test[1], task)
+
+
+def _logits(network, x, device):
     device = training.resolve(device)
-    logits = torch.cat([shown(x.to(device)).cpu() for x in test[0].split(algorithms.BATCH)])
-    return share_correct_among(logits, test[1], task)
+    return torch.cat([network(part.to(device)).cpu() for part in x.split(algorithms.BATCH)])
 
 
 # -- along the line --------------------------------------------------------------------------------
@@ -94,11 +126,13 @@ class _Point:
     mixed: list[Tensor] = field(default_factory=list)
     quantities: dict[str, dict[str, list[Tensor]]] = field(default_factory=dict)
 
-    def add(self, features, features_i, features_j, alpha):
-        """Take in another part: features {layer: (samples, width)} of the network at α and of the two ends."""
-        mixed = algorithms.mix(features_i["output"], features_j["output"], alpha)
-        self.outputs.append(_by_task(features["output"]))
-        self.mixed.append(_by_task(mixed))
+    def answer(self, logits, logits_i, logits_j, alpha):
+        """Take in another part's logits (samples, classes), of the network at α and of the two ends."""
+        self.outputs.append(_by_task(logits))
+        self.mixed.append(_by_task(algorithms.mix(logits_i, logits_j, alpha)))
+
+    def compare(self, features, features_i, features_j, alpha):
+        """Take in another part's features {layer: (samples, width)}, of the network at α and of the two ends."""
         for layer, measured in algorithms.ctl(features, features_i, features_j, alpha).items():
             of_layer = self.quantities.setdefault(layer, {})
             for name, values in measured.items():
@@ -119,64 +153,120 @@ def _networks(ends, alphas, treatment, statistics, device):
     return found
 
 
-def _along(networks, tasks, tests, alphas, device):
+def _along(networks, tasks, tests, of_features, alphas, device):
     """All numbers of one line under one treatment; the networks are those at `alphas`, of which the first is θ_j."""
     (x_i, y_i), (x_j, y_j) = tests
     device = training.resolve(device)
     points = [_Point() for _ in alphas]
+    asked = [position(alphas, alpha) for alpha in PLACES.values()]
     own = {}
-    for parts in zip(x_i.split(_PART), x_j.split(_PART)):
+    for number, parts in enumerate(zip(x_i.split(_PART), x_j.split(_PART))):
         x = torch.cat(parts).to(device)
-        end_j, *_, end_i = networks
-        features_i = _doubled(_flat(end_i.features(x)))
-        features_j = _doubled(_flat(end_j.features(x)))
-        for layer in features_i:
-            distances = algorithms.own_distance(features_i[layer], features_j[layer])
-            own.setdefault(layer, []).append(distances)
-        for point, alpha, network in zip(points, alphas, networks):
-            at_end = {end_i: features_i, end_j: features_j}.get(network)
-            features = at_end or _flat(network.features(x))
-            point.add(features, features_i, features_j, alpha)
-    layers = list(own)
+        if number * _PART < of_features:
+            features = [named(network.features(x), tasks) for network in networks]
+            _compare(points, features, alphas, own)
+            logits = {place: of_network[HUNDRED] for place, of_network in enumerate(features)}
+        else:
+            logits = {place: networks[place](x).cpu() for place in asked}
+        for place, of_network in logits.items():
+            points[place].answer(of_network, logits[len(alphas) - 1], logits[0], alphas[place])
     summaries = [summary for point in points for summary in point.summaries()]
+    layers = list(own)
     own = [summarise({"own": torch.cat(parts)}) for parts in own.values()]
     found = on_grid(summaries, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers))
-    return found.assign(_said(points, tasks, (y_i, y_j))).assign_coords(task=["i", "j"])
+    at_places = _said([points[place] for place in asked], tasks, (y_i, y_j))
+    return found.assign(**at_places, **_pictured(points, tasks)).assign_coords(task=["i", "j"], place=list(PLACES))
+
+
+def _compare(points, features, alphas, own):
+    """One part's features of all networks of a line: each point takes in its own, `own` the ends' own distance."""
+    features_j, features_i = _doubled(features[0]), _doubled(features[-1])
+    for layer in features_i:
+        own.setdefault(layer, []).append(algorithms.own_distance(features_i[layer], features_j[layer]))
+    for point, of_network, alpha in zip(points, features, alphas):
+        point.compare(of_network, features_i, features_j, alpha)
+
+
+def named(features: dict[str, Tensor], tasks: Sequence[int]) -> dict[str, Tensor]:
+    """What `ResNet18.features` gives, as it is compared: a vector an image (LLFC's code flattens channels and pixels).
+
+    Args:
+        features: {"block 1": (samples, channels, height, width), …, "output": (samples, classes)}.
+        tasks: the splits whose outputs are "10 outputs".
+
+    Returns:
+        {layer: (samples, width)} on the CPU, with the layers of `line`.
+    """
+    *blocks, _ = features
+    found = {block: features[block].flatten(1).cpu() for block in blocks}
+    found[POOLED] = features[blocks[-1]].mean((2, 3)).cpu()
+    output = features["output"].cpu()
+    found[TEN] = torch.cat([output[:, outputs_of(task)] for task in tasks], 1)
+    found[HUNDRED] = output
+    return found
 
 
 def _said(points, tasks, labels):
-    """What the networks of a line say of the images of both tasks, as variables over alpha, task and image."""
-    names = ("loss", "accuracy", "mixed_accuracy", "answer", "confidence")
-    found = {name: [] for name in names}
+    """Which of all test images are called by their name at the places asked: by the network there ("right") and by the
+    two ends' outputs, mixed ("mixed_right")."""
+    found = {"right": [], "mixed_right": []}
     for point in points:
-        outputs = torch.cat(point.outputs, 1)
-        mixed = torch.cat(point.mixed, 1)
+        for name, parts in (("right", point.outputs), ("mixed_right", point.mixed)):
+            of_task = zip(torch.cat(parts, 1), labels, tasks)
+            found[name].append([_right(logits, y, task) for logits, y, task in of_task])
+    return {name: (("place", "task", "image"), np.array(values)) for name, values in found.items()}
+
+
+def _pictured(points, tasks):
+    """What the network at every α calls the first test images, and with what probability among the five of a split."""
+    found = {"answer": [], "confidence": []}
+    for point in points:
         rows = []
-        for logits, mixed_logits, y, task in zip(outputs, mixed, labels, tasks):
-            mixed_accuracy = share_correct_among(mixed_logits, y, task)
-            rows.append((*_score(logits, y, task), mixed_accuracy, *_answers(logits[:EXAMPLES], task)))
-        for name, column in zip(names, zip(*rows)):
-            found[name].append(column)
-    dims = ("alpha", "task", "image")
-    return {name: (dims if name in ("answer", "confidence") else dims[:2], values) for name, values in found.items()}
+        for logits, task in zip(point.outputs[0], tasks):
+            outputs = outputs_of(task)
+            confidence, answer = logits[:EXAMPLES, outputs].softmax(1).max(1)
+            rows.append(((answer + outputs.start).tolist(), confidence.tolist()))
+        for name, values in zip(found, zip(*rows)):
+            found[name].append(values)
+    return {name: (("alpha", "task", "picture"), np.array(values)) for name, values in found.items()}
 
 
-def _score(logits, y, task):
-    """Loss and accuracy among the five classes of a split."""
+def _right(logits, y, task):
+    """(samples,) of 0 and 1: which images are called by their name, among the five of the split. Where a logit is not a
+    number, the answer is wrong."""
     outputs = outputs_of(task)
-    return algorithms.evaluate(logits[:, outputs], y - outputs.start)
+    among = logits[:, outputs]
+    right = (among.argmax(1) + outputs.start == y) & among.isfinite().all(1)
+    return right.numpy().astype(np.int8)
 
 
-def _answers(logits, task):
-    """The classes that the network names, and with what probability among the five of the split."""
-    outputs = outputs_of(task)
-    confidence, answer = logits[:, outputs].softmax(1).max(1)
-    return (answer + outputs.start).tolist(), confidence.tolist()
+def _controls(networks, tasks, tests, trains, statistics, device):
+    """Which test images the half-way network calls by their name in two other ways, over control, task and image.
+
+    "fresh ends": the statistics are mixed like weights, but those of the ends were estimated anew before, each on
+    images of its own task. "own rows": the statistics are estimated anew, and each task is read with the rows of the
+    head that learned it, not with the mixed ones.
+    """
+    fresh = [treated(network, "re-estimated", x, device).cpu().state_dict() for network, x in zip(networks, trains)]
+    states = [network.state_dict() for network in networks]
+    mixed = weights.interpolate(*states, PLACES["half-way"])
+    asked = {FRESH_ENDS: treated(ResNet18.from_state(weights.interpolate(*fresh, 0.5)), "interpolated", statistics,
+                                 device),
+             OWN_ROWS: treated(ResNet18.from_state(_with_own_rows(mixed, states, tasks)), "re-estimated", statistics,
+                               device)}
+    right = [[_right(_logits(network, x, device), y, task) for (x, y), task in zip(tests, tasks)]
+             for network in asked.values()]
+    return xarray.DataArray(np.array(right), dims=("control", "task", "image"), coords={"control": list(asked)})
 
 
-def _flat(features):
-    """Features as CTL compares them: one vector per image (LLFC's code flattens channels and pixels)."""
-    return {layer: value.flatten(1).cpu() for layer, value in features.items()}
+def _with_own_rows(mixed, states, tasks):
+    """A mixed state dict in whose head each task has the rows of the network that learned it."""
+    found = dict(mixed)
+    for key in ("head.weight", "head.bias"):
+        found[key] = mixed[key].clone()
+        for state, task in zip(states, tasks):
+            found[key][outputs_of(task)] = state[key][outputs_of(task)]
+    return found
 
 
 def _doubled(features):

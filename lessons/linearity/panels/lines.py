@@ -59,14 +59,15 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right,
     their ratio.
 
-    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the output layer's ratio over the
-    layers, is a star.
+    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the ratio in the layer that the sweep's
+    attribute `asked_layer` names, else in the last one, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2))
     layers = list(map(str, sweep.layer.values))
+    fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2) if len(layers) < 6 else (1, 1))
     own, gap = _distances(left, sweep, layers)
     bars = _shares(right, sweep, layers)
-    star = Star(right, prediction, len(layers) - 1, *_asked(sweep))
+    asked_layer = layers.index(sweep.attrs.get("asked_layer", layers[-1]))
+    star = Star(right, prediction, asked_layer, *_asked(sweep, asked_layer))
     titles = moving_titles((left, right))
     found = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 
@@ -91,13 +92,13 @@ def _drawn(*values):
     return [np.maximum(value, _LEAST / 10) for value in values]
 
 
-def _asked(sweep):
-    """What the prediction is about, the output layer's ratio half-way, and where the panel shows it."""
+def _asked(sweep, layer):
+    """What the prediction is about, the ratio half-way in a layer (its place), and where the panel shows it."""
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if "treatment" in sweep.dims:
         asked["treatment"] = str(sweep.treatment.values[0])
     here = at(sweep, **asked)
-    return (here.gap_mean / here.own_mean).values[-1], asked
+    return (here.gap_mean / here.own_mean).values[layer], asked
 
 
 def _distances(ax, sweep, layers):
@@ -134,8 +135,8 @@ def _shares(ax, sweep, layers):
     places = _layers(ax, layers)
     ax.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    fontsize = 9.5 if len(layers) < 6 else 7
-    return Bars(ax, places, BLUE, "{:.1%}".format, width=min(16, 72 / len(layers)), fontsize=fontsize)
+    written = "{:.1%}" if len(layers) < 6 else "{:.0%}"
+    return Bars(ax, places, BLUE, written.format, width=min(16, 140 / len(layers)), fontsize=9.5)
 
 
 # -- panel (c): coef -------------------------------------------------------------------------------
@@ -202,6 +203,8 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
         _gap_axis(ax, sweep)
         _gaps_of_pair(ax, at(sweep, pair=pair).sel(layer=layers))
         ax.set(title=pair)
+        if columns > 1 and len(layers) > 6:
+            ax.set_xlabel("block; then mean, outputs" if ax in axes[-1] else "")
     for ax in axes[:, 1:].flat:
         ax.set_ylabel("")
     fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -1,21 +1,36 @@
 """The pictures of chapter 2 that are about ResNet-18, its blocks and BatchNorm; those of any sweep over pairs are in
-`lines`."""
+`lines`, those of single questions in `resnet_steps`, `resnet_causes` and `resnet_amounts`."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
-from lessons.kit.page import Page, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, layer_ticks, still
+from lessons.kit.noise import WIDE, error_of_share, told
+from lessons.kit.page import Page, folded, reading, said
+from lessons.kit.panel import panel
+from lessons.kit.panel.moving import Look, curve, moving_titles
+from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, layer_ticks,
+                                  still)
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
-from lessons.linearity.experiment.resnet import by_depth
+from lessons.linearity.experiment.resnet import PAIRS, accuracies, by_depth, comparisons
+from lessons.linearity.experiment.resnet_line import PLACES
 from lessons.linearity.panels import lines
-from lessons.linearity.panels.lines import ALPHA, by_choice, controls, said_of, treatments
+from lessons.linearity.panels.lines import by_choice, controls, said_of
 
-_LOOKS = {"interpolated": Look(BLUE, "o"), "re-estimated": Look(ORANGE, "s"), "batch": Look(GREEN, "^")}
+LOOKS = {"interpolated": Look(BLUE, "o"), "re-estimated": Look(ORANGE, "s"), "batch": Look(GREEN, "^")}
+CHANCE = 0.2  # one of a split's five classes
+
+
+def chance_line(ax) -> None:
+    """Where guessing lies, with its name."""
+    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    ax.text(0.99, CHANCE - 0.012, "chance", color=GREY, fontsize=9.5, ha="right", va="top",
+            transform=ax.get_yaxis_transform())
+
+
+def error_in_words(sweep: xarray.Dataset) -> str:
+    """The largest standard error that an accuracy over both tasks of a pair can have on so many images."""
+    return f"Standard error of an accuracy: at most {100 * error_of_share(0.5, 2 * sweep.sizes['image']):.1f} points."
 
 
 # -- coef per block --------------------------------------------------------------------------------
@@ -25,11 +40,12 @@ def coef_per_block(sweep: xarray.Dataset):
     """The distribution of coef over the images, one upright shape a block, with its median. Controls: alpha, pair,
     treatment."""
     layers = list(map(str, sweep.layer.values))
-    fig, ax = plotting.figure(height=3.6)
+    fig, ax = plotting.figure(height=3.8)
     places = layer_ticks(ax, layers)
-    ax.set(ylim=(0, 1.5), ylabel="coef")
+    low, high = _span(sweep)
+    ax.set(ylim=(low, high), ylabel="coef")
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    shapes = _Shapes(ax, places, sweep.bin.values)
+    shapes = _Shapes(ax, places, sweep.bin.values, high)
     title, = moving_titles((ax,))
     found = by_choice(sweep, "coef_count", "coef_median", "coef_mean")
     found = {place: line.transpose("alpha", "layer", "bin") for place, line in found.items()}
@@ -42,21 +58,29 @@ def coef_per_block(sweep: xarray.Dataset):
         numbers = ", ".join(f"{layer} {median:.2f}" for layer, median in zip(layers, medians))
         return f"Distribution of coef per block for {pair} at α = {alpha:.2f}{said_of(treatment)}. Medians: {numbers}."
 
-    below = " Width: share of the images; what lies above 1.5 is counted there."
-    return controls(sweep), fig, draw, caption(sweep) + below
+    return controls(sweep), fig, draw, caption(sweep) + " Width: share of the images."
+
+
+def _span(sweep):
+    """From where to where coef lies inside the lines, but for two images in a thousand on either side."""
+    inside = sweep.coef_count.sel(alpha=list(lines.SHOWN_ALPHAS))
+    below = (inside.sum([name for name in inside.dims if name != "bin"]).cumsum("bin") / inside.sum()).values
+    lowest = sweep.bin.values[np.searchsorted(below, 0.002)]
+    highest = sweep.bin.values[np.searchsorted(below, 0.998)]
+    return lowest - 0.05, max(highest, 1.0) + 0.12
 
 
 class _Shapes:
     """Distributions that stand upright side by side, each with its median as a line and a number, and all moving."""
 
-    def __init__(self, ax, places, bins):
+    def __init__(self, ax, places, bins, top):
         self._places = places
         self._bins = bins
         filled = {"alpha": 0.75, "linewidth": 0, "animated": True}
         self._shapes = [ax.fill([], [], color=COLOURS[place % len(COLOURS)], **filled)[0] for place in places]
         self._medians = [curve(ax, Look(BLACK), linewidth=1.2) for _ in places]
-        text = {"ha": "center", "va": "top", "fontsize": 9, "animated": True}
-        self._texts = [ax.text(place, 1.5, "", **text) for place in places]
+        text = {"ha": "center", "va": "top", "fontsize": 9.5, "animated": True}
+        self._texts = [ax.text(place, top - 0.01, "", **text) for place in places]
 
     def set_values(self, counts, medians):
         """Counts (places, bins) and medians (places,)."""
@@ -67,7 +91,7 @@ class _Shapes:
             bins = self._bins[part]
             around = np.append(place - half, (place + half)[::-1])
             self._shapes[place].set_xy(np.column_stack([around, np.append(bins, bins[::-1])]))
-            self._medians[place].set_data([place - 0.42, place + 0.42], [min(median, 1.5)] * 2)
+            self._medians[place].set_data([place - 0.42, place + 0.42], [median] * 2)
             self._texts[place].set_text(f"{median:.2f}")
 
 
@@ -75,134 +99,165 @@ class _Shapes:
 
 @panel
 def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
-    """The three treatments of BatchNorm: gap and coef per block, and the accuracy along the line beside that of the
-    mixed outputs.
+    """The three treatments of BatchNorm: gap and coef per block at α, and, at the two ends and half-way, the accuracy
+    of the network and of the mixed outputs.
 
     Controls: alpha, pair. The prediction, the accuracy half-way with interpolated statistics, is a star.
     """
-    fig, (left, middle, right) = plotting.figure(3, height=3.8)
-    places = _three_axes(left, middle, right, sweep)
-    curves = {}
-    for treatment, look in _LOOKS.items():
-        curves[treatment] = [curve(ax, look, treatment) for ax in (left, middle, right)]
-    mixed = curve(right, Look(BLACK, "", "--"), "mixed outputs (interpolated)")
-    line = here(right)
+    fig, (left, middle, right) = plotting.figure(3, height=4.2)
+    layers = list(map(str, sweep.layer.values))
+    places = _gap_and_length(left, middle, sweep, layers)
+    looked = {treatment: [curve(ax, look, treatment) for ax in (left, middle)] for treatment, look in LOOKS.items()}
+    shown = _Accuracies(right)
+    fig.legend(*_joined_handles(left, right), loc="outside lower center", ncols=4)
     titles = moving_titles((left, middle, right))
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
-    truth = at(sweep, treatment="interpolated", **asked).accuracy.mean().item()
-    star = Star(right, prediction, 0.5, truth, asked)
-    of_both = sweep.assign(accuracy=sweep.accuracy.mean("task"), mixed_accuracy=sweep.mixed_accuracy.mean("task"))
-    found = by_choice(of_both, "gap_mean", "coef_mean", "accuracy", "mixed_accuracy")
-    alphas = sweep.alpha.values
+    truth = at(sweep, treatment="interpolated", place="half-way", pair=asked["pair"]).right.mean().item()
+    star = Star(right, prediction, 1, truth, asked)
+    found = by_choice(sweep, "gap_mean", "coef_mean")
+    said_there = {pair: _accuracies_of(sweep, pair) for pair in map(str, sweep.pair.values)}
 
     def draw(alpha, pair):
-        step = position(alphas, alpha)
+        step = position(sweep.alpha.values, alpha)
         numbers = []
-        for treatment, (gap, coef, accuracy) in curves.items():
-            part = found[pair, treatment]
-            now = part.isel(alpha=step)
+        for treatment, (gap, coef) in looked.items():
+            now = found[pair, treatment].isel(alpha=step)
             gap.set_data(places, now.gap_mean)
             coef.set_data(places, now.coef_mean)
-            accuracy.set_data(alphas, part.accuracy)
-            numbers.append(_said_of_block_8(treatment, now))
-        mixed.set_data(alphas, found[pair, "interpolated"].mixed_accuracy)
-        line.set_xdata([alpha, alpha])
-        for title, text in zip(titles, ("Gap", "Length", f"Accuracy, α = {alpha:.2f}")):
+            block = layers.index("block 8")
+            of_treatment = said_there[pair][treatment]
+            numbers.append(said("""{treatment}: gap {gap:.3f} and coef {coef:.3f} in block 8, accuracy half-way
+                                   {accuracy:.3f}, of the mixed outputs {mixed:.3f}""",
+                                treatment=treatment, gap=now.gap_mean.values[block], coef=now.coef_mean.values[block],
+                                accuracy=of_treatment["right"][1], mixed=of_treatment["mixed_right"][1]))
+        shown.set_values(said_there[pair])
+        for title, text in zip(titles, (f"Gap, α = {alpha:.2f}", f"Length, α = {alpha:.2f}", "Accuracy, both tasks")):
             title.set_text(text)
         star.place(alpha=alpha, pair=pair)
         return f"Three treatments of BatchNorm for {pair} at α = {alpha:.2f}. {'; '.join(numbers)}."
 
     two = {name: control for name, control in controls(sweep).items() if name != "treatment"}
-    return two, fig, draw
+    below = f" {error_in_words(sweep)} Hollow: the two ends' outputs, mixed."
+    return two, fig, draw, caption(sweep) + below
 
 
-def _three_axes(left, middle, right, sweep):
-    """Gap and length over the blocks, accuracy over α; returns the places of the blocks."""
-    layers = list(map(str, sweep.layer.values))
+def _gap_and_length(left, middle, sweep, layers):
+    """The axes of gap and coef over the blocks; returns the places of these."""
     places = layer_ticks(left, layers)
     layer_ticks(middle, layers)
-    left.set(ylabel="gap (1 − cosine)", ylim=(0, 1.1 * float(sweep.gap_mean.max())))
-    middle.set(ylabel="coef, mean", ylim=(0, 1.3))
+    for ax in (left, middle):
+        ax.set_xlabel("block; then as above")
+    inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS))
+    left.set(ylabel="gap (1 − cosine)", ylim=(0, 1.1 * float(inside.gap_mean.max())))
+    low, high = float(inside.coef_mean.min()), float(inside.coef_mean.max())
+    middle.set(ylabel="coef, mean", ylim=(low - 0.05, high + 0.05))
     middle.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    right.set(xlabel=ALPHA, ylabel="accuracy, mean of both tasks", ylim=(0, 1), xlim=(-0.03, 1.03))
     return places
 
 
-def _said_of_block_8(treatment, now):
-    return said("{treatment}: accuracy {accuracy:.3f}, gap {gap:.3f} and coef {coef:.3f} in block 8",
-                treatment=treatment, accuracy=now.accuracy.item(), gap=now.gap_mean.values[-2],
-                coef=now.coef_mean.values[-2])
+def _joined_handles(*axes):
+    """Handles and labels of several axes' legends, each label once."""
+    found = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels()):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
 
 
-# -- how much pretraining --------------------------------------------------------------------------
-
-@panel
-def pretraining(sweep: xarray.Dataset, prediction=None):
-    """CTL against the amount of pretraining: the gap per block as a share of the ends' own distance; right, the
-    accuracy of the network on the line beside that of the mixed outputs.
-
-    Controls: alpha, treatment. The prediction, the share in block 8 without any pretraining, is a star.
-    """
-    fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
-    ratio = sweep.gap_mean / sweep.own_mean
-    places, curves = _of_amounts(left, sweep, float(ratio.sel(alpha=slice(0.01, 0.99)).max()))
-    network, mixed = _half_way(right, sweep)
-    titles = moving_titles((left, right))
-    fig.legend(handles=curves, loc="outside lower center", ncols=3, title="pretrained on")
-    asked = {"treatment": "interpolated", "alpha": 0.5}
-    none = at(ratio.to_dataset(name="ratio"), **asked).ratio.isel(amount=0, layer=-2).item()
-    star = Star(left, prediction, len(places) - 2, none, asked)
-    found = xarray.Dataset({"ratio": ratio, "accuracy": sweep.accuracy.mean("task"),
-                            "mixed_accuracy": sweep.mixed_accuracy.mean("task")})
-    found = found.transpose("treatment", "alpha", "amount", "layer")
-    amounts = list(map(str, sweep.amount.values))
-
-    def draw(alpha, treatment):
-        now = found.sel(treatment=treatment).isel(alpha=position(sweep.alpha.values, alpha))
-        for one, row in zip(curves, now.ratio.values):
-            one.set_data(places, row)
-        network.set_data(range(len(amounts)), now.accuracy.values)
-        mixed.set_data(range(len(amounts)), now.mixed_accuracy.values)
-        titles[0].set_text(f"Gap at α = {alpha:.2f}{said_of(treatment)}")
-        titles[1].set_text("Accuracy there")
-        star.place(alpha=alpha, treatment=treatment)
-        rows = zip(amounts, now.ratio.values, now.accuracy.values, now.mixed_accuracy.values)
-        numbers = "; ".join(_said_of_amount(*row) for row in rows)
-        return said("""CTL between splits 1 and 2 against the amount of pretraining at α = {alpha:.2f}{treated}:
-                       {numbers}.""", alpha=alpha, treated=said_of(treatment), numbers=numbers)
-
-    two = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "treatment": treatments(sweep)}
-    return two, fig, draw
+def _accuracies_of(sweep, pair):
+    """{treatment: {"right" and "mixed_right": the mean over both tasks at θⱼ, half-way and θᵢ}} of one pair."""
+    part = sweep[["right", "mixed_right"]].sel(pair=pair).astype(float).mean(["task", "image"])
+    return {treatment: {name: part[name].sel(treatment=treatment).values for name in part} for treatment in LOOKS}
 
 
-def _of_amounts(ax, sweep, highest):
-    """A curve over the blocks for every amount of pretraining; returns the places of the blocks and the curves."""
-    places = layer_ticks(ax, list(map(str, sweep.layer.values)))
-    ax.set(ylabel="gap, share of own distance", ylim=(0, 1.1 * highest))
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    curves = []
-    for amount, steps, colour, marker in zip(sweep.amount.values, sweep.steps.values, COLOURS, MARKERS):
-        curves.append(curve(ax, Look(colour, marker), f"{amount} ({steps:,} steps)"))
-    return places, curves
+class _Accuracies:
+    """Accuracies at the two ends and half-way, a marker for every treatment, hollow ones for the mixed outputs."""
+
+    def __init__(self, ax):
+        ax.set(ylim=(0, 1), xlim=(-0.6, 2.6), ylabel="accuracy, mean of both tasks")
+        ax.set_xticks(range(len(PLACES)), list(PLACES))
+        ax.grid(False, axis="x")
+        chance_line(ax)
+        self._marks = {}
+        for shift, (treatment, look) in zip((-0.25, 0.0, 0.25), LOOKS.items()):
+            filled = curve(ax, Look(look.colour, look.marker, ""), markersize=8)
+            label = "mixed outputs" if treatment == "interpolated" else None
+            hollow = curve(ax, Look(look.colour, look.marker, ""), label, markersize=8, markerfacecolor="none",
+                           markeredgewidth=1.8)
+            self._marks[treatment] = (shift, filled, hollow)
+
+    def set_values(self, found):
+        """{treatment: {"right", "mixed_right": (3,)}}; at the ends the mixed outputs are the network's own."""
+        for treatment, (shift, filled, hollow) in self._marks.items():
+            filled.set_data(np.arange(len(PLACES)) + shift, found[treatment]["right"])
+            hollow.set_data([1 + shift], [found[treatment]["mixed_right"][1]])
 
 
-def _half_way(ax, sweep):
-    """The accuracy of the network and of the mixed outputs, one point an amount of pretraining."""
-    amounts = list(map(str, sweep.amount.values))
-    ax.set(ylim=(0, 1), ylabel="accuracy, mean of both tasks", xlim=(-0.5, len(amounts) - 0.5))
-    names = [amount.replace(", ", ",\n") for amount in amounts]
-    ax.set_xticks(range(len(amounts)), names, fontsize=8, rotation=0 if len(amounts) < 4 else 30)
-    network = cloud(ax, Look(BLUE, "o"), "network on the line")
-    mixed = cloud(ax, Look(ORANGE, "s"), "mixed outputs")
-    ax.legend(loc="lower right")
-    return network, mixed
+def reading_of_treatments(sweep: xarray.Dataset) -> Page:
+    """Whether other statistics help the network half-way, with paired differences and their errors."""
+    found = comparisons(sweep)
+    numbers = {name: f"{100 * gain:+.1f} ± {100 * error:.1f}" for name, (gain, error) in found.items()}
+    scores = accuracies(sweep)
+    batch = " cannot be told" if _unclear(found["batch"]) else " can be told"
+    return reading("Does it help the network?", """
+        Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
+        {verdict}: estimating anew helps by {gain} points. (Behind ±: the standard error of the difference, from the
+        same {images:,} images.) Whether those of the batch are better than new ones{batch} here: {of_batch}. Some
+        of the gain is not about mixing: with new statistics the two <i>ends</i> gain {ends} points on their own tasks.
+        If their statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what
+        estimating anew adds to that is {rest}.""",
+        interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=numbers["anew"],
+        verdict=_verdict(found["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
+        of_batch=numbers["batch"], ends=numbers["ends"], fresh=numbers["fresh ends"], rest=numbers["rest"])
 
 
-def _said_of_amount(amount, shares, accuracy, mixed):
-    return said("""pretrained on {amount}: share of own distance {first:.3f} in block 1, {last:.3f} in block 8, accuracy
-                   {accuracy:.3f}, mixed outputs {mixed:.3f}""",
-                amount=amount, first=shares[0], last=shares[-2], accuracy=accuracy, mixed=mixed)
+def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
+    """How far the half-way network is from what it would be if CTL were exact, in accuracy."""
+    found = comparisons(sweep)
+    scores = accuracies(sweep)
+    (mixed, error), (anew, error_anew) = found["mixed"], found["mixed anew"]
+    return reading("If CTL were exact", """
+        the half-way network would say what the two ends' outputs say, mixed (hollow markers). With interpolated
+        statistics it has {network:.1%}, these {of_mixed:.1%}: {told_mixed}, {mixed:+.1f} ± {error:.1f} points. With
+        new ones it has {network_anew:.1%}, these {of_mixed_anew:.1%}: {told_anew}, {anew:+.1f} ± {error_anew:.1f}
+        points.""",
+        network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
+        network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=100 * mixed,
+        error=100 * error, anew=100 * anew, error_anew=100 * error_anew, told_mixed=_ahead(mixed, error),
+        told_anew=_ahead(anew, error_anew))
+
+
+def reading_of_rows(sweep: xarray.Dataset) -> Page:
+    """Whether half-random rows of the head cost the half-way network anything."""
+    gain, error = comparisons(sweep)["own rows"]
+    part = sweep.right.sel(treatment="interpolated").astype(float).mean(["pair", "image"])
+    elsewhere = float(np.mean([part.sel(place="θᵢ", task="j"), part.sel(place="θⱼ", task="i")]))
+    own = float(np.mean([part.sel(place="θᵢ", task="i"), part.sel(place="θⱼ", task="j")]))
+    says = "it cannot be told whether that is better or worse" if abs(gain) < WIDE * error else (
+        "that is better" if gain > 0 else "that is worse")
+    return reading("Rows nobody trained", """
+        On their own tasks the ends score {own:.1%}, on each other's {elsewhere:.1%}, where guessing gives 20%. So
+        “both tasks together”, they stand near {both:.0%}, whatever their features may know. Half-way every row is the
+        mean of a trained and a random one. Give each task the rows of the network that learned it instead, and
+        {says}: {gain:+.1f} ± {error:.1f} points (statistics estimated anew).""",
+        own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, says=says, gain=100 * gain, error=100 * error)
+
+
+def _unclear(compared):
+    gain, error = compared
+    return abs(gain) < WIDE * error
+
+
+def _verdict(compared):
+    gain, error = compared
+    return {"Agrees": "Yes", "Does not agree here": "No"}.get(told(gain, error), "Cannot be told here")
+
+
+def _ahead(gain, error):
+    """How far the mixed outputs are ahead, in words."""
+    if abs(gain) < WIDE * error:
+        return "no difference that can be told"
+    return "the mixed outputs are ahead" if gain > 0 else "the network is ahead"
 
 
 # -- what the networks say -------------------------------------------------------------------------
@@ -214,26 +269,27 @@ def answers(sweep: xarray.Dataset):
 
     Controls: alpha, pair, treatment.
     """
-    images = sweep.sizes["image"]
-    fig, axes = plotting.figure(images, 2, height=2.3)
-    for row, side in zip(axes, ("task of θᵢ", "task of θⱼ")):
-        row[0].text(-0.08, 0.5, side, fontsize=9, color=GREY, rotation=90, ha="right", va="center")
+    images = 3
+    fig, axes = plotting.figure(images, 2, height=2.9)
     names = list(map(str, sweep.class_name.values))
     cells = [[_Cell(ax, names) for ax in row] for row in axes]
     which = _tasks_of_pairs(sweep)
     found = by_choice(sweep, "answer", "confidence")
-    found = {place: line.transpose("alpha", "task", "image") for place, line in found.items()}
+    found = {place: line.transpose("alpha", "task", "picture") for place, line in found.items()}
     labels = sweep.example_label.values
     shown = sweep.example.values
+    titles = moving_titles(axes[:, 0])
 
     def draw(alpha, pair, treatment):
         line = found[pair, treatment]
         step = position(sweep.alpha.values, alpha)
-        who = {"θᵢ": -1, f"α {alpha:.2f}": step, "θⱼ": 0}
+        split_i, split_j = PAIRS[pair]
+        who = {f"split {split_i}": -1, f"α = {alpha:.2f}": step, f"split {split_j}": 0}
         answer = line.answer.values[list(who.values())]
         confidence = line.confidence.values[list(who.values())]
         right = np.zeros(3, int)
         for end, task in enumerate(which[pair]):
+            titles[end].set_text(f"Test images of split {PAIRS[pair][end]}")
             for image in range(images):
                 said_here = zip(who, answer[:, end, image], confidence[:, end, image])
                 right += cells[end][image].set_values(shown[task, image], labels[task, image], said_here)
@@ -244,17 +300,14 @@ def answers(sweep: xarray.Dataset):
                     of_i=right[0], of_line=right[1], of_j=right[2], truth=names[labels[which[pair][0], 0]],
                     called=names[answer[1, 0, 0]], probability=confidence[1, 0, 0])
 
-    below = " Percentages: the network's probability for its answer among the five classes of the task."
+    below = " “split 1”: the network finetuned on it. Percentages: its probability for its answer among the five."
     return controls(sweep), fig, draw, caption(sweep) + below
 
 
 def _tasks_of_pairs(sweep):
     """{pair: the places of its two tasks among the examples}."""
     tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
-    found = {}
-    for pair in map(str, sweep.pair.values):
-        found[pair] = [tasks[int(word)] for word in pair.split() if word.isdigit()]
-    return found
+    return {pair: [tasks[split] for split in PAIRS[pair]] for pair in map(str, sweep.pair.values)}
 
 
 class _Cell:
@@ -266,9 +319,9 @@ class _Cell:
         ax.axis("off")
         self._picture = ax.imshow(np.zeros((32, 32, 3)), extent=(0, 1, 0, 1), interpolation="none", animated=True,
                                   zorder=1)
-        ax.set(xlim=(0, 2.75), ylim=(0, 1))
-        self._truth = ax.text(1.06, 0.82, "", fontweight="bold", fontsize=8.5, animated=True)
-        self._texts = [ax.text(1.06, height, "", fontsize=7.2, animated=True) for height in (0.56, 0.31, 0.06)]
+        ax.set(xlim=(0, 3.3), ylim=(0, 1))
+        self._truth = ax.text(1.06, 0.83, "", fontweight="bold", fontsize=10, animated=True)
+        self._texts = [ax.text(1.06, height, "", fontsize=9.5, animated=True) for height in (0.57, 0.31, 0.05)]
 
     def set_values(self, picture, label, answers):
         """Show an image of class `label` and [(who, answer, confidence)]; returns which answers are right."""
@@ -285,78 +338,37 @@ class _Cell:
 
 # -- still figures ---------------------------------------------------------------------------------
 
-def small_steps(sweep: xarray.Dataset, prediction=None):
-    """What one training step on few images does: accuracy after it, and how far it moved the weights. A prediction, for
-    four images, is a star."""
-    if prediction:  # here, since a picture that was kept is not drawn again
-        prediction.panel_answers(sweep.accuracy.sel(treatment="interpolated", images=4).mean().item())
-    return _small_steps(sweep, prediction.committed if prediction else None)
-
-
-@still
-def _small_steps(sweep, predicted):
-    fig, (left, right) = plotting.figure(2, height=3.5)
-    images = sweep.images.values
-    _accuracy_after(left, sweep, predicted)
-    moved = sweep.moved.transpose("images", "draw").values
-    right.plot(np.repeat(images, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
-    right.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖", title="Length of the step")
-    for ax in (left, right):
-        ax.set_xticks(images, images)
-        ax.minorticks_off()
-    mean = sweep.accuracy.sel(treatment="interpolated").mean("draw").values
-    numbers = ", ".join(f"{count} images {value:.2f}" for count, value in zip(images, mean))
-    alt = said("""Accuracy after one more training step, mean over {draws} draws: {numbers}; before the step
-                  {before:.2f}. The mean length of the step falls from {first:.3f} on {few} images to {last:.3f} on
-                  {many}.""",
-               draws=moved.shape[1], numbers=numbers, before=sweep.accuracy_before.values[0],
-               first=moved[0].mean(), few=images[0], last=moved[-1].mean(), many=images[-1])
-    return plotting.show(fig, alt, caption(sweep) + " One point a draw.")
-
-
-def _accuracy_after(ax, sweep, predicted):
-    """The accuracy after a step on so many images, a point a draw, under both treatments."""
-    images = sweep.images.values
-    for treatment, label, shift in (("interpolated", "running statistics", 0.96),
-                                    ("re-estimated", "statistics re-estimated", 1.04)):
-        look = _LOOKS[treatment]
-        values = sweep.accuracy.sel(treatment=treatment).transpose("images", "draw").values
-        ax.plot(np.repeat(images * shift, values.shape[1]), values.ravel(), color=look.colour, marker=look.marker,
-                linestyle="", alpha=0.7, label=label)
-    before = sweep.accuracy_before.sel(treatment="interpolated").item()
-    ax.axhline(before, color=BLACK, linestyle="--", linewidth=1, marker="", label="before the step")
-    if predicted is not None:
-        ax.plot([4], [predicted], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="")
-    ax.set(xscale="log", xlabel="images in the step", ylabel="accuracy after it", ylim=(0, 1),
-           title="Accuracy after one more step")
-    ax.legend(loc="lower right")
-
-
 @still
 def figure_15(sweep: xarray.Dataset, treatment: str = "interpolated"):
-    """Figure 15 of CTL: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and
+    """Figure 15 of Zhou et al.: 1 − cos to the mixed features at three α beside the ends' own distance, all pairs and
     blocks."""
     return lines.figure_13(_under(sweep, treatment))
 
 
 @still
 def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
-    """Figure 16 of CTL: coef per block at three α, all pairs; here medians and quartiles."""
+    """Figure 16 of Zhou et al.: coef per block at three α, all pairs; here medians and quartiles."""
     part = _under(sweep, treatment)
     pairs = list(map(str, part.pair.values))
     layers = list(map(str, part.layer.values))
-    fig, axes = plotting.figure(3, 2, height=5.2, sharex=True, sharey=True)
+    fig, axes = plotting.figure(3, 2, height=5.4, sharex=True, sharey=True)
+    inside = part.sel(alpha=list(lines.SHOWN_ALPHAS))
+    low, high = float(inside.coef_low.min()), float(inside.coef_high.max())
     for ax, pair in zip(axes.flat, pairs):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
         places = layer_ticks(ax, layers)
         _lengths_of_pair(ax, part.sel(pair=pair), places)
-        ax.set(title=pair, ylim=(0, 1.5))
+        ax.set(title=pair, ylim=(low - 0.05, high + 0.05))
+    for ax in axes[0]:
+        ax.set_xlabel("")
+    for ax in axes[1]:
+        ax.set_xlabel("block; then mean, outputs")
     for ax in axes[:, 0]:
         ax.set_ylabel("coef")
-    axes.flat[0].legend(loc="lower left", fontsize=8)
+    fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     means = part.coef_mean.sel(alpha=list(lines.SHOWN_ALPHAS))
-    first = means.isel(layer=0)
-    last = means.isel(layer=-2)
+    first = means.sel(layer="block 1")
+    last = means.sel(layer="block 8")
     alt = said("""coef for {pairs} pairs and {layers} layers at three α. Its mean runs from {first_least:.2f} …
                   {first_most:.2f} in block 1 to {last_least:.2f} … {last_most:.2f} in block 8.""",
                pairs=len(pairs), layers=len(layers), first_least=first.min().item(), first_most=first.max().item(),
@@ -368,7 +380,7 @@ def _lengths_of_pair(ax, part, places):
     """One pair's coef at three α, side by side at every block."""
     for alpha, shift, colour, marker in zip(lines.SHOWN_ALPHAS, (-0.2, 0, 0.2), (BLUE, RED, GREEN), MARKERS):
         now = part.sel(alpha=alpha)
-        points = plotting.WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
+        points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
         points.set_values(now.coef_median, now.coef_low, now.coef_high)
 
 
@@ -381,19 +393,31 @@ def _under(sweep, treatment):
 def examples(sweep: xarray.Dataset):
     """Some test images of every finetuning task, with their names."""
     tasks = sweep.task_number.values
-    images = sweep.sizes["image"]
-    fig, axes = plotting.figure(images, len(tasks), height=1.35 * len(tasks), width=7.4)
+    images = sweep.sizes["picture"]
+    fig, axes = plotting.figure(images, len(tasks), height=1.4 * len(tasks), width=7.4)
     names = list(map(str, sweep.class_name.values))
     for row, task, pictures, labels in zip(axes, tasks, sweep.example.values, sweep.example_label.values):
         for ax, picture, label in zip(row, pictures, labels):
             ax.imshow(picture, interpolation="none")
             ax.set(xticks=[], yticks=[])
-            ax.set_title(names[label], fontsize=9, fontweight="normal")
+            ax.set_title(names[label], fontsize=9.5, fontweight="normal")
             ax.grid(False)
         row[0].set_ylabel(f"split {task}")
     classes = "; ".join(f"split {task}: {', '.join(names[5 * int(task):5 * int(task) + 5])}" for task in tasks)
     alt = f"{images} test images of each finetuning task. The classes are, {classes}."
     return plotting.show(fig, alt, caption(sweep).split(";")[0] + f". {classes}.")
+
+
+def in_full(sweep: xarray.Dataset | None) -> Page:
+    """Figure 15 and what it says of networks trained for longer, folded, where the repository or the profile has
+    it."""
+    title = "The same after 10 + 10 passes over whole splits (profile “full”)"
+    if sweep is None:
+        text = said("""Not in this copy of the course. With profile = "full" in the first cell it is measured; before
+                       it starts, it says how long that takes on this machine.""")
+        return folded(title, Page(text, f"<p><i>{text}</i></p>"))
+    return folded(title, figure_15(sweep), reading_of_blocks(sweep), reading_of_lengths(sweep),
+                  reading_of_treatments(sweep))
 
 
 # -- in words --------------------------------------------------------------------------------------
@@ -404,57 +428,41 @@ def question() -> str:
     before = ""
     if shares:
         before = f"In chapter 1 the gap was never more than {max(shares):.0%} of the two ends' own distance. "
-    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in the <b>output</b> layer of "
-            "ResNet-18?")
+    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in <b>block 8</b>, the last "
+            "one, of ResNet-18?")
+
+
+def reading_of_own(sweep: xarray.Dataset) -> Page:
+    """How well every network knows the task that it was trained on last, with standard errors."""
+    own = at(sweep, treatment="interpolated").own_right.astype(float).mean("image")
+    images = sweep.sizes["image"]
+    scores = []
+    for model, value in zip(own.model.values, own.values):
+        scores.append(f"split {model}: {value:.1%} ± {100 * error_of_share(value, images):.1f}")
+    return reading("On their own tasks", """{scores}. The network for split 0 is the pretrained one. Behind ± stands the
+                   standard error on {images} test images, in points; by guessing one scores 20%.""",
+                   scores="; ".join(scores), images=images)
 
 
 def reading_of_blocks(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
-    """What agrees and what differs between Figures 2, 3, 15 and 16 of CTL and ours, with this sweep's numbers."""
+    """What became of gap and coef from block to block, and what Zhou et al. say of it, with this sweep's numbers."""
     numbers = by_depth(sweep, treatment)
     where = "throughout" if numbers["block_8_share"] < 0.1 else "in the first blocks only"
-    title = f"Figures 2, 3, 15 and 16 of CTL, and ours (BatchNorm statistics {treatment})"
-    return reading(title, """
-        The gap is {block_1_share:.0%} of the two ends' own distance in block 1 and {block_8_share:.0%} in block 8, on
-        average over pairs and α; coef is {block_1_coef:.2f} in block 1 and {block_8_coef:.2f} in block 8. Agrees with
-        the source {where}: it reports small gaps and coef near 1 in all blocks. The half-way network scores
-        {accuracy_middle:.2f} on average over both tasks, the mixed outputs {mixed_accuracy_middle:.2f}; if CTL were
-        exact, they would agree.""", where=where, **numbers)
+    return reading("What you should have seen", """
+        On average over pairs and α the gap is {block_1_share:.0%} of the two ends' own distance in block 1,
+        {block_4_share:.0%} in block 4 and {block_8_share:.0%} in block 8. Agrees with Zhou et al. {where}: they report
+        small gaps and coef near 1 in all blocks. Behind the last block it falls back, to {pooled_share:.0%} where
+        pixels are averaged. On the ten outputs of the two tasks it is {ten_outputs_share:.0%}.""", where=where,
+        **numbers)
 
 
-def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "interpolated") -> Page:
-    """What the amount of pretraining changes, with this sweep's numbers, half-way between the two networks."""
-    part = sweep.sel(treatment=treatment, alpha=0.5)
-    share = part.gap_mean / part.own_mean
-    head = ("pretrained on", "steps", "accuracy on split 0", "ends' own distance, block 8",
-            "gap, share of it: block 1", "block 8", "coef, block 8", "accuracy half-way", "mixed outputs")
-    rows = []
-    for amount in part.amount.values:
-        now = part.sel(amount=amount)
-        in_block_8 = now.sel(layer="block 8")
-        of_amount = share.sel(amount=amount)
-        rows.append((amount, f"{now.steps.item():,}", f"{now.pretrained_accuracy.item():.2f}",
-                     f"{in_block_8.own_mean.item():.2f}", f"{of_amount.sel(layer='block 1').item():.0%}",
-                     f"{of_amount.sel(layer='block 8').item():.0%}", f"{in_block_8.coef_mean.item():.2f}",
-                     f"{now.accuracy.mean().item():.2f}", f"{now.mixed_accuracy.mean().item():.2f}"))
-    in_block_8 = share.sel(layer="block 8")
-    verdict = said("""From the first row to the last, the gap in block 8 goes from {first:.0%} to {last:.0%} of the
-                      ends' own distance.""", first=in_block_8[0].item(), last=in_block_8[-1].item())
-    verdict += _at_equal_steps(part, share)
-    return table(head, rows, verdict, after=f"<p>{verdict}</p><p style='color:#555'>{caption(sweep)}</p>")
-
-
-def _at_equal_steps(part, share):
-    """What variety does when the number of steps stays: a sentence, or nothing where no two networks were pretrained
-    for as many steps."""
-    longest = part.steps.max().item()
-    same = part.isel(amount=np.flatnonzero(part.steps >= 0.99 * longest))
-    if same.sizes["amount"] < 2 or not longest:
-        return ""
-    numbers = []
-    for amount in same.amount.values:
-        of_gap = share.sel(amount=amount, layer="block 8").item()
-        accuracy = same.accuracy.sel(amount=amount).mean().item()
-        numbers.append(f"{amount}: {of_gap:.0%}, half-way accuracy {accuracy:.2f}")
-    steps = " or ".join(f"{count:,}" for count in sorted(set(same.steps.values.tolist())))
-    return (f" After {steps} steps each, {'; '.join(numbers)}. More steps or more variety? Compare these rows with "
-            "those above them.")
+def reading_of_lengths(sweep: xarray.Dataset) -> Page:
+    """What coef is under two treatments of BatchNorm, in the blocks and on the outputs that matter."""
+    numbers = by_depth(sweep, "interpolated")
+    anew = {f"anew_{name}": value for name, value in by_depth(sweep, "re-estimated").items()}
+    return reading("What you should have seen", """
+        With interpolated statistics coef falls from {block_1_coef:.2f} in block 1 to {block_8_coef:.2f} in block 8,
+        with new ones it is {anew_block_1_coef:.2f} and {anew_block_8_coef:.2f}. On the outputs one has to look twice.
+        Over all hundred coef is {output_coef:.2f} and {anew_output_coef:.2f}, but most of these belong to rows that
+        nobody trained, the same ones in both networks. On the ten that matter it is {ten_outputs_coef:.2f}, and
+        {anew_ten_outputs_coef:.2f} with new statistics: too short under both.""", **numbers, **anew)

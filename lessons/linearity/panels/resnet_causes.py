@@ -1,0 +1,78 @@
+"""Why the gap grows from block to block, and falls back behind the last one."""
+import xarray
+from matplotlib.ticker import MultipleLocator, PercentFormatter
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading, said
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
+from lessons.kit.sweep import caption
+from lessons.linearity.experiment.resnet_causes import TREATMENTS, summary
+
+_LOOKS = {"share": ("the network half-way", Look(BLUE, "o")),
+          "alone": ("one block alone, given the exact mix", Look(ORANGE, "s")),
+          "pooled": ("the network, pixels averaged first", Look(GREEN, "^", "--"))}
+
+
+@still
+def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
+    """Per block, the gap as a share of the ends' own distance: as it is, of the block alone, and with pixels averaged;
+    right, how much of the last block's gap is left when a block is given the exact mix."""
+    found = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
+    blocks = sweep.block.values
+    fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
+    for name, (label, look) in _LOOKS.items():
+        left.plot(blocks, found[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
+    left.set(ylabel="gap, share of own distance", ylim=(0, None), title="What is missed, block by block")
+    left.yaxis.set_major_locator(MultipleLocator(0.05))
+    right.bar(blocks, found["left"], color=BLACK, width=0.6)
+    for block, value in zip(blocks, found["left"].values):
+        right.text(block, value + 0.01, f"{abs(value):.0%}", ha="center", va="bottom", fontsize=9.5)
+    right.set(ylim=(0, 1.12), ylabel="left of the gap in block 8", title="Given the mix in this block")
+    for ax in (left, right):
+        ax.set(xlabel="block", xticks=blocks)
+        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        ax.grid(False, axis="x")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    numbers = []
+    for block in blocks:
+        here = {name: values.sel(block=block).item() for name, values in found.items()}
+        numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}, with pixels averaged {pooled:.1%}; given
+                               the mix here, {left:.0%} of block 8's gap is left""", block=block, **here))
+    alt = f"The gap as a share of the ends' own distance, mean over the pairs. {'; '.join(numbers)}."
+    below = f" Half-way, mean over the pairs, BatchNorm statistics {treatment}."
+    return plotting.show(fig, alt, caption(sweep) + below)
+
+
+def reading_of_growth(sweep: xarray.Dataset) -> Page:
+    """What the operations say, under both treatments."""
+    found = {name: values.isel(block=slice(1, None)) for name, values in summary(sweep).items()}
+    alone = found["alone"].sel(treatment="re-estimated")
+    shares = {treatment: summary(sweep)["share"].sel(treatment=treatment, block=8).item() for treatment in TREATMENTS}
+    half = summary(sweep)["left"].sel(treatment="re-estimated")
+    pooled = summary(sweep)["pooled"].sel(block=8)
+    return reading("What you should have seen", """
+        <b>Every block misses something by itself, and hands on what was missed before.</b> Given the exact mix, a
+        single block misses {least:.0%} to {most:.0%} of the ends' own distance. No block comes near the {share:.0%}
+        that the network has in block 8; {sum:.0%} is what the eight add up to. What is missed early is partly lost on
+        the way: repaired in block 4, the network still has {left_4:.0%} of block 8's gap, repaired in block 7
+        {left_7:.0%}. <b>And behind the last block it is averaging that helps.</b> A mean over the pixels keeps what
+        they have in common. It brings the share in block 8 from {share:.0%} to {pooled:.0%}, and would bring it down in
+        every block before.""",
+        least=alone.min().item(), most=alone.max().item(), share=shares["re-estimated"],
+        sum=summary(sweep)["alone"].sel(treatment="re-estimated").sum().item(), left_4=half.sel(block=4).item(),
+        left_7=half.sel(block=7).item(), pooled=pooled.sel(treatment="re-estimated").item())
+
+
+def reading_of_kinks(sweep: xarray.Dataset) -> Page:
+    """What frozen ReLUs say of a single block, however they are frozen."""
+    found = summary(sweep)
+    least, most = found["kinks_least"].min().item(), found["kinks_most"].max().item()
+    says = ("kinks make the larger part in every block" if least > 0.5 else
+            "kinks make the smaller part in every block" if most < 0.5 else
+            "which of the two is larger cannot be told for every block: it depends on the block, or on the network "
+            "that the ReLUs are frozen at")
+    return reading("Kinks or curvature?", """
+        Within one block chapter 1's frozen ReLUs can tell: of what a block misses by itself, kinks make {least:.0%} to
+        {most:.0%} (over blocks, treatments of BatchNorm and the network that the ReLUs are frozen at), so {says}.""",
+        least=least, most=most, says=says)

@@ -1,0 +1,26 @@
+"""The experiments, a file a question: `near`, λ and the two gaps, with `causes`; `flow` and `rule`, the theorems about
+gradient flow; `kernel`, ridge regression; `subsets` and `lora`, what to tune; `merging`, tangent task vectors. What
+they share is in `common`, the two tasks of `near` in `even_odd` and `ten`.
+
+All networks are trained in float64. Those of the zoo, and the starts of all others, are rounded to float32, so that
+they are the same bit for bit on every processor; what is finetuned from there inside an experiment is not rounded, and
+is judged by verdict and spread.
+"""
+from lessons.kit import experiment
+from lessons.linearization.experiment import causes, common, flow, kernel, lora, merging, near, rule, subsets
+
+SECONDS = {"quick": 30, "full": 360}  # with nothing kept, on two cores
+
+
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Print which data the chapter works on, and how long that takes."""
+    experiment.announce(near.source(), f"Everything is trained in the experiments: at most {SECONDS[profile]} s on two "
+                                       "cores, once.")
+
+
+def claims(near_sweep, causes_sweep, flow_sweep, rule_sweep, kernel_sweep, subsets_sweep, lora_sweep) -> dict:
+    """The numbers behind LFT-1 to LFT-14, in order: {claim: {number: value}}."""
+    found = flow.claims(flow_sweep) | rule.claims(rule_sweep) | kernel.claims(kernel_sweep)
+    found |= subsets.claims(subsets_sweep) | lora.claims(lora_sweep) | near.claims(near_sweep)
+    found["LFT-11"] = found["LFT-11"] | causes.claims(causes_sweep)["LFT-11"]
+    return dict(sorted(found.items(), key=lambda item: int(item[0].partition("-")[2])))

@@ -1,0 +1,81 @@
+"""Even or odd, squared error: the network and its tangent under the regularised step of LFT §2, full batches, all λ at
+once. The tangent's walk is known in closed form."""
+import torch
+
+from lessons.linearization.algorithms import dynamics, kernel
+from lessons.linearization.algorithms.tangent import Tangent, gap
+from lessons.linearization.experiment import common
+from lessons.linearization.experiment.common import Task
+
+FASTEST = 0.5  # η·κ_max: the fastest direction of the tangent is learned in one step
+
+
+def step_size(kappa: torch.Tensor) -> float:
+    """η, by the kernel's largest eigenvalue."""
+    return FASTEST / kappa.max().item()
+
+
+def walks(task: Task, lams: torch.Tensor, eta: float, marks: list[int]) -> dict[int, torch.Tensor]:
+    """The networks' weights after some steps, {step: (λ, parameters)}; `lams` is (λ, 1)."""
+    theta = task.theta_0.repeat(len(lams), 1)
+    found = {}
+    for count in range(1, max(marks) + 1):
+        gradient = dynamics.error_and_gradient(task.net, theta, task.x, task.y)[1]
+        theta = dynamics.step(theta, task.theta_0, gradient, eta, lams)
+        if count in marks:
+            found[count] = theta
+    return found
+
+
+def measure(task: Task, lams: tuple[float, ...], end: float, shares: tuple[float, ...],
+            shown: int) -> dict[str, torch.Tensor]:
+    """What `near.measure` says of one setting, {name: (λ, moment, …)}, with "eta" and "steps" (moment,)."""
+    lam = torch.tensor(lams, dtype=torch.float64)[:, None]
+    blocks = kernel.blocks(task.net, task.theta_0, task.x).sum(0)
+    kappa, directions = torch.linalg.eigh(blocks)
+    eta = step_size(kappa)
+    marks = [max(1, round(share * end / eta)) for share in shares]
+    tangents = {"train": Tangent(task.net, task.theta_0, task.x), "test": Tangent(task.net, task.theta_0, task.x_test)}
+    starts = {name: one.at_start.outputs for name, one in tangents.items()}
+    rho = directions.mT @ (starts["train"][:, 0] - task.y)
+    across = kernel.blocks(task.net, task.theta_0, task.x_test, task.x).sum(0)
+    moments = []
+    known = walks(task, lam, eta, marks)
+    for count in marks:
+        theta = known[count]
+        alpha = dynamics.linear_walk(kappa, rho, lam, eta, count) @ directions.mT
+        linear = {"train": starts["train"] + (alpha @ blocks)[..., None],
+                  "test": starts["test"] + (alpha @ across.mT)[..., None]}
+        found = _compared(task, theta, tangents, linear, shown)
+        found["linear_distance"] = ((alpha @ blocks) * alpha).sum(-1).clamp_min(0).sqrt()
+        found["kernel_change"] = _kernel_change(task, theta, blocks)
+        moments.append(found)
+    stacked = {name: torch.stack([one[name] for one in moments], 1) for name in moments[0]}
+    return stacked | {"eta": torch.tensor(eta), "steps": torch.tensor(marks), "loss_0": rho.square().mean(),
+                      "start_answer": starts["test"][:shown, 0],
+                      "start_accuracy": common.accuracy(starts["test"][:, 0], task.y_test)}
+
+
+def _compared(task, theta, tangents, linear, shown):
+    """The networks θ (λ, parameters) beside the tangent at the same weights, and the tangent trained beside them."""
+    found = {"distance": (theta - task.theta_0).norm(dim=-1)}
+    of_points = {"train": (task.x, task.y), "test": (task.x_test, task.y_test)}
+    for points, (x, y) in of_points.items():
+        f, taylor, trained = task.net(theta, x), tangents[points](theta), linear[points]
+        found[f"{points}_trained_gap"] = gap(f, trained)
+        found[f"{points}_taylor_gap"] = gap(f, taylor)
+        found[f"{points}_move"] = gap(f, tangents[points].at_start.outputs)
+        if points == "train":
+            found["loss"] = (f[..., 0] - y).square().mean(-1)
+            found["linear_loss"] = (trained[..., 0] - y).square().mean(-1)
+        else:
+            for name, answers in (("network", f), ("trained", trained), ("taylor", taylor)):
+                found[f"{name}_accuracy"] = common.accuracy(answers[..., 0], y)
+                found[f"{name}_answer"] = answers[:, :shown, 0]
+    return found
+
+
+def _kernel_change(task, theta, before):
+    """‖k_t − k_0‖/‖k_0‖ of every network."""
+    now = torch.stack([kernel.blocks(task.net, one, task.x).sum(0) for one in theta])
+    return (now - before).flatten(1).norm(dim=-1) / before.norm()
