@@ -16,7 +16,7 @@ SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, s
                                ((digits.THIRDS, (digits.ONE, digits.TWO, digits.MATCHED, digits.NOTHING)),
                                 (digits.INSIDE, (digits.ONE,)), (digits.HALVES, (digits.ONE,)))),
          overlap: overlap.Settings((0.0, 1.0), (0.0, 0.5, 1.0)),
-         table: table.Settings((table.NEAR, table.BIGGER, table.HALVES, table.ONE_RUN), (0.1, 0.4), (0, 50, 100, 200)),
+         table: table.Settings((table.NEAR, table.BIGGER, table.OTHER, table.HALVES, table.ONE_RUN), (0.1, 0.4), (0, 50, 100, 200)),
          width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 30)),
          depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 30)),
          theory: theory.Settings(20, (100, 1000))}
@@ -243,8 +243,9 @@ def test_a_flow_and_a_gpt_are_measured_in_small(monkeypatch):
     found = flow.measure(flow.Settings((0, 3)))
     assert found.loss.sel(pair=flow.RANDOM, share=0.5).notnull().all()
     assert found.loss.sel(pair=flow.RANDOM, share=0.0).isnull().all()
-    assert flow.claims(found)["SAIL-13"].keys() >= {"one_over_random_50"} if 50 in found.steps else True
-    assert flow.run("quick") is None, "it is in full alone, and the repository's is of the real data"
+    kept = flow.run("quick")
+    assert kept.attrs["profile"] == "full", "quick shows what the repository has"
+    assert np.isfinite(list(flow.claims(kept)["SAIL-13"].values())).all()
 
 
 def test_a_grown_gpt_begins_where_its_parent_is(monkeypatch):
@@ -357,7 +358,7 @@ def test_the_front_door_says_which_data_and_how_much_there_is_to_train(monkeypat
 
 def test_the_chapter_measures_every_number_that_its_verdicts_need(sweeps):
     found = experiment.claims(*(module.claims(sweep) for module, sweep in sweeps.items()))
-    numbers = [f"SAIL-{number}" for number in (*range(1, 7), *range(8, 12), 14)]
+    numbers = [f"SAIL-{number}" for number in (*range(1, 12), 14)]
     assert list(found) == numbers, "in their order"
     for id, values in found.items():
         assert all(np.isfinite(value) for value in values.values()), id
