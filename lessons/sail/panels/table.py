@@ -55,7 +55,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
               "numbers": "; ".join(f"{name} {loss:.3f} ({_signed(points)} points)"
                                    for name, loss, points in zip(STARTS, losses, ahead) if not np.isnan(loss))}
         titles[0].set_text(said("{set_up}, {steps} steps", **at))
-        titles[1].set_text(said("Against the best parent alone", **at))
+        titles[1].set_text(at["how"].capitalize())
         return said("""{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's:
                        {numbers}.""", **at)
 
