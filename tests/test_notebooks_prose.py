@@ -27,6 +27,7 @@ RULES = re.compile(r"`[^`]*`"  # code
 SLIDER, CHANCE = "where the learner puts a slider", "one over the number of classes"
 RATE, RANK = "a learning rate", "the source's rank"
 REPORTED, GRID, LITERATURE = "CTL reports it", "CART's grid", "the literature's λ"
+THIRDS = "how the data are split"
 ALLOWED = {
     "00_start_here": {
         "training-loop": {"0.5": CHANCE},
@@ -67,6 +68,14 @@ ALLOWED = {
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
         "bits-text": {"8": RANK, "0.08": RANK},
         "minute": {"100": "full rank"}},
+    "09_sail": {
+        "mine-9-2-text": {"into thirds": THIRDS},
+        "thirds-text": {"into thirds": THIRDS},
+        "mine-9-4-text": {"the thirds": THIRDS},
+        "gamma-text": {"10.9": "SAIL reports it", "5.0": "SAIL reports it", "10.8": "ln 50257"},
+        "exercise-9-6-text": {"0.005": "half a unit of the second digit"},
+        "depth-text": {"Twice as many": "a depth", "twice as far": "twice as many steps"},
+        "minute": {"1.3": "made up", "twice as deep": "a depth"}},
     "10_linearization": {
         "hump-text": {"a fifth of": "where `causes` looks"}},
 }

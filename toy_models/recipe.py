@@ -11,11 +11,18 @@ from torch import nn
 
 import data
 from data.types import checked_whole
+from toy_models import losses
+from toy_models.byol import BYOL
+from toy_models.gpt import CharacterGPT
 from toy_models.mlp import MLP
+from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
+from toy_models.velocity import VelocityNetwork
 
-NETWORKS = {"MLP": MLP, "ResNet18": ResNet18}
+NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "CharacterGPT": CharacterGPT,
+            "VelocityNetwork": VelocityNetwork, "BYOL": BYOL}
 OPTIMISERS = ("sgd", "adam")
+_ADDED = ("loss",)
 _FORMAT = 2  # raise when training itself changes, so that models of the old code are not taken for new ones
 _FORMAT_OF = {"ResNet18": 3}  # where the training of one kind of network alone has changed
 
@@ -53,6 +60,7 @@ class Recipe:
         optimiser: "sgd" or "adam".
         seed: of the initialisation (where there is no parent) and of the order of samples.
         parent: the recipe of the model that training starts from; None to start from random weights.
+        loss: what training makes smaller, one of `losses.names()`.
     """
     architecture: Architecture
     dataset: str
@@ -64,10 +72,12 @@ class Recipe:
     optimiser: str = "sgd"
     seed: int = 0
     parent: Recipe | None = None
+    loss: str = losses.SEEN_CLASSES
 
     def __post_init__(self):
         if self.optimiser not in OPTIMISERS:
             raise ValueError(f"unknown optimiser {self.optimiser!r}: choose one of {', '.join(OPTIMISERS)}")
+        losses.checked(self.loss)
         if not isinstance(self.lr, (int, float)) or not math.isfinite(self.lr) or self.lr <= 0:
             raise ValueError(f"lr must be a finite number above 0, not {self.lr!r}")
         for name, least in (("epochs", 0), ("batch_size", 1), ("seed", 0)):
@@ -116,8 +126,10 @@ def _sorted(options):
 
 
 def _plain(recipe):
-    """The recipe as JSON can hold it; 1 and 1.0 are the same learning rate or option, so they are written alike."""
-    fields = {field.name: getattr(recipe, field.name) for field in dataclasses.fields(recipe)}
+    """The recipe as JSON can hold it; 1 and 1.0 are the same learning rate or option, so they are written alike. A
+    field that recipes did not always have is left out at its default, so that models of before keep their names."""
+    fields = {field.name: getattr(recipe, field.name) for field in dataclasses.fields(recipe)
+              if field.name not in _ADDED or getattr(recipe, field.name) != field.default}
     options = [[name, float(value) if isinstance(value, int) else value] for name, value in recipe.options]
     return fields | {
         "architecture": dataclasses.asdict(recipe.architecture),

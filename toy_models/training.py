@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-import torch.nn.functional as F
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 import data
 from data.pinning import pinned
+from toy_models import losses
 from toy_models.mlp import MLP
 from toy_models.recipe import Recipe
 
@@ -50,9 +50,9 @@ def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = N
     """Train once and keep the network after each recipe's number of epochs: recipes that differ in nothing else are
     points of one training.
 
-    The loss compares only the classes that occur in the training part: a network with 100 outputs that sees five
-    classes learns to tell those five apart and its other outputs stay as they are (one head, masked per task: Mirzadeh
-    et al. 2021).
+    The loss, unless the recipe names another, compares only the classes that occur in the training part: a network with
+    100 outputs that sees five classes learns to tell those five apart and its other outputs stay as they are (one head,
+    masked per task: Mirzadeh et al. 2021).
 
     The global random state is left as it was; initialisation and sample order come from the recipe's seed alone.
 
@@ -201,10 +201,12 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         network: is changed, in place, at every step.
         classes: (classes,), those that the loss compares, in ascending order.
     """
-    if recipe.optimiser == "sgd" and hasattr(network, "sgd_step") and len(classes) == network.layers[-1].out_features:
+    by_hand = recipe.loss == losses.ALL_CLASSES or len(classes) == _outputs(network)
+    if recipe.optimiser == "sgd" and recipe.loss in _OF_LABELS and hasattr(network, "sgd_step") and by_hand:
         return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
     optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
-    loss = masked_loss(classes)
+    loss = losses.of(recipe.loss, classes)
+    drawn = torch.Generator().manual_seed(recipe.seed)
     parameter = next(network.parameters())
     device, parameters = parameter.device, parameter.dtype
     fast = convolves(network) and trains_in_bfloat16(device)
@@ -215,11 +217,21 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
         optimiser.zero_grad()
         # cached copies of the weights would be kept, and used at every step, while any other autocast context is open
         with torch.autocast(device.type, torch.bfloat16, enabled=fast, cache_enabled=False):
-            logits = network(x.contiguous(memory_format=images))
-        loss(logits.to(parameters), y).backward()  # autocast gives bfloat16
+            inputs = x.contiguous(memory_format=images) if x.ndim == 4 else x  # BYOL's images have no channels yet
+            outputs, wanted = loss.ask(network, inputs, y, drawn)
+        loss.measure(outputs.to(parameters), wanted).backward()  # autocast gives bfloat16
         optimiser.step()
 
     return step
+
+
+_OF_LABELS = (losses.SEEN_CLASSES, losses.ALL_CLASSES)
+masked_loss = losses.masked
+
+
+def _outputs(network):
+    """How many outputs an MLP has."""
+    return network.layers[-1].out_features if hasattr(network, "layers") else 0
 
 
 def fastest_format(network: nn.Module) -> torch.memory_format:
@@ -232,18 +244,3 @@ def fastest_format(network: nn.Module) -> torch.memory_format:
     """
     channels = [module.out_channels for module in network.modules() if isinstance(module, nn.Conv2d)]
     return torch.channels_last if channels and min(channels) >= 8 else torch.contiguous_format
-
-
-def masked_loss(classes: Tensor):
-    """(logits (samples, outputs), labels (samples,)) -> mean cross-entropy (nats) among the given classes alone; all
-    labels must be among them.
-
-    Args:
-        classes: (classes,), in ascending order.
-    """
-    def loss(logits, y):
-        if len(classes) == logits.shape[1]:
-            return F.cross_entropy(logits, y)
-        return F.cross_entropy(logits[:, classes], torch.searchsorted(classes, y))
-
-    return loss

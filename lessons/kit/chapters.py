@@ -106,6 +106,12 @@ CHAPTERS = (
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
+    Chapter("09_sail", "lessons.sail", minutes=105, panels=7, slider="γ, T, d, steps, the sum of a row",
+            needs=("mnist", "fashion"), quick=75, full=1350,
+            teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
+                    "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
+                    "and depths; a table with its bill",
+            pictures={0: "sail_spirals"}, keys=3),
     Chapter("10_linearization", "lessons.linearization", minutes=115, panels=7, slider="λ, σ, rank, α",
             quick=45, full=540,
             teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "

@@ -46,6 +46,8 @@ class Exercise:
             of them.
         praise: what the learner now knows, said when the check passes.
         tolerance: relative and absolute, for numbers.
+        seen_as: what of a function's result is compared, where several results are right: a function of the result. It
+            raises a ValueError, whose text is for the learner, where the result is of no use at all.
     """
     id: str
     title: str
@@ -57,6 +59,7 @@ class Exercise:
     cases: Callable[[], list[tuple]] = field(default=lambda: [()])
     tolerance: float = 1e-6
     teaching: Callable | None = None
+    seen_as: Callable[[object], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -170,21 +173,33 @@ def _judge(exercise, answer):
 def _judge_function(exercise, answer):
     cases = exercise.cases()
     equal = functools.partial(same, tolerance=0.0)
+    solution = _seen(exercise, exercise.solution)
     outcomes = []
     for case in cases:
-        outcomes.append(outcome(answer, case, equal))
+        outcomes.append(outcome(_seen(exercise, answer), case, equal))
         if outcomes[-1].kind == "endless":  # it would be on the others too, and the learner waits
             return False, outcomes[-1].problem + _on(exercise, case)
-    expected = [exercise.solution(*copy.deepcopy(case)) for case in cases]
+    expected = [solution(*copy.deepcopy(case)) for case in cases]
     problems = [here.problem or difference(here.value, right, exercise.tolerance)
                 for here, right in zip(outcomes, expected)]
     if not any(problems):
         return True, exercise.praise + _left_behind(outcomes)
     for wrong in exercise.wrong:
-        theirs = [outcome(wrong.answer, case, equal) for case in cases]
+        theirs = [outcome(_seen(exercise, wrong.answer), case, equal) for case in cases]
         if all(_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
             return False, wrong.says + _left_behind(outcomes)
     return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(outcomes)
+
+
+def _seen(exercise, function):
+    """The function, whose result is turned into what is compared."""
+    if exercise.seen_as is None:
+        return function
+
+    def inside(*arguments):
+        result = function(*arguments)
+        return result if result is None or result is Ellipsis else exercise.seen_as(result)
+    return inside
 
 
 def _alike(a, b, tolerance):
@@ -201,8 +216,8 @@ def _explained(exercise, cases, outcomes, expected, problems):
         return outcomes[broken[0]].problem
     if broken:
         return outcomes[broken[0]].problem + _on(exercise, cases[broken[0]])
-    says = relation([here.value for here in outcomes], expected, cases, exercise.solution, _parameters(exercise),
-                    exercise.tolerance)
+    says = relation([here.value for here in outcomes], expected, cases, _seen(exercise, exercise.solution),
+                    _parameters(exercise), exercise.tolerance)
     right = len(cases) - len(failing)
     count = f"Right on {right} of {len(cases)} inputs. " if right else ""
     given = case_in_words(_parameters(exercise), cases[place])

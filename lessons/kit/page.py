@@ -87,7 +87,7 @@ def in_full_alone(draw):
     def inside(sweep):
         if sweep is not None:
             return draw(sweep)
-        text = said("""Measured in profile “full” alone, because it trains convolutional networks for some minutes.
+        text = said("""Measured in profile “full” alone, because it trains larger networks for some minutes.
                        Set profile = "full" in the first cell and run the notebook again.""")
         return Page(text, f"<p><i>{text}</i></p>")
     return inside

@@ -1,0 +1,86 @@
+"""Speeches, character by character: the inaugural addresses of the presidents of the United States, 1789 to 2021, in
+the corpus of NLTK's data (compiled by K. Ahrens from C-SPAN's sources; in the public domain).
+"""
+import zipfile
+from functools import lru_cache
+
+import torch
+
+from data import store
+from data.types import Dataset, Source, checked_whole, digest
+
+_COMMIT = "5db857e6f7df11eabb5e5665836db9ec8df07e28"
+_HOST = f"https://raw.githubusercontent.com/nltk/nltk_data/{_COMMIT}/packages/corpora/"
+FILES = {"all": (store.RemoteFile("nltk_corpora/inaugural.zip", 346_476, "4e01cc9505ed7f9d04a330e67fb45509", "",
+                                  (f"{_HOST}inaugural.zip",)),)}
+THIRDS = ("early", "middle", "late")
+CHARACTERS = "\n !\"$'(),-.0123456789:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"  # others are left out
+TEST = 10  # every tenth piece is for testing
+
+
+def source(third: str | None = None, context: int = 32) -> Source:
+    """The official file, fetched if need be; Python's own help texts, with the reason, where it cannot be had. The part
+    that is taken, and how long its pieces are, is in the text and the digest.
+    """
+    third, context = _checked(third, context)
+    found = store.official("Inaugural addresses", FILES, _stand_in)
+    text = f"{found.text}, the {third} third" if third else found.text
+    return Source(found.kind, text, digest(found.digest, CHARACTERS, third, context, TEST), found.reason)
+
+
+def load(split: str, third: str | None = None, context: int = 32) -> Dataset:
+    """Pieces of the text x (pieces, context), numbers of characters as floating-point numbers, and y (pieces, context),
+    the character that follows each.
+
+    Args:
+        split: "train" or "test": every tenth piece of a text is for testing.
+        third: "early", "middle" or "late": of all characters, in the order of the speeches; None for all.
+        context: characters of a piece.
+
+    Raises:
+        ValueError: another third, or a context that is no whole number of at least 1.
+    """
+    found = source(third, context)
+    third, context = _checked(third, context)
+    text = _numbers(found.is_stand_in)
+    if third:
+        place = THIRDS.index(third)
+        text = text[len(text) * place // 3:len(text) * (place + 1) // 3]
+    pieces = (len(text) - 1) // context
+    x, y = (text[shift:shift + pieces * context].reshape(pieces, context) for shift in (0, 1))
+    chosen = (torch.arange(pieces) % TEST == TEST - 1) == (split == "test")
+    return Dataset(x[chosen].float(), y[chosen].clone(), found)
+
+
+def written(numbers: torch.Tensor) -> str:
+    """Numbers of characters as text."""
+    return "".join(CHARACTERS[int(number)] for number in numbers.flatten())
+
+
+@lru_cache(maxsize=2)
+def _numbers(stand_in):
+    text = _help() if stand_in else _speeches()
+    known = {character: number for number, character in enumerate(CHARACTERS)}
+    return torch.tensor([known[character] for character in text if character in known])
+
+
+def _speeches():
+    with zipfile.ZipFile(store.root() / FILES["all"][0].path) as archive:
+        names = sorted(name for name in archive.namelist() if name.endswith(".txt"))  # by year
+        return "\n".join(archive.read(name).decode("utf-8", "replace") for name in names)
+
+
+def _help():
+    from pydoc_data import topics
+    return "\n".join(text for _, text in sorted(topics.topics.items()))
+
+
+def _stand_in(reason):
+    return Source("stand-in", "stand-in for the inaugural addresses: Python's help texts", digest("help", _help()),
+                  reason)
+
+
+def _checked(third, context):
+    if third not in (None, *THIRDS):
+        raise ValueError(f"third must be one of {', '.join(THIRDS)}, or None for all, not {third!r}")
+    return third, checked_whole("context", context, 1)

@@ -1,0 +1,466 @@
+"""The exercises of chapter 9."""
+import math
+
+import torch
+
+from lessons.kit.exercise import Exercise, Wrong
+from lessons.sail.algorithms import distances, mixing, quadratic, tables
+
+
+# -- cases -----------------------------------------------------------------------------------------
+
+def _triangles():
+    return [(3.0, 5.0, 4.0), (5.0, 3.0, 4.0), (1.0, 2.5, 2.0), (4.0, 1.5, 3.0), (2.0, 2.0, 1.0)]
+
+
+def _errors():
+    generator = torch.Generator().manual_seed(0)
+    found = []
+    for d, condition, eta, steps in ((3, 10.0, 0.9, 4), (5, 50.0, 0.5, 12), (2, 4.0, 0.8, 0), (4, 100.0, 0.9, 1)):
+        e1, e2 = torch.randn(2, d, generator=generator, dtype=torch.float64)
+        found.append((e1, e2, quadratic.spectrum(d, condition), eta, steps))
+    return found
+
+
+def _kernels():
+    """Of two samples from one distribution MMD² without bias is often negative, as the last one is."""
+    generator = torch.Generator().manual_seed(1)
+    kernel = distances.gaussian(1.0)
+    found = []
+    for n, m, shift in ((4, 3, 0.0), (5, 5, 1.0), (2, 6, 2.0), (9, 9, 0.0)):
+        a = torch.randn(n, 2, generator=generator, dtype=torch.float64)
+        b = torch.randn(m, 2, generator=generator, dtype=torch.float64) + shift
+        found.append((kernel(a, a), kernel(b, b), kernel(a, b)))
+    return found
+
+
+def _layers():
+    """The last case copies one unit three times, the second copies none of its last two."""
+    generator = torch.Generator().manual_seed(2)
+    found = []
+    for units, copied in ((3, [0, 1, 2]), (4, [0, 1]), (3, [1, 1, 1, 0])):
+        parts = [torch.randn(*shape, generator=generator, dtype=torch.float64)
+                 for shape in ((units, 2), (units,), (2, units))]
+        found.append((*parts, torch.tensor(copied)))
+    return found
+
+
+def _matrices():
+    """Two that are positive definite, one of them with a negative share; one that is indefinite, one that is
+    singular."""
+    four = torch.tensor([[0.5, 1, -0.5], [1, 2, 1], [-0.5, 1, 0.5]], dtype=torch.float64)
+    shifted = torch.tensor([[2.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 3.0]], dtype=torch.float64)
+    outside = torch.tensor([[1.0, 1.4], [1.4, 3.0]], dtype=torch.float64)
+    singular = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64)
+    two_negative = torch.tensor([[-1.0, 0.2, 0], [0.2, -2.0, 0], [0, 0, 1]], dtype=torch.float64)
+    return [(shifted,), (outside,), (four,), (singular,), (two_negative,)]
+
+
+def _tables():
+    of = {name: list(row.values()) for name, row in tables.TABLE_2.items()}
+    return [(of["ARC-Easy"], 570), (of["ARC-Easy"], 1366), (of["SciQ"], 1000), (of["SciQ"], 1384), (of["PIQA"], 1838),
+            ([33.33, 66.67, 50.0], 3), ([33.40, 66.67, 12.0], 3), (of["COPA"], 100)]
+
+
+# -- what of a wider layer is compared -------------------------------------------------------------
+
+_PROBES = torch.randn(40, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+
+
+def computed(layers) -> dict:
+    """What two layers compute on forty inputs, how many units there are, whether all are listened to, and that each is
+    a copy: in which direction its weights and bias point. So the outgoing weights may be shared among copies in any
+    way, or the incoming ones divided.
+
+    Raises:
+        ValueError: these are no three tensors that fit together.
+    """
+    wanted = "give back three tensors: weight (units, inputs), bias (units,), weight_above (above, units)"
+    if not isinstance(layers, (tuple, list)) or len(layers) != 3 or not all(
+            isinstance(one, torch.Tensor) for one in layers):
+        raise ValueError(f"{wanted}.")
+    weight, bias, above = layers
+    if weight.ndim != 2 or weight.shape[1] != 2 or bias.shape != weight.shape[:1] or above.shape[1:] != bias.shape:
+        raise ValueError(f"{wanted}. Yours are {tuple(weight.shape)}, {tuple(bias.shape)} and {tuple(above.shape)}.")
+    rows = torch.cat([weight, bias[:, None]], 1)
+    heard = int((above != 0).any(0).sum())
+    return {"units": len(bias), "heard": heard, "output": (_PROBES @ weight.T + bias).relu() @ above.T,
+            "directions": rows / rows.norm(dim=1, keepdim=True)}
+
+
+# -- the solutions that are shown ------------------------------------------------------------------
+
+def nearest_share(d1, d2, d12):
+    return (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d12 ** 2)
+
+
+def best_share(e1, e2, curvatures, eta, steps):
+    weight = curvatures * (1 - eta * curvatures) ** (2 * steps)
+    apart = e2 - e1
+    return ((weight * apart * e2).sum() / (weight * apart ** 2).sum()).item()
+
+
+def unbiased_mmd(within_a, within_b, between):
+    def others(within):
+        n = len(within)
+        return (within.sum() - within.diagonal().sum()) / (n * (n - 1))
+    return (others(within_a) + others(within_b) - 2 * between.mean()).item()
+
+
+def wider(weight, bias, weight_above, copied):
+    which = torch.cat([torch.arange(len(bias)), copied])
+    count = torch.bincount(which)
+    return weight[which], bias[which], (weight_above / count)[:, which]
+
+
+def shares(H):
+    if torch.linalg.eigvalsh(H)[0] <= 1e-9:
+        return mixing.on_simplex(H)
+    solved = torch.linalg.solve(H, torch.ones(len(H), dtype=H.dtype))
+    return solved / solved.sum()
+
+
+def fits(percentages, questions):
+    count = 0
+    for percentage in percentages:
+        right = round(percentage * questions / 100)
+        count += abs(100 * right / questions - percentage) <= 0.005
+    return count
+
+
+# -- wrong answers in many dresses -----------------------------------------------------------------
+
+def _best(power=2, curvature=True, rate=None, turned=False):
+    """The best share with another weight, or for the other parent."""
+    def answer(e1, e2, curvatures, eta, steps):
+        factor = (1 - (eta if rate is None else rate) * curvatures) ** (power * steps)
+        weight = curvatures * factor if curvature else factor
+        apart, own = (e1 - e2, e1) if turned else (e2 - e1, e2)
+        return ((weight * apart * own).sum() / (weight * apart ** 2).sum()).item()
+    return answer
+
+
+def _mmd(divide=lambda n: n * (n - 1), cross=2.0, then=lambda value: value, diagonal=False):
+    """MMD² with other denominators, another cross term, or something done to it."""
+    def answer(within_a, within_b, between):
+        def mean(within):
+            whole = within.sum() if diagonal else within.sum() - within.diagonal().sum()
+            return whole / divide(len(within))
+        return then((mean(within_a) + mean(within_b) - cross * between.mean()).item())
+    return answer
+
+
+def _copied_rows(one, which, count):
+    return one[which]
+
+
+def _shared(one, which, count):
+    return (one / count)[:, which]
+
+
+def _wider(into=_copied_rows, biased=None, out=_shared):
+    """A wider layer with other incoming weights, biases or outgoing weights."""
+    def answer(weight, bias, weight_above, copied):
+        which = torch.cat([torch.arange(len(bias)), copied])
+        count = torch.bincount(which)
+        made = biased(bias, which, count) if biased else into(bias, which, count)
+        return into(weight, which, count), made, out(weight_above, which, count)
+    return answer
+
+
+def _divided_rows(one, which, count):
+    return (one / (count[:, None] if one.ndim == 2 else count))[which]
+
+
+def _as_it_is(one, which, count):
+    return one[:, which]
+
+
+def _new_bias_zero(one, which, count):
+    return torch.cat([one, one.new_zeros(len(which) - len(one))])
+
+
+def _halved(one, which, count):
+    return torch.where(count > 1, one / 2, one)[:, which]
+
+
+def _all_halved(one, which, count):
+    return one[:, which] / 2
+
+
+def _old_ones_whole(one, which, count):
+    old = len(count)
+    return torch.cat([one, (one / count)[:, which[old:]]], 1)
+
+
+def _new_ones_unheard(one, which, count):
+    return torch.cat([one, one.new_zeros(len(one), len(which) - len(count))], 1)
+
+
+def _solved(H):
+    return torch.linalg.pinv(H) @ torch.ones(len(H), dtype=H.dtype)
+
+
+def _where_it_may(H, then):
+    """A formula where H is positive definite, else the simplex."""
+    return mixing.on_simplex(H) if torch.linalg.eigvalsh(H)[0] <= 1e-9 else then(H)
+
+
+def _normalised(vector):
+    return vector / vector.sum()
+
+
+# -- exercises -------------------------------------------------------------------------------------
+
+EXERCISES = [
+    Exercise(
+        "9.1", "why does one arm each not help?", 4, "b",
+        wrong=[
+            Wrong("a",
+                  "Look at one start and at two: both fail in the same way, and matching does not help. There is no "
+                  "wall between them that could be the reason."),
+            Wrong("c",
+                  "Look at the parents' accuracy on their own arm: it is perfect, and was so after a few epochs. More "
+                  "of the same lesson teaches nothing new."),
+            Wrong("d",
+                  "400 points of one arm, or 400 of both: the second kind of parent has as many points in all, and is "
+                  "a very good start."),
+        ],
+        hints=["What is the shortest lesson that one arm teaches? What would you answer if you had only ever seen "
+               "class 0?",
+               "Look at the map at γ = 1, then at γ = 0, then half-way."],
+        praise="Each has learned to say always the same, and nothing about where the arms lie. Half-way the two "
+               "prejudices cancel, and what is left is a random start, no better. A parent must know something about "
+               "the target."),
+
+    Exercise(
+        "9.2", "the point of the line that is nearest", 6, mixing.nearest_share,
+        teaching=nearest_share,
+        cases=_triangles,
+        wrong=[
+            Wrong(mixing.printed_share,
+                  "That is the other parent's share: d₁ and d₂ have changed places. Try d₁ = 0: then θ₁ is θ* itself, "
+                  "and its share must be 1. (The source prints it your way in two of four places.)"),
+            Wrong(lambda d1, d2, d12: (d2 + d12 - d1) / (2 * d12),
+                  "The law of cosines is about squares of the three lengths."),
+            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / d12 ** 2,
+                  "A 2 is missing: with d₁ = d₂ the nearest point is half-way, at ½."),
+            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d12),
+                  "That is a length: how far from θ₂ the nearest point lies. A share is that over d₁₂."),
+            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d2 * d12),
+                  "That is the cosine of the angle at θ₂. The share is the leg along the line, d₂·cos, over d₁₂."),
+            Wrong(lambda d1, d2, d12: min(1.0, max(0.0, nearest_share(d1, d2, d12))),
+                  "You cut it off at 0 and 1. Asked is the nearest point of the whole line: it may lie beyond a "
+                  "parent."),
+            Wrong(lambda d1, d2, d12: d2 / (d1 + d2),
+                  "Shares by inverse distance do not know how far the parents are from each other, and are never "
+                  "outside [0, 1]. Write ‖γ·a + (1 − γ)·b‖² out and make it smallest."),
+            Wrong(lambda d1, d2, d12: d2 ** 2 / (d1 ** 2 + d2 ** 2),
+                  "Right only if the two errors stand at right angles. Then d₁₂² is d₁² + d₂²; in general it is "
+                  "given."),
+            Wrong(lambda d1, d2, d12: math.sqrt(max(0.0, d2 ** 2 - (nearest_share(d1, d2, d12) * d12) ** 2)),
+                  "That is how far the nearest point is from θ*. Asked is where it lies: γ."),
+            Wrong(lambda d1, d2, d12: (d1 ** 2 + d2 ** 2 - d12 ** 2) / (2 * d12 ** 2),
+                  "You took the angle at θ*: its inner product is ½(d₁² + d₂² − d₁₂²). The line leaves from θ₂, so it "
+                  "is the angle there."),
+        ],
+        hints=["‖γ·a + (1 − γ)·b‖² with a = θ₁ − θ*, b = θ₂ − θ* is γ·d₁² + (1 − γ)·d₂² − γ(1 − γ)·d₁₂².",
+               "Its derivative by γ is d₁² − d₂² − (1 − 2γ)·d₁₂².",
+               "Set it to 0 and solve for γ."],
+        praise="Three lengths of a triangle, and nothing else: no linear model, no data sets. It holds for any two "
+               "networks and any third one. What it says of their loss is another question."),
+
+    Exercise(
+        "9.3", "the best share after T steps", 8, quadratic.best_share,
+        teaching=best_share,
+        cases=_errors,
+        wrong=[
+            Wrong(lambda e1, e2, curvatures, eta, steps: _best(0, curvature=False)(e1, e2, curvatures, eta, steps),
+                  "That is the point nearest to θ*. A long error in a flat direction costs little, so weigh the "
+                  "directions by their curvature, and by what the steps leave of them."),
+            Wrong(_best(0), "That has the lowest loss before any step. The steps shrink error i by (1 − η·aᵢ) each."),
+            Wrong(_best(1), "The steps multiply the error by (1 − η·a)ᵀ, and the loss has its square: 2T."),
+            Wrong(_best(2, curvature=False), "The loss is ½·Σ aᵢ·eᵢ²: the curvatures themselves are missing in the "
+                                             "weight."),
+            Wrong(_best(2, rate=1.0), "The step size η is missing in (1 − η·a)."),
+            Wrong(lambda e1, e2, curvatures, eta, steps: 1 - best_share(e1, e2, curvatures, eta, steps),
+                  "That is the second parent's share. γ belongs to the first: at γ = 1 the start is θ₁."),
+            Wrong(lambda e1, e2, curvatures, eta, steps: -best_share(e1, e2, curvatures, eta, steps),
+                  "The sign: from e₂ the way to e₁ is e₁ − e₂, and the best point is where it has used up what e₂ has "
+                  "along it, ⟨e₂ − e₁, e₂⟩."),
+            Wrong(lambda e1, e2, curvatures, eta, steps:
+                  min(1.0, max(0.0, best_share(e1, e2, curvatures, eta, steps))),
+                  "You cut it off at 0 and 1. The best start may lie beyond a parent."),
+            Wrong(lambda e1, e2, curvatures, eta, steps: _best(2)(e1, e2, curvatures, eta, 1),
+                  "You took one step. There are T of them."),
+            Wrong(lambda e1, e2, curvatures, eta, steps: (
+                quadratic.loss_after(e2, curvatures, eta, steps)
+                / (quadratic.loss_after(e1, curvatures, eta, steps)
+                   + quadratic.loss_after(e2, curvatures, eta, steps))).item(),
+                  "Shares by the parents' own losses leave out whether their errors cancel. Write the loss of the "
+                  "mixture out and make it smallest."),
+        ],
+        hints=["The mixture's error is e₂ + γ·(e₁ − e₂), and after T steps its entry i is multiplied by (1 − η·aᵢ)ᵀ.",
+               "So the loss is ½·Σ wᵢ·(e₂ᵢ + γ·(e₁ᵢ − e₂ᵢ))² with wᵢ = aᵢ·(1 − η·aᵢ)²ᵀ.",
+               "Exercise 9.2 again, with inner products that have the weights w: γ = ⟨e₂ − e₁, e₂⟩/‖e₁ − e₂‖²."],
+        praise="There is no such thing as *the* best γ: it belongs to a number of steps. What the steps will mend "
+               "anyway need not be mended by mixing.",
+        tolerance=1e-7),
+
+    Exercise(
+        "9.4", "MMD² without bias", 8, distances.unbiased_mmd,
+        teaching=unbiased_mmd,
+        cases=_kernels,
+        wrong=[
+            Wrong(distances.biased_mmd,
+                  "You kept the diagonals: the kernel of a point with itself, always 1. They make two samples of one "
+                  "distribution look different. Leave them out, and divide by n(n − 1)."),
+            Wrong(_mmd(cross=1.0), "The cross term comes twice: k(a, b) and k(b, a). It is ‖mean a − mean b‖², "
+                                   "multiplied out."),
+            Wrong(_mmd(then=lambda value: math.sqrt(max(0.0, value))),
+                  "You took the root. MMD² is asked, which may be negative when it is without bias."),
+            Wrong(_mmd(then=lambda value: max(0.0, value)),
+                  "You cut it off at 0. Without bias means right on average, so it must be allowed to come out "
+                  "negative."),
+            Wrong(_mmd(divide=lambda n: n ** 2),
+                  "The diagonals are out of the sums, but you still divide by n². There are n(n − 1) pairs left."),
+            Wrong(_mmd(divide=lambda n: n * (n - 1), diagonal=True),
+                  "You divide by the number of pairs of different points, but the diagonals are still in the sums."),
+            Wrong(_mmd(cross=-2.0), "The sign of the cross term: points of different samples that are alike make the "
+                                    "distance smaller."),
+            Wrong(_mmd(then=lambda value: value / 2), "Half of it: each of the two means within a sample counts "
+                                                      "fully."),
+            Wrong(lambda within_a, within_b, between: (within_a.sum() + within_b.sum() - 2 * between.sum()).item(),
+                  "These are sums. Take means over pairs, or samples of other sizes give other distances."),
+            Wrong(lambda within_a, within_b, between: _mmd()(within_a, within_b, between)
+                  + 2 * (between.mean() - _off_diagonal(between)).item(),
+                  "The diagonal of the matrix between the samples is nothing special: those are two different points. "
+                  "Take the mean of all of it."),
+        ],
+        hints=["MMD² = E k(a, a') + E k(b, b') − 2·E k(a, b).",
+               "In the first two, a and a' are different points: take the diagonal's sum away, and divide by n(n − 1).",
+               "within.diagonal().sum() is the diagonal's sum."],
+        praise="With this, two samples of one distribution have distance zero on average, however small. And γ* from "
+               "it is noise over noise where the parents' data are alike.",
+        tolerance=1e-8),
+
+    Exercise(
+        "9.5", "shares for many parents", 8, shares,
+        cases=_matrices,
+        wrong=[
+            Wrong(lambda H: _where_it_may(H, _solved), "The shares must sum to 1: divide H⁻¹e by the sum of its "
+                                                       "entries."),
+            Wrong(lambda H: _normalised(_solved(H)),
+                  "Right where H is positive definite. Where it is not, this is a saddle point or divides by nearly "
+                  "nothing: look at the lowest eigenvalue first, and take mixing.on_simplex(H)."),
+            Wrong(lambda H: _normalised(_normalised(_solved(H)).clamp(min=0)),
+                  "Cutting off the negative shares and stretching the rest is not the best among shares that are not "
+                  "negative: who is left should then share anew. And negative shares are allowed where H is positive "
+                  "definite."),
+            Wrong(lambda H: _normalised(1 / H.diagonal()),
+                  "Shares by inverse distance use the diagonal alone. Whether two parents err in the same direction "
+                  "stands in the other entries."),
+            Wrong(mixing.on_simplex,
+                  "That is the way out. Where H is positive definite, shares may be negative, and Eq. 12 gives them."),
+            Wrong(lambda H: _where_it_may(H, lambda H: _solved(H) / _solved(H).norm()),
+                  "You gave the vector the length 1. Shares must sum to 1."),
+            Wrong(lambda H: _normalised(1 / H.sum(1)),
+                  "1 over the row sums is not H⁻¹e: solve the linear system H·x = e."),
+            Wrong(lambda H: (-H.diagonal()).softmax(0),
+                  "A softmax of distances sums to 1, but it makes nothing smallest. Solve H·x = e and divide by the "
+                  "sum."),
+            Wrong(lambda H: torch.full((len(H),), 1 / len(H), dtype=H.dtype),
+                  "That is the uniform soup: right only where H is the same for all parents."),
+            Wrong(lambda H: mixing.on_simplex(H) if torch.linalg.det(H) <= 1e-9 else _normalised(_solved(H)),
+                  "A positive determinant is not enough: two negative eigenvalues multiply to a positive number. Look "
+                  "at the lowest eigenvalue."),
+        ],
+        hints=["torch.linalg.eigvalsh(H)[0] is the lowest eigenvalue.",
+               "Where it is above 0 (say 1e-9): x = torch.linalg.solve(H, ones), then x / x.sum().",
+               "Otherwise mixing.on_simplex(H), the best shares that are not negative."],
+        praise="With distances of parameters H is a matrix of inner products and never indefinite. With total "
+               "variations it often is, and the printed formula then returns a saddle point without a word.",
+        tolerance=1e-7),
+
+    Exercise(
+        "9.6", "how many questions were there?", 6, tables.fits,
+        teaching=fits,
+        cases=_tables,
+        wrong=[
+            Wrong(lambda percentages, questions: sum(
+                abs(round(p * questions) / questions - p) < 0.005 for p in percentages),
+                  "These are percentages: divide by 100 before you count questions."),
+            Wrong(lambda percentages, questions: all(
+                abs(100 * round(p * questions / 100) / questions - p) <= 0.005 for p in percentages),
+                  "That says whether all of them fit. Asked is how many do."),
+            Wrong(lambda percentages, questions: sum(
+                (p * questions / 100) == int(p * questions / 100) for p in percentages),
+                  "The printed percentages are rounded to two digits, so p·n/100 is never exactly whole. Round it, go "
+                  "back to a percentage, and compare within half a hundredth."),
+            Wrong(lambda percentages, questions: len(percentages) - fits(percentages, questions),
+                  "You counted those that do not fit."),
+            Wrong(lambda percentages, questions: sum(
+                round(100 * int(p * questions / 100) / questions, 2) == p for p in percentages),
+                  "int(…) always rounds down. The nearest whole number of right answers is round(…)."),
+            Wrong(lambda percentages, questions: sum(
+                abs(100 * round(p * questions / 100) / questions - p) <= 0.05 for p in percentages),
+                  "The table has two digits: the true percentage lies within 0.005 of what is printed, not 0.05."),
+            Wrong(lambda percentages, questions: [round(p * questions / 100) for p in percentages],
+                  "Those are the numbers of right answers. Asked is how many percentages they give back."),
+            Wrong(lambda percentages, questions: fits(percentages, questions) / len(percentages),
+                  "That is the share that fits. Asked is the number."),
+            Wrong(lambda percentages, questions: sum(
+                round(100 * round(p * questions / 100) / questions) == round(p) for p in percentages),
+                  "You compared whole percents. The table has two digits more."),
+            Wrong(lambda percentages, questions: tables.smallest_fitting(percentages) or questions,
+                  "That looks for a number of questions. Here it is given, and the percentages are tried on it."),
+        ],
+        hints=["A percentage p of n questions means about p·n/100 right answers, and that number is whole.",
+               "right = round(p * n / 100); the table would then print 100 * right / n, with two digits.",
+               "Count those with abs(100 * right / n - p) <= 0.005."],
+        praise="A table says more than its caption. If a number of questions does not fit, another was used."),
+
+    Exercise(
+        "9.7", "a wider layer that computes the same", 8, wider,
+        cases=_layers,
+        seen_as=computed,
+        wrong=[
+            Wrong(_wider(out=_as_it_is),
+                  "The new units are there, but the next layer now hears a copied unit several times: divide its "
+                  "outgoing weights by the number of its copies."),
+            Wrong(_wider(out=_halved),
+                  "Right where a unit has one copy. One that is copied three times is there four times: divide by the "
+                  "count."),
+            Wrong(_wider(out=_all_halved),
+                  "You halved all outgoing weights. A unit without a copy keeps its own, and one with three copies is "
+                  "there four times."),
+            Wrong(_wider(biased=_new_bias_zero),
+                  "The copies have other biases than their originals, so they are no copies: copy the biases too."),
+            Wrong(_wider(into=_divided_rows),
+                  "You divided the incoming weights *and* the outgoing ones. One of the two is enough."),
+            Wrong(_wider(into=_divided_rows, biased=_copied_rows, out=_as_it_is),
+                  "Dividing what comes in is a way too, for a ReLU: but then the bias comes in as well and must be "
+                  "divided."),
+            Wrong(_wider(out=_old_ones_whole),
+                  "Only the new units' outgoing weights are divided. The original is one of the copies: all of them "
+                  "get the same share."),
+            Wrong(_wider(out=_new_ones_unheard),
+                  "This computes the same, but nobody listens to the new units: that is padding. Asked is that "
+                  "originals and copies share the outgoing weight."),
+            Wrong(lambda weight, bias, weight_above, copied: (weight[copied], bias[copied], weight_above[:, copied]),
+                  "These are the new units alone. The old ones stay, and come first."),
+            Wrong(lambda weight, bias, weight_above, copied: (weight, bias, weight_above),
+                  "Nothing has grown: the layer has as many units as before."),
+        ],
+        hints=["which = torch.cat([torch.arange(len(bias)), copied]) says of every new unit which old one it is.",
+               "weight[which] and bias[which] are the copies.",
+               "torch.bincount(which) counts how often each old unit is there. Divide its outgoing weights by that."],
+        praise="A copy of a unit with a share of its outgoing weight. If new units are to be made of old ones and the "
+               "network is to compute what it did, there is no other way, up to how the shares are dealt out.",
+        tolerance=1e-8),
+]
+
+
+def _off_diagonal(between):
+    count = between.numel() - min(between.shape)
+    return (between.sum() - between.diagonal().sum()) / count

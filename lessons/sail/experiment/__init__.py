@@ -1,0 +1,32 @@
+"""The experiments.
+
+`spirals`: two parents in the plane. `gamma`, `overlap`, `table`: mixtures on small MNIST, with what they share in
+`digits`. `width`, `depth`: one network at other sizes. `theory`: what can be simulated. In full alone: `gpt`, `flow`,
+`byol`.
+"""
+import data
+from lessons.kit import experiment
+from lessons.sail.experiment import byol, depth, digits, flow, gamma, gpt, overlap, spirals, table, theory, width
+
+SECONDS = {"quick": 45, "full": 600}  # rough, on 2 cores, nothing kept
+_OF_MLPS = (spirals, gamma, overlap, table, width, depth, theory)
+_IN_FULL = (flow, gpt, byol)
+LEDGER = tuple(module.EXPERIMENT for module in _OF_MLPS)
+
+
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Print which data the chapter works on, and how long that takes."""
+    recipes = []
+    for module in _OF_MLPS if profile == "quick" else (*_OF_MLPS, *_IN_FULL):
+        recipes += module.EXPERIMENT.recipes(module.PROFILES[profile], seed)
+    experiment.announce(data.source("small_mnist"), experiment.estimate(recipes, SECONDS[profile], "networks"))
+
+
+def claims(*numbers: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The numbers of several experiments as one {claim: {number: value}}: some claims have numbers in several. Claims
+    in their order."""
+    found = {}
+    for of_one in numbers:
+        for id, values in of_one.items():
+            found[id] = found.get(id, {}) | values
+    return dict(sorted(found.items(), key=lambda pair: int(pair[0].split("-")[1])))

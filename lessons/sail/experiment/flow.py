@@ -1,0 +1,156 @@
+"""Networks that make points of noise, mixed and trained on (SAIL, app. J, asks of diffusion transformers whether a head
+start helps; its own experiment mixes no weights). Flow matching on Spirals, measured by its loss and by how far the
+points that come out are from real ones."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import xarray
+
+import data
+from lessons.kit.experiment import Experiment
+from lessons.kit.profiles import Profiles
+from lessons.pretraining.algorithms import matching
+from lessons.sail.algorithms import distances, mixing
+from toy_models import Architecture, Recipe, VelocityNetwork, losses, zoo
+from toy_models.weights import State
+
+ARCHITECTURE = Architecture.of("VelocityNetwork", hidden=(64, 64))
+LR, BATCH, EPOCHS = 2e-3, 250, 400  # of the parents: 800 steps on 500 points
+STEPS = (0, 50, 200, 800)
+HALVES, ARMS = "a half of the points each", "one arm each"
+ONE, TWO, MATCHED = "one start", "two starts", "two starts, matched"
+PAIRS = ((HALVES, ONE), (HALVES, TWO), (HALVES, MATCHED), (ARMS, ONE))
+SHARES = (0.0, 0.5, 1.0)
+RANDOM = "random"
+EULER, POINTS = 50, 500
+BANDWIDTH = 0.2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """After how many steps the networks are looked at."""
+    steps: tuple[int, ...] = STEPS
+
+
+PROFILES = Profiles(quick=None, full=Settings())
+
+
+def recipes_of(pair: tuple[str, str], seed: int = 0) -> list[Recipe]:
+    """The two parents of a pair, before they are matched."""
+    parents, start = pair
+    parts = ({"size": 500}, {"first": 500, "size": 500}) if parents == HALVES else ({"arm": 0}, {"arm": 1})
+    seeds = (seed, seed if start == ONE else seed + 1000)
+    return [_recipe(part, each) for part, each in zip(parts, seeds)]
+
+
+def _recipe(options, seed, epochs=EPOCHS):
+    return Recipe.on("spirals", ARCHITECTURE, options=options, lr=LR, epochs=epochs, batch_size=BATCH,
+                     optimiser="adam", seed=seed, loss=losses.FLOW_MATCHING)
+
+
+def all_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
+    """Every network that the zoo keeps."""
+    return [recipe for pair in PAIRS for recipe in recipes_of(pair, seed)] + [_recipe({}, seed + 2000, epochs=0)]
+
+
+def starts_of(seed: int, device: str = "auto") -> dict[tuple[str, float], State]:
+    """{(pair, share of the first parent): a network}, and one that learned nothing."""
+    found = {}
+    for pair in PAIRS:
+        first, second = (network.state_dict() for network in zoo.get_all(recipes_of(pair, seed), device))
+        if pair[1] == MATCHED:
+            plan = matching.mlp_plan(3)
+            second = matching.permute(second, plan, matching.weight_matching(first, second, plan).permutations)
+        for share in SHARES:
+            found["; ".join(pair), share] = mixing.proximal([first, second], [share, 1 - share])
+    found[RANDOM, 0.5] = zoo.get(_recipe({}, seed + 2000, epochs=0)).state_dict()
+    return found
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """Train on all points from every start.
+
+    Returns:
+        A Dataset over pair, share (0, ½, 1; of the network that learned nothing the middle one alone) and steps with
+        loss, of flow matching on 1,000 test points, and mmd, the squared distance of 500 points made in 50 Euler steps
+        from 1,000 test points, without bias; own_mmd: between two samples of real points.
+    """
+    zoo.get_all(all_recipes(settings, seed), device)
+    train, test = (data.load("spirals", part).x.double() for part in ("train", "test"))
+    pairs = ["; ".join(pair) for pair in PAIRS] + [RANDOM]
+    shape = (len(pairs), len(SHARES), len(settings.steps))
+    found = {name: np.full(shape, np.nan) for name in ("loss", "mmd")}
+    for (pair, share), state in starts_of(seed, device).items():
+        here = pairs.index(pair), SHARES.index(share)
+        found["loss"][here], found["mmd"][here] = _trained(state, train, test, settings.steps, seed)
+    values = {name: (("pair", "share", "steps"), array) for name, array in found.items()}
+    kernel = distances.gaussian(BANDWIDTH)
+    values["own_mmd"] = distances.squared_mmd(train[:POINTS], test, kernel)
+    coords = {"pair": pairs, "share": list(SHARES), "steps": list(settings.steps)}
+    return xarray.Dataset(values, coords, {"images": "1,000 training and 1,000 test points"})
+
+
+def _trained(state, train, test, steps: Sequence[int], seed):
+    """Loss and MMD² after so many steps of Adam."""
+    network = VelocityNetwork((64, 64)).double()
+    network.load_state_dict(state)
+    optimiser = torch.optim.Adam(network.parameters(), lr=LR)
+    drawn = torch.Generator().manual_seed(seed)
+    asked, wanted = losses.flow(test.repeat(4, 1), torch.Generator().manual_seed(1))
+    noise = torch.randn(POINTS, 2, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    kernel = distances.gaussian(BANDWIDTH)
+    loss, mmd = [], []
+    for step in range(steps[-1] + 1):
+        if step in steps:
+            with torch.no_grad():
+                loss.append(F.mse_loss(network(asked), wanted).item())
+            mmd.append(distances.squared_mmd(network.sample(noise, EULER), test, kernel))
+        batch = train[torch.randint(len(train), (BATCH,), generator=drawn)]
+        inputs, velocity = losses.flow(batch, drawn)
+        optimiser.zero_grad()
+        F.mse_loss(network(inputs), velocity).backward()
+        optimiser.step()
+    return loss, mmd
+
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind SAIL-13: {claim: {number: value}}. What each means stands in claims.yaml."""
+    return {"SAIL-13": claim_13(sweep)}
+
+
+def claim_13(sweep: xarray.Dataset) -> dict[str, float]:
+    """SAIL-13: flow-matching loss of the average in units of a random start's, after 50 and 800 steps, and over that of
+    the better parent alone; by what the parents share."""
+    loss = sweep.loss
+    random = loss.sel(pair=RANDOM, share=0.5)
+    found = {}
+    for name, pair in (("one", PAIRS[0]), ("two", PAIRS[1]), ("matched", PAIRS[2]), ("arms", PAIRS[3])):
+        part = loss.sel(pair="; ".join(pair))
+        half, parent = part.sel(share=0.5), part.sel(share=[0.0, 1.0]).min("share")
+        for steps in (0, 50, 800):
+            found[f"{name}_over_random_{steps}"] = float(half.sel(steps=steps) / random.sel(steps=steps))
+            found[f"{name}_over_parent_{steps}"] = float(half.sel(steps=steps) / parent.sel(steps=steps))
+    return found
+
+
+def source() -> data.types.Source:
+    """Where the points come from."""
+    return data.source("spirals")
+
+
+EXPERIMENT = Experiment("sail-flow", measure, PROFILES, source, "Spirals", recipes=all_recipes,
+                        network="velocity network 3–64–64–2", claims=claims,
+                        ledger={"full": tuple(range(6))})
+LEDGER = (EXPERIMENT,)
+
+
+def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
+    """Measured in "full"; in "quick" what the repository has, or None.
+
+    Raises:
+        ValueError: there is no such profile.
+    """
+    return EXPERIMENT.archived() if PROFILES[profile] is None else EXPERIMENT.run(profile, seed, device)

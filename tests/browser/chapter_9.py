@@ -1,0 +1,19 @@
+"""What the pictures of chapter 9 say, beside what was measured."""
+import re
+
+from lessons.sail.experiment import gamma, spirals
+
+
+def compare(page, said):
+    """said: the alternative text of every panel, one step before the end of its slider."""
+    sweep = spirals.run("quick", 0)
+    share = float(sweep.gamma[-2])
+    setting = re.match(r"Parents: (.*)\. γ = ", said[0])[1]
+    loss = float(spirals.relative(sweep).sel(setting=setting, gamma=share))
+    assert f"γ = {share:.2f}. Mean loss over training {loss:.2f} times" in said[0]
+    along = next(text for text in said if "MMD proposes γ" in text)
+    pair, steps = re.match(r"(.*)\. After (\d+) steps", along).groups()
+    case, start = pair.split("; ")
+    sweep = gamma.run("quick", 0)
+    half = sweep.loss.sel(case=case, start=start, steps=int(steps), gamma=0.5)
+    assert int(steps) == int(sweep.steps[-2]) and f"at γ = ½ it is {float(half):.3f}" in along
