@@ -8,6 +8,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 ROOMS = ("data", "toy_models", "lessons")
+_ROOT = Path(__file__).parents[1]
 _texts = {}  # module's name -> source
 
 
@@ -36,17 +37,22 @@ def _remembering(loader):
     return exec_module
 
 
-def text(name: str) -> str:
-    """The source of an imported module as it was then; as it is now, where the module came before this one; "" of one
-    without a file.
-
-    Raises:
-        KeyError: no such module was imported.
+def text(name: str) -> str | None:
+    """The source of a module of the course: as it was at the import; as it is now, where the module came before this
+    one or has not been imported yet; "" of one without a file; None where there is no such module.
     """
     if name not in _texts:
+        if name not in sys.modules:
+            return _of_file(name)
         path = getattr(sys.modules[name], "__file__", None)
         _texts[name] = Path(path).read_text(encoding="utf-8") if path else ""
     return _texts[name]
+
+
+def _of_file(name):
+    path = _ROOT.joinpath(*name.split("."))
+    files = [file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()]
+    return files[0].read_text(encoding="utf-8") if files else None
 
 
 if not any(isinstance(finder, _Finder) for finder in sys.meta_path):

@@ -132,7 +132,6 @@ def changed_by(monkeypatch):
     """changed_by(module, old, new): whose key changes where the module's text is another one."""
     for name in MEASURING:
         importlib.import_module(name)
-    read = sweep._read_code
     before = {name: sweep.behind(name) for name in MEASURING}
 
     def changed_by(module, old, new):
@@ -140,7 +139,6 @@ def changed_by(monkeypatch):
         assert old in text
         with monkeypatch.context() as patch:
             patch.setitem(imported._texts, module, text.replace(old, new, 1))
-            patch.setattr(sweep, "_read_code", lambda name: (read.__wrapped__ if name == module else read)(name))
             return {name for name in MEASURING if sweep.behind(name) != before[name]}
     return changed_by
 
@@ -169,6 +167,24 @@ def test_drawing_and_docstrings_change_no_key(changed_by, module, old, new):
     assert changed_by(module, old, new) == set()
 
 
+LATER = """
+import sys
+from lessons.kit import sweep
+from lessons.linearity.experiment import mlp
+
+first = sweep.behind(mlp.__name__)
+assert "data.vision" not in sys.modules
+import data.vision
+assert sweep.behind(mlp.__name__) == first
+assert "data.vision" in sweep._reachable(mlp.__name__, False)
+"""
+
+
+@pytest.mark.slow  # imports torch in a process of its own
+def test_a_module_that_is_imported_when_it_is_needed_counts_before_it_is():
+    subprocess.run([sys.executable, "-c", LATER], cwd=REPOSITORY, check=True, timeout=120)
+
+
 KERNEL = """
 import json, pathlib, sys
 from lessons import thing
@@ -183,7 +199,6 @@ for file, old, new in json.load(sys.stdin):
     text = pathlib.Path(file).read_text()
     assert old in text, file
     pathlib.Path(file).write_text(text.replace(old, new, 1))
-sweep._read_code.cache_clear()
 print(json.dumps([first, keys()]))
 """
 ON_DISK = [("toy_models/mlp.py", "relu_()", "relu()"), ("lessons/thing.py", "return 1", "return 2")]

@@ -3,7 +3,6 @@ import ast
 import functools
 import hashlib
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from data.pinning import pinned
 from toy_models import training
 
 # rooms that no number depends on
-DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims"}
+DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims",
+           "notebooks"}
 
 
 def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Dataset:
@@ -52,27 +52,29 @@ def behind(module: str, drawing: bool = False) -> str:
     """
     hasher = hashlib.sha256()
     for name in sorted(_reachable(module, drawing)):
-        hasher.update(f"{name} {_read_code(name)[1]}\n".encode())
+        hasher.update(f"{name} {_read_code(imported.text(name))[1]}\n".encode())
     return hasher.hexdigest()[:20]
 
 
 def _reachable(module, drawing):
-    """The names of the module and of all that it imports."""
+    """The names of the module and of all that it imports, now or when one of its functions is called."""
     found, todo = set(), [module]
     while todo:
         name = todo.pop()
-        if name in found or name not in sys.modules or not (drawing or DRAWING.isdisjoint(name.split("."))):
+        if name in found or not (drawing or DRAWING.isdisjoint(name.split("."))):
             continue
-        found.add(name)
-        todo += _read_code(name)[0]
+        text = imported.text(name)
+        if text is not None:
+            found.add(name)
+            todo += _read_code(text)[0]
     return found
 
 
 @functools.cache
-def _read_code(name):
-    """The modules of the course that a module names in its import statements, wherever they stand, and its syntax tree
+def _read_code(text):
+    """The modules of the course that a source names in its import statements, wherever they stand, and its syntax tree
     as text."""
-    tree = ast.parse(imported.text(name))
+    tree = ast.parse(text)
     named, words, todo = set(), [], [tree]
     while todo:
         node = todo.pop()
