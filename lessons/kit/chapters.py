@@ -102,7 +102,7 @@ CHAPTERS = (
             teaches="what interference is; TIES by hand; thirteen merging methods on three suites of tasks, "
                     "hyper-parameters chosen on held-out images; test-time adaptation",
             pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("08_cart", "lessons.cart", minutes=90, panels=7, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
+    Chapter("08_cart", "lessons.cart", minutes=90, panels=8, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
