@@ -13,7 +13,7 @@ import torch.nn.functional as F
 import data
 from data.pinning import pinned
 from lessons.linearity import algorithms
-from toy_models import Architecture, Recipe, ResNet18, batchnorm, training, weights, zoo
+from toy_models import Architecture, Recipe, ResNet18, batchnorm, losses, training, weights, zoo
 
 TINY = Architecture.of("ResNet18", width=2, num_classes=100)
 
@@ -85,8 +85,8 @@ def test_the_loss_compares_only_the_classes_that_occur():
     logits, y = torch.randn(6, 20, generator=torch.Generator().manual_seed(0)), torch.tensor([5, 9, 5, 12, 9, 12])
     classes = torch.tensor([5, 9, 12])
     expected = F.cross_entropy(logits[:, [5, 9, 12]], torch.tensor([0, 1, 0, 2, 1, 2]))
-    assert torch.isclose(training.masked_loss(classes)(logits, y), expected)
-    assert torch.isclose(training.masked_loss(torch.arange(20))(logits, y), F.cross_entropy(logits, y))
+    assert torch.isclose(losses.masked(classes)(logits, y), expected)
+    assert torch.isclose(losses.masked(torch.arange(20))(logits, y), F.cross_entropy(logits, y))
 
 
 def test_outputs_of_other_tasks_stay_as_they_are():

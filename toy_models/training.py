@@ -226,7 +226,6 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
 
 
 _OF_LABELS = (losses.SEEN_CLASSES, losses.ALL_CLASSES)
-masked_loss = losses.masked
 
 
 def _outputs(network):

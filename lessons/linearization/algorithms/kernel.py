@@ -158,7 +158,9 @@ def spectrum(kernel: Kernel, residual: Vector) -> tuple[Vector, Vector]:
 
 
 def risk(kappa: Vector, shares: Vector, sigma: float | Tensor) -> Tensor:
-    """R̃ = Σ_i (σ/(σ + κ_i))²·c_i²: the training error that is left, exactly. A sum over samples; the mean is 1/n of it.
+    """R̃ = Σ_i (σ/(σ + κ_i))²·c_i²: the training error that is left, exactly.
+
+    A sum over samples; the mean is 1/n of it.
 
     Args:
         shares: c_i².

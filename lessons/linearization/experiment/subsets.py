@@ -63,8 +63,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         A Dataset over net and subset (by number, those of `subsets`; NaN beyond the last), with
-        size: layers; weights; kappa_max, kappa_min, trace: of K; risk (…, sigma): R̃ in closed form; loss (…, training):
-        R̃ after training; start: R̃ before;
+        size: layers; weights; kappa_max, kappa_min, trace: of K; risk (…, sigma): R̃ in closed form;
+        loss (…, training): R̃ after training; start: R̃ before;
         over net, rule and chosen (layers): better, the share of the subsets of that size that Adam trains further than
         the rule's pick, and picked, its number;
         over net and pair (a subset and a layer added): eta, eta_sigma, ratio: √(R̃₊/R̃), penalised: the penalised

@@ -22,8 +22,8 @@ _THIN = {"markersize": 4.5, "linewidth": 1.5}
 
 @panel
 def sides(sweep: xarray.Dataset):
-    """Panel (c): left the distance ‖u‖, right the gap ‖f_θ − f̄_θ̄‖ to the tangent that was trained beside it, each with
-    its bounds, against time. Controls: lam, t."""
+    """Panel (c): left the distance ‖u‖, right the gap ‖f_θ − f̄_θ̄‖ to the tangent that was trained beside it, each
+    with its bounds, against time. Controls: lam, t."""
     fig, (left, right) = plotting.figure(2, height=4.7)
     known = experiment.with_bounds(sweep)
     later = known.isel(t=slice(1, None))
