@@ -157,9 +157,8 @@ def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-9 on text: the loss at once and at the end of a GPT grown in depth, over that of the parent as it is."""
     found = {}
     names = {"silent": "deeper, silent", "stacking": "deeper, stacking", "interpolation": "deeper, interpolation",
-             "half": "deeper, interpolation, rows sum to ½", "equal": "deeper, equal shares", "scratch": "deeper, "
-                                                                                                         "scratch",
-             "wider": "wider, Net2Wider", "wider_interpolation": "wider, interpolation"}
+             "half": "deeper, interpolation, rows sum to ½", "equal": "deeper, equal shares",
+             "scratch": "deeper, scratch", "wider": "wider, Net2Wider", "wider_interpolation": "wider, interpolation"}
     parent = sweep.grown.sel(how="parent as it is")
     for name, how in names.items():
         over = sweep.grown.sel(how=how) - parent
