@@ -116,6 +116,7 @@ def claim_12(sweep: xarray.Dataset) -> dict[str, float]:
     parent = last.sel(start=[FIRST, SECOND]).max().item()
     return {"byol_scratch_0": float(sweep.accuracy.sel(start=SCRATCH, steps=0)),
             "byol_scratch": float(last.sel(start=SCRATCH)), "byol_parent": parent,
+            "byol_parent_over_random": parent - float(sweep.accuracy.sel(start=SCRATCH, steps=0)),
             "byol_half": float(last.sel(start=ONE)), "byol_strangers": float(last.sel(start=TWO)),
             "byol_half_over_parent": float(last.sel(start=ONE)) - parent,
             "byol_half_over_scratch": float(last.sel(start=ONE) - last.sel(start=SCRATCH))}
