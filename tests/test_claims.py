@@ -62,7 +62,8 @@ def test_every_number_was_measured_somewhere_and_on_some_day():
         assert run["experiment"] in {experiment.name for experiment in claims.of_ledger(run["module"])}
         runs.setdefault(run["module"], set()).update(run["seeds"])
     for claim in MEASURED:
-        assert all(values.keys() <= runs[claim.measured_by] for values in kept()["numbers"][claim.id].values()), claim.id
+        numbers = kept()["numbers"][claim.id]
+        assert all(values.keys() <= runs[claim.measured_by] for values in numbers.values()), claim.id
 
 
 MADE_UP = """
