@@ -149,8 +149,9 @@ class WithQuartiles:
 
     def __init__(self, ax, places, colour, marker, label, animated=True):
         self.places = places
-        self.bars = ax.vlines(places, 0, 0, color=colour, linewidth=1.6, animated=animated)
-        self.markers = ax.plot(places, np.zeros(len(places)), color=colour, marker=marker, linestyle="", label=label,
+        # until `set_values` at 1, which a logarithmic axis can hold
+        self.bars = ax.vlines(places, 1, 1, color=colour, linewidth=1.6, animated=animated)
+        self.markers = ax.plot(places, np.ones(len(places)), color=colour, marker=marker, linestyle="", label=label,
                                animated=animated)[0]
 
     def set_values(self, mean, low, high):
