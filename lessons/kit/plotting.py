@@ -9,6 +9,8 @@ import contextlib
 import functools
 import html
 import io
+import math
+import textwrap
 
 import matplotlib as mpl
 import numpy as np
@@ -74,19 +76,58 @@ def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = 
 def alone(fig: Figure, axis: int) -> None:
     """Leave one of a figure's axes, over the whole figure, with everything on it twice as large: for a hall."""
     kept_one = fig.axes[axis]
+    _with_what_its_neighbours_say(kept_one)
     for other in fig.axes[:axis] + fig.axes[axis + 1:]:
         fig.delaxes(other)
     kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
-    fig.set_size_inches(WIDTH, 0.6 * WIDTH)
-    for legend in list(fig.legends):  # in columns that large letters leave room for
-        handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
-        legend.remove()
-        fig.legend(handles, labels, loc="outside lower center", ncols=2)
+    rows = sum(_again_in_few_columns(fig, legend) for legend in list(fig.legends))
+    fig.set_size_inches(WIDTH, 0.6 * WIDTH + 0.4 * max(rows - 1, 0))
     for text in fig.findobj(Text):
         text.set_fontsize(HALL)
+    if len(kept_one.texts) > _MANY:
+        for text in kept_one.texts:
+            text.set_fontsize(0.6 * HALL)
+    _in_lines(kept_one)
     for line in kept_one.lines:
         line.set_linewidth(1.8 * line.get_linewidth())
         line.set_markersize(1.8 * line.get_markersize())
+
+
+_MANY = 8     # texts on one of the axes: a number above each bar, say
+_LINE = 46    # letters of HALL points that fit into a line
+
+
+def _with_what_its_neighbours_say(ax):
+    """The label and the numbers of an axis that only the first in a row or the last in a column of pictures has."""
+    for of_x, siblings in ((True, ax.get_shared_x_axes()), (False, ax.get_shared_y_axes())):
+        shared = siblings.get_siblings(ax)
+        if len(shared) > 1:
+            own, *others = [one.xaxis if of_x else one.yaxis for one in (ax, *shared)]
+            label = next((other.get_label_text() for other in others if other.get_label_text()), "")
+            own.set_label_text(own.get_label_text() or label)
+            own.set_tick_params(**{"labelbottom" if of_x else "labelleft": True})
+
+
+def _again_in_few_columns(fig, legend):
+    """Make a figure's legend again below it, in columns that large letters leave room for; returns its rows."""
+    handles, labels = legend.legend_handles, [textwrap.fill(text.get_text(), _LINE) for text in legend.get_texts()]
+    columns = 2 if max(map(len, labels)) <= 20 else 1
+    legend.remove()
+    fig.legend(handles, labels, loc="outside lower center", ncols=columns)
+    return math.ceil(len(labels) / columns) + sum(label.count("\n") for label in labels)
+
+
+def _in_lines(ax):
+    """Titles and labels go on in a second line where they would leave the picture. What a moving title will say is not
+    known yet: it has room for two lines."""
+    for text, letters in ((ax.xaxis.label, _LINE), (ax.yaxis.label, _LINE // 2), (ax.title, _LINE),
+                          (ax._left_title, _LINE), (ax._right_title, _LINE)):
+        text.set_text(textwrap.fill(text.get_text(), letters))
+    above = [text for text in ax.texts if text.get_transform() == ax.transAxes and text.get_position()[1] > 1]
+    for text in above:
+        text.set(wrap=True, in_layout=False, verticalalignment="bottom", fontsize=HALL)
+    if above and not ax.get_title("left"):
+        ax.set_title(" \n ", fontsize=HALL, pad=0.6 * HALL)
 
 
 def moving_titles(axes, **options) -> list:
@@ -168,6 +209,11 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
     ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
+def moving_parts(artist) -> list:
+    """The animated artists of a figure, or of one of its axes."""
+    return artist.findobj(lambda part: part.get_animated())
+
+
 class MovingFigure:
     """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
 
@@ -180,8 +226,7 @@ class MovingFigure:
         """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw`
         is a function that draws it. Layout and background are three quarters of the time that a panel takes."""
         self.figure = fig
-        moving = fig.findobj(lambda artist: artist.get_animated())
-        self.moving = sorted(moving, key=lambda artist: artist.get_zorder())
+        self.moving = sorted(moving_parts(fig), key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
         drawn = keep(self._drawn) if keep else self._drawn()
