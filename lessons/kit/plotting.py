@@ -80,7 +80,8 @@ def alone(fig: Figure, axis: int) -> None:
     for other in fig.axes[:axis] + fig.axes[axis + 1:]:
         fig.delaxes(other)
     kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
-    rows = sum(_again_in_few_columns(fig, legend) for legend in list(fig.legends))
+    legends = [*fig.legends, *filter(None, [kept_one.get_legend()])]
+    rows = sum(_again_in_few_columns(fig, legend) for legend in legends)
     fig.set_size_inches(WIDTH, 0.6 * WIDTH + 0.4 * max(rows - 1, 0))
     for text in fig.findobj(Text):
         text.set_fontsize(HALL)
@@ -109,12 +110,13 @@ def _with_what_its_neighbours_say(ax):
 
 
 def _again_in_few_columns(fig, legend):
-    """Make a figure's legend again below it, in columns that large letters leave room for; returns its rows."""
+    """Make a legend again below the figure, in columns that large letters leave room for; returns its rows."""
     handles, labels = legend.legend_handles, [textwrap.fill(text.get_text(), _LINE) for text in legend.get_texts()]
     columns = 2 if max(map(len, labels)) <= 20 else 1
+    title = legend.get_title().get_text()
     legend.remove()
-    fig.legend(handles, labels, loc="outside lower center", ncols=columns)
-    return math.ceil(len(labels) / columns) + sum(label.count("\n") for label in labels)
+    fig.legend(handles, labels, title=title or None, loc="outside lower center", ncols=columns)
+    return math.ceil(len(labels) / columns) + sum(label.count("\n") for label in labels) + bool(title)
 
 
 def _in_lines(ax):
@@ -126,8 +128,8 @@ def _in_lines(ax):
     above = [text for text in ax.texts if text.get_transform() == ax.transAxes and text.get_position()[1] > 1]
     for text in above:
         text.set(wrap=True, in_layout=False, verticalalignment="bottom", fontsize=HALL)
-    if above and not ax.get_title("left"):
-        ax.set_title(" \n ", fontsize=HALL, pad=0.6 * HALL)
+    if above and not ax.get_title("center"):
+        ax.set_title(" \n ", loc="center", fontsize=HALL, pad=0.6 * HALL)
 
 
 def moving_titles(axes, **options) -> list:
