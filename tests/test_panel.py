@@ -199,6 +199,27 @@ def test_large_letters_stay_in_the_picture(axis):
     assert ax.get_ylabel() == "y" and all(tick.label1.get_visible() for tick in ax.yaxis.get_major_ticks())
 
 
+@panel
+def coloured(sweep):
+    """Two pictures with one colour bar."""
+    fig, axes = plotting.figure(2)
+    images = [ax.imshow([[0.0, 1.0]], animated=True) for ax in axes]
+    fig.colorbar(images[0], ax=list(axes), label="share")
+
+    def draw(alpha):
+        for image in images:
+            image.set_data([[alpha, 1.0]])
+        return "coloured"
+    return {"alpha": slider("α", [0.0, 1.0], 1.0)}, fig, draw, "caption"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_big_picture_keeps_its_colour_bar_beside_it(axis):
+    picture, bar = coloured(None).big(axis).figure.axes
+    assert bar.get_ylabel() == "share" and bar.get_position().x0 >= picture.get_position().x1
+    assert picture.get_position().width > 0.5
+
+
 def test_what_cannot_be_made_big_says_why():
     with pytest.raises(ValueError, match="nothing moves on axis 2 of this panel; it does on 0, 1"):
         wide(None).big(2)

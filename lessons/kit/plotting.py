@@ -74,10 +74,14 @@ def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = 
 
 
 def alone(fig: Figure, axis: int) -> None:
-    """Leave one of a figure's axes, over the whole figure, with everything on it twice as large: for a hall."""
+    """Leave one of a figure's axes, with its colour bars, over the whole figure, and everything on it twice as large:
+    for a hall."""
     kept_one = fig.axes[axis]
     _with_what_its_neighbours_say(kept_one)
-    for other in fig.axes[:axis] + fig.axes[axis + 1:]:
+    scales = [ax for ax in fig.axes if kept_one in getattr(ax, "_colorbar_info", {}).get("parents", [])]
+    for scale in scales:  # a colour bar of several axes is this one's now
+        scale._colorbar_info["parents"] = [kept_one]
+    for other in [ax for ax in fig.axes if ax is not kept_one and ax not in scales]:
         fig.delaxes(other)
     kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
     legends = [*fig.legends, *filter(None, [kept_one.get_legend()])]
