@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from lessons.kit import plotting
+from lessons.kit import hall, plotting
 from lessons.kit.panel import Panel, choice, panel, settings_of, slider
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.predict import Star, predict
@@ -158,7 +158,7 @@ def test_a_big_panel_has_one_axis_large_letters_and_moves_like_the_other(axis):
     big = small.big(axis)
     assert len(big.figure.axes) == 1 and len(small.figure.axes) == 2 and big.values == small.values
     sizes = {text.get_fontsize() for text in big.figure.findobj(Text) if text.get_text()}
-    assert sizes == {plotting.HALL}
+    assert sizes == {hall.HALL}
     before = big.picture.frame["marks"]
     assert big.set(alpha=0.0).picture.frame["marks"] != before and big.alt == "slope 0.0"
 
@@ -174,7 +174,8 @@ def wide(sweep):
     lines = [curve(ax, Look("black", "o"), name) for ax, name in zip(axes, ("short", LONG))]
     axes[0].set(ylabel="y", xlabel=LONG)
     axes[1].set(xlabel=LONG)
-    fig.legend(handles=lines, loc="outside lower center", ncols=2)
+    for place, line in zip(("outside lower left", "outside lower right"), lines):
+        fig.legend(handles=[line], loc=place)
     titles = plotting.moving_titles(axes[:2])
 
     def draw(alpha):
@@ -190,9 +191,9 @@ def test_large_letters_stay_in_the_picture(axis):
     fig = wide(None).big(axis).figure
     fig.draw_without_rendering()
     renderer = fig.canvas.get_renderer()
-    ax, = fig.axes
+    (ax,), (legend,) = fig.axes, fig.legends
     page = fig.bbox.padded(2)
-    for text in (ax.xaxis.label, ax.yaxis.label, ax.title, *ax.texts, *fig.legends[0].get_texts()):
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title, *ax.texts, *legend.get_texts()):
         box = text.get_window_extent(renderer)
         assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1, text
     assert ax.get_position().width > 0.7 and ax.get_position().height > 0.4

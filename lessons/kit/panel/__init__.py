@@ -23,8 +23,9 @@ import traitlets
 from matplotlib.figure import Figure
 
 from data import store
+from lessons.kit.hall import alone
 from lessons.kit.kept import kept
-from lessons.kit.plotting import THEME, MovingFigure, alone, moving_parts, svg_tag
+from lessons.kit.plotting import THEME, MovingFigure, moving_parts, svg_tag
 from lessons.kit.predict import Prediction
 from lessons.kit.sweep import caption
 
