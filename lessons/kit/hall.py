@@ -29,6 +29,7 @@ def alone(fig: Figure, axis: int) -> None:
     fig.set_size_inches(WIDTH, 0.6 * WIDTH + 0.4 * max(rows - 1, 0))
     for text in fig.findobj(Text):
         text.set_fontsize(HALL)
+    kept_one.tick_params(which="both", labelsize=HALL)  # of ticks that are not there yet
     if len(kept_one.texts) > _MANY:
         for text in kept_one.texts:
             text.set_fontsize(0.6 * HALL)
