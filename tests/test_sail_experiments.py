@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import data
 from lessons.kit import claims
@@ -263,10 +264,11 @@ def test_a_grown_gpt_begins_where_its_parent_is(monkeypatch):
 @pytest.fixture
 def few_images(monkeypatch):
     """ResNets of width 8 and 16 that learned nothing, and fewer images."""
-    for name, value in (("SMALL", 8), ("LARGE", 16), ("TRAIN", 160), ("HELD", 40), ("STATISTICS", 50)):
+    for name, value in (("SMALL", 8), ("LARGE", 16), ("TRAIN", 160), ("HELD", 20), ("STATISTICS", 20)):
         monkeypatch.setattr(resnets, name, value)
     whole = resnets.Images.of(resnets.KNOWN)
-    few = replace(whole, test=replace(whole.test, x=whole.test.x[:60], y=whole.test.y[:60]))
+    train, test = (replace(part, x=F.avg_pool2d(part.x, 4)) for part in (whole.train, whole.test))
+    few = replace(whole, train=train, test=replace(test, x=test.x[:60], y=test.y[:60]))
     monkeypatch.setattr(resnets.Images, "of", lambda splits: few)
     small, other, large = resnets.fresh(8, 0), resnets.fresh(8, 1), resnets.fresh(16, 2)
     given = {resnets.GROW: [small], resnets.SHRINK: [large]}
@@ -292,15 +294,18 @@ def test_what_is_said_of_resnets_is_what_was_kept():
     assert kept.attrs["profile"] == "full" and kept.sizes["image"] == 1000
     assert all(np.isfinite(list(values.values())).all() for values in resnets.claims(kept).values())
     above, error = resnets.apart(kept, f"{resnets.ONE}: {resnets.HALF}", f"{resnets.ONE}: {resnets.PARENT}", 0)
-    said = f"{abs(above):.2f} ± {error:.2f}"
+    said = panels.kinds.in_words(above, error)
     assert said in panels.kinds.apart(kept).text.splitlines()[0]
     assert said in panels.kinds.reading_of_resnets(kept).text
 
 
 def test_a_difference_within_two_errors_cannot_be_told():
-    assert panels.kinds.in_words(0.03, 0.02).startswith("not to be told from")
-    assert panels.kinds.in_words(-0.3, 0.02) == "0.30 ± 0.02 nats ahead of"
-    assert panels.kinds.in_words(0.3, 0.02) == "0.30 ± 0.02 nats behind"
+    assert panels.kinds.in_words(0.03, 0.02) == "+0.03 ± 0.02, which cannot be told here"
+    assert panels.kinds.in_words(-0.3, 0.02) == "−0.30 ± 0.02"
+
+
+def test_the_bill_counts_what_a_parent_began_from_once():
+    assert panels.kinds.bill() == {"alone": 320 + 240, "pair": 320 + 2 * 240, "stranger": 400, "strangers": 800}
 
 
 # -- pictures --------------------------------------------------------------------------------------

@@ -140,19 +140,34 @@ def reading_of_resnets(sweep: xarray.Dataset | None) -> Page:
             for when, steps in (("first", 0), ("last", last)):
                 told[f"{name}_{whom}_{when}"] = in_words(*resnets.apart(sweep, f"{set_up}: {HALF}", other, steps))
     return reading("Figures 3 and 5 of the source, on ResNets", """
-        Parents of one split each, trained on both: half-way is {one_parent_first} one parent at once if they share a
-        start, {own_parent_first} it from starts of their own, {matched_parent_first} it if these are matched. After
-        {last} steps: {one_parent_last}, {own_parent_last}, {matched_parent_last}. On classes that no parent saw:
-        {other_parent_first} one parent at once, {other_parent_last} it after {last} steps. Against scratch with its
-        own learning rate, after {last} steps: {one_scratch_last}, {own_scratch_last}, {matched_scratch_last},
-        {other_scratch_last}.""", last=last, **told)
+        Half-way's loss above that of one parent, at once and after {last} steps. One start: {one_parent_first};
+        {one_parent_last}. Own starts: {own_parent_first}; {own_parent_last}. Own starts, matched:
+        {matched_parent_first}; {matched_parent_last}. Another task: {other_parent_first}; {other_parent_last}. Above
+        that of scratch after {last} steps: {one_scratch_last}; {own_scratch_last}; {matched_scratch_last};
+        {other_scratch_last}. ± is one standard error over the test images; another order of the training images would
+        add to it. Before that, one parent took {alone} steps from one start and {stranger} from its own, and both of
+        them together {pair} and {strangers}; scratch took none.""", last=last, **told, **bill())
 
 
-def in_words(above, error):
-    """ "0.31 nats ahead of", or that it cannot be told."""
-    if abs(above) < noise.WIDE * error:
-        return f"not to be told from ({above:+.2f} ± {error:.2f})".replace("-", "−")
-    return f"{abs(above):.2f} ± {error:.2f} nats {'behind' if above > 0 else 'ahead of'}"
+def in_words(above: float, error: float) -> str:
+    """A difference, and that it cannot be told where it is within two standard errors."""
+    doubt = ", which cannot be told here" if abs(above) < noise.WIDE * error else ""
+    return f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−")
+
+
+def bill() -> dict[str, int]:
+    """Training steps of the parents: of one alone, with what it began from, and of both."""
+    found = {}
+    for set_up, alone, both in ((ONE, "alone", "pair"), (OWN, "stranger", "strangers")):
+        recipes = resnets.recipes_of(set_up)
+        before = {recipe.parent for recipe in recipes if recipe.parent}
+        steps = [sum(map(_steps, {*some, *before})) for some in (recipes[:1], recipes)]
+        found |= dict(zip((alone, both), steps))
+    return found
+
+
+def _steps(recipe):
+    return recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size)
 
 
 @in_full_alone
