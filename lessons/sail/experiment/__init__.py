@@ -20,7 +20,8 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
     recipes = []
     for module in _OF_MLPS if profile == "quick" else (*_OF_MLPS, *_IN_FULL):
         recipes += module.EXPERIMENT.recipes(module.PROFILES[profile], seed)
-    experiment.announce(data.source("small_mnist"), experiment.estimate(recipes, SECONDS[profile], "networks"))
+    sources = [data.source("small_mnist")] + ([] if profile == "quick" else [gpt.source(), resnets.source()])
+    experiment.announce(*sources, experiment.estimate(recipes, SECONDS[profile], "networks"))
 
 
 def claims(*numbers: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
