@@ -403,7 +403,7 @@ def test_the_front_door_says_which_data_and_how_much_there_is_to_train(monkeypat
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))
     experiment.announce("quick", 0)
     first, second = capsys.readouterr().out.splitlines()
-    assert first == str(data.source("small_mnist")) and "networks have to be trained: about 45 s" in second
+    assert first == str(data.source("small_mnist")) and "networks have to be trained: about 50 s" in second
 
 
 # -- the ledger ------------------------------------------------------------------------------------
