@@ -316,7 +316,7 @@ CHANGES = {
     "architecture": Architecture.of("MLP", widths=(2, 9, 2)), "dataset": "other", "options": (("angle", 30.0),),
     "data_digest": "0" * 16,
     "lr": 0.2, "epochs": 3, "batch_size": None, "optimiser": "adam", "seed": 1, "parent": recipe(),
-    "loss": "all classes",
+    "loss": "all classes", "schedule": "warm-up and cosine", "frozen": ("layers.1.",),
 }
 
 

@@ -1,0 +1,141 @@
+"""Cross-task linearity in a small ViT: features between two networks, block by block, and of the average of eight; and
+what eight averaged features can still tell apart."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+import xarray
+
+from lessons.kit import sweep
+from lessons.kit.experiment import Experiment
+from lessons.linearity.algorithms import coef, cosine, ctl, own_distance
+from lessons.merging import merge
+from lessons.suites import Loaded, share_correct
+from lessons.vit.experiment import setting
+from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings
+from toy_models.vit import TEMPERATURE
+from toy_models.weights import State, interpolate
+
+AVERAGED = ("weights", "features", "answers")
+WHAT = ("single", *AVERAGED, "θ₀")
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """All widths, on the CPU.
+
+    Returns:
+        A Dataset with
+        gap_…, coef_… (width, pair, alpha, layer) and own_… (width, pair, layer): as `lessons.kit.sweep.summarise` names
+        them, of features on test images of both tasks, tokens × width flattened;
+        all_gap, all_coef (width, layer): the same of the average of all eight against the mean of their features;
+        all_own (width, layer): 1 − cos of a network's own features with that mean, on its own task;
+        averaged (width, what: 5, task): accuracy of the single networks, of averaged weights, of averaged pooled
+        features, of averaged answers, and of θ₀.
+    """
+    found = []
+    for width in settings.widths:
+        loaded = setting.load(settings, seed, width, device)
+        found.append(measured(loaded, settings))
+    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    return made.assign_attrs(images=f"{settings.features} test images a task for features, {settings.images} for "
+                                    "accuracies", test_images=made.sizes["task"] * settings.images)
+
+
+@torch.inference_mode()
+def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
+    """One width."""
+    images = [x[:settings.features] for x, _ in loaded.test]
+    lines, owns = [], []
+    for i, j in PAIRS:
+        x = torch.cat([images[i], images[j]])
+        ends = [features(loaded, loaded.finetuned[task], x) for task in (i, j)]
+        owns += [sweep.summarise({"own": own_distance(ends[0][layer], ends[1][layer])}) for layer in ends[0]]
+        for alpha in settings.alphas:
+            between = interpolate(loaded.finetuned[i], loaded.finetuned[j], alpha)
+            lines += map(sweep.summarise, ctl(features(loaded, between, x), *ends, alpha).values())
+    layers = list(ends[0])
+    tasks = loaded.suite.tasks
+    pairs = [f"{tasks[i]} and {tasks[j]}" for i, j in PAIRS]
+    found = sweep.on_grid(lines, pair=pairs, alpha=settings.alphas, layer=layers)
+    found = found.drop_vars(["coef_count", "bin"]).merge(sweep.on_grid(owns, pair=pairs, layer=layers))
+    found = found.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
+    return found.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
+
+
+def features(loaded: Loaded, state: State, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    """{layer: (samples, numbers)}: tokens × width flattened."""
+    return {layer: found.flatten(1) for layer, found in loaded.complete(state).features(x).items()}
+
+
+def of_all(loaded: Loaded, images: list[torch.Tensor]) -> dict[str, np.ndarray]:
+    """all_gap, all_coef and all_own of `measure`, each (layers,)."""
+    x = torch.cat(images)
+    own = torch.arange(len(images)).repeat_interleave(len(images[0]))
+    merged = features(loaded, merge("average", loaded.base, loaded.finetuned), x)
+    singles = [features(loaded, state, x) for state in loaded.finetuned]
+    rows = []
+    for layer, between in merged.items():
+        of_tasks = torch.stack([single[layer].double() for single in singles])
+        mean = of_tasks.mean(0)
+        of_own = of_tasks[own, torch.arange(len(x))]
+        rows.append([(1 - cosine(between, mean)).mean(), coef(between, mean).mean(), (1 - cosine(of_own, mean)).mean()])
+    table = np.array(rows, dtype=float)
+    return dict(zip(("all_gap", "all_coef", "all_own"), table.T))
+
+
+def averaged(loaded: Loaded) -> np.ndarray:
+    """Accuracy on test images, (what: 5, tasks)."""
+    x = torch.cat([x for x, _ in loaded.test])
+    pooled, answers = 0, 0
+    for state in loaded.finetuned:
+        found = loaded.complete(state).features(x)
+        pooled = pooled + found["pooled"]
+        answers = answers + found["output"]
+    head = F.normalize(loaded.base["head.weight"], dim=1)
+    by_features = TEMPERATURE * F.normalize(pooled, dim=1) @ head.T
+    average = merge("average", loaded.base, loaded.finetuned)
+    return np.array([loaded.own(), loaded.accuracy(average), of_answers(loaded, by_features),
+                     of_answers(loaded, answers), loaded.accuracy(loaded.base)])
+
+
+def of_answers(loaded: Loaded, logits: torch.Tensor) -> np.ndarray:
+    """The share correct on every task, (tasks,), of logits (samples of all tasks, outputs)."""
+    found = []
+    for task, some in enumerate(logits.split([len(y) for _, y in loaded.test])):
+        first, last = loaded.suite.choices[task]
+        found.append(share_correct(some[:, first:last], loaded.test[task][1] - first))
+    return np.array(found)
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind CTL-18. What each means stands in claims.yaml."""
+    middle = found.sel(alpha=0.5)
+    share = middle.gap_mean / found.own_mean
+    numbers = {}
+    for width in map(int, found.width.values):
+        last = share.sel(width=width, layer=last_block(found))
+        own, weights, features_, answers, start = found.averaged.sel(width=width).mean("task").values
+        numbers |= {f"gap_over_own_last_block_{width}": float(last.mean()),
+                    f"gap_over_own_most_{width}": float(share.sel(width=width).max()),
+                    f"gap_output_{width}": float(middle.gap_mean.sel(width=width, layer="output").mean()),
+                    f"own_output_{width}": float(found.own_mean.sel(width=width, layer="output").mean()),
+                    f"coef_least_{width}": float(middle.coef_mean.sel(width=width).min()),
+                    f"coef_most_{width}": float(middle.coef_mean.sel(width=width).max()),
+                    f"all_gap_over_own_pooled_{width}": float((found.all_gap / found.all_own).sel(width=width,
+                                                                                                 layer="pooled")),
+                    f"weights_over_single_{width}": weights / own,
+                    f"features_minus_weights_{width}": features_ - weights,
+                    f"answers_minus_weights_{width}": answers - weights,
+                    f"weights_minus_start_{width}": weights - start}
+    return {"CTL-18": numbers}
+
+
+def last_block(found: xarray.Dataset) -> str:
+    """The name of the last block."""
+    return [str(layer) for layer in found.layer.values if str(layer).startswith("block")][-1]
+
+
+EXPERIMENT = Experiment("vit-lines", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
+                        recipes=setting.recipes, network="TinyViT", claims=claims)
+run = EXPERIMENT.run

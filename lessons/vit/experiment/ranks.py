@@ -1,0 +1,88 @@
+"""CART on a small ViT: rank × λ, and which tensors it truncates."""
+import numpy as np
+import xarray
+
+from lessons.cart.algorithms.spectra import Spectra
+from lessons.kit.experiment import Experiment
+from lessons.suites import PARTS, Loaded
+from lessons.vit.algorithms import matrices
+from lessons.vit.experiment import setting
+from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
+
+BY_DIMENSION, BY_NAME, FUSED = "by dimension", "by name", "by dimension, q k v as one"
+ATTENTION, MLP = "attention alone", "MLP alone"
+WAYS = {BY_DIMENSION: matrices.by_dimension, BY_NAME: matrices.by_name, FUSED: matrices.by_dimension,
+        ATTENTION: matrices.of_attention, MLP: matrices.of_mlp}
+
+
+def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
+    """All widths.
+
+    Returns:
+        A Dataset with
+        accuracy (width, part: 2, rank, lam, task): of CART, every matrix by its dimensions; ranks 0 and 1 are the
+        average;
+        ways (width, way: 5, part, way_rank, way_lam, task): other ways to choose matrices;
+        average, own, base (width, part, task);
+        squares (width, group: 3): the share of the centred task vectors' squared length in attention's matrices, in the
+        MLPs' and in all else.
+    """
+    found = [measured(setting.load(settings, seed, width, device), settings) for width in settings.widths]
+    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    return made.assign_attrs(images=setting.images_of(settings), test_images=made.sizes["task"] * settings.images)
+
+
+def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
+    """One width."""
+    spectra = Spectra(loaded.base, loaded.finetuned)
+    as_one = Spectra(matrices.fused(loaded.base), [matrices.fused(state) for state in loaded.finetuned])
+    grid = of_grid(loaded, spectra, matrices.by_dimension, settings.ranks, settings.lams)
+    ends = looked_at_parts(loaded, [spectra.origin])[:, :1, None]
+    ends = np.repeat(ends, len(settings.lams), 2)
+    ways = [of_grid(loaded, as_one if way == FUSED else spectra, chosen, settings.way_ranks, settings.way_lams)
+            for way, chosen in WAYS.items()]
+    sets = {"accuracy": (("part", "rank", "lam", "task"), np.concatenate([ends, grid, ends], 1)),
+            "ways": (("way", "part", "way_rank", "way_lam", "task"), np.array(ways)),
+            "average": (("part", "task"), ends[:, 0, 0]),
+            "base": (("part", "task"), looked_at_parts(loaded, [loaded.base])[:, 0]),
+            "own": (("part", "task"), np.array([loaded.own(part) for part in PARTS])),
+            "squares": ("group", squares(spectra))}
+    return xarray.Dataset(sets, {"part": list(PARTS), "rank": [0.0, *settings.ranks, 1.0], "lam": list(settings.lams),
+                                 "way": list(WAYS), "way_rank": list(settings.way_ranks),
+                                 "way_lam": list(settings.way_lams), "task": loaded.suite.tasks,
+                                 "group": ["attention", "MLP", "all else"]})
+
+
+def of_grid(loaded: Loaded, spectra: Spectra, chosen: matrices.Chosen, ranks, lams) -> np.ndarray:
+    """Accuracy (part: 2, ranks, lams, tasks)."""
+    states = []
+    for rank in ranks:
+        total = matrices.truncated_sum(spectra, rank, chosen)
+        states += [matrices.apart(matrices.moved(spectra.origin, total, lam)) for lam in lams]
+    seen = looked_at_parts(loaded, states)
+    return seen.reshape(len(PARTS), len(ranks), len(lams), -1)
+
+
+def looked_at_parts(loaded: Loaded, states) -> np.ndarray:
+    """Accuracy (part: 2, states, tasks)."""
+    return np.array([looked_at(loaded, states, part) for part in PARTS])
+
+
+def squares(spectra: Spectra) -> np.ndarray:
+    """`squares` of `measure`."""
+    total = np.zeros(3)
+    for key, stack in spectra.matrices.items():
+        place = 0 if "attention" in key else 1 if "mlp" in key else 2
+        total[place] += stack.double().square().sum().item()
+    return total / total.sum()
+
+
+def chosen(found: xarray.Dataset) -> tuple[float, float]:
+    """(rank, λ) that held-out images choose, of one width."""
+    held = found.accuracy.sel(part=PARTS[0]).mean("task").stack(place=("rank", "lam"))
+    return tuple(map(float, held.idxmax("place").item()))
+
+
+EXPERIMENT = Experiment("vit-ranks", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
+                        recipes=setting.recipes, network="TinyViT")
+run = EXPERIMENT.run
