@@ -357,7 +357,7 @@ def test_finetune_keeps_what_is_not_named():
 
 
 @pytest.mark.parametrize("make, named", [
-    (lambda: recipe(optimiser="adamw"), "'adamw'"),
+    (lambda: recipe(optimiser="lion"), "'lion'"),
     (lambda: recipe(epochs=-1), "epochs.*-1"),
     (lambda: recipe(lr=0), "lr"),
     (lambda: recipe(lr=-0.1), r"lr.*-0\.1"),

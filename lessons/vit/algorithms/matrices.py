@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from lessons.cart.algorithms.spectra import Spectra
+from lessons.cart.algorithms.spectra import Spectra, kept_rank
 from lessons.merging.states import by_tensor, wide
 from toy_models.weights import State
 
@@ -33,6 +33,20 @@ def of_attention(key: str, tensor: Tensor) -> bool:
 def of_mlp(key: str, tensor: Tensor) -> bool:
     """The two matrices of every MLP alone."""
     return tensor.ndim >= 2 and "mlp" in key
+
+
+def kept_by_name(key: str, shape: Sequence[int], rank_ratio: float) -> int:
+    """How many directions of a tensor CART keeps a task, chosen by name: ⌈γ·min(m, n)⌉ of attention's and the MLPs'
+    matrices, none of anything else, which is averaged.
+
+    Args:
+        key: its name; `NAMES` are looked for in it.
+        shape: its shape; what has one dimension is no matrix.
+        rank_ratio: γ.
+    """
+    if len(shape) < 2 or not any(name in key for name in NAMES):
+        return 0
+    return kept_rank(rank_ratio, shape)
 
 
 def fused(state: State) -> State:

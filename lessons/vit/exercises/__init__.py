@@ -1,1 +1,4 @@
-"""The exercises of chapter 11: `files`, about checkpoints, heads, published tables and LoRA."""
+"""The exercises of chapter 11: `transformer`, about the small ViT."""
+from lessons.vit.exercises import transformer
+
+EXERCISES = [*transformer.EXERCISES]

@@ -12,17 +12,17 @@ from lessons.vit.experiment import setting
 from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
 from toy_models.weights import State
 
-ADDED = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)  # λ of what adds up task vectors as task arithmetic does
-WHOLE = (0.5, 0.75, 1.0, 1.3, 1.7)  # of what brings its result to one task vector's length
+ADDED = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)  # λ of what adds up task vectors as task arithmetic does
+WHOLE = (0.25, 0.4, 0.6, 0.8, 1.0, 1.4)  # of what brings its result to one task vector's length
 SEARCHES = {  # method: (λ, its other parameter, values of that)
     "average": ((1.0,), "", (0.0,)),
     "task_arithmetic": (ADDED, "", (0.0,)),
     "ties": (WHOLE, "density", (0.1, 0.2, 0.4, 0.7)),
     "consensus": (ADDED, "mask_strength", (0.2, 0.4)),
-    "dare": (ADDED[:5], "drop_rate", (0.5, 0.9)),
+    "dare": (ADDED[:-1], "drop_rate", (0.5, 0.9)),
     "breadcrumbs": (ADDED, "density", (0.1, 0.3)),
     "tsv": (WHOLE, "", (0.0,)),
-    "cart": ((1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.04, 0.08, 0.16, 0.32)),
+    "cart": ((0.5, 1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.04, 0.08, 0.16, 0.32)),
 }
 STORING = ("emr", "tall_masks", "cart_indexing")  # one model a task; as they are by default
 NEGATED = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)

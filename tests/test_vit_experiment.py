@@ -1,0 +1,165 @@
+"""The experiments on the small ViT, on networks small enough for a test, and what is made of their numbers."""
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lessons import cast, suites
+from lessons.cart.algorithms.spectra import Spectra
+from lessons.merging import merge
+from lessons.vit.algorithms import matrices
+from lessons.vit.experiment import lines, merges, ranks, setting
+from lessons.vit.panels import lines as of_lines
+from lessons.vit.panels import merges as of_merges
+from lessons.vit.panels import ranks as of_ranks
+from toy_models import Architecture, Recipe, weights
+
+TINY = setting.Settings(widths=(8,), size=64, epochs=1, images=8, features=4, alphas=(0.0, 0.5, 1.0),
+                        ranks=(0.25, 0.5), lams=(1.0, 2.0), way_ranks=(0.5,), way_lams=(1.0,), counts=(2, 8))
+
+
+def tiny_vit(width=8, seed=0):
+    return Recipe.on("medley", Architecture.of("TinyViT", width=8, depth=2, heads=2),
+                     options={"upright": 64, "each": 8}, lr=1e-3, epochs=1, optimiser="adamw", seed=seed)
+
+
+@pytest.fixture(scope="module")
+def small():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cast, "pretrained_vit", tiny_vit)
+        patch.setattr(suites, "TinyViT", _with_two_heads())
+        patch.setitem(suites._WITH_ONE_HEAD, "TinyViT", _with_two_heads())
+        yield setting.load(TINY, 0, 8)
+
+
+def _with_two_heads():
+    from toy_models import TinyViT
+
+    class WithTwoHeads(TinyViT):
+        @classmethod
+        def from_state(cls, state):
+            return TinyViT.from_state(state, heads=2)
+    return WithTwoHeads
+
+
+@pytest.fixture(scope="module")
+def sweeps(small):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setting, "load", lambda *arguments: small)
+        attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                      "profile": "quick", "seed": 0}
+        return {name: module.measure(TINY).assign_attrs(attributes)
+                for name, module in (("lines", lines), ("merges", merges), ("ranks", ranks))}
+
+
+def test_the_head_stays_and_tasks_choose_among_their_own_classes(small):
+    heads = [state["head.weight"] for state in (small.base, *small.finetuned)]
+    assert all(torch.equal(head, heads[0]) for head in heads)
+    x, y = small.test[4]
+    logits = small.network(x)[:, 10:20]
+    assert small.accuracy(small.base)[4] == pytest.approx((logits.argmax(1) == y - 10).double().mean().item())
+    assert small.suite.tasks[0] == "digits turned by 90°" and small.suite.tasks[-1] == "clothes striped"
+
+
+def test_many_merges_are_looked_at_as_one_is(small):
+    states = [small.base, *small.finetuned]
+    assert np.array_equal(setting.looked_at(small, states, "test"), [small.accuracy(state) for state in states])
+
+
+def test_features_at_the_ends_are_the_ends_and_all_is_named(sweeps):
+    found = sweeps["lines"]
+    assert float(found.gap_mean.sel(alpha=[0.0, 1.0]).max()) < 1e-6
+    assert list(found.layer.values) == ["block 1", "block 2", "pooled", "output"]
+    assert list(found.what.values) == list(lines.WHAT) and found.averaged.notnull().all()
+
+
+def test_the_mean_of_features_is_that_of_eight_networks(small, sweeps):
+    x = small.test[0][0][:4]
+    mean = torch.stack([small.complete(state).features(x)["pooled"] for state in small.finetuned]).mean(0)
+    merged = small.complete(merge("average", small.base, small.finetuned)).features(x)["pooled"]
+    whole = lines.of_all(small, [x])
+    expected = 1 - F.cosine_similarity(merged.double(), mean.double(), dim=1).mean()
+    assert whole["all_gap"][2] == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
+    found = sweeps["merges"].isel(width=0)
+    assert list(found.method.values) == list(merges.SEARCHES)
+    for method, (tried, name, values) in merges.SEARCHES.items():
+        assert int(found.held.sel(method=method).count()) == len(tried) * len(values)
+        scale, other = map(float, found.chosen.sel(method=method).values)
+        if method == "average":
+            continue
+        merged = merge(method, small.base, small.finetuned, scale=scale, **({name: other} if name else {}))
+        assert np.array_equal(found.test.sel(reported=method), small.accuracy(merged))
+
+
+def test_taking_away_nothing_is_theta_0(small, sweeps):
+    nothing = sweeps["merges"].negated.isel(width=0).sel(lam=0.0, of="its own task")
+    assert np.array_equal(nothing, small.accuracy(small.base))
+
+
+def test_lengths_and_cosines_are_those_of_the_task_vectors(small, sweeps):
+    found = sweeps["merges"].isel(width=0)
+    vectors = [weights.subtract(state, small.base) for state in small.finetuned]
+    assert float(found.length[3]) == pytest.approx(weights.norm(vectors[3]) / weights.norm(small.base), rel=1e-4)
+    pairs = [weights.cosine(a, b) for i, a in enumerate(vectors) for b in vectors[:i]]
+    assert float(found.cosine) == pytest.approx(np.mean(pairs), abs=1e-4)
+
+
+def test_cart_on_the_grid_is_the_registry_s(small, sweeps):
+    found = sweeps["ranks"].isel(width=0)
+    for rank, lam in ((0.25, 2.0), (0.5, 1.0)):
+        merged = merge("cart", small.base, small.finetuned, rank_ratio=rank, scale=lam)
+        for part in ("held-out", "test"):
+            grid = found.accuracy.sel(part=part, rank=rank, lam=lam)
+            assert np.array_equal(grid, small.accuracy(merged, part))
+
+
+def test_only_the_chosen_matrices_move(small):
+    spectra = Spectra(small.base, small.finetuned)
+    total = matrices.truncated_sum(spectra, 0.5, matrices.of_attention)
+    moved = {key for key, tensor in total.items() if tensor.any()}
+    assert moved and all("attention" in key and key.endswith("weight") for key in moved)
+
+
+def test_the_shares_of_the_squared_length_sum_to_one(sweeps):
+    assert float(sweeps["ranks"].squares.sum()) == pytest.approx(1)
+
+
+def test_the_claims_numbers_are_numbers(sweeps):
+    numbers = lines.claims(sweeps["lines"])["CTL-18"]
+    assert numbers and all(np.isfinite(value) for value in numbers.values())
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+def test_every_panel_says_the_numbers_of_its_sweep(sweeps):
+    panel = of_lines.lines(sweeps["lines"]).set(alpha=0.5)
+    pair = str(sweeps["lines"].pair.values[0])
+    expected = float(sweeps["lines"].gap_mean.sel(width=8, pair=pair, alpha=0.5, layer="block 2"))
+    assert f"block 2 gap {expected:.4f}" in panel.alt
+    panel = of_ranks.ranks(sweeps["ranks"]).set(lam=2.0, rank=0.25)
+    expected = float(sweeps["ranks"].accuracy.sel(width=8, part="test", rank=0.25, lam=2.0).mean())
+    assert f"0.25: {expected:.3f}" in panel.alt
+    panel = of_merges.negation(sweeps["merges"]).set(lam=1.0)
+    expected = float(sweeps["merges"].negated.sel(width=8, lam=1.0, of="its own task").mean())
+    assert f"read at {expected:.3f}" in panel.alt
+
+
+@pytest.mark.parametrize("name, drawn", [
+    ("lines", of_lines.reading_of_the_share), ("lines", of_lines.averaged_table),
+    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_necessary),
+    ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.ways_table), ("ranks", of_ranks.reading_of_the_ways),
+    ("merges", of_merges.methods_table), ("merges", of_merges.reading_of_table_1),
+    ("merges", of_merges.reading_of_storing), ("merges", of_merges.reading_of_negation)],
+    ids=lambda given: getattr(given, "__name__", given))
+def test_tables_and_readings_hold_numbers(sweeps, name, drawn):
+    text = drawn(sweeps[name]).text
+    assert any(letter.isdigit() for letter in text) and "nan" not in text
+
+
+def test_questions_are_asked_with_measured_numbers(sweeps):
+    own = float(sweeps["lines"].own_mean.sel(width=8, layer="block 2").mean())
+    assert f"{own:.2f} apart" in of_lines.question(sweeps["lines"])
+    assert "average of the eight networks" in of_ranks.question(sweeps["ranks"])
