@@ -8,7 +8,7 @@ from lessons import cast, suites
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
-from lessons.vit.experiment import lines, merges, ranks, setting
+from lessons.vit.experiment import adapting, counts, lines, merges, numbers, ranks, setting
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks
@@ -82,6 +82,14 @@ def test_the_mean_of_features_is_that_of_eight_networks(small, sweeps):
     assert whole["all_gap"][2] == pytest.approx(float(expected), abs=1e-6)
 
 
+def test_task_vectors_of_their_own_length_are_the_networks(sweeps):
+    found = sweeps["lines"].isel(width=0)
+    gap = found.gap_mean.sel(alpha=0.5).mean("pair")
+    assert np.allclose(found.long_gap.sel(length=1.0), gap, rtol=1e-2, atol=1e-7)
+    assert np.allclose(found.long_own.sel(length=1.0), found.own_mean.mean("pair"), rtol=1e-2)
+    assert float(found.long_own.sel(length=8.0, layer="pooled")) > float(found.long_own.sel(length=1.0, layer="pooled"))
+
+
 def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
     found = sweeps["merges"].isel(width=0)
     assert list(found.method.values) == list(merges.SEARCHES)
@@ -123,6 +131,13 @@ def test_only_the_chosen_matrices_move(small):
     assert moved and all("attention" in key and key.endswith("weight") for key in moved)
 
 
+def test_a_part_of_a_task_vector_alone_is_grafted_on_theta_0(small, sweeps):
+    found = sweeps["ranks"].isel(width=0)
+    own = small.finetuned[2]
+    grafted = {key: own[key] if "attention" in key else tensor for key, tensor in small.base.items()}
+    assert float(found.alone.sel(group="attention")[2]) == small.accuracy(grafted)[2]
+
+
 def test_the_shares_of_the_squared_length_sum_to_one(sweeps):
     assert float(sweeps["ranks"].squares.sum()) == pytest.approx(1)
 
@@ -130,6 +145,51 @@ def test_the_shares_of_the_squared_length_sum_to_one(sweeps):
 def test_the_claims_numbers_are_numbers(sweeps):
     numbers = lines.claims(sweeps["lines"])["CTL-18"]
     assert numbers and all(np.isfinite(value) for value in numbers.values())
+
+
+# -- more tasks, more passes, adaptation -----------------------------------------------------------
+
+def test_a_part_of_the_suite_has_its_own_choices(small):
+    part = counts.part_of(small.suite, (1, 6))
+    assert part.tasks == ["digits negative", "clothes upside down"] and part.choices == ((0, 10), (10, 20))
+
+
+def test_subsets_differ_and_there_is_one_of_all():
+    assert len(set(counts.subsets(8, 4, 0))) == counts.SUBSETS and counts.subsets(8, 8, 0) == [tuple(range(8))]
+    assert counts.subsets(8, 4, 0) != counts.subsets(8, 4, 1)
+
+
+def test_more_tasks_and_more_passes_are_measured(small):
+    found = counts.measure(TINY)
+    assert found.kept.sel(count=8).notnull().sum() == len(counts.METHODS)
+    assert found.kept.sel(count=2).notnull().all()
+    passes = counts.measure_passes(TINY)
+    assert list(passes.passes.values) == list(counts.PASSES) and passes.merged.notnull().all()
+    assert not np.array_equal(passes.single[0], passes.single[1])
+    named = numbers.as_tasks_are_added(found) | numbers.by_passes(passes)
+    assert named["cart_lost_more_than_least_8"] == pytest.approx(
+        named["CART_few_8"] - named["CART_many_8"]
+        - min(named[f"{name}_few_8"] - named[f"{name}_many_8"] for name in ("average", "TIES", "TSV-M",
+                                                                           "task_arithmetic")))
+
+
+def test_adaptation_begins_at_the_methods_it_adapts(small, monkeypatch):
+    monkeypatch.setattr(setting, "load", lambda *arguments: small)
+    monkeypatch.setattr(adapting, "STEPS", 3)
+    found = adapting.measure(TINY)
+    plain = merge("task_arithmetic", small.base, small.finetuned, scale=0.1)
+    centred = merge("cart", small.base, small.finetuned, scale=1.0, rank_ratio=adapting.RANK)
+    for name, merged in zip(adapting.STARTS, (plain, centred)):
+        assert np.array_equal(found.accuracy.sel(adapted=name, when="at first"), small.accuracy(merged))
+    assert found.entropy.sizes["step"] == 3 and float(found.entropy.max()) <= np.log(10)
+
+
+def test_the_ledger_s_numbers_are_numbers(sweeps):
+    found = numbers.peak(sweeps["ranks"].assign_coords(rank=[0.0, 0.08, 0.5, 1.0]))
+    assert found["height_8"] >= -1 and set(found) == {"best_rank_8", "best_lam_8", "height_8", "lost_at_8_percent_8"}
+    named = [name(sweeps["merges"]) for name in (numbers.leads, numbers.stored, numbers.by_width)]
+    for values in named:
+        assert values and all(np.isfinite(value) for value in values.values())
 
 
 # -- pictures --------------------------------------------------------------------------------------
@@ -150,6 +210,7 @@ def test_every_panel_says_the_numbers_of_its_sweep(sweeps):
 @pytest.mark.parametrize("name, drawn", [
     ("lines", of_lines.reading_of_the_share), ("lines", of_lines.averaged_table),
     ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_necessary),
+    ("lines", of_lines.lengths_table), ("ranks", of_ranks.reading_of_the_parts),
     ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.ways_table), ("ranks", of_ranks.reading_of_the_ways),
     ("merges", of_merges.methods_table), ("merges", of_merges.reading_of_table_1),
     ("merges", of_merges.reading_of_storing), ("merges", of_merges.reading_of_negation)],

@@ -17,6 +17,7 @@ from toy_models.weights import State, interpolate
 
 AVERAGED = ("weights", "features", "answers")
 WHAT = ("single", *AVERAGED, "θ₀")
+LENGTHS = (0.5, 1.0, 2.0, 4.0, 8.0)  # of task vectors, in units of their own
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -28,6 +29,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         them, of features on test images of both tasks, tokens × width flattened;
         all_gap, all_coef (width, layer): the same of the average of all eight against the mean of their features;
         all_own (width, layer): 1 − cos of a network's own features with that mean, on its own task;
+        long_gap, long_own (width, length, layer): gap half-way and own distance, mean over pairs and images, of θ₀ + lτ
+        instead of the networks themselves;
         averaged (width, what: 5, task): accuracy of the single networks, of averaged weights, of averaged pooled
         features, of averaged answers, and of θ₀.
     """
@@ -58,6 +61,9 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     found = sweep.on_grid(lines, pair=pairs, alpha=settings.alphas, layer=layers)
     found = found.drop_vars(["coef_count", "bin"]).merge(sweep.on_grid(owns, pair=pairs, layer=layers))
     found = found.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
+    longer = of_lengths(loaded, images)
+    found = found.assign(long_gap=(("length", "layer"), longer[0]), long_own=(("length", "layer"), longer[1]))
+    found = found.assign_coords(length=list(LENGTHS))
     return found.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
 
 
@@ -80,6 +86,22 @@ def of_all(loaded: Loaded, images: list[torch.Tensor]) -> dict[str, np.ndarray]:
         rows.append([(1 - cosine(between, mean)).mean(), coef(between, mean).mean(), (1 - cosine(of_own, mean)).mean()])
     table = np.array(rows, dtype=float)
     return dict(zip(("all_gap", "all_coef", "all_own"), table.T))
+
+
+def of_lengths(loaded: Loaded, images: list[torch.Tensor]) -> np.ndarray:
+    """long_gap and long_own of `measure`, (2, lengths, layers)."""
+    found = []
+    for length in LENGTHS:
+        rows = []
+        for i, j in PAIRS:
+            x = torch.cat([images[i], images[j]])
+            ends = [interpolate(loaded.finetuned[task], loaded.base, length) for task in (i, j)]
+            seen = [features(loaded, state, x) for state in (*ends, interpolate(*ends, 0.5))]
+            gaps = ctl(seen[2], seen[0], seen[1], 0.5)
+            rows.append([[gap["gap"].nanmean() for gap in gaps.values()],
+                         [own_distance(seen[0][layer], seen[1][layer]).nanmean() for layer in gaps]])
+        found.append(np.array(rows, dtype=float).mean(0))
+    return np.stack(found, 1)
 
 
 def averaged(loaded: Loaded) -> np.ndarray:
@@ -122,6 +144,7 @@ def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
                     f"own_output_{width}": float(found.own_mean.sel(width=width, layer="output").mean()),
                     f"coef_least_{width}": float(middle.coef_mean.sel(width=width).min()),
                     f"coef_most_{width}": float(middle.coef_mean.sel(width=width).max()),
+                    f"gap_over_own_4_times_as_long_{width}": share_at_length(found.sel(width=width), 4.0),
                     f"all_gap_over_own_pooled_{width}": float((found.all_gap / found.all_own).sel(width=width,
                                                                                                  layer="pooled")),
                     f"weights_over_single_{width}": weights / own,
@@ -129,6 +152,12 @@ def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
                     f"answers_minus_weights_{width}": answers - weights,
                     f"weights_minus_start_{width}": weights - start}
     return {"CTL-18": numbers}
+
+
+def share_at_length(found: xarray.Dataset, length: float) -> float:
+    """Gap half-way over own distance in the last block, of one width, for task vectors so many times as long."""
+    at = found.sel(length=length, layer=last_block(found))
+    return float(at.long_gap / at.long_own)
 
 
 def last_block(found: xarray.Dataset) -> str:

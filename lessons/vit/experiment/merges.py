@@ -65,7 +65,7 @@ def measured(loaded: Loaded) -> xarray.Dataset:
     test = [*looked_at(loaded, [*best, *stored, loaded.base], "test"), loaded.own()]
     sets = {"held": (("method", "scale", "other"), held), "test": (("reported", "task"), np.array(test)),
             "chosen": (("method", "which"), np.array(chosen)), "negated": (("lam", "task", "of"), negated(loaded)),
-            "task_bytes": ("storing", [np.mean([bytes_of(extra) for extra in one.extras]) for one in stored]),
+            "task_bytes": ("storing", [np.mean([one.task_bytes(task) for task in range(len(one))]) for one in stored]),
             "model_bytes": bytes_of(loaded.base)}
     sets |= geometry(loaded)
     return xarray.Dataset(sets, {"method": list(SEARCHES), "scale": scales, "task": loaded.suite.tasks,

@@ -4,6 +4,7 @@ import xarray
 
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
+from lessons.merging.storage import PerTask
 from lessons.suites import PARTS, Loaded
 from lessons.vit.algorithms import matrices
 from lessons.vit.experiment import setting
@@ -13,6 +14,8 @@ BY_DIMENSION, BY_NAME, FUSED = "by dimension", "by name", "by dimension, q k v a
 ATTENTION, MLP = "attention alone", "MLP alone"
 WAYS = {BY_DIMENSION: matrices.by_dimension, BY_NAME: matrices.by_name, FUSED: matrices.by_dimension,
         ATTENTION: matrices.of_attention, MLP: matrices.of_mlp}
+
+GROUPS = ("attention", "MLP", "all else")
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -25,7 +28,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         ways (width, way: 5, part, way_rank, way_lam, task): other ways to choose matrices;
         average, own, base (width, part, task);
         squares (width, group: 3): the share of the centred task vectors' squared length in attention's matrices, in the
-        MLPs' and in all else.
+        MLPs' and in all else;
+        alone (width, group, task): accuracy of θ₀ with only that part of a task's own vector, on test images.
     """
     found = [measured(setting.load(settings, seed, width, device), settings) for width in settings.widths]
     made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
@@ -46,11 +50,11 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
             "average": (("part", "task"), ends[:, 0, 0]),
             "base": (("part", "task"), looked_at_parts(loaded, [loaded.base])[:, 0]),
             "own": (("part", "task"), np.array([loaded.own(part) for part in PARTS])),
-            "squares": ("group", squares(spectra))}
+            "squares": ("group", squares(spectra)), "alone": (("group", "task"), parts_alone(loaded))}
     return xarray.Dataset(sets, {"part": list(PARTS), "rank": [0.0, *settings.ranks, 1.0], "lam": list(settings.lams),
                                  "way": list(WAYS), "way_rank": list(settings.way_ranks),
                                  "way_lam": list(settings.way_lams), "task": loaded.suite.tasks,
-                                 "group": ["attention", "MLP", "all else"]})
+                                 "group": list(GROUPS)})
 
 
 def of_grid(loaded: Loaded, spectra: Spectra, chosen: matrices.Chosen, ranks, lams) -> np.ndarray:
@@ -68,12 +72,27 @@ def looked_at_parts(loaded: Loaded, states) -> np.ndarray:
     return np.array([looked_at(loaded, states, part) for part in PARTS])
 
 
+def group_of(key: str) -> str:
+    """Which of `GROUPS` a tensor belongs to, with its biases."""
+    return GROUPS[0] if "attention" in key else GROUPS[1] if "mlp" in key else GROUPS[2]
+
+
+def parts_alone(loaded: Loaded) -> np.ndarray:
+    """`alone` of `measure`."""
+    found = []
+    for group in GROUPS:
+        extras = tuple({key: tensor for key, tensor in state.items() if group_of(key) == group}
+                       for state in loaded.finetuned)
+        grafted = PerTask({"base": loaded.base}, extras, lambda shared, extra: shared["base"] | extra)
+        found.append(loaded.accuracy(grafted))
+    return np.array(found)
+
+
 def squares(spectra: Spectra) -> np.ndarray:
     """`squares` of `measure`."""
-    total = np.zeros(3)
+    total = np.zeros(len(GROUPS))
     for key, stack in spectra.matrices.items():
-        place = 0 if "attention" in key else 1 if "mlp" in key else 2
-        total[place] += stack.double().square().sum().item()
+        total[GROUPS.index(group_of(key))] += stack.double().square().sum().item()
     return total / total.sum()
 
 

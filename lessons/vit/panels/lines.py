@@ -143,3 +143,15 @@ def reading_of_necessary(sweep: xarray.Dataset) -> Page:
         {told} that something is lost in spite of it: averaged, the networks read {weights:.3f} where each alone reads
         {alone:.3f}, {lost:.1f} ± {error:.1f} points less.""",
                    told=told(lost, error), weights=weights, alone=alone, lost=100 * lost, error=100 * error)
+
+
+def lengths_table(sweep: xarray.Dataset) -> Page:
+    """Gap half-way over own distance in the last block, for task vectors made shorter and longer; a row a width."""
+    last = experiment.last_block(sweep)
+    rows = []
+    for width in map(int, sweep.width.values):
+        at = sweep.sel(width=width, layer=last)
+        rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in at.long_own.values)))
+        rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in (at.long_gap / at.long_own).values)))
+    head = ["task vectors, times", *(f"{length:g}" for length in sweep.length.values)]
+    return table(head, rows, after=f"<p>{caption(sweep)}</p>")

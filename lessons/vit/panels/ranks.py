@@ -125,6 +125,19 @@ def ways_table(sweep: xarray.Dataset) -> Page:
                  after=f"<p>{caption(sweep)}</p>")
 
 
+def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
+    """Where does a finetuned network keep what it learned: in attention or in the MLPs?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    own = float(found.own.sel(part="test").mean())
+    base = float(found.base.sel(part="test").mean())
+    kept = found.alone.mean("task")
+    attention, mlp, rest = (float((kept.sel(group=group) - base) / (own - base)) for group in experiment.GROUPS)
+    return reading("Attention or MLP?", """
+        θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
+        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}.""",
+                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest)
+
+
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
     """Does it matter which tensors count as matrices?"""
     found = sweep.sel(width=int(sweep.width[-1]))
