@@ -12,7 +12,7 @@ from lessons.vit.experiment import adapting, counts, lines, merges, numbers, ran
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks
-from toy_models import Architecture, Recipe, weights
+from toy_models import Architecture, Recipe, TinyViT, weights
 
 TINY = setting.Settings(widths=(8,), size=64, epochs=1, images=8, features=4, alphas=(0.0, 0.5, 1.0),
                         ranks=(0.25, 0.5), lams=(1.0, 2.0), way_ranks=(0.5,), way_lams=(1.0,), counts=(2, 8))
@@ -24,22 +24,17 @@ def tiny_vit(width=8, seed=0):
 
 
 @pytest.fixture(scope="module")
-def small():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cast, "pretrained_vit", tiny_vit)
-        patch.setattr(suites, "TinyViT", _with_two_heads())
-        patch.setitem(suites._WITH_ONE_HEAD, "TinyViT", _with_two_heads())
+def small(session_sweep):
+    with session_sweep((cast, "pretrained_vit", tiny_vit), (suites._WITH_ONE_HEAD, "TinyViT", WithTwoHeads)):
         yield setting.load(TINY, 0, 8)
 
 
-def _with_two_heads():
-    from toy_models import TinyViT
+class WithTwoHeads(TinyViT):
+    """Weights do not tell how many heads there are."""
 
-    class WithTwoHeads(TinyViT):
-        @classmethod
-        def from_state(cls, state):
-            return TinyViT.from_state(state, heads=2)
-    return WithTwoHeads
+    @classmethod
+    def from_state(cls, state):
+        return TinyViT.from_state(state, heads=2)
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +87,10 @@ def test_task_vectors_of_their_own_length_are_the_networks(sweeps):
 
 def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
     found = sweeps["merges"].isel(width=0)
-    assert list(found.method.values) == list(merges.SEARCHES)
+    assert list(found.searched.values) == list(merges.SEARCHES)
     for method, (tried, name, values) in merges.SEARCHES.items():
-        assert int(found.held.sel(method=method).count()) == len(tried) * len(values)
-        scale, other = map(float, found.chosen.sel(method=method).values)
+        assert int(found.held.sel(searched=method).count()) == len(tried) * len(values)
+        scale, other = map(float, found.chosen.sel(searched=method).values)
         if method == "average":
             continue
         merged = merge(method, small.base, small.finetuned, scale=scale, **({name: other} if name else {}))
@@ -159,7 +154,8 @@ def test_subsets_differ_and_there_is_one_of_all():
     assert counts.subsets(8, 4, 0) != counts.subsets(8, 4, 1)
 
 
-def test_more_tasks_and_more_passes_are_measured(small):
+def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
     found = counts.measure(TINY)
     assert found.kept.sel(count=8).notnull().sum() == len(counts.METHODS)
     assert found.kept.sel(count=2).notnull().all()

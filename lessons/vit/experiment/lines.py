@@ -13,7 +13,7 @@ from lessons.suites import Loaded, share_correct
 from lessons.vit.experiment import setting
 from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings
 from toy_models.vit import TEMPERATURE
-from toy_models.weights import State, interpolate
+from toy_models.weights import State, add, interpolate, scale, subtract
 
 AVERAGED = ("weights", "features", "answers")
 WHAT = ("single", *AVERAGED, "θ₀")
@@ -61,8 +61,8 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     found = sweep.on_grid(lines, pair=pairs, alpha=settings.alphas, layer=layers)
     found = found.drop_vars(["coef_count", "bin"]).merge(sweep.on_grid(owns, pair=pairs, layer=layers))
     found = found.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
-    longer = of_lengths(loaded, images)
-    found = found.assign(long_gap=(("length", "layer"), longer[0]), long_own=(("length", "layer"), longer[1]))
+    long_gap, long_own = of_lengths(loaded, images)
+    found = found.assign(long_gap=(("length", "layer"), long_gap), long_own=(("length", "layer"), long_own))
     found = found.assign_coords(length=list(LENGTHS))
     return found.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
 
@@ -95,13 +95,18 @@ def of_lengths(loaded: Loaded, images: list[torch.Tensor]) -> np.ndarray:
         rows = []
         for i, j in PAIRS:
             x = torch.cat([images[i], images[j]])
-            ends = [interpolate(loaded.finetuned[task], loaded.base, length) for task in (i, j)]
+            ends = [longer(loaded.base, loaded.finetuned[task], length) for task in (i, j)]
             seen = [features(loaded, state, x) for state in (*ends, interpolate(*ends, 0.5))]
             gaps = ctl(seen[2], seen[0], seen[1], 0.5)
             rows.append([[gap["gap"].nanmean() for gap in gaps.values()],
                          [own_distance(seen[0][layer], seen[1][layer]).nanmean() for layer in gaps]])
         found.append(np.array(rows, dtype=float).mean(0))
     return np.stack(found, 1)
+
+
+def longer(base: State, finetuned: State, length: float) -> State:
+    """θ₀ + l·τ; at l = 1 the finetuned weights to the last bit."""
+    return finetuned if length == 1 else add(base, scale(subtract(finetuned, base), length))
 
 
 def averaged(loaded: Loaded) -> np.ndarray:
@@ -137,7 +142,7 @@ def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
     numbers = {}
     for width in map(int, found.width.values):
         last = share.sel(width=width, layer=last_block(found))
-        own, weights, features_, answers, start = found.averaged.sel(width=width).mean("task").values
+        own, weights, features_, answers, start = map(float, found.averaged.sel(width=width).mean("task").values)
         numbers |= {f"gap_over_own_last_block_{width}": float(last.mean()),
                     f"gap_over_own_most_{width}": float(share.sel(width=width).max()),
                     f"gap_output_{width}": float(middle.gap_mean.sel(width=width, layer="output").mean()),

@@ -33,10 +33,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         A Dataset with
-        held (width, method, scale, other: 4), on held-out images, mean over tasks, NaN where nothing was tried;
+        held (width, searched, scale, other: 4), on held-out images, mean over tasks, NaN where nothing was tried;
         test (width, reported, task): of every method with the λ and the parameter that held-out images chose, of
         methods that store a model a task, and of the single networks and θ₀;
-        chosen (width, method, which: λ and other);
+        chosen (width, searched, which: λ and other);
         negated (width, lam, task, of: 2): accuracy of θ₀ − λτ_t on its own task, and on the others, mean;
         length (width, task): ‖τ_t‖/‖θ₀‖; cosine (width): of two task vectors, mean;
         kept (width, storing), task_bytes (width, storing): accuracy over the single network's, mean over tasks, and
@@ -63,12 +63,12 @@ def measured(loaded: Loaded) -> xarray.Dataset:
         chosen.append([places[top][0], values[places[top][1]]])
     stored = [merge(method, loaded.base, loaded.finetuned) for method in STORING]
     test = [*looked_at(loaded, [*best, *stored, loaded.base], "test"), loaded.own()]
-    sets = {"held": (("method", "scale", "other"), held), "test": (("reported", "task"), np.array(test)),
-            "chosen": (("method", "which"), np.array(chosen)), "negated": (("lam", "task", "of"), negated(loaded)),
+    sets = {"held": (("searched", "scale", "other"), held), "test": (("reported", "task"), np.array(test)),
+            "chosen": (("searched", "which"), np.array(chosen)), "negated": (("lam", "task", "of"), negated(loaded)),
             "task_bytes": ("storing", [np.mean([one.task_bytes(task) for task in range(len(one))]) for one in stored]),
             "model_bytes": bytes_of(loaded.base)}
     sets |= geometry(loaded)
-    return xarray.Dataset(sets, {"method": list(SEARCHES), "scale": scales, "task": loaded.suite.tasks,
+    return xarray.Dataset(sets, {"searched": list(SEARCHES), "scale": scales, "task": loaded.suite.tasks,
                                  "reported": [*SEARCHES, *STORING, "θ₀", "single"], "which": ["λ", "other"],
                                  "lam": list(NEGATED), "of": ["its own task", "the others"],
                                  "storing": list(STORING)})

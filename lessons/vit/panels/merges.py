@@ -82,7 +82,7 @@ def methods_table(sweep: xarray.Dataset) -> Page:
 def _parameters(found, method):
     if method not in experiment.SEARCHES or method == "average":
         return ""
-    scale, other = map(float, found.chosen.sel(method=method).values)
+    scale, other = map(float, found.chosen.sel(searched=method).values)
     return f"{scale:g}, {other:g}" if experiment.SEARCHES[method][1] else f"{scale:g}"
 
 

@@ -35,7 +35,7 @@ def question(sweep: xarray.Dataset) -> str:
 @panel
 def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
-    values = list(map(float, sweep.rank.values))
+    values = list(map(float, sweep["rank"].values))
     places = np.arange(len(values))
     fig, (left, right) = plotting.figure(2, height=4.4)
     left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
@@ -131,7 +131,8 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     own = float(found.own.sel(part="test").mean())
     base = float(found.base.sel(part="test").mean())
     kept = found.alone.mean("task")
-    attention, mlp, rest = (float((kept.sel(group=group) - base) / (own - base)) for group in experiment.GROUPS)
+    gained = max(own - base, 1e-9)
+    attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
     return reading("Attention or MLP?", """
         θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
         attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}.""",
