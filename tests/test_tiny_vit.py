@@ -11,7 +11,7 @@ from data import altered, medley
 from lessons.vit.algorithms import matrices
 from toy_models import Architecture, Recipe, TinyViT, training, zoo
 from toy_models.recipe import COSINE
-from toy_models.vit import Attention, Block, patches
+from toy_models.tiny_vit import Attention, Block, patches
 
 SMALL = Architecture.of("TinyViT", width=8, depth=1, heads=2)
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.vit.algorithms import attention, matrices
-from toy_models import vit
+from toy_models import tiny_vit
 
 # -- cases -----------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ _SCALED = "The scores are not scaled right: "
 
 EXERCISES = [
     Exercise(
-        "11.2", "an image in patches", 7, vit.patches,
+        "11.2", "an image in patches", 7, tiny_vit.patches,
         teaching=to_patches,
         cases=_images,
         wrong=[

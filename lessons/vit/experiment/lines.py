@@ -12,7 +12,7 @@ from lessons.merging import merge
 from lessons.suites import Loaded, share_correct
 from lessons.vit.experiment import setting
 from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings
-from toy_models.vit import TEMPERATURE
+from toy_models.tiny_vit import TEMPERATURE
 from toy_models.weights import State, add, interpolate, scale, subtract
 
 AVERAGED = ("weights", "features", "answers")

@@ -61,15 +61,19 @@ def lines(sweep: xarray.Dataset, prediction=None):
         star.set_data([last] if guess else [], [max(FLOOR, guess / 100 * owns[last])] if guess else [])
         titles[0].set_text(said("block {n}: gap {gap:.4f}, own {own:.3f}", n=last + 1, gap=gaps[last], own=owns[last]))
         titles[1].set_text(said("coef {least:.2f} to {most:.2f}", least=coefs.min(), most=coefs.max()))
-        listed = "; ".join(f"{layer} gap {a:.4f}, own {b:.3f}, coef {c:.3f}"
-                           for layer, a, b, c in zip(layers, gaps, owns, coefs))
-        return said("{pair}, width {width}, α = {alpha:.2f}: ", pair=pair, width=width, alpha=alpha) + f" {listed}."
+        return _described(pair, width, alpha, zip(layers, gaps, owns, coefs))
 
     alphas = {f"{alpha:.2f}": alpha for alpha in map(float, sweep.alpha.values)}
     controls = {"alpha": slider("α", alphas, 0.5),
                 "pair": choice("pair", {str(pair): str(pair) for pair in sweep.pair.values}),
                 "width": choice("width", {str(width): int(width) for width in sweep.width.values})}
     return controls, fig, draw
+
+
+def _described(pair, width, alpha, rows):
+    """The panel's alternative text."""
+    listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}" for layer, gap, own, coef in rows)
+    return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
 
 
 def layer_ticks_of_vit(ax, layers):

@@ -1,5 +1,4 @@
 """Panel (b): CART's rank and λ on eight tasks, and which tensors it truncates."""
-import numpy as np
 import xarray
 
 from lessons.kit import plotting
@@ -36,13 +35,8 @@ def question(sweep: xarray.Dataset) -> str:
 def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
     values = list(map(float, sweep["rank"].values))
-    places = np.arange(len(values))
-    fig, (left, right) = plotting.figure(2, height=4.4)
-    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
-    left.set_xticks(places, [f"{value:g}" for value in values])
     tasks = [str(task) for task in sweep.task.values]
-    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
-    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+    fig, left, right = _axes(values, tasks)
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for look, name in ((AVERAGE, "average"), (SINGLE, "each alone"), (START, "θ₀"))]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
@@ -60,7 +54,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         found = sweep.sel(width=width, part="test")
         means = found.accuracy.sel(lam=lam).mean("task").values
         of_tasks = found.accuracy.sel(lam=lam, rank=rank).values
-        curve_of.set_data(places, means)
+        curve_of.set_data(range(len(values)), means)
         place = values.index(rank)
         at.set_data([place], [means[place]])
         heights = [float(found[name].mean()) for name in ("average", "own", "base")]
@@ -74,15 +68,30 @@ def ranks(sweep: xarray.Dataset, prediction=None):
                    "base": heights[2], "width": width}
         titles[0].set_text(said("λ = {lam:g}: {mean:.3f} at rank {rank:g}", **numbers))
         titles[1].set_text(said("average {average:.3f}, alone {own:.3f}", **numbers))
-        curve_in_words = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(values, means))
-        return said("""Width {width}, λ = {lam:g}. By rank {curve}. The average reads {average:.3f}, each alone
-                       {own:.3f}, θ₀ {base:.3f}. At rank {rank:g}: {tasks}.""", curve=curve_in_words, **numbers,
-                    tasks=", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, of_tasks)))
+        return _described(numbers, dict(zip(values, means)), dict(zip(tasks, of_tasks)))
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, known["lam"]),
                 "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"]),
                 "width": choice("width", {str(width): int(width) for width in sweep.width.values})}
     return controls, fig, draw
+
+
+def _axes(values, tasks):
+    """Left against rank, right a place for every task."""
+    fig, (left, right) = plotting.figure(2, height=4.4)
+    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
+    left.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
+    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+    return fig, left, right
+
+
+def _described(numbers, means, of_tasks):
+    """The panel's alternative text."""
+    by_rank = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in means.items())
+    by_task = ", ".join(f"{task} {value:.2f}" for task, value in of_tasks.items())
+    return said("""Width {width}, λ = {lam:g}. By rank {by_rank}. The average reads {average:.3f}, each alone {own:.3f},
+                   θ₀ {base:.3f}. At rank {rank:g}: {by_task}.""", by_rank=by_rank, by_task=by_task, **numbers)
 
 
 # -- tables and readings ---------------------------------------------------------------------------
