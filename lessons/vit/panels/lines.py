@@ -39,7 +39,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
     right.axhline(1, color=plotting.GREY, linewidth=1)
     gap, own = curve(left, GAP, "gap to the mixed features"), curve(left, OWN, "the two ends' own distance")
     coef = curve(right, COEF, "coef")
-    star = left.plot([], [], color=PURPLE, marker="*", markersize=15, linestyle="", animated=True)[0]
+    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
     left.legend(loc="lower right")
     titles = moving_titles((left, right))
     last = layers.index(experiment.last_block(sweep))

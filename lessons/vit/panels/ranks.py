@@ -10,7 +10,8 @@ from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import ranks as experiment
 
-CART, AVERAGE, SINGLE, START = Look(BLUE, "o"), Look(ORANGE, "", "--"), Look(BLACK, "", ":"), Look(GREY, "", "-.")
+CART = Look(BLUE, "o")
+LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
 
 
 def best_of(found: xarray.Dataset) -> dict[str, float]:
@@ -38,15 +39,14 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     tasks = [str(task) for task in sweep.task.values]
     fig, left, right = _axes(values, tasks)
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
-    levels = [level(left, look, name) for look, name in ((AVERAGE, "average"), (SINGLE, "each alone"), (START, "θ₀"))]
+    levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
     alone = curve(right, Look(BLACK, "_", ""), "each alone", markersize=16)
-    star = left.plot([], [], color=PURPLE, marker="*", markersize=15, linestyle="", animated=True)[0]
+    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
     titles = moving_titles((left, right))
-    first = int(sweep.width[0])
-    known = best_of(sweep.sel(width=first))
-    asked = {"lam": known["lam"], "rank": known["rank"], "width": first}
+    known = best_of(sweep.isel(width=0))
+    asked = {"lam": known["lam"], "rank": known["rank"], "width": int(sweep.width[0])}
     if prediction:
         prediction.panel_answers(100 * known["height"], asked, "purple star")
 
@@ -57,7 +57,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         curve_of.set_data(range(len(values)), means)
         place = values.index(rank)
         at.set_data([place], [means[place]])
-        heights = [float(found[name].mean()) for name in ("average", "own", "base")]
+        heights = [float(found[name].mean()) for name in ("average", "own", "base")]  # as in LEVELS
         for line, height in zip(levels, heights):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
