@@ -30,7 +30,7 @@ A checkpoint for chapter 11 of Weightspace, made to be opened, merged and broken
 - **Licence**: as the course's code (MIT). MNIST: LeCun, Cortes and Burges. Fashion-MNIST: Xiao, Rasul and Vollgraf
   2017, MIT.
 """
-IMAGES = 1000
+IMAGES = 500
 
 
 def folder_of(recipe: Recipe) -> Path:
