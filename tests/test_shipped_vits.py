@@ -6,9 +6,7 @@ import pytest
 import safetensors.torch
 import torch
 
-import data
-from data import store
-from lessons import cast
+from lessons import cast, suites
 from lessons.vit import shipped
 from toy_models import training, zoo
 
@@ -17,13 +15,17 @@ by_width = pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: shipped
 
 
 @by_width
-def test_a_checkpoint_is_the_model_of_its_recipe_and_the_zoo_finds_it(recipe, tmp_path, monkeypatch):
-    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path))  # nothing is kept there
-    monkeypatch.setattr(training, "train_through", None)  # and nothing is trained
-    with store.as_published():
-        network = zoo.get(recipe, progress=False)
+def test_a_checkpoint_is_the_model_of_its_recipe_and_the_zoo_finds_it(recipe, monkeypatch):
+    monkeypatch.setattr(training, "train_through", None)  # nothing is trained, and the test's zoo is empty
+    network = zoo.get(recipe, progress=False)
     kept = safetensors.torch.load_file(shipped.folder_of(recipe) / "model.safetensors")
     assert all(torch.equal(tensor, kept[key]) for key, tensor in network.state_dict().items())
+
+
+def test_on_a_stand_in_finetuning_starts_from_the_same_checkpoint():
+    suite = suites.altered(64, 0, 32, 1)
+    assert suite.source.is_stand_in and all(recipe.parent == RECIPES[0] for recipe in suite.recipes.values())
+    assert zoo.has(suite.base) and not zoo.has(suite.recipes["digits negative"])
 
 
 @by_width
@@ -41,9 +43,7 @@ def test_all_of_them_together_are_small():
 
 
 @by_width
-def test_the_accuracy_of_the_card_is_measured_again(recipe):
-    if data.source("medley").is_stand_in:
-        pytest.skip("the card is about the official images")
+def test_the_accuracy_of_the_card_is_measured_again(recipe, real_data, real_fashion):
     text = (shipped.folder_of(recipe) / "README.md").read_text(encoding="utf-8")
     for task, share in shipped.accuracies(zoo.get(recipe, progress=False)).items():
         written = float(re.search(rf"{task} (0\.\d+)", text)[1])
@@ -51,10 +51,8 @@ def test_the_accuracy_of_the_card_is_measured_again(recipe):
 
 
 @pytest.mark.slow  # two and a half minutes: it is trained again
-def test_trained_again_it_is_as_good():
+def test_trained_again_it_is_as_good(real_data, real_fashion):
     recipe = cast.pretrained_vit(*cast.SHIPPED_VITS[0])
-    if data.source("medley").is_stand_in:
-        pytest.skip("the checkpoint was trained on the official images")
     again = shipped.accuracies(training.train(recipe))
     for task, share in shipped.accuracies(zoo.get(recipe, progress=False)).items():
         assert again[task] == pytest.approx(share, abs=0.01)
