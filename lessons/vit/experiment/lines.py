@@ -1,5 +1,7 @@
 """Cross-task linearity in a small ViT: features between two networks, block by block, and of the average of eight; and
 what eight averaged features can still tell apart."""
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -11,7 +13,7 @@ from lessons.linearity.algorithms import coef, cosine, ctl, own_distance
 from lessons.merging import merge
 from lessons.suites import Loaded, share_correct
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings
+from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings, in_threads
 from toy_models.tiny_vit import TEMPERATURE
 from toy_models.weights import State, add, interpolate, scale, subtract
 
@@ -43,19 +45,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                                     "accuracies", test_images=made.sizes["task"] * settings.images)
 
 
-@torch.inference_mode()
 def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     """One width."""
     images = [x[:settings.features] for x, _ in loaded.test]
-    lines, owns = [], []
-    for i, j in PAIRS:
-        x = torch.cat([images[i], images[j]])
-        ends = [features(loaded, loaded.finetuned[task], x) for task in (i, j)]
-        owns += [sweep.summarise({"own": own_distance(ends[0][layer], ends[1][layer])}) for layer in ends[0]]
-        for alpha in settings.alphas:
-            between = interpolate(loaded.finetuned[i], loaded.finetuned[j], alpha)
-            lines += map(sweep.summarise, ctl(features(loaded, between, x), *ends, alpha).values())
-    layers = list(ends[0])
+    between = in_threads(lambda pair: of_pair(loaded, images, pair, settings.alphas), PAIRS)
+    lines = [one for gaps, _ in between for one in gaps]
+    owns = [one for _, of_ends in between for one in of_ends]
+    layers = loaded.network.layer_names
     tasks = loaded.suite.tasks
     pairs = [f"{tasks[i]} and {tasks[j]}" for i, j in PAIRS]
     found = sweep.on_grid(lines, pair=pairs, alpha=settings.alphas, layer=layers)
@@ -65,6 +61,20 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     found = found.assign(long_gap=(("length", "layer"), long_gap), long_own=(("length", "layer"), long_own))
     found = found.assign_coords(length=list(LENGTHS))
     return found.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
+
+
+def of_pair(loaded: Loaded, images: list[torch.Tensor], pair: tuple[int, int],
+            alphas: Sequence[float]) -> tuple[list[dict], list[dict]]:
+    """Gap and coef, summarised, for every α and layer, and the own distance for every layer."""
+    i, j = pair
+    x = torch.cat([images[i], images[j]])
+    ends = [features(loaded, loaded.finetuned[task], x) for task in pair]
+    owns = [sweep.summarise({"own": own_distance(ends[0][layer], ends[1][layer])}) for layer in ends[0]]
+    found = []
+    for alpha in alphas:
+        between = interpolate(loaded.finetuned[i], loaded.finetuned[j], alpha)
+        found += map(sweep.summarise, ctl(features(loaded, between, x), *ends, alpha).values())
+    return found, owns
 
 
 def features(loaded: Loaded, state: State, x: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -90,8 +100,7 @@ def of_all(loaded: Loaded, images: list[torch.Tensor]) -> dict[str, np.ndarray]:
 
 def of_lengths(loaded: Loaded, images: list[torch.Tensor]) -> np.ndarray:
     """long_gap and long_own of `measure`, (2, lengths, layers)."""
-    found = []
-    for length in LENGTHS:
+    def at(length):
         rows = []
         for i, j in PAIRS:
             x = torch.cat([images[i], images[j]])
@@ -100,8 +109,9 @@ def of_lengths(loaded: Loaded, images: list[torch.Tensor]) -> np.ndarray:
             gaps = ctl(seen[2], seen[0], seen[1], 0.5)
             rows.append([[gap["gap"].nanmean() for gap in gaps.values()],
                          [own_distance(seen[0][layer], seen[1][layer]).nanmean() for layer in gaps]])
-        found.append(np.array(rows, dtype=float).mean(0))
-    return np.stack(found, 1)
+        return np.array(rows, dtype=float).mean(0)
+
+    return np.stack(in_threads(at, LENGTHS), 1)
 
 
 def longer(base: State, finetuned: State, length: float) -> State:
@@ -111,17 +121,23 @@ def longer(base: State, finetuned: State, length: float) -> State:
 
 def averaged(loaded: Loaded) -> np.ndarray:
     """Accuracy on test images, (what: 5, tasks)."""
-    x = torch.cat([x for x, _ in loaded.test])
-    pooled, answers = 0, 0
-    for state in loaded.finetuned:
-        found = loaded.complete(state).features(x)
-        pooled = pooled + found["pooled"]
-        answers = answers + found["output"]
+    found = in_threads(lambda state: said(loaded, state), loaded.finetuned)
+    pooled, answers = (sum(parts) for parts in zip(*found))
     head = F.normalize(loaded.base["head.weight"], dim=1)
     by_features = TEMPERATURE * F.normalize(pooled, dim=1) @ head.T
     average = merge("average", loaded.base, loaded.finetuned)
     return np.array([loaded.own(), loaded.accuracy(average), of_answers(loaded, by_features),
                      of_answers(loaded, answers), loaded.accuracy(loaded.base)])
+
+
+def said(loaded: Loaded, state: State) -> tuple[torch.Tensor, torch.Tensor]:
+    """Pooled features and answers on all test images."""
+    network = loaded.complete(state)
+    parts = []
+    for x, _ in loaded.test:
+        found = network.features(x)
+        parts.append((found["pooled"], found["output"]))
+    return tuple(torch.cat(one) for one in zip(*parts))
 
 
 def of_answers(loaded: Loaded, logits: torch.Tensor) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Every method of the registry on the eight tasks, all tuned alike, λ and one other parameter chosen on held-out
 images; and task vectors taken away again."""
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import xarray
@@ -12,20 +12,21 @@ from lessons.vit.experiment import setting
 from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
 from toy_models.weights import State
 
-ADDED = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)  # λ of what adds up task vectors as task arithmetic does
-WHOLE = (0.25, 0.4, 0.6, 0.8, 1.0, 1.4)  # of what brings its result to one task vector's length
+ADDED = (0.05, 0.1, 0.15, 0.25, 0.4)  # λ of what adds up task vectors as task arithmetic does
+WHOLE = (0.25, 0.5, 0.75, 1.0)  # of what brings its result to one task vector's length
 SEARCHES = {  # method: (λ, its other parameter, values of that)
     "average": ((1.0,), "", (0.0,)),
     "task_arithmetic": (ADDED, "", (0.0,)),
-    "ties": (WHOLE, "density", (0.1, 0.2, 0.4, 0.7)),
+    "ties": (WHOLE, "density", (0.1, 0.4)),
     "consensus": (ADDED, "mask_strength", (0.2, 0.4)),
-    "dare": (ADDED[:-1], "drop_rate", (0.5, 0.9)),
+    "dare": (ADDED, "drop_rate", (0.5, 0.9)),
     "breadcrumbs": (ADDED, "density", (0.1, 0.3)),
     "tsv": (WHOLE, "", (0.0,)),
-    "cart": ((0.5, 1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.04, 0.08, 0.16, 0.32)),
+    "cart": ((1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.08, 0.16, 0.32)),
 }
 STORING = ("emr", "tall_masks", "cart_indexing")  # one model a task; as they are by default
-NEGATED = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)
+NEGATED = (0.0, 0.5, 1.0, 1.5, 2.0)
+MOST = max(len(values) for _, _, values in SEARCHES.values())  # values of another parameter
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -33,7 +34,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
     Returns:
         A Dataset with
-        held (width, searched, scale, other: 4), on held-out images, mean over tasks, NaN where nothing was tried;
+        held (width, searched, scale, other), on held-out images, mean over tasks, NaN where nothing was tried;
         test (width, reported, task): of every method with the λ and the parameter that held-out images chose, of
         methods that store a model a task, and of the single networks and θ₀;
         chosen (width, searched, which: λ and other);
@@ -50,16 +51,16 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 def measured(loaded: Loaded) -> xarray.Dataset:
     """One width."""
     scales = sorted({scale for tried, _, _ in SEARCHES.values() for scale in tried})
-    held = np.full((len(SEARCHES), len(scales), 4), np.nan)
+    held = np.full((len(SEARCHES), len(scales), MOST), np.nan)
     best, chosen = [], []
     for row, (method, (tried, _, values)) in enumerate(SEARCHES.items()):
         places = [(scale, number) for number in range(len(values)) for scale in tried]
-        states = list(merged_by(loaded, method))
-        score = looked_at(loaded, states, "held-out").mean(1)
+        candidates = [partial(merged_by, loaded, method, scale, values[number]) for scale, number in places]
+        score = looked_at(loaded, candidates, "held-out").mean(1)
         for (scale, number), one in zip(places, score):
             held[row, scales.index(scale), number] = one
         top = int(np.argmax(score))
-        best.append(states[top])
+        best.append(candidates[top])
         chosen.append([places[top][0], values[places[top][1]]])
     stored = [merge(method, loaded.base, loaded.finetuned) for method in STORING]
     test = [*looked_at(loaded, [*best, *stored, loaded.base], "test"), loaded.own()]
@@ -74,21 +75,19 @@ def measured(loaded: Loaded) -> xarray.Dataset:
                                  "storing": list(STORING)})
 
 
-def merged_by(loaded: Loaded, method: str) -> Iterator[State]:
-    """The method's merges, λ running fastest."""
-    tried, name, values = SEARCHES[method]
-    for value in values:
-        for scale in tried:
-            parameters = {"scale": scale} if method != "average" else {}
-            yield merge(method, loaded.base, loaded.finetuned, **parameters, **({name: value} if name else {}))
+def merged_by(loaded: Loaded, method: str, scale: float, other: float) -> State:
+    """The method's merge with this λ and this value of its other parameter, where it has them."""
+    name = SEARCHES[method][1]
+    parameters = {"scale": scale} if method != "average" else {}
+    return merge(method, loaded.base, loaded.finetuned, **parameters, **({name: other} if name else {}))
 
 
 def negated(loaded: Loaded) -> np.ndarray:
     """`negated` of `measure`."""
     tasks = range(len(loaded.finetuned))
-    states = [merge("task_arithmetic", loaded.base, [loaded.finetuned[task]], scale=-lam)
-              for lam in NEGATED for task in tasks]
-    seen = looked_at(loaded, states, "test").reshape(len(NEGATED), len(tasks), len(tasks))
+    less = [partial(merge, "task_arithmetic", loaded.base, [loaded.finetuned[task]], scale=-lam)
+            for lam in NEGATED for task in tasks]
+    seen = looked_at(loaded, less, "test").reshape(len(NEGATED), len(tasks), len(tasks))
     own = seen[:, tasks, tasks]
     others = (seen.sum(2) - own) / (len(tasks) - 1)
     return np.stack([own, others], 2)

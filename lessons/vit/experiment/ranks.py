@@ -1,4 +1,6 @@
 """CART on a small ViT: rank × λ, and which tensors it truncates."""
+from functools import partial
+
 import numpy as np
 import xarray
 
@@ -8,7 +10,7 @@ from lessons.merging.storage import PerTask
 from lessons.suites import PARTS, Loaded
 from lessons.vit.algorithms import matrices
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
+from lessons.vit.experiment.setting import PROFILES, Settings, in_threads, looked_at
 
 BY_DIMENSION, BY_NAME, FUSED = "by dimension", "by name", "by dimension, q k v as one"
 ATTENTION, MLP = "attention alone", "MLP alone"
@@ -60,11 +62,15 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
 def of_grid(loaded: Loaded, spectra: Spectra, chosen: matrices.Chosen, ranks, lams) -> np.ndarray:
     """Accuracy (part: 2, ranks, lams, tasks)."""
     states = []
-    for rank in ranks:
-        total = matrices.truncated_sum(spectra, rank, chosen)
-        states += [matrices.apart(matrices.moved(spectra.origin, total, lam)) for lam in lams]
+    for total in in_threads(lambda rank: matrices.truncated_sum(spectra, rank, chosen), ranks):
+        states += [partial(apart, spectra.origin, total, lam) for lam in lams]
     seen = looked_at_parts(loaded, states)
     return seen.reshape(len(PARTS), len(ranks), len(lams), -1)
+
+
+def apart(origin, total, lam):
+    """origin + λ·total, with q, k and v apart."""
+    return matrices.apart(matrices.moved(origin, total, lam))
 
 
 def looked_at_parts(loaded: Loaded, states) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What all measurements of the small ViT share: how much is trained and looked at, and how a merge is looked at."""
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ from lessons.suites import Loaded, Suite
 from toy_models import Recipe
 from toy_models.weights import State
 
+Merge = State | PerTask | Callable[[], State]  # a function merges when it is looked at
 PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 4), (1, 5), (2, 6), (3, 7))
 
 
@@ -81,9 +82,13 @@ def images_of(settings: Settings) -> str:
     return f"{settings.images} held-out and {settings.images} test images a task"
 
 
-def looked_at(loaded: Loaded, merges: Sequence[State | PerTask], part: str) -> np.ndarray:
+def in_threads(function: Callable, items: Iterable) -> list:
+    """[function(item), …], on all cores."""
+    with ThreadPoolExecutor(os.cpu_count() or 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        return list(pool.map(function, items))
+
+
+def looked_at(loaded: Loaded, merges: Iterable[Merge], part: str) -> np.ndarray:
     """The share correct of every merge on every task, (merges, tasks), on all cores."""
     loaded.images_of(part)  # once, before the threads ask for them
-    pool = ThreadPoolExecutor(os.cpu_count() or 1, initializer=torch.set_num_threads, initargs=(1,))
-    with pool:
-        return np.array(list(pool.map(lambda merged: loaded.accuracy(merged, part), merges)))
+    return np.array(in_threads(lambda one: loaded.accuracy(one() if callable(one) else one, part), merges))
