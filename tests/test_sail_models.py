@@ -167,6 +167,13 @@ def test_two_views_of_an_image_differ_and_belong_to_the_generator():
     assert torch.equal(a, view(x, torch.Generator().manual_seed(0)))
 
 
+def test_a_view_is_made_of_any_number_below_1_also_of_one_that_float32_rounds_up(monkeypatch):
+    x = torch.rand(5, 14, 14)
+    nearly_1 = torch.full((4, 5), 1 - 1e-12, dtype=torch.float64)
+    monkeypatch.setattr(torch, "rand", lambda *size, **options: nearly_1)
+    assert nearly_1.to(x).max() == 1 and view(x, torch.Generator().manual_seed(0)).shape == x.shape
+
+
 # -- abreast ---------------------------------------------------------------------------------------
 
 STATES = [MLP((6, 5, 4, 3)).state_dict() for _ in range(5)]

@@ -80,7 +80,8 @@ def view(x: Tensor, generator: Generator) -> Tensor:
     n, height, width = x.shape
     drawn = torch.rand(4, n, generator=generator, dtype=torch.float64).to(x)
     padded = F.pad(x, (SHIFT,) * 4)
-    down, right = ((drawn[i] * (2 * SHIFT + 1)).long() for i in (0, 1))
+    # in float32 a number just below 1 is 1, once in thirty million
+    down, right = ((drawn[i] * (2 * SHIFT + 1)).long().clamp(max=2 * SHIFT) for i in (0, 1))
     rows = down[:, None] + torch.arange(height, device=x.device)
     columns = right[:, None] + torch.arange(width, device=x.device)
     columns = torch.where(drawn[2, :, None] < 0.5, columns, columns.flip(1))

@@ -153,7 +153,8 @@ def solution(id: str) -> Page:
     else:
         text = textwrap.dedent(inspect.getsource(exercise.teaching or exercise.solution))
         more = f"In the library: {exercise.solution.__module__}.{exercise.solution.__qualname__}"
-    page = f"<details><summary>{summary}</summary><pre>{html.escape(text)}</pre><p>{more}</p></details>"
+    code = f"<pre style='word-break:normal'>{html.escape(text)}</pre>"  # JupyterLab would break words at the margin
+    page = f"<details><summary>{summary}</summary>{code}<p>{more}</p></details>"
     return Page(f"{text}\n{more}".strip(), page)
 
 

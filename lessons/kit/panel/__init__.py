@@ -82,7 +82,7 @@ class Panel(widgets.VBox):
         self.picture = Picture(background=self._figure.background, controls=all_controls, caption=caption)
         self.picture.frame = self._frame(self.values)
         self.picture.on_msg(self._asked)
-        row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap"))
+        row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap", grid_gap="0 18px"))
         super().__init__([row, self.picture])
         self.add_class("weightspace-panel")
         for control in self.controls.values():

@@ -71,7 +71,7 @@ class Settings:
 _OTHERS = (0, 5, 6, 7, 8, 9, 10, 11, 12, 13)  # ten splits, none of which is a finetuning task
 _QUICK = Settings(
     width=cast.WIDTH, size=1280, pretraining_epochs=4, finetuning_epochs=2, feature_images=50, test_images=500,
-    statistics_images=100, alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0), step_images=(4, 16, 64), draws=8,
+    statistics_images=100, alphas=(0.0, *lines.SHOWN_ALPHAS, 1.0), step_images=(4, 16, 64), draws=6,
     amounts=(Amount("nothing", (0,), 0, 1280),
              Amount("1 split, 4 passes", (0,), 4, 1280)))
 _FULL = Settings(

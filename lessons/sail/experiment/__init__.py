@@ -11,7 +11,7 @@ from lessons.sail.experiment import byol, depth, digits, flow, gamma, gpt, overl
 SECONDS = {"quick": 45, "full": 600}  # rough, on 2 cores, nothing kept
 _OF_MLPS = (spirals, gamma, overlap, table, width, depth, theory)
 _IN_FULL = (flow, gpt, byol)
-LEDGER = tuple(module.EXPERIMENT for module in _OF_MLPS)
+LEDGER = tuple(module.EXPERIMENT for module in (*_OF_MLPS, *_IN_FULL))
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:

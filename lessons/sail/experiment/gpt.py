@@ -137,9 +137,10 @@ def _loss(network: CharacterGPT, asked: data.Dataset) -> float:
     return F.cross_entropy(network(asked.x).flatten(0, 1), asked.y.flatten()).item()
 
 
-def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """What the GPT has to say to SAIL-6 and SAIL-9: {claim: {number: value}}."""
-    return {"SAIL-6": claim_6(sweep), "SAIL-9": claim_9(sweep)}
+def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
+    """What the GPT has to say to SAIL-6 and SAIL-9: {claim: {number: value}}; nothing where nothing
+    was measured."""
+    return {} if sweep is None else {"SAIL-6": claim_6(sweep), "SAIL-9": claim_9(sweep)}
 
 
 def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
@@ -157,9 +158,8 @@ def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-9 on text: the loss at once and at the end of a GPT grown in depth, over that of the parent as it is."""
     found = {}
     names = {"silent": "deeper, silent", "stacking": "deeper, stacking", "interpolation": "deeper, interpolation",
-             "half": "deeper, interpolation, rows sum to ½", "equal": "deeper, equal shares", "scratch": "deeper, "
-                                                                                                         "scratch",
-             "wider": "wider, Net2Wider", "wider_interpolation": "wider, interpolation"}
+             "half": "deeper, interpolation, rows sum to ½", "equal": "deeper, equal shares",
+             "scratch": "deeper, scratch", "wider": "wider, Net2Wider", "wider_interpolation": "wider, interpolation"}
     parent = sweep.grown.sel(how="parent as it is")
     for name, how in names.items():
         over = sweep.grown.sel(how=how) - parent
@@ -173,7 +173,8 @@ def source() -> data.types.Source:
 
 
 EXPERIMENT = Experiment("sail-gpt", measure, PROFILES, source, "the speeches", recipes=all_recipes,
-                        network="GPT of width 32, 2 blocks", claims=claims, ledger={"full": (0, 1, 2)})
+                        network="GPT of width 32, 2 blocks", claims=claims,
+                        ledger={"full": tuple(range(6))})
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:

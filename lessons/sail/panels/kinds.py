@@ -20,7 +20,7 @@ GROWN = {"parent as it is": Look(BLACK, "D"), "deeper, silent": Look(GREEN, "^")
 def text(sweep: xarray.Dataset | None):
     """Left, the loss on later speeches along γ between two GPTs, at once and after training; right, one of them grown
     in depth."""
-    fig, (left, right) = plotting.figure(2, height=4.0)
+    fig, (left, right) = plotting.figure(2, height=5.0)
     told = []
     last = int(sweep.steps[-1])
     for start, look in STARTS.items():
@@ -30,14 +30,14 @@ def text(sweep: xarray.Dataset | None):
                       label=f"{start}, {steps} steps")
             told.append(f"{start}, {steps} steps: {float(part.sel(share=0.5)):.2f} half-way")
     left.set(xlabel="γ", ylabel="loss (nats a character)", title="Two GPTs mixed")
-    left.legend(fontsize=9.5)
     places = np.arange(len(sweep.steps))
     for how, look in GROWN.items():
         right.plot(places, sweep.grown.sel(how=how), color=look.colour, marker=look.marker, linestyle=look.line,
                    label=how)
     right.set_xticks(places, [str(int(steps)) for steps in sweep.steps.values])
     right.set(xlabel="steps on later speeches", title="One of them from two blocks to four")
-    right.legend(fontsize=9.5)
+    for ax in (left, right):
+        ax.legend(fontsize=9.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return plotting.show(fig, f"Loss of mixed GPTs. {'; '.join(told)}.", caption(sweep))
 
 
