@@ -342,7 +342,7 @@ def test_four_sets_of_names_become_one(column, prefix):
     found = naming.vision_tower(in_names_of(ours, column, prefix))
     assert found.keys() == ours.keys() and all(torch.equal(found[key], ours[key]) for key in ours)
     assert found.tower == SMALL and found.library == naming.LIBRARIES[column]
-    assert {key: entry.shape for key, entry in found.entries.items()} == SMALL.shapes()
+    assert {key: found.entry(key).shape for key in found} == SMALL.shapes()
 
 
 def whole_clip(column):

@@ -1,5 +1,4 @@
 """CLIP in plain torch: towers, tokenizer, heads and images; beside transformers where that is installed."""
-import importlib.util
 import json
 import random
 
@@ -15,8 +14,6 @@ from lessons.vit.checkpoints import folders, naming
 
 SMALL = Tower(width=32, layers=2, heads=4, mlp=48, tokens=5, patch=4)
 WORDS = Tower(width=32, layers=2, heads=2, mlp=48, tokens=12, vocabulary=40)
-needs_transformers = pytest.mark.skipif(importlib.util.find_spec("transformers") is None,
-                                        reason="transformers is not installed")
 
 
 def random_tower(tower, seed=0):
@@ -99,13 +96,12 @@ def test_a_texts_answer_does_not_depend_on_what_fills_it_up():
     torch.testing.assert_close(answers, towers.text_pooled(state, short, WORDS).expand(2, -1))
 
 
-@needs_transformers
 def test_both_towers_equal_those_of_transformers(tmp_path):
-    from transformers import CLIPConfig, CLIPModel
+    transformers = pytest.importorskip("transformers")
     shared = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
               "projection_dim": 16}
     torch.manual_seed(0)
-    theirs = CLIPModel(CLIPConfig(
+    theirs = transformers.CLIPModel(transformers.CLIPConfig(
         vision_config=shared | {"image_size": 32, "patch_size": 8},
         text_config=shared | {"vocab_size": 50, "max_position_embeddings": 9, "bos_token_id": 48, "eos_token_id": 49},
         projection_dim=16)).eval()
@@ -182,11 +178,10 @@ def test_a_token_that_the_vocabulary_lacks_is_named(tmp_path):
         tokenize(["the cat"])
 
 
-@needs_transformers
 def test_the_tokenizer_agrees_with_transformers(tmp_path):
-    from transformers import CLIPTokenizer
+    transformers = pytest.importorskip("transformers")
     ours = small_tokenizer(tmp_path)
-    theirs = CLIPTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+    theirs = transformers.CLIPTokenizer(str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
     generator = random.Random(0)
     texts = [*AWKWARD, *("".join(generator.choices("photo cat'slld 12.-éお ", k=30)) for _ in range(50))]
     for text in texts:
@@ -256,10 +251,9 @@ def test_images_that_cannot_be_prepared_are_refused(wrong, says):
         images.prepared(wrong)
 
 
-@needs_transformers
 def test_images_are_prepared_as_transformers_prepares_them():
-    from transformers import CLIPImageProcessorPil as Processor
+    transformers = pytest.importorskip("transformers")
     colour = torch.randint(0, 256, (3, 3, 32, 40), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-    theirs = Processor(size={"shortest_edge": 224}, crop_size=224)(
+    theirs = transformers.CLIPImageProcessorPil(size={"shortest_edge": 224}, crop_size=224)(
         [image.permute(1, 2, 0).numpy() for image in colour], return_tensors="pt")["pixel_values"]
     torch.testing.assert_close(images.prepared(colour), theirs, rtol=0, atol=1e-5)

@@ -20,7 +20,28 @@ DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF1
           "U64": torch.uint64}
 
 
-class Checkpoint(Mapping):
+class Tensors(Mapping):
+    """A state dict that reads a tensor when it is asked for; which keys there are is known without reading any.
+
+    A class of this kind sets `shown`, a dict with these keys, and defines `__getitem__` and `entry`.
+    """
+    shown: Mapping
+
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor."""
+        raise NotImplementedError
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.shown
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shown)
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+
+class Checkpoint(Tensors):
     """The tensors of one model in one or more safetensors files, read when they are asked for, each time anew.
 
     It can stand wherever a state dict can.
@@ -38,6 +59,7 @@ class Checkpoint(Mapping):
         self.files = files
         self.config = dict(config or {})
         self.entries: dict[str, Entry] = {}
+        self.shown = self.entries
         self.metadata: dict[str, str] = {}
         self._file_of = {}
         for file in files:
@@ -46,18 +68,16 @@ class Checkpoint(Mapping):
                 raise CheckpointError(f"{file} holds {twice[0]!r}, which {self._file_of[twice[0]][0]} holds as well. "
                                       "Shards of two models in one folder?")
             opened = _opened_file(file)
-            self.entries |= found.entries
+            self.entries.update(found.entries)
             self.metadata |= found.metadata
             self._file_of |= {key: (file, opened) for key in found.entries}
 
     def __getitem__(self, key: str) -> Tensor:
         return self._file_of[key][1][key]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor."""
+        return self.entries[key]
 
     def __repr__(self):
         return f"Checkpoint({str(self.path)!r}, {len(self)} tensors)"
@@ -148,8 +168,8 @@ def _json(path, optional=False):
 
 def entry_of(state: Mapping[str, Tensor], key: str) -> Entry:
     """Dtype and shape of a tensor of any state dict; of a checkpoint none is read for it."""
-    if hasattr(state, "entries"):
-        return state.entries[key]
+    if isinstance(state, Tensors):
+        return state.entry(key)
     tensor = state[key]
     return Entry(NAMES[tensor.dtype], tuple(tensor.shape))
 

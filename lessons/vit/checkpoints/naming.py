@@ -3,13 +3,13 @@ maps all of them onto one: the names of transformers from 5.6 on.
 """
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from torch import Tensor
 
 from lessons.vit.algorithms.towers import NAMED, Tower
-from lessons.vit.checkpoints.folders import entry_of
+from lessons.vit.checkpoints.folders import Tensors, entry_of
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
 
@@ -86,7 +86,7 @@ class Place:
         return tensor.T if self.turned else tensor.reshape(shape)
 
 
-class Renamed(Mapping):
+class Renamed(Tensors):
     """Some tensors of a state dict under our names; each is read when it is asked for, and the others never.
 
     Attributes:
@@ -98,7 +98,7 @@ class Renamed(Mapping):
 
     def __init__(self, state: State, places: Mapping[str, Place], library: str, tower: Tower | None = None):
         self.state = state
-        self.places = dict(places)
+        self.places = self.shown = dict(places)
         self.library = library
         self.tower = tower
 
@@ -106,20 +106,11 @@ class Renamed(Mapping):
         place = self.places[key]
         return place.taken(self.state[place.key])
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.places)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    @property
-    def entries(self) -> dict[str, Entry]:
-        """{our name: dtype and shape}, without reading a tensor of a checkpoint."""
-        found = {}
-        for key, place in self.places.items():
-            stored = entry_of(self.state, place.key)
-            found[key] = Entry(stored.dtype, place.shape(stored.shape))
-        return found
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor, without reading it from a checkpoint."""
+        place = self.places[key]
+        stored = entry_of(self.state, place.key)
+        return Entry(stored.dtype, place.shape(stored.shape))
 
     @property
     def name(self) -> str:
@@ -234,7 +225,7 @@ def _some(keys):
 
 def _sizes(found, kind, layers, prefix):
     """The tower's sizes: from shapes, and what these do not say from `config.json`, else as OpenAI's CLIP has it."""
-    shapes = {key: entry.shape for key, entry in found.entries.items()}
+    shapes = {key: found.entry(key).shape for key in found}
     config = getattr(found.state, "config", {})
     config = config.get(f"{kind}_config") or config
     tokens, width = shapes["embeddings.position_embedding.weight"]
@@ -256,9 +247,9 @@ def _check_shapes(found, expect):
         raise CheckpointError(f"{found.name} is {_described(found.tower)}; you asked for {asked} "
                               f"({_differs(wanted, found.tower)}).")
     expected = found.tower.shapes()
-    for key, entry in found.entries.items():
-        if entry.shape != expected[key]:
-            raise CheckpointError(f"{found.name}: {found.places[key].key!r} has shape {entry.shape}, where "
+    for key in found:
+        if (shape := found.entry(key).shape) != expected[key]:
+            raise CheckpointError(f"{found.name}: {found.places[key].key!r} has shape {shape}, where "
                                   f"{expected[key]} is due in {_described(found.tower)}.")
 
 

@@ -1,10 +1,10 @@
 """Do a base and its finetuned models belong together? Checked from their headers, before a tensor is read."""
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
-from lessons.vit.checkpoints.folders import DTYPES, NAMES, entry_of
+from lessons.vit.checkpoints.folders import DTYPES, NAMES, Tensors, entry_of
 from lessons.vit.checkpoints.naming import BUFFERS, name_of
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import FLOATS, State
@@ -13,38 +13,31 @@ UNRELATED = 0.5  # cosine of two models' matrices: a finetuned one has above 0.9
 SOME = 3  # keys that a message names
 
 
-class Cast(Mapping):
+class Cast(Tensors):
     """A state dict whose floating-point tensors are read in another dtype; nothing behind it is changed.
 
     Attributes:
         state: what is behind it.
         dtype: of its floating-point tensors.
-        keys_shown: the keys that are shown.
+        shown: the keys that are shown.
     """
 
-    def __init__(self, state: State, dtype: torch.dtype | Mapping[str, torch.dtype], keys_shown: Sequence[str]):
+    def __init__(self, state: State, dtype: torch.dtype | Mapping[str, torch.dtype], shown: Iterable[str]):
         self.state = state
         self.dtype = dtype
-        self.keys_shown = tuple(keys_shown)
+        self.shown = dict.fromkeys(shown)
 
     def __getitem__(self, key: str) -> Tensor:
-        if key not in self.keys_shown:
+        if key not in self.shown:
             raise KeyError(key)
         return self.state[key].to(self._dtype_of(key))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.keys_shown)
-
-    def __len__(self) -> int:
-        return len(self.keys_shown)
 
     def _dtype_of(self, key):
         return self.dtype[key] if isinstance(self.dtype, Mapping) else self.dtype
 
-    @property
-    def entries(self) -> dict[str, Entry]:
-        """{key: dtype and shape}, without reading a tensor of a checkpoint."""
-        return {key: Entry(NAMES[self._dtype_of(key)], entry_of(self.state, key).shape) for key in self.keys_shown}
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor, without reading it from a checkpoint."""
+        return Entry(NAMES[self._dtype_of(key)], entry_of(self.state, key).shape)
 
     @property
     def name(self) -> str:
@@ -78,7 +71,7 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State
     for state, entries in zip(finetuned, weights[1:]):
         _check_same(base, weights[0], state, entries)
     dtypes = {key: _widest([entries[key] for entries in weights]) for key in weights[0]}
-    shown = [Cast(state, dtypes, list(weights[0])) for state in models]
+    shown = [Cast(state, dtypes, weights[0]) for state in models]
     return shown[0], shown[1:], _notes(models, weights, dtypes)
 
 
@@ -143,7 +136,7 @@ def _notes(models, weights, dtypes):
     return notes
 
 
-class Without(Mapping):
+class Without(Tensors):
     """A state dict without some of its keys, a task's own head for one.
 
     Attributes:
@@ -154,23 +147,16 @@ class Without(Mapping):
     def __init__(self, state: State, *starts: str):
         self.state = state
         self.starts = starts
-        self._keys = tuple(key for key in state if not key.startswith(starts))
+        self.shown = dict.fromkeys(key for key in state if not key.startswith(starts))
 
     def __getitem__(self, key: str) -> Tensor:
-        if key not in self._keys:
+        if key not in self.shown:
             raise KeyError(key)
         return self.state[key]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    @property
-    def entries(self) -> dict[str, Entry]:
-        """{key: dtype and shape}, without reading a tensor of a checkpoint."""
-        return {key: entry_of(self.state, key) for key in self._keys}
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor, without reading it from a checkpoint."""
+        return entry_of(self.state, key)
 
     @property
     def name(self) -> str:
