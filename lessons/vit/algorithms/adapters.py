@@ -52,3 +52,9 @@ def summed(downs: list[Tensor], ups: list[Tensor], scales: list[float]) -> tuple
         (A, B) whose product is the sum.
     """
     return torch.cat(downs), torch.cat([scale * up for scale, up in zip(scales, ups)], 1)
+
+
+def delta_w(down: Float[Tensor, " r inputs"], up: Float[Tensor, " outputs _"], alpha: float,
+            rslora: bool) -> Float[Tensor, "outputs inputs"]:
+    """ΔW of a plain matrix: `change` with the scale of `scaling`."""
+    return change(down, up, scaling(alpha, len(down), rslora))
