@@ -1,4 +1,7 @@
-"""Merging eight ViT-B/32 from files to a file: seconds and memory of every method, each in a process of its own."""
+"""Merging eight ViT-B/32 from files to a file: seconds and memory of every method, each in a process of its own; beside
+them mergekit's, where that is installed beside this Python.
+"""
+import importlib.util
 import json
 import subprocess
 import sys
@@ -8,6 +11,7 @@ import time
 from pathlib import Path
 
 import torch
+import yaml
 from safetensors.torch import save_file
 
 from lessons.merging import Needs, methods
@@ -15,6 +19,13 @@ from lessons.vit.algorithms.towers import B32, Tower
 from lessons.vit.checkpoints import folders, looking, naming, writing
 
 TASKS, STATUS = 8, Path("/proc/self/status")
+# our method: (mergekit's name, its parameters of the whole merge, of every model)
+MERGEKIT = {"average": ("linear", {}, {"weight": 1.0}),
+            "task_arithmetic": ("task_arithmetic", {"lambda": 0.3}, {"weight": 1.0}),
+            "ties": ("ties", {"normalize": True}, {"weight": 1.0, "density": 0.2}),
+            "dare": ("dare_linear", {"lambda": 0.3}, {"weight": 1.0, "density": 0.1}),
+            "breadcrumbs": ("breadcrumbs", {"lambda": 0.3}, {"weight": 1.0, "density": 0.1, "gamma": 0.01})}
+_RUN = "import data.vision; from mergekit.scripts.merge_raw_pytorch import main; main()"
 
 
 def checkpoints(tower: Tower = B32) -> None:
@@ -33,7 +44,27 @@ def checkpoints(tower: Tower = B32) -> None:
             seconds, peak = json.loads(said.splitlines()[-1])
             print(f"  {name}: {seconds:.1f} s, peak of {peak / 1e6:.0f} MB private memory beyond what was there before",
                   flush=True)
-        print("  mergekit: not measured (it is no dependency of the course)")
+        _beside(Path(folder))
+
+
+def _beside(folder):
+    """mergekit on the same files, with as like parameters as it has: seconds of the whole command, imports included."""
+    if importlib.util.find_spec("mergekit") is None:
+        print("  mergekit: not measured, it is not installed (and no dependency of the course)")
+        return
+    for ours, (name, parameters, of_model) in MERGEKIT.items():
+        models = [{"model": str(folder / str(number) / "model.safetensors"), "parameters": of_model}
+                  for number in range(1, 1 + TASKS)]
+        said = {"merge_method": name, "models": models, "parameters": parameters, "dtype": "float32"}
+        if name != "linear":
+            said["base_model"] = str(folder / "0" / "model.safetensors")
+        (folder / "merge.yaml").write_text(yaml.safe_dump(said))
+        command = [sys.executable, "-c", _RUN, str(folder / "merge.yaml"), str(folder / "mergekit"), "--quiet"]
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.perf_counter() - start
+        result = f"{seconds:.1f} s" if not done.returncode else f"failed: {(done.stderr.splitlines() or ['?'])[-1]}"
+        print(f"  mergekit's {name}, beside {ours}: {result}", flush=True)
 
 
 def write(folder: Path, tower: Tower) -> None:
