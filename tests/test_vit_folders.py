@@ -68,11 +68,11 @@ def write_base(folder, tower, text_width):
     return vision
 
 
-def hub(folder, tower, text_width=64):
+def hub(folder, tower, text_width=64, tasks=TASKS, layouts=LAYOUTS):
     """All folders: (θ₀'s vision tower, finetuned towers, {task: folder})."""
     vision = write_base(folder / "clip", tower, text_width)
     paths = {}
-    for seed, (task, layout) in enumerate(zip(TASKS, LAYOUTS), 10):
+    for seed, (task, layout) in enumerate(zip(tasks, layouts), 10):
         paths[task] = folder / f"clip_{task}"
         write(paths[task], moved(vision, seed), layout)
     return vision, paths

@@ -9,7 +9,8 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from lessons.cart.algorithms.interference import meant_pair
-from lessons.merging.lowrank import rank_of
+from lessons.merging.lowrank import factors, rank_of
+from lessons.merging.sparse import bounds
 from lessons.merging.states import PIECE
 
 RATIOS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # ranks kept, as shares of the shorter side
@@ -120,3 +121,20 @@ def overlaps(spectra: Sequence[Spectrum], ratios: Sequence[float]) -> list[float
             total += torch.stack([by_rank[rank - 1] for rank in ranks]).double()
             pairs += 1
     return (total / pairs).tolist() if pairs else [float("nan")] * len(ratios)
+
+
+def trimmed(vector: Float[Tensor, "*shape"], density: float) -> Float[Tensor, "*shape"]:
+    """The entries of largest magnitude, `density` of them, and 0 elsewhere: TIES's first step, in one tensor."""
+    if density == 1:
+        return vector.clone()
+    low, _ = bounds(vector.abs().flatten().numpy().copy(), density)
+    return vector * (vector.abs() >= float(low[0]))
+
+
+def truncations(matrix: Float[Tensor, "m n"], ratios: Sequence[float]) -> Float[Tensor, "ratios m n"]:
+    """SVD_k for every ratio of k to the shorter side, from one decomposition; ratio 1 is the matrix itself."""
+    size = min(matrix.shape)
+    ranks = [rank_of(ratio, size, "ceil") for ratio in ratios]
+    left, right = factors(matrix, max([rank for rank in ranks if rank < size], default=0))
+    found = [matrix if rank >= size else (left[:, :rank] @ right[:rank]).float() for rank in ranks]
+    return torch.stack(found)

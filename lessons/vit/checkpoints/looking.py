@@ -180,3 +180,57 @@ def seconds_of(base: State, tasks: int) -> float:
         vectors.spectrum(matrix, max(1, min(shape) // 3))
         total += count * (time.perf_counter() - before)
     return 1.3 * tasks * total  # the rest: reading, signs, pairs
+
+
+DENSITIES = (0.05, 0.1, 0.2, 0.5, 1.0)
+CROP = 32  # entries along a side of what is shown of a matrix
+
+
+@pinned()
+def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str] = (), pair: tuple[int, int] = (0, 1),
+          densities: Sequence[float] = DENSITIES, ratios: Sequence[float] = (*vectors.RATIOS, 1.0)) -> xr.Dataset:
+    """One layer of two task vectors, trimmed and truncated on a grid: v_t = SVD_k(trim_d(τ_t)), for the panel that
+    merges them as λ·(α·v_a + (1 − α)·v_b).
+
+    Args:
+        key: of a matrix.
+        pair: which two of the finetuned models.
+
+    Returns:
+        piece (end, density, ratio, row, column): v_t's first 32 rows and columns. inner (end, density, ratio, task):
+        ⟨v, τ_t⟩/‖τ_t‖², how much of every task's own vector is in it. gram (density, ratio, end, other_end): ⟨v, v'⟩.
+        base_norm: ‖θ₀‖ of the layer. In `attrs`: the key.
+
+    Raises:
+        CheckpointError: the models do not belong together.
+        ValueError: there is no such key, it is no matrix, or there are not two such models.
+    """
+    start, tuned, _ = together(base, finetuned)
+    names = checked_names(names, finetuned)
+    if key not in start or not is_matrix(start.entry(key).shape):
+        raise ValueError(f"{key!r} is no matrix of these models; {_matrices(start)[0]!r} is one")
+    if len(set(pair)) != 2 or not all(0 <= number < len(tuned) for number in pair):
+        raise ValueError(f"pair must be two different numbers from 0 to {len(tuned) - 1}, not {pair!r}")
+    with torch.no_grad():
+        stack = task_vectors(key, start, tuned).flatten(2).float()
+        own = stack.double().square().sum((1, 2))
+        sizes = (len(densities), len(ratios))
+        pieces = np.zeros((2, *sizes, min(CROP, stack.shape[1]), min(CROP, stack.shape[2])), np.float32)
+        inner, gram = np.zeros((2, *sizes, len(tuned))), np.zeros((*sizes, 2, 2))
+        for place, density in enumerate(densities):
+            both = [vectors.truncations(vectors.trimmed(stack[number], density), ratios) for number in pair]
+            for end, truncated in enumerate(both):
+                pieces[end, place] = truncated[:, :CROP, :CROP].numpy()
+                inner[end, place] = (torch.einsum("rmn,tmn->rt", truncated, stack).double() / own).numpy()
+            gram[place] = torch.einsum("ermn,frmn->ref", *[torch.stack(both)] * 2).numpy()
+    ends = [names[number] for number in pair]
+    return xr.Dataset({"piece": (("end", "density", "ratio", "row", "column"), pieces),
+                       "inner": (("end", "density", "ratio", "task"), inner),
+                       "gram": (("density", "ratio", "end", "other_end"), gram),
+                       "base_norm": wide(start[key]).norm(dtype=torch.float64).item()},
+                      {"end": ends, "other_end": ends, "density": list(densities), "ratio": list(ratios),
+                       "task": names}, {"key": key})
+
+
+def _matrices(state):
+    return [key for key in state if is_matrix(entry_of(state, key).shape)]
