@@ -44,14 +44,8 @@ def by_layer(found: xarray.Dataset):
     energy = curve(axes[2], Look(BLUE, "o"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
     overlap = curve(axes[2], Look(ORANGE, "s"), "overlap of row spaces", markersize=4, linewidth=1)
     titles = moving_titles(axes)
-    sizes = relative.values[relative.values > 0]
-    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * sizes.min(), 1.25 * sizes.max()))
-    axes[1].set(ylim=(0, 0.55), ylabel="share of Σ|τ| against the elected sign")
-    axes[2].set(ylim=(0, 1.05), ylabel="share")
-    for ax in axes:
-        ax.set(xlabel="matrix, by its name", xlim=(-0.5, len(places) - 0.5))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
     titles[1].set_text("Signs")
+    _named(axes, relative.values, len(places))
 
     def draw(ratio, task):
         chosen = relative.mean("task") if task == ALL else relative.sel(task=task)
@@ -70,6 +64,17 @@ def by_layer(found: xarray.Dataset):
                                 float(found.ratio.values[len(found.ratio) // 2])),
                 "task": choice("task", {ALL: ALL} | {str(name): str(name) for name in found.task.values})}
     return controls, fig, draw, _caption(found)
+
+
+def _named(axes, relative, count):
+    """Limits and labels of the three axes of `by_layer`."""
+    sizes = relative[relative > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
+    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * sizes.min(), 1.25 * sizes.max()))
+    axes[1].set(ylim=(0, 0.55), ylabel="share of Σ|τ| against the elected sign")
+    axes[2].set(ylim=(0, 1.05), ylabel="share")
+    for ax in axes:
+        ax.set(xlabel="matrix, by its name", xlim=(-0.5, count - 0.5))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 def _in_order(found):
@@ -107,13 +112,7 @@ def one_layer(found: xarray.Dataset):
     fig.colorbar(picture, ax=left, label="change of the weight", shrink=0.8)
     left.set(xlabel="column", ylabel="row")
     left.grid(False)
-    bars = Bars(right, range(len(names)), BLUE, "{:.2f}".format)
-    right.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
-    right.legend(loc="upper right")
-    right.axhline(0, color=GREY, linewidth=0.8, marker="")
-    right.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
-              ylabel="share of the task's own vector")
-    right.set_xticklabels(names, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
+    bars = _share_bars(right, names)
     titles = moving_titles((left, right))
     pieces, inner, gram = found.piece.values, found.inner.values, found.gram.values
     densities, ratios = list(map(float, found.density.values)), list(map(float, found.ratio.values))
@@ -139,6 +138,18 @@ def one_layer(found: xarray.Dataset):
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
     return controls, fig, draw, f"Your own checkpoints: {found.attrs['key']} of {a} and {b}."
+
+
+def _share_bars(ax, names):
+    """Bars of how much of every task's own vector is in a merge; 1 is all of it."""
+    bars = Bars(ax, range(len(names)), BLUE, "{:.2f}".format)
+    ax.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
+    ax.legend(loc="upper right")
+    ax.axhline(0, color=GREY, linewidth=0.8, marker="")
+    ax.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
+           ylabel="share of the task's own vector")
+    ax.set_xticklabels(names, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
+    return bars
 
 
 def summary(found: xarray.Dataset) -> Page:
