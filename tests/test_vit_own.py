@@ -12,8 +12,9 @@ from lessons.cart.algorithms.interference import overlap
 from lessons.merging import merge as merge_states
 from lessons.vit.algorithms import adapters as lora
 from lessons.vit.algorithms import vectors
-from lessons.vit.checkpoints import adapters, folders, looking, opening, writing
+from lessons.vit.checkpoints import adapters, example, folders, looking, opening, writing
 from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.vit.panels import files as files_panels
 from toy_models import weights
 
 WIDTH, TOKENS, PLACES, BLOCKS = 16, 40, 8, 2
@@ -334,3 +335,41 @@ def test_tensors_that_are_stored_whole_take_the_place_of_the_bases(gpt2, tmp_pat
         state["base_model.model.transformer.ln_f.weight"] = torch.full((WIDTH,), 7.0)
     adapted = adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / "lora", change=with_norm)))
     assert adapted["ln_f.weight"].tolist() == [7.0] * WIDTH
+
+
+# -- the course's own networks as files ----------------------------------------------------------------------------
+
+def test_networks_are_written_once_as_folders_and_one_in_shards(gpt2):
+    base, tuned = dict(gpt2[0]), gpt2[1]
+    start, found = example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])}, {"model_type": "test"})
+    assert folders.opened(start).config == {"model_type": "test"} and len(folders.opened(found["b"]).files) == 2
+    for path, state in ((start, base), (found["a"], tuned[0]), (found["b"], tuned[1])):
+        assert all(torch.equal(folders.opened(path)[key], state[key]) for key in state)
+    changed = (start / "model.safetensors").stat().st_mtime_ns
+    assert example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])})[0] == start
+    assert (start / "model.safetensors").stat().st_mtime_ns == changed
+    assert example.written(base, {"a": dict(tuned[1]), "b": dict(tuned[1])})[0] != start
+
+
+def test_spoilt_files_are_all_told_but_the_flipped_bit(gpt2):
+    found = {what: example.said_of(path) for what, path in example.spoilt(gpt2[0].path).items()}
+    told = {"a pickle under this name": "zip archive", "a Git-LFS pointer": "Git-LFS pointer",
+            "a page to log in": "web page", "half a download": "truncated", "a header of absurd size": "absurd size",
+            "one flipped bit": "opened: 28"}
+    assert found.keys() == told.keys() and all(told[what] in said for what, said in found.items())
+    page = files_panels.said_of_spoilt(example.spoilt(gpt2[0].path))
+    assert "opened: 28 tensors" in page.page
+    assert "attn.in_proj_weight (first third)" in files_panels.names_of_a_block().page
+    assert "and 20 more" in files_panels.contents(gpt2[0]).page
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+def test_a_task_vector_cut_down_to_an_adapter_is_its_best_approximation(gpt2, tmp_path, rslora):
+    base, tuned = gpt2
+    adapter = adapters.opened(example.as_adapter(tmp_path / "cut", base, tuned[0], 3, rslora=rslora))
+    adapted = adapters.Adapted(base, adapter)
+    key = "h.0.mlp.c_fc.weight"
+    left, sigma, right = torch.linalg.svd(tuned[0][key] - base[key], full_matrices=False)
+    torch.testing.assert_close(adapted[key] - base[key], left[:, :3] * sigma[:3] @ right[:3], rtol=1e-3, atol=1e-5)
+    with pytest.raises(ValueError, match="no matrix has both sides longer than 64"):
+        example.as_adapter(tmp_path / "large", base, tuned[0], 64)
