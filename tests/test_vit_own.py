@@ -162,6 +162,13 @@ def test_a_merge_is_written_with_a_card_that_records_method_parameters_and_diges
     assert "| mrpc | " in text and [path.name for path in tmp_path.iterdir() if "merged" in path.name] == ["merged"]
 
 
+def test_an_unused_folder_is_found(tmp_path):
+    assert writing.unused(tmp_path / "merged") == tmp_path / "merged"
+    for name in ("merged", "merged-2"):
+        (tmp_path / name).mkdir()
+    assert writing.unused(tmp_path / "merged") == tmp_path / "merged-3"
+
+
 def test_dtypes_that_were_widened_stand_in_the_card(gpt2, tmp_path):
     base, tuned = gpt2
     half = in_folder(tmp_path / "half", {key: tensor.bfloat16() for key, tensor in tuned[0].items()})

@@ -152,5 +152,14 @@ def test_the_six_tasks_are_measured_once_and_shown_beside_what_is_published(six_
     assert measuring.run(4, "cpu", None, ratios=(0.08, 0.32), lambdas=(1.0, 2.0)).identical(found)
 
 
+@pytest.mark.slow  # uses the six stand-ins
+def test_adamerging_adapts_to_images_without_labels(six_folders):
+    ours, tests = measuring.suite(None), measuring.images(3)
+    found = measuring.adapted(ours, tests, "cpu", steps=2, lr=0.1)
+    start = measuring.adapted(ours, tests, "cpu", steps=0)
+    assert found.keys() == start.keys() == ours.base.keys()
+    assert any(not torch.equal(found[key], start[key]) for key in found)
+
+
 def test_an_estimate_comes_before_anything_starts():
     assert 300 < measuring.seconds(50, 50_000) < measuring.seconds(50, 100) < 3600

@@ -58,13 +58,18 @@ class Adapter:
             CheckpointError: A and B do not fit each other.
         """
         pair = self.pairs[module]
-        down, up = self.tensors[pair.down], self.tensors[pair.up]
+        down, up = self.factors(module)
         try:
             if pair.embedding:  # an embedding (tokens, width) is changed by (B·A)ᵀ with A (r, tokens), B (width, r)
                 return lora.change(down, up, pair.scale, turned=True)
             return lora.change(down, up, pair.scale, self.turned)
         except ValueError as error:
             raise CheckpointError(f"{self.path}, {module!r}: {error}.") from error
+
+    def factors(self, module: str) -> tuple[Tensor, Tensor]:
+        """(A, B) of a module, as they are stored."""
+        pair = self.pairs[module]
+        return self.tensors[pair.down], self.tensors[pair.up]
 
     def rank(self, module: str) -> int:
         """r of a module."""

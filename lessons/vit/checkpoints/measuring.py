@@ -24,6 +24,8 @@ SETTINGS: Mapping[str, Mapping] = {"average": {}, "task_arithmetic": {"scale": 0
 RATIOS, LAMBDAS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.32), (0.5, 1.0, 1.5, 2.0, 2.5)
 PAIRS = (("mnist", "svhn"), ("cifar10", "cifar100"), ("mnist", "cifar10"))
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+ADAPT = {"per": "layer", "start": 0.3, "lr": 0.001, "steps": 500}  # as published
+ADAPT_BATCH = 16
 GFLOP_AN_IMAGE = 8.8  # of ViT-B/32
 
 
@@ -44,7 +46,7 @@ def announce() -> Page:
     if lacking:
         text = said("""No CLIP checkpoints here: {count} of {all} files are missing in {folder}, {first} for one. What
                        follows shows published figures, marked as such. `python -m lessons.vit.checkpoints fetch b32`
-                       fetches them, about 2.8 GB; or copy them there.""",
+                       fetches them, about 2.7 GB; or copy them there.""",
                     count=len(lacking), all=len(known.SETS["b32"]), folder=folder, first=lacking[0])
     else:
         unpinned = sum(not remote.pinned for remote in known.SETS["b32"])
@@ -115,6 +117,8 @@ def _measure(count, device, expect, check, ratios, lambdas):
     models = {"θ₀": ours.base, **{f"single: {task}": state for task, state in ours.finetuned.items()}}
     for name, parameters in SETTINGS.items():
         models[name] = lambda name=name, parameters=parameters: merge(name, ours.base, tuned, **parameters)
+    if torch.device(where).type == "cuda":  # on a CPU it would take hours
+        models["adamerging"] = lambda: adapted(ours, tests, where)
     accuracy = clip.table(ours, models, tests, where, mixed)
     bell = np.empty((len(ratios), len(lambdas), len(tests)))
     with _scratch() as folder:
@@ -132,6 +136,18 @@ def _measure(count, device, expect, check, ratios, lambdas):
         images=f"{count} test images a task", profile="files", seed=0, network=f"CLIP {expect or 'of another size'}",
         device=str(where), dataset="the six tasks", source="; ".join(source.text for source in sources),
         source_kind="stand-in" if any(source.is_stand_in for source in sources) else "official")
+
+
+def adapted(ours: clip.Suite, tests: Mapping[str, tuple[torch.Tensor, torch.Tensor]], device: str | torch.device,
+            **parameters) -> dict[str, torch.Tensor]:
+    """AdaMerging on the test images themselves, without their labels, as published.
+
+    Args:
+        parameters: of `adamerging`, in place of `ADAPT`.
+    """
+    batches = [list(clip.batches(x, ours.tower, device, ADAPT_BATCH)) for x, _ in tests.values()]
+    base, *tuned = (clip.in_memory(state, device) for state in (ours.base, *ours.finetuned.values()))
+    return merge("adamerging", base, tuned, forward=clip.forward(ours), batches=batches, **{**ADAPT, **parameters})
 
 
 @contextlib.contextmanager

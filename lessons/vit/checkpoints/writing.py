@@ -1,4 +1,5 @@
 """A merge from files to a file, with a card that says what was merged, how, and of which files."""
+import itertools
 import json
 import os
 import shutil
@@ -61,6 +62,13 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return folder
+
+
+def unused(folder: str | os.PathLike) -> Path:
+    """The folder itself, or with -2, -3, … behind its name the first that is not there yet."""
+    folder = Path(folder).expanduser()
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([folder], numbered) if not path.exists())
 
 
 def _check_room(folder, start):
