@@ -542,6 +542,19 @@ def test_what_comes_and_is_not_the_file_leaves_nothing_behind(hub, page, says):
     assert lying(fetching.folder(remote())) == []
 
 
+@pytest.mark.parametrize("page, sound", [(b"#version: 0.2\na b\n", True), (b'{"a": 0}', True), (b"<html>", False),
+                                         (POINTER, False), (b"", False)])
+def test_a_page_is_no_tokenizers_file(hub, page, sound):
+    hub.page = page
+    merges = known.Remote("clip", "someone/clip", "main", file="merges.txt")
+    if sound:
+        assert fetching.fetch(merges, progress=False).read_bytes() == page
+    else:
+        with pytest.raises(store.Unavailable, match="is not the file: it is"):
+            fetching.fetch(merges, progress=False)
+        assert lying(fetching.folder(merges)) == []
+
+
 def test_the_hubs_own_digest_tells_a_bit_that_flipped_on_the_way(hub):
     hub.headers = {"X-Linked-Etag": f'"{DIGEST}"'}
     hub.page = CONTENT[:-1] + b"x"

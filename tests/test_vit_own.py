@@ -380,3 +380,24 @@ def test_a_task_vector_cut_down_to_an_adapter_is_its_best_approximation(gpt2, tm
     torch.testing.assert_close(adapted[key] - base[key], left[:, :3] * sigma[:3] @ right[:3], rtol=1e-3, atol=1e-5)
     with pytest.raises(ValueError, match="no matrix has both sides longer than 64"):
         example.as_adapter(tmp_path / "large", base, tuned[0], 64)
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
+    peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=8, vocab_size=40)
+    model = transformers.GPT2LMHeadModel(config)
+    model.save_pretrained(tmp_path / "base")
+    lora_config = peft.LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn", "c_proj"], use_rslora=rslora,
+                                  fan_in_fan_out=True, rank_pattern={"c_proj": 2}, alpha_pattern={"c_attn": 6})
+    wrapped = peft.get_peft_model(model, lora_config)
+    for name, parameter in wrapped.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    wrapped.save_pretrained(tmp_path / "lora")
+    adapted = adapters.Adapted(folders.opened(tmp_path / "base"), adapters.opened(tmp_path / "lora"))
+    expected = wrapped.merge_and_unload().state_dict()
+    assert len(adapted.modules) == 6
+    for key in adapted:
+        torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)

@@ -148,6 +148,8 @@ def test_the_six_tasks_are_measured_once_and_shown_beside_what_is_published(six_
     assert "points from the published figures" in repr(clip_panels.reading_of_difference(found))
     panel = clip_panels.bell(found)
     assert "CART at rank 32 % and λ = 2" in panel.set(ratio=0.32, lam=2.0).alt
+    between = clip_panels.line(found).set(pair="mnist, cifar10", alpha=0.75)
+    assert "mnist, cifar10 at α = 0.75: after the last norm the gap is" in between.alt
     monkeypatch.setattr(measuring, "_measure", lambda *_: pytest.fail("measured again"))
     assert measuring.run(4, "cpu", None, ratios=(0.08, 0.32), lambdas=(1.0, 2.0)).identical(found)
 

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from data import store
 from lessons.vit.checkpoints import known
 from lessons.vit.checkpoints.known import Remote
-from lessons.vit.checkpoints.opening import CheckpointError, header, sha256, verify
+from lessons.vit.checkpoints.opening import CheckpointError, header, kind, sha256, verify
 
 CHUNK = 1 << 16  # bytes; so many at most are lost when a connection breaks
 SILENCE = 30  # seconds without a byte after which a download has stopped; for connecting it is store.NETWORK_SECONDS
@@ -164,6 +164,8 @@ def _check_what_came(remote, part, said):
     try:
         if remote.file.endswith(".safetensors"):
             header(part)
+        else:
+            _check_text(part)
         if remote.pinned:
             verify(part, remote.sha256, remote.size or None)
         elif len(on_the_way) == 64:
@@ -171,6 +173,14 @@ def _check_what_came(remote, part, said):
     except CheckpointError as error:
         part.unlink()
         raise store.Unavailable(f"what came from {remote.url} is not the file: {error}") from error
+
+
+def _check_text(part):
+    """A tokenizer's file is text; a page in its place is told by its first bytes."""
+    with open(part, "rb") as file:
+        what, advice = kind(file.read(512))
+    if what in ("a web page", "empty") or "Git-LFS" in what:
+        raise CheckpointError(f"it is {what}. {advice}")
 
 
 def missing(name: str = "b32") -> list[Remote]:

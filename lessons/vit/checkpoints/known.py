@@ -47,15 +47,15 @@ def _finetuned(task, revision="main", sha256=""):
 
 
 _BASE = ("clip-vit-base-patch32", "openai/clip-vit-base-patch32")
-_DIGESTS = {  # of model.safetensors; short revisions are completed by the hub
+_DIGESTS = {  # (revision, SHA-256 of model.safetensors); of some revisions only the first digits are known: "main"
     "mnist": ("28dca299b68f294bb368533172496dbde3901f3e",
               "2f314468305297b901243938151fc791ab92c5953a64568cf9213e2ff4e9e19e"),
-    "svhn": ("7da249d", "5885065fa8ac4b891213fd0bc61163dbfa08f316e031ee916f596394e4c66a63"),
+    "svhn": ("main", "5885065fa8ac4b891213fd0bc61163dbfa08f316e031ee916f596394e4c66a63"),  # 7da249d…
     "gtsrb": ("7b11ced426cc9cd0430650be19d75748f3bd64d0",
               "e87740392ae79431f180d5a80670095e403739912552d3a7d01fc5ca6d39c8a2"),
     "cifar10": ("1a596838cb54a5d34b68380dbf60891847e229b1",
                 "effafc81bf88709c9cb125a69fbea14c01a052231425db8f732620b00337acb4"),
-    "cifar100": ("73a39ad", ""),
+    "cifar100": ("main", ""),  # 73a39ad…
     "sun397": ("4628de77c6c97ba178c65a0bdf5ce8f5c3045d63", ""),
 }
 # the main branch of θ₀'s repository holds pickles alone; its safetensors file lies in a pull request

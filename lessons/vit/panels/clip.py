@@ -4,9 +4,9 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Bars, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREY
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
+from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.vit import published
 
 
@@ -51,6 +51,43 @@ def reading_of_difference(found: xarray.Dataset | None) -> Page:
         θ₀ and the single models are {mean:.1f} points from the published figures on average, {most:.1f} at most; with
         {count} images a task one figure has a standard error of up to {error:.1f} points.""",
                    mean=apart.mean(), most=apart.max(), count=count, error=error)
+
+
+@panel
+def line(found: xarray.Dataset):
+    """Between two finetuned towers: how far the class token of α·θ_a + (1 − α)·θ_b is from the mixture of both towers'
+    after every block, beside how far the two are apart. Controls: pair, α."""
+    layers = [str(name) for name in found.layer.values]
+    places = np.arange(len(layers))
+    fig, (left, right) = plotting.figure(2, height=4.2)
+    gap = curve(left, Look(BLUE, "o"), "gap to the mixture", markersize=5)
+    own = curve(left, Look(GREY, "s", "--"), "the two ends' own distance", markersize=5)
+    coef = curve(right, Look(ORANGE, "^"), "length along the mixture", markersize=5)
+    least = max(1e-7, 0.5 * float(found.gap.where(found.gap > 1e-7).min()))
+    left.set(yscale="log", ylim=(least, 2), ylabel="1 − cosine")
+    right.set(ylim=(0.5, 1.1), ylabel="coef")
+    right.axhline(1, color=BLACK, linewidth=0.8, marker="")
+    for ax in (left, right):
+        ax.set(xlabel="block; last the pooled token", xlim=(-0.5, len(layers) - 0.5), xticks=places[::2],
+               xticklabels=[name.removeprefix("block ") for name in layers[::2]])
+        ax.legend(loc="lower right")
+    titles = moving_titles((left, right))
+
+    def draw(pair, alpha):
+        here = found.sel(pair=pair)
+        gaps, coefs = here.gap.sel(alpha=alpha).values, here.coef.sel(alpha=alpha).values
+        gap.set_data(places, np.maximum(gaps, least))
+        own.set_data(places, here.own.values)
+        coef.set_data(places, coefs)
+        titles[0].set_text(f"{pair}, α = {alpha:g}")
+        titles[1].set_text(f"coef {coefs[-1]:.3f} at the end")
+        return said("""{pair} at α = {alpha:g}: after the last norm the gap is {gap:.2g}, the two ends are {own:.2g}
+                       apart, coef {coef:.3f}.""", pair=pair, alpha=alpha, gap=gaps[-1], own=float(here.own[-1]),
+                    coef=coefs[-1])
+
+    controls = {"pair": choice("pair", {str(name): str(name) for name in found.pair.values}),
+                "alpha": slider("α", [float(alpha) for alpha in found.alpha.values], 0.5)}
+    return controls, fig, draw
 
 
 @panel
