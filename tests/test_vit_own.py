@@ -401,3 +401,33 @@ def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
     assert len(adapted.modules) == 6
     for key in adapted:
         torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow  # writes 1.5 GB
+def test_folders_of_gpt2s_size_and_a_lora_of_it_go_through_part_3(tmp_path):
+    shapes = gpt2_shapes(768, 50_257, 1024, 12)
+    state = drawn(shapes, 0, 0.02)
+    base = in_folder(tmp_path / "gpt2", state)
+    tuned = in_folder(tmp_path / "tuned", weights.add(state, drawn(shapes, 1, 0.001)))
+    path = tmp_path / "lora"
+    path.mkdir()
+    generator = torch.Generator().manual_seed(2)
+    factors = {}
+    for number in range(12):
+        name = f"base_model.model.transformer.h.{number}.attn.c_attn"
+        factors[f"{name}.lora_A.weight"] = torch.randn(8, 768, generator=generator)
+        factors[f"{name}.lora_B.weight"] = 0.001 * torch.randn(2304, 8, generator=generator)
+    save_file(factors, path / "adapter_model.safetensors")
+    said = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "fan_in_fan_out": True}
+    (path / "adapter_config.json").write_text(json.dumps(said))
+    models = [tuned, adapters.Adapted(base, adapters.opened(path))]
+    found = looking.look(base, models, spectra=False, progress=False)
+    assert int(found["size"].sum()) == 124_439_808 and found.attrs["notes"] == []
+    assert (found.parent > 0.99).all() and not found.norm.sel(task="lora", layer="wte.weight")
+    one = looking.layer(base, models, "h.5.attn.c_attn.weight", densities=(1.0,), ratios=(0.02, 1.0))
+    shares = one.inner.sel(end="lora", density=1.0, task="lora").values
+    assert shares == pytest.approx([1.0, 1.0], abs=1e-3)  # rank 8 of 768 holds all of it
+    folder = writing.merge(tmp_path / "merged", "task_arithmetic", base, models, scale=1.0)
+    merged = folders.opened(folder)["h.11.attn.c_attn.weight"]
+    expected = sum(model["h.11.attn.c_attn.weight"] for model in models) - base["h.11.attn.c_attn.weight"]
+    torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-6)
