@@ -2,6 +2,9 @@
 finetuned towers, one sharded, one in bfloat16, one under old, one under new, one under open_clip's and one under timm's
 names. Random weights; once small, once with the shapes of ViT-B/32."""
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +19,9 @@ from lessons.vit.checkpoints import clip, folders, looking, naming, totals, writ
 from lessons.vit.checkpoints.opening import CheckpointError
 from tests.test_vit_checkpoints import in_names_of
 from tests.test_vit_clip import small_tokenizer
+from tools.bench import checkpoints as bench
+
+REPOSITORY = Path(__file__).parents[1]
 
 TASKS = ("mnist", "fashion_mnist", "svhn", "kmnist", "cifar10", "cifar100", "second", "third")
 LAYOUTS = ("old", "new", "sharded", "bfloat16", "open_clip", "timm", "old", "new")
@@ -209,3 +215,15 @@ def test_vit_b32_with_random_weights_goes_through_the_whole_path(tmp_path, label
     assert line.sizes["layer"] == 13 and (line.gap < 0.5 * line.own).all()
     with pytest.raises(CheckpointError, match="is ViT-B/32: width 768, .*you asked for ViT-L/14"):
         clip.opened(tmp_path / "clip", paths, labelled, "ViT-L/14")
+    assert 1e8 < peak_of_merging(tmp_path, paths) < bench.goal(B32)
+
+
+def peak_of_merging(folder, paths):
+    """Private memory in bytes that merging the eight to a file takes at most, in a process of its own."""
+    if not bench.STATUS.exists():
+        pytest.skip("there is no /proc here: memory is not measured")
+    for number, path in enumerate((folder / "clip", *paths.values())):
+        (folder / str(number)).symlink_to(path)
+    command = [sys.executable, "-m", "tools.bench.checkpoints", "task_arithmetic", str(folder)]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY).stdout
+    return json.loads(said.splitlines()[-1])[1]

@@ -32,10 +32,8 @@ def checkpoints(tower: Tower = B32) -> None:
     """Random weights of ViT-B/32's shapes, eight finetuned copies: every method from files to a file."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), tower)
-        sizes = [4 * torch.Size(shape).numel() for shape in tower.shapes().values()]
-        goal = 2 * sum(sizes) + TASKS * max(sizes)
         print(f"{TASKS} towers of {tower.parameters() / 1e6:.1f} million parameters from files to a file, one thread; "
-              f"the goal for memory, two models and {TASKS} times the largest tensor, is {goal / 1e6:.0f} MB:")
+              f"the goal for memory, two models and {TASKS} times the largest tensor, is {goal(tower) / 1e6:.0f} MB:")
         for name in (*methods(), "look"):
             if name != "look" and (not methods()[name].gives_one_model or Needs.INPUTS in methods()[name].needs):
                 continue
@@ -45,6 +43,12 @@ def checkpoints(tower: Tower = B32) -> None:
             print(f"  {name}: {seconds:.1f} s, peak of {peak / 1e6:.0f} MB private memory beyond what was there before",
                   flush=True)
         _beside(Path(folder))
+
+
+def goal(tower: Tower) -> int:
+    """Bytes of two models and TASKS times the largest tensor."""
+    sizes = [4 * torch.Size(shape).numel() for shape in tower.shapes().values()]
+    return 2 * sum(sizes) + TASKS * max(sizes)
 
 
 def _beside(folder):
@@ -82,6 +86,8 @@ def write(folder: Path, tower: Tower) -> None:
 def measured(name: str, folder: Path) -> tuple[float, int]:
     """(seconds, bytes of private memory at most beyond those at the start) of a merge to a file, or of a look."""
     def private():
+        if not STATUS.exists():  # not on Linux: memory is not measured
+            return 0
         return 1024 * int(next(line.split()[1] for line in STATUS.open() if line.startswith("RssAnon")))
 
     torch.set_num_threads(1)
