@@ -129,6 +129,8 @@ def test_a_copy_of_the_base_and_two_copies_of_a_model_are_said(gpt2):
     notes = " ".join(found.attrs["notes"])
     assert "is the base itself: its task vector is zero" in notes and "a and c are the same model" in notes
     assert np.isnan(found.cosine.sel(task="b", other="a")).all()
+    twice = {key: 2 * tuned[0][key] - base[key] for key in base}  # the same direction is not the same model
+    assert looking.look(base, [tuned[0], twice], ["a", "b"], spectra=False, progress=False).attrs["notes"] == []
 
 
 def test_names_must_be_different_ones(gpt2):

@@ -130,10 +130,11 @@ def _strange(found, paths):
             said.append(f"{name} ({path}) does not descend from this base: the cosine of their matrices is "
                         f"{found.parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
                         "the way between two strangers, and merging it will not work.")
-    whole = vectors.cosines(torch.from_numpy(found.inner.sum("layer").values))
-    for i in range(len(whole)):
+    inner = found.inner.sum("layer").values
+    for i in range(len(inner)):
         for j in range(i):
-            if whole[i, j] > 0.999999:
+            apart = inner[i, i] + inner[j, j] - 2 * inner[i, j]  # ‖τ_i − τ_j‖²
+            if inner[i, i] > 0 and apart < 1e-9 * inner[i, i]:
                 said.append(f"{found.task.values[j]} and {found.task.values[i]} are the same model.")
     return said
 
