@@ -107,7 +107,9 @@ def _download(remote, part, progress):
     """Bring `part` to the whole file, from where it ends; what the hub said of it on the way, {header: text}."""
     import requests
     come = part.stat().st_size if part.exists() else 0
-    headers = {"Range": f"bytes={come}-"} if come else {}
+    headers = {"Accept-Encoding": "identity"}  # a range of what is packed on the way would be of another file
+    if come:
+        headers["Range"] = f"bytes={come}-"
     try:
         with requests.get(remote.url, headers=headers, stream=True, timeout=(store.NETWORK_SECONDS, SILENCE)) as answer:
             if answer.status_code == 416 and come:  # nothing lies behind what has come: it was whole
