@@ -6,7 +6,7 @@ from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.vit.algorithms import vectors
 from lessons.vit.checkpoints.looking import overall
 
@@ -27,9 +27,9 @@ def kind_of(key: str) -> str:
 
 @panel
 def by_layer(found: xarray.Dataset):
-    """Every layer's task vectors, matrices alone. Left: how long they are; middle: how much of them points against the
-    elected sign, beside chance; right: how much of their squared length the leading directions hold, and how far their
-    row spaces overlap. Controls: rank, task."""
+    """Every layer's task vectors, matrices alone. Left: how long they are; middle: the angles between them, and how
+    much of them points against the elected sign, beside chance; right: how much of their squared length the leading
+    directions hold, and how far their row spaces overlap. Controls: rank, task."""
     matrices = found.isel(layer=_in_order(found))
     places = np.arange(matrices.sizes["layer"])
     kinds = np.array([kind_of(key) for key in matrices.layer.values])
@@ -39,12 +39,15 @@ def by_layer(found: xarray.Dataset):
     axes[0].fill_between(places, relative.min("task"), relative.max("task"), color=GREY, alpha=0.25, linewidth=0,
                          label="smallest to largest task")
     chance = vectors.by_chance(matrices.sizes["task"]).against
-    axes[1].plot(places, matrices.against, color=PURPLE, marker="D", markersize=4, linewidth=1, label="measured")
-    axes[1].axhline(chance, color=BLACK, linestyle="--", linewidth=1.4, marker="", label="vectors at random")
-    energy = curve(axes[2], Look(BLUE, "o"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
-    overlap = curve(axes[2], Look(ORANGE, "s"), "overlap of row spaces", markersize=4, linewidth=1)
+    axes[1].plot(places, _mean_cosine(matrices), color=SKY, marker="v", markersize=4, linewidth=1,
+                 label="cosine, mean over pairs")
+    axes[1].plot(places, matrices.against, color=PURPLE, marker="D", markersize=4, linewidth=1,
+                 label="against the elected sign")
+    axes[1].axhline(chance, color=BLACK, linestyle="--", linewidth=1.4, marker="", label="the same, at random")
+    energy = curve(axes[2], Look(RED, "P"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
+    overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
     titles = moving_titles(axes)
-    titles[1].set_text("Signs")
+    titles[1].set_text("Angles and signs")
     _named(axes, relative.values, len(places))
 
     def draw(ratio, task):
@@ -70,11 +73,18 @@ def _named(axes, relative, count):
     """Limits and labels of the three axes of `by_layer`."""
     sizes = relative[relative > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
     axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * sizes.min(), 1.25 * sizes.max()))
-    axes[1].set(ylim=(0, 0.55), ylabel="share of Σ|τ| against the elected sign")
+    axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
     axes[2].set(ylim=(0, 1.05), ylabel="share")
     for ax in axes:
         ax.set(xlabel="matrix, by its name", xlim=(-0.5, count - 0.5))
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+
+
+def _mean_cosine(matrices):
+    """The mean cosine of two tasks' vectors, a layer; NaN where there is one task alone."""
+    pairs = np.tril_indices(matrices.sizes["task"], -1)
+    each = matrices.cosine.values[:, pairs[0], pairs[1]]
+    return each.mean(1) if each.shape[1] else np.full(len(each), np.nan)
 
 
 def _in_order(found):
@@ -85,13 +95,15 @@ def _in_order(found):
 
 
 def _described(matrices, chosen, kept, ratio, task, chance):
-    longest = str(matrices.layer.values[int(np.argmax(chosen.values))])
-    return said("""{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Against the
-                   elected sign: {against:.3f} of all magnitudes on average, {chance:.3f} for vectors at random. At rank
-                   {ratio:g} % the leading directions hold {energy:.2f} of the squared length, and row spaces overlap by
-                   {overlap:.3f}.""", matrices=matrices.sizes["layer"], task=task, low=float(chosen.min()),
-                high=float(chosen.max()), longest=longest, against=float(matrices.against.mean()), chance=chance,
-                ratio=100 * ratio, energy=float(kept.mean()), overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
+    text = """{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Their mean
+              cosine is {cosine:.3f}. Against the elected sign: {against:.3f} of all magnitudes on average, {chance:.3f}
+              for vectors at random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
+              and row spaces overlap by {overlap:.3f}."""
+    return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio, chance=chance,
+                longest=str(matrices.layer.values[int(np.argmax(chosen.values))]), low=float(chosen.min()),
+                high=float(chosen.max()), cosine=float(_mean_cosine(matrices).mean()),
+                against=float(matrices.against.mean()), energy=float(kept.mean()),
+                overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
 
 
 def _caption(found):
