@@ -121,15 +121,25 @@ def test_eight_towers_in_six_layouts_are_one_suite(small):
 def test_heads_are_made_once_and_again_for_another_text_tower(small, monkeypatch):
     suite, _, folder = small
     assert {task: len(head) for task, head in suite.heads.items()} == dict.fromkeys(TASKS, 10) | {"cifar100": 5}
-    assert clip.head_path("mnist").stat().st_size < 20_000
+    kept = sorted((store.root() / "checkpoints/heads").glob("*.safetensors"))
+    assert len(kept) == len(TASKS) and all(path.stat().st_size < 20_000 for path in kept)
     torch.testing.assert_close(suite.heads["svhn"].norm(dim=1), torch.ones(10))
     checkpoint = folders.opened(folder / "clip")
     monkeypatch.setattr(heads, "head", lambda *_: pytest.fail("made again"))
     assert torch.equal(clip.kept_head(checkpoint, "mnist"), suite.heads["mnist"])
     monkeypatch.setattr(heads, "head", lambda *_: torch.zeros(10, SPACE))
     monkeypatch.setitem(heads.LABELS, "mnist", heads.LABELS["kmnist"])
-    with pytest.warns(store.DataWarning, match="made of another text tower or other names"):
-        assert not clip.kept_head(checkpoint, "mnist").any()
+    assert not clip.kept_head(checkpoint, "mnist").any()  # of other names another head is made
+
+
+def test_a_damaged_head_is_noticed_and_made_again(small):
+    suite, _, folder = small
+    kept = next((store.root() / "checkpoints/heads").glob("mnist-*.safetensors"))
+    for content in (kept.read_bytes()[:-4], next(kept.parent.glob("kmnist-*")).read_bytes()):
+        kept.write_bytes(content)
+        with pytest.warns(store.DataWarning, match="is damaged"):
+            head = clip.kept_head(folders.opened(folder / "clip"), "mnist")
+        assert torch.equal(head, suite.heads["mnist"])
 
 
 def test_every_method_merges_the_suite_and_is_judged(small):

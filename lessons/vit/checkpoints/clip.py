@@ -12,6 +12,7 @@ from torch import Tensor
 
 from data import store
 from data.pinning import pinned
+from data.types import digest
 from lessons.linearity.algorithms import ctl, own_distance
 from lessons.vit.algorithms import heads, images, towers
 from lessons.vit.algorithms.tokens import Words
@@ -75,9 +76,9 @@ def opened(base: str | Path, finetuned: Mapping[str, str | Path], tasks: Mapping
 
 # -- heads ---------------------------------------------------------------------------------------------------------
 
-def head_path(task: str) -> Path:
-    """Where a task's head is kept: 20 kB for ten classes."""
-    return store.root() / "checkpoints" / "heads" / f"{task}.safetensors"
+def head_path(task: str, made_of: str) -> Path:
+    """Where a task's head is kept, 20 kB for ten classes; of another text tower or other names it is another file."""
+    return store.root() / "checkpoints" / "heads" / f"{task}-{digest(made_of)}.safetensors"
 
 
 def kept_head(checkpoint: folders.Checkpoint, task: str, official: Sequence[str] = ()) -> Tensor:
@@ -99,7 +100,7 @@ def kept_head(checkpoint: folders.Checkpoint, task: str, official: Sequence[str]
         with pinned():
             return heads.head(state, projection, text.tower, Words.read(folder), names, templates)
 
-    return store.once(head_path(task), make, read=lambda path: _read_head(path, made_of),
+    return store.once(head_path(task, made_of), make, read=lambda path: _read_head(path, made_of),
                       write=lambda head, path: save_file({"head": head}, path, metadata={"made_of": made_of}))
 
 
@@ -109,7 +110,7 @@ def _read_head(path, made_of):
     try:
         with safe_open(path, framework="pt") as file:
             if (file.metadata() or {}).get("made_of") != made_of:
-                raise store.Damaged("it was made of another text tower or other names")
+                raise store.Damaged("it was not made of what its name says")
             return file.get_tensor("head")
     except store.Damaged:
         raise
