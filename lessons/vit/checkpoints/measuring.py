@@ -2,6 +2,7 @@
 rank and λ, and linearity along the line between two towers."""
 import contextlib
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,7 +27,7 @@ PAIRS = (("mnist", "svhn"), ("cifar10", "cifar100"), ("mnist", "cifar10"))
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 ADAPT = {"per": "layer", "start": 0.3, "lr": 0.001, "steps": 500}  # as published
 ADAPT_BATCH = 16
-GFLOP_AN_IMAGE = 8.8  # of ViT-B/32
+READING = 300  # seconds: of reading, merging and decomposing once, on one thread
 
 
 def paths() -> dict[str, Path]:
@@ -76,16 +77,27 @@ def suite(expect: str | None = EXPECT, check: bool = True) -> clip.Suite:
     return clip.opened(fetching.folder(known.BASE), paths(), names, expect)
 
 
-def seconds(count: int, gflops: float) -> float:
+def seconds(count: int, an_image: float, settings: int = len(RATIOS) * len(LAMBDAS)) -> float:
     """How long `run` will take, roughly.
 
     Args:
         count: images a task.
-        gflops: billions of operations a second that the device does: 100 on two cores, 50,000 on a large GPU.
+        an_image: seconds that one takes.
+        settings: of rank and λ.
     """
-    looks = (1 + len(known.SIX) + len(SETTINGS) + len(RATIOS) * len(LAMBDAS)) * len(known.SIX)
+    looks = (1 + len(known.SIX) + len(SETTINGS) + settings) * len(known.SIX)
     along = len(PAIRS) * (2 + len(ALPHAS))
-    return GFLOP_AN_IMAGE * count * (looks + along) / gflops + 300  # reading, merging, decomposing once
+    return count * (looks + along) * an_image + READING
+
+
+def timed(ours: clip.Suite, x: torch.Tensor, device: str | torch.device, mixed: bool) -> float:
+    """Seconds that one image takes in a batch of eight, after a first batch that warms up."""
+    state = clip.in_memory(ours.base, device)
+    for _ in range(2):
+        start = time.perf_counter()
+        task = next(iter(ours.heads))
+        clip.accuracy(ours, state, task, x[:8], torch.zeros(len(x[:8]), dtype=torch.int64), device, mixed)
+    return (time.perf_counter() - start) / len(x[:8])
 
 
 def run(count: int = 50, device: str = "auto", expect: str | None = EXPECT, check: bool = True,
@@ -114,6 +126,8 @@ def _measure(count, device, expect, check, ratios, lambdas):
     ours, where = suite(expect, check), training.resolve(device)
     mixed = torch.device(where).type == "cuda" or training.trains_in_bfloat16()
     tests, tuned = images(count), list(ours.finetuned.values())
+    estimate = seconds(count, timed(ours, tests["mnist"][0], where, mixed), len(ratios) * len(lambdas))
+    print(f"Measuring CLIP on {len(tests)} × {count} images, on {where}: about {1 + estimate // 60:.0f} min, once.")
     models = {"θ₀": ours.base, **{f"single: {task}": state for task, state in ours.finetuned.items()}}
     for name, parameters in SETTINGS.items():
         models[name] = lambda name=name, parameters=parameters: merge(name, ours.base, tuned, **parameters)
