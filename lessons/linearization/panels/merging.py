@@ -33,7 +33,7 @@ def arms(sweep: xarray.Dataset, prediction=None):
     share of the single networks'. Controls: alpha, family, count, short."""
     shorts = [str(arm) for arm in sweep.arm.values if arm not in ARMS]
     places = np.arange(len(shorts) + 1)
-    fig, left, right = _axes(float(sweep.alpha.max()), places, ["λ = 0", *shorts])
+    fig, left, right = _axes(sweep.alpha.values, places, ["λ = 0", *shorts])
     curves = {name: curve(left, look, name, markersize=4, linewidth=1.5) for name, look in LOOKS.items()}
     curves["short"] = curve(left, SHORT, "the short one", markersize=4, linewidth=1.5)
     line = here(left, 0.5)
@@ -72,10 +72,14 @@ def arms(sweep: xarray.Dataset, prediction=None):
     return controls, fig, draw
 
 
-def _axes(farthest, places, names):
-    """Left against α, right a place for every short vector."""
+def _axes(alphas, places, names):
+    """Left against α, logarithmic since unrelated tangents take it far, right a place for every short vector."""
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
-    left.set(xlabel="α", ylabel=f"{ACCURACY}, all tasks merged", xlim=(0, farthest * 1.02), ylim=(0, 1))
+    left.set(xscale="log", xlabel="α (log scale)", ylabel=f"{ACCURACY}, all tasks merged", ylim=(0, 1),
+             xlim=(0.95 * alphas.min(), 1.05 * alphas.max()))
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10) if alphas.min() <= tick <= alphas.max()]
+    left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    left.set_xticks([], minor=True)
     right.set(ylim=(0, 1.05), ylabel="at the best α", xlim=(-0.5, len(names) - 0.5))
     right.set_xticks(places, names, rotation=45, ha="right")
     return fig, left, right

@@ -150,9 +150,9 @@ def reading_of_adding(sweep: xarray.Dataset) -> Page:
     return reading("A layer is added", """
         {pairs:.0f} times a layer was added to a subset. The printed η is at least {eta_least:.2f}; it is infinite in
         {eta_infinite:.0%} of the cases, where the layers had fewer weights than there are samples, and below 1, where
-        Theorem 7 has a proof, in {eta_below_1:.0%}. η_σ is always finite, {eta_sigma_median:.1f} in the median. √(R̃₊/R̃)
-        lay between {ratio_least:.2f} and {ratio_most:.3f}, always between the two ends of the tight theorem; where the
-        printed one has a proof, its upper end was at least {printed_high_least:.1f}, so it never says that a layer
-        helps. Trained by Adam, {trained_rises:.0%} of the errors rose with the layer. In two dimensions, with the worst
-        target, the root of the training error <i>rises</i> to {worst:.3f} times for κ = {worst_kappa:g}, and the tight
-        bound is {worst_bound:.3f}.""", **of["LFT-9"], **of["LFT-10"])
+        Theorem 7 has a proof, in {eta_below_1:.0%}. η_σ is always finite, {eta_sigma_median:.1f} in the median.
+        √(R̃₊/R̃) lay between {ratio_least:.2f} and {ratio_most:.3f}, always between the two ends of the tight theorem;
+        where the printed one has a proof, its upper end was at least {printed_high_least:.1f}, so it never says that a
+        layer helps. Trained by Adam, {trained_rises:.0%} of the errors rose with the layer. In two dimensions, with the
+        worst target, the root of the training error <i>rises</i> to {worst:.3f} times for κ = {worst_kappa:g}, and the
+        tight bound is {worst_bound:.3f}.""", **of["LFT-9"], **of["LFT-10"])
