@@ -9,7 +9,7 @@ from lessons import cast, suites
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
-from lessons.vit.experiment import adapting, causes, counts, lines, merges, numbers, parts, ranks, setting
+from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks
@@ -283,6 +283,54 @@ def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
     assert asked == [(64,), (128,)] and list(found.value.values) == [64, 128]
     assert found.attrs == {"digest": "3 3", "seed": 3, "network": "TinyViT"}
     assert both.run("quick").width.values.tolist() == [64]
+
+
+# -- the larger ViT --------------------------------------------------------------------------------
+
+SMALL = large.Settings(width=16, depth=2, heads=2, patch=8, groups=3, epochs=1, tuning_epochs=2, size=40, batch_size=20,
+                       images=10, tuning_lr=1e-3, ranks=(0.25, 0.5), lams=(1.0, 2.0))
+
+
+@pytest.fixture(scope="module")
+def larger(session_sweep):
+    with session_sweep():
+        yield large.measure(SMALL, device="cpu")
+
+
+def test_the_larger_vit_is_trained_merged_and_looked_at(larger):
+    assert larger.test.notnull().all() and float(larger.test.max()) <= 1
+    layers = ["block 1", "block 2", "pooled", "output"]
+    assert list(larger.layer.values) == layers and bool((larger.own > larger.gap).all())
+    assert float(larger.length.min()) > 0 and list(larger.chosen.searched.values) == [*large.SEARCHES, "cart"]
+    assert "CPU" in large.report(larger) and "tsv" in large.report(larger)
+
+
+def test_colours_are_cut_into_patches_of_all_channels():
+    network = large.ColourViT(SMALL)
+    x = torch.rand(2, 3, 32, 32)
+    with torch.no_grad():
+        for parameter in (network.patch.weight, network.patch.bias, network.position):
+            parameter.zero_()
+        network.patch.weight[:, 64 * 2 + 8] = 1.0  # the first pixel of the second row of a patch, in blue
+        stream = network.embedded(x)
+    assert torch.equal(stream[:, 1 + 4 * 1 + 2, 0], x[:, 2, 9, 16]) and stream.shape == (2, 17, 16)
+
+
+def test_a_finetuned_larger_vit_keeps_its_head(session_sweep):
+    with session_sweep():
+        bench = large.Bench(SMALL, 0, "cpu")
+        start = {key: tensor.clone() for key, tensor in bench.network.state_dict().items()}
+        tuned = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert torch.equal(tuned["head.weight"], start["head.weight"])
+        assert not torch.equal(tuned["patch.weight"], start["patch.weight"])
+        again = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert all(torch.equal(tuned[key], again[key]) for key in tuned)
+
+
+def test_how_long_the_larger_vit_takes_is_said_before_it_starts(capsys):
+    seconds = large.estimate(SMALL, "cpu", steps=1)
+    said = capsys.readouterr().out
+    assert seconds > 0 and "CPU" in said and "360 training images a seed" in said
 
 
 # -- pictures --------------------------------------------------------------------------------------
