@@ -140,7 +140,7 @@ def one_layer(found: xarray.Dataset):
         titles[0].set_text(f"{found.attrs['key']}"[-40:])
         titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
         told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
-        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:g}, λ = {lam:g}, density {density:g}, rank
+        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
                        {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
                        length.""",
                     key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
