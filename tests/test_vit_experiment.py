@@ -3,12 +3,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+import xarray
 
 from lessons import cast, suites
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
-from lessons.vit.experiment import adapting, counts, lines, merges, numbers, ranks, setting
+from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks
@@ -138,7 +139,7 @@ def test_the_shares_of_the_squared_length_sum_to_one(sweeps):
 
 
 def test_the_claims_numbers_are_numbers(sweeps):
-    numbers = lines.claims(sweeps["lines"])["CTL-18"]
+    numbers = lines.claims(sweeps["lines"])
     assert numbers and all(np.isfinite(value) for value in numbers.values())
 
 
@@ -156,6 +157,8 @@ def test_subsets_differ_and_there_is_one_of_all():
 
 def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    own = suites.Loaded.own  # the stand-in's odd-numbered clothes are of odd classes, and a tiny network may read none
+    monkeypatch.setattr(suites.Loaded, "own", lambda *arguments: np.maximum(own(*arguments), 0.1))
     found = counts.measure(TINY)
     assert found.kept.sel(count=8).notnull().sum() == len(counts.METHODS)
     assert found.kept.sel(count=2).notnull().all()
@@ -186,6 +189,148 @@ def test_the_ledger_s_numbers_are_numbers(sweeps):
     named = [name(sweeps["merges"]) for name in (numbers.leads, numbers.stored, numbers.by_width)]
     for values in named:
         assert values and all(np.isfinite(value) for value in values.values())
+
+
+# -- causes and parts ------------------------------------------------------------------------------
+
+def test_an_mlp_learns_the_same_tasks_in_the_same_way(small):
+    suite = causes.of_mlps(TINY)
+    assert suite.tasks == small.suite.tasks and suite.choices == small.suite.choices
+    mine, theirs = suite.recipes["digits negative"], small.suite.recipes["digits negative"]
+    assert (mine.options, mine.lr, mine.epochs, mine.optimiser, mine.schedule) == (
+        theirs.options, theirs.lr, theirs.epochs, theirs.optimiser, theirs.schedule)
+    assert mine.frozen == ("layers.4.",) and mine.architecture.build().layers[4].out_features == 20
+
+
+@pytest.fixture(scope="module")
+def caused(small):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setting, "load", lambda *arguments: small)
+        patch.setattr(causes, "of_mlps", lambda *arguments: Ready(small))
+        return causes.measure(TINY)
+
+
+class Ready:
+    """A suite whose networks are there."""
+
+    def __init__(self, loaded):
+        self.load = lambda *arguments: loaded
+
+
+def test_lengths_and_ends_of_the_causes_are_those_of_the_line(caused, sweeps):
+    line = sweeps["lines"].isel(width=0)
+    for length in (0.5, 1.0, 8.0):
+        mine = caused.sel(kind=causes.VIT, length=length)
+        theirs = line.sel(length=length, layer="block 2")
+        assert float(mine.gap) == pytest.approx(float(theirs.long_gap), abs=1e-9)
+        assert float(mine.own) == pytest.approx(float(theirs.long_own), abs=1e-9)
+
+
+def test_half_way_between_adding_and_taking_away_is_theta_0(caused, small):
+    features = []
+    for sign in (1, -1):
+        states = [lines.longer(small.base, state, sign * 2.0) for state in small.finetuned]
+        features.append([small.complete(state).features(x[:TINY.features])["block 2"].flatten(1).double()
+                         for state, (x, _) in zip(states, small.test)])
+    start = [small.network.features(x[:TINY.features])["block 2"].flatten(1).double() for x, _ in small.test]
+    gaps = [1 - F.cosine_similarity(at, (plus + minus) / 2, dim=1).mean() for at, plus, minus in zip(start, *features)]
+    assert float(caused.gap.sel(kind=causes.BACK, length=2.0)) == pytest.approx(float(np.mean(gaps)), rel=1e-6)
+
+
+def test_a_part_is_shorter_than_the_whole(caused, small):
+    whole, attention, mlps, back, _ = caused.relative.values
+    assert attention ** 2 + mlps ** 2 < whole ** 2 == back ** 2
+    for key, tensor in causes.only(small, "attention")[3].items():
+        assert torch.equal(tensor, (small.finetuned[3] if "attention" in key else small.base)[key])
+
+
+def test_a_share_between_two_measured_lengths_lies_on_a_line_of_logarithms(caused):
+    made = caused.copy(deep=True)
+    made["own"] = 0.01 * made.length ** 2 * xarray.ones_like(made.own)
+    made["gap"] = 0.002 * made.length ** 4 * xarray.ones_like(made.gap)
+    assert causes.share_at(made, causes.VIT, "own", 0.05) == pytest.approx(0.2 * 5)
+    assert causes.share_at(made, causes.VIT, "relative", 3 * float(made.relative[0])) == pytest.approx(0.2 * 9)
+    assert np.isnan(causes.share_at(made, causes.VIT, "own", 100.0))
+
+
+def test_parts_are_exchanged(small):
+    found = parts.measured(small)
+    places = parts.places_of(small.base)
+    assert list(places)[3:] == ["block 1", "block 2"] == list(map(str, found.place.values[3:]))
+    assert set().union(*list(places.values())[:3]) == set(small.base)
+    average, own = merge("average", small.base, small.finetuned), small.finetuned[2]
+    one = places["block 2"]
+    mixed = {"alone": (small.base, own), "spoiled": (own, average), "rescued": (average, own)}
+    for name, (outside, inside) in mixed.items():
+        state = {key: (inside if key in one else outside)[key] for key in small.base}
+        assert float(found[name].sel(place="block 2")[2]) == small.accuracy(state)[2], name
+    assert float(found.squares[:3].sum()) == pytest.approx(1, rel=1e-5)
+
+
+def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
+    asked = []
+
+    def measure(settings, seed=0, device="auto"):
+        asked.append(settings.widths)
+        width, = settings.widths
+        return xarray.Dataset({"value": ("width", [float(width)])}, {"width": [width]})
+
+    both = setting.ByWidth("made up", measure)
+    for experiment in both.of.values():
+        monkeypatch.setattr(type(experiment), "run", lambda self, profile, seed, device, fresh:
+                            self.measure(self.profiles[profile]).assign_attrs(digest=str(seed), seed=seed))
+    found = both.run("full", 3)
+    assert asked == [(64,), (128,)] and list(found.value.values) == [64, 128]
+    assert found.attrs == {"digest": "3 3", "seed": 3, "network": "TinyViT"}
+    assert both.run("quick").width.values.tolist() == [64]
+
+
+# -- the larger ViT --------------------------------------------------------------------------------
+
+SMALL = large.Settings(width=16, depth=2, heads=2, patch=8, groups=3, epochs=1, tuning_epochs=2, size=40, batch_size=20,
+                       images=10, tuning_lr=1e-3, ranks=(0.25, 0.5), lams=(1.0, 2.0))
+
+
+@pytest.fixture(scope="module")
+def larger(session_sweep):
+    with session_sweep():
+        yield large.measure(SMALL, device="cpu")
+
+
+def test_the_larger_vit_is_trained_merged_and_looked_at(larger):
+    assert larger.test.notnull().all() and float(larger.test.max()) <= 1
+    layers = ["block 1", "block 2", "pooled", "output"]
+    assert list(larger.layer.values) == layers and bool((larger.own > larger.gap).all())
+    assert float(larger.length.min()) > 0 and list(larger.chosen.searched.values) == [*large.SEARCHES, "cart"]
+    assert "CPU" in large.report(larger) and "tsv" in large.report(larger)
+
+
+def test_colours_are_cut_into_patches_of_all_channels():
+    network = large.ColourViT(SMALL)
+    x = torch.rand(2, 3, 32, 32)
+    with torch.no_grad():
+        for parameter in (network.patch.weight, network.patch.bias, network.position):
+            parameter.zero_()
+        network.patch.weight[:, 64 * 2 + 8] = 1.0  # the first pixel of the second row of a patch, in blue
+        stream = network.embedded(x)
+    assert torch.equal(stream[:, 1 + 4 * 1 + 2, 0], x[:, 2, 9, 16]) and stream.shape == (2, 17, 16)
+
+
+def test_a_finetuned_larger_vit_keeps_its_head(session_sweep):
+    with session_sweep():
+        bench = large.Bench(SMALL, 0, "cpu")
+        start = {key: tensor.clone() for key, tensor in bench.network.state_dict().items()}
+        tuned = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert torch.equal(tuned["head.weight"], start["head.weight"])
+        assert not torch.equal(tuned["patch.weight"], start["patch.weight"])
+        again = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert all(torch.equal(tuned[key], again[key]) for key in tuned)
+
+
+def test_how_long_the_larger_vit_takes_is_said_before_it_starts(capsys):
+    seconds = large.estimate(SMALL, "cpu", steps=1)
+    said = capsys.readouterr().out
+    assert seconds > 0 and "CPU" in said and "360 training images a seed" in said
 
 
 # -- pictures --------------------------------------------------------------------------------------

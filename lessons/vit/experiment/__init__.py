@@ -1,10 +1,14 @@
 """The experiments on the small ViT, a file a question: `lines`, cross-task linearity; `ranks`, CART's rank and λ, and
 which tensors are matrices; `merges`, every method and negation; `counts`, more tasks and more passes; `adapting`,
-test-time adaptation; the `numbers` that the ledger keeps. What they share is in `setting`."""
+test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; the `numbers` that the ledger
+keeps. What they share is in `setting`."""
+import functools
+
 from lessons.kit import experiment
 from lessons.kit.experiment import Collection
-from lessons.vit.experiment import adapting, counts, lines, merges, numbers, ranks, setting
+from lessons.vit.experiment import adapting, causes, counts, lines, merges, numbers, parts, ranks, setting
 
+claims = numbers.of_notebook
 SECONDS = {"quick": 75, "full": 1500}  # rough, on two cores, with nothing kept
 
 
@@ -14,4 +18,6 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
     experiment.announce(setting.source(), experiment.estimate(recipes, SECONDS[profile], "ViTs"))
 
 
-LEDGER = (Collection("vit", lambda: [setting.source()], numbers.all_of, ledger={"full": tuple(range(6))}),)
+SEEDS = {64: (0, 1, 2, 3, 4, 5), 128: (0, 1, 2)}  # a seed of width 128 takes four times as long
+LEDGER = tuple(Collection(f"vit-{width}", lambda: [setting.source()], functools.partial(numbers.of_width, width),
+                          ledger={"full": seeds}) for width, seeds in SEEDS.items())

@@ -6,7 +6,7 @@ from lessons.kit.experiment import Experiment
 from lessons.merging import adaptive
 from lessons.suites import Loaded
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PROFILES, Settings
+from lessons.vit.experiment.setting import FIRST, Settings
 
 STARTS = {"AdaMerging": 0.1, "AdaMerging + CART": 1.0}
 RANK = 0.16
@@ -44,6 +44,6 @@ def adapted(loaded: Loaded, name: str) -> tuple[list[np.ndarray], list[float]]:
     return seen, [float(value) / len(batches) for value in entropies]
 
 
-EXPERIMENT = Experiment("vit-adapting", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                        recipes=setting.recipes, network="TinyViT of width 64")
+EXPERIMENT = Experiment("vit-adapting", measure, setting.of_width(FIRST), setting.source, setting.DATASET,
+                        recipes=setting.recipes, network=f"TinyViT of width {FIRST}")
 run = EXPERIMENT.run

@@ -10,7 +10,7 @@ from lessons.kit.experiment import Experiment
 from lessons.merging import merge
 from lessons.suites import Loaded, Suite
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
+from lessons.vit.experiment.setting import FIRST, Settings, looked_at
 from toy_models import Recipe
 
 METHODS = ("average", "task arithmetic", "TIES", "TSV-M", "CART")
@@ -78,8 +78,7 @@ def tuned(loaded: Loaded) -> dict[str, np.ndarray]:
     return found
 
 
-EXPERIMENT = Experiment("vit-counts", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                        recipes=setting.recipes, network="TinyViT")
+EXPERIMENT = setting.ByWidth("vit-counts", measure)
 run = EXPERIMENT.run
 
 
@@ -114,6 +113,6 @@ def measure_passes(settings: Settings, seed: int = 0, device: str = "auto") -> x
                           {"images": setting.images_of(settings)})
 
 
-OF_PASSES = Experiment("vit-passes", measure_passes, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                       recipes=recipes_of_passes, network="TinyViT of width 64")
+OF_PASSES = Experiment("vit-passes", measure_passes, setting.of_width(FIRST), setting.source, setting.DATASET,
+                       recipes=recipes_of_passes, network=f"TinyViT of width {FIRST}")
 run_passes = OF_PASSES.run

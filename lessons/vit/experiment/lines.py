@@ -8,12 +8,11 @@ import torch.nn.functional as F
 import xarray
 
 from lessons.kit import sweep
-from lessons.kit.experiment import Experiment
 from lessons.linearity.algorithms import coef, cosine, ctl, own_distance
 from lessons.merging import merge
 from lessons.suites import Loaded, share_correct
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PAIRS, PROFILES, Settings, in_threads
+from lessons.vit.experiment.setting import PAIRS, Settings, in_threads
 from toy_models.tiny_vit import TEMPERATURE
 from toy_models.weights import State, add, interpolate, scale, subtract
 
@@ -151,7 +150,7 @@ def of_answers(loaded: Loaded, logits: torch.Tensor) -> np.ndarray:
 
 # -- claims ----------------------------------------------------------------------------------------
 
-def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
+def claims(found: xarray.Dataset) -> dict[str, float]:
     """The numbers behind CTL-18. What each means stands in claims.yaml."""
     middle = found.sel(alpha=0.5)
     share = middle.gap_mean / found.own_mean
@@ -172,7 +171,7 @@ def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
                     f"features_minus_weights_{width}": features_ - weights,
                     f"answers_minus_weights_{width}": answers - weights,
                     f"weights_minus_start_{width}": weights - start}
-    return {"CTL-18": numbers}
+    return numbers
 
 
 def share_at_length(found: xarray.Dataset, length: float) -> float:
@@ -186,6 +185,5 @@ def last_block(found: xarray.Dataset) -> str:
     return [str(layer) for layer in found.layer.values if str(layer).startswith("block")][-1]
 
 
-EXPERIMENT = Experiment("vit-lines", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                        recipes=setting.recipes, network="TinyViT", claims=claims)
+EXPERIMENT = setting.ByWidth("vit-lines", measure)
 run = EXPERIMENT.run

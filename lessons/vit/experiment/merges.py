@@ -5,11 +5,10 @@ from functools import partial
 import numpy as np
 import xarray
 
-from lessons.kit.experiment import Experiment
 from lessons.merging import merge
 from lessons.suites import Loaded
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PROFILES, Settings, looked_at
+from lessons.vit.experiment.setting import Settings, looked_at
 from toy_models.weights import State
 
 ADDED = (0.05, 0.1, 0.15, 0.25, 0.4)  # λ of what adds up task vectors as task arithmetic does
@@ -113,6 +112,5 @@ def bytes_of(state: State) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in state.values())
 
 
-EXPERIMENT = Experiment("vit-merges", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                        recipes=setting.recipes, network="TinyViT")
+EXPERIMENT = setting.ByWidth("vit-merges", measure)
 run = EXPERIMENT.run

@@ -2,20 +2,69 @@
 chapters measure too begin with `VIT`."""
 import xarray
 
-from lessons.vit.experiment import adapting, counts, lines, merges, ranks
+from lessons.vit.experiment import adapting, causes, counts, lines, merges, parts, ranks
+from lessons.vit.experiment.setting import FIRST
 
 VIT = "ViT"
+Numbers = dict[str, dict[str, float]]
 
 
-def all_of(profile: str, seed: int, device: str = "auto") -> dict[str, dict[str, float]]:
-    """{claim: {number: value}} of CTL-18 and of the ViT's rows of CART-4, 8, 9, 11, 12, 14 and TVG-8."""
-    merged = merges.run(profile, seed, device)
-    found = {"CART-4": peak(ranks.run(profile, seed, device)), "CART-8": leads(merged), "CART-12": stored(merged),
-             "CART-9": adapted(adapting.run(profile, seed, device)),
-             "CART-11": as_tasks_are_added(counts.run(profile, seed, device)), "CART-14": by_width(merged),
-             "TVG-8": by_passes(counts.run_passes(profile, seed, device))}
-    named = {claim: {f"{VIT} {name}": value for name, value in numbers.items()} for claim, numbers in found.items()}
-    return lines.claims(lines.run(profile, seed, device)) | named
+def of_width(width: int, profile: str, seed: int, device: str = "auto") -> Numbers:
+    """{claim: {number: value}} of CTL-18 and of the ViT's rows of CART-4, 8, 9, 11, 12, 14 and TVG-8, at one width;
+    what is measured at one width alone, with the first."""
+    def of(experiment):
+        return experiment.of[width].run(profile, seed, device)
+
+    found = of_notebook(of(lines.EXPERIMENT), of(ranks.EXPERIMENT), of(merges.EXPERIMENT))
+    found["CTL-18"] |= in_parts(of(parts.EXPERIMENT))
+    found |= named({"CART-11": as_tasks_are_added(of(counts.EXPERIMENT))})
+    if width == FIRST:
+        found["CTL-18"] |= by_length(causes.run(profile, seed, device))
+        found |= named({"CART-9": adapted(adapting.run(profile, seed, device)),
+                        "TVG-8": by_passes(counts.run_passes(profile, seed, device))})
+    return found
+
+
+def of_notebook(line: xarray.Dataset, grid: xarray.Dataset, every: xarray.Dataset) -> Numbers:
+    """{claim: {number: value}} of what the notebook measures: the sweeps of `lines`, `ranks` and `merges`."""
+    return {"CTL-18": lines.claims(line)} | named({"CART-4": peak(grid), "CART-8": leads(every),
+                                                   "CART-12": stored(every), "CART-14": by_width(every)})
+
+
+def named(found: Numbers) -> Numbers:
+    """With `VIT` before every number's name."""
+    return {claim: {f"{VIT} {name}": value for name, value in values.items()} for claim, values in found.items()}
+
+
+def by_length(found: xarray.Dataset) -> dict[str, float]:
+    """CTL-18: gap over own distance in the ViT, in its parts and in an MLP, for task vectors as long as they are, and
+    at equal own distance."""
+    numbers = {}
+    for kind in map(str, found.kind.values):
+        one = found.sel(kind=kind)
+        share = one.gap / one.own
+        numbers |= {f"{kind}: share as long as it is": float(share.sel(length=1.0)),
+                    f"{kind}: own distance as long as it is": float(one.own.sel(length=1.0)),
+                    f"{kind}: relative length": float(one.relative)}
+        numbers |= {f"{kind}: share at own distance {own:g}": causes.share_at(found, kind, "own", own)
+                    for own in causes.EQUAL}
+    return numbers
+
+
+def in_parts(found: xarray.Dataset) -> dict[str, float]:
+    """CTL-18: what a part of the network has of what is gained from θ₀ to the task's own network; what it loses when
+    it alone is averaged, and what comes back when all but it is."""
+    numbers = {}
+    for width in map(int, found.width.values):
+        one = found.sel(width=width).mean("task")
+        gained, lost = float(one.single - one.base), float(one.single - one.average)
+        for place in map(str, found.place.values):
+            at = one.sel(place=place)
+            numbers |= {f"{place}: alone over all_{width}": float(at.alone - one.base) / gained,
+                        f"{place}: lost when averaged_{width}": float(one.single - at.spoiled) / lost,
+                        f"{place}: brought back_{width}": float(at.rescued - one.average) / lost,
+                        f"{place}: squares_{width}": float(at.squares)}
+    return numbers
 
 
 def peak(found: xarray.Dataset) -> dict[str, float]:

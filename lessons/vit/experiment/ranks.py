@@ -5,12 +5,11 @@ import numpy as np
 import xarray
 
 from lessons.cart.algorithms.spectra import Spectra
-from lessons.kit.experiment import Experiment
 from lessons.merging.storage import PerTask
 from lessons.suites import PARTS, Loaded
 from lessons.vit.algorithms import matrices
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import PROFILES, Settings, in_threads, looked_at
+from lessons.vit.experiment.setting import Settings, in_threads, looked_at
 
 BY_DIMENSION, BY_NAME, FUSED = "by dimension", "by name", "by dimension, q k v as one"
 ATTENTION, MLP = "attention alone", "MLP alone"
@@ -108,6 +107,5 @@ def chosen(found: xarray.Dataset) -> tuple[float, float]:
     return tuple(map(float, held.idxmax("place").item()))
 
 
-EXPERIMENT = Experiment("vit-ranks", measure, PROFILES, setting.source, "MNIST and Fashion-MNIST",
-                        recipes=setting.recipes, network="TinyViT")
+EXPERIMENT = setting.ByWidth("vit-ranks", measure)
 run = EXPERIMENT.run

@@ -2,20 +2,23 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+import xarray
 
 import data
 from data.types import Source
 from lessons import suites
+from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging.storage import PerTask
 from lessons.suites import Loaded, Suite
 from toy_models import Recipe
 from toy_models.weights import State
 
+DATASET = "MNIST and Fashion-MNIST"
 Merge = State | PerTask | Callable[[], State]  # a function merges when it is looked at
 PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 4), (1, 5), (2, 6), (3, 7))
 
@@ -55,6 +58,34 @@ PROFILES = Profiles(
                   alphas=tuple(round(0.1 * step, 1) for step in range(11)),
                   ranks=(0.02, 0.04, 0.08, 0.16, 0.32, 0.64), lams=(0.5, 1.0, 1.5, 2.0, 3.0),
                   way_ranks=(0.08, 0.16, 0.32), way_lams=(1.0, 1.5, 2.0), counts=(2, 4, 6, 8)))
+
+
+FIRST = PROFILES["full"].widths[0]  # what is measured at one width alone is measured at this
+
+
+def of_width(width: int) -> Profiles:
+    """Both profiles, of this width alone."""
+    return Profiles({profile: replace(settings, widths=(width,)) for profile, settings in PROFILES.items()})
+
+
+class ByWidth:
+    """An experiment that measures every width by itself, so that a seed may be measured at one of them.
+
+    Attributes:
+        of: {width: the experiment}.
+    """
+
+    def __init__(self, name: str, measure: Callable[..., xarray.Dataset], network: str = "TinyViT of width {width}"):
+        self.of = {}
+        for width in PROFILES["full"].widths:
+            self.of[width] = Experiment(name, measure, of_width(width), source, DATASET, recipes=recipes,
+                                        network=network.format(width=width))
+
+    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
+        """As `Experiment.run`, all widths of the profile in one Dataset."""
+        found = [self.of[width].run(profile, seed, device, fresh) for width in PROFILES[profile].widths]
+        together = {"network": "TinyViT", "digest": " ".join(str(one.attrs["digest"]) for one in found)}
+        return xarray.concat(found, "width").assign_attrs(together)
 
 
 def suite(settings: Settings, seed: int = 0, width: int | None = None) -> Suite:
