@@ -108,7 +108,13 @@ def _described(matrices, chosen, kept, ratio, task, chance):
 
 def _caption(found):
     names = ", ".join(map(str, found.task.values))
-    return f"Your own checkpoints: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+    return f"{_whose(found)}: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+
+
+def _whose(found):
+    """How a caption begins: whose checkpoints these are."""
+    trained_on = found.attrs["trained_on"]
+    return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
 
 
 @panel
@@ -149,7 +155,7 @@ def one_layer(found: xarray.Dataset):
     controls = {"alpha": slider(f"α: 1 is {a}"[:18], ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
-    return controls, fig, draw, f"Your own checkpoints: {found.attrs['key']} of {a} and {b}."
+    return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
 
 
 def _share_bars(ax, names):
