@@ -152,10 +152,15 @@ def one_layer(found: xarray.Dataset):
                     key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
                     told=told, length=length)
 
-    controls = {"alpha": slider(f"α: 1 is {a}"[:18], ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
+    controls = {"alpha": slider(_shortened(f"α: 1 is {a}"), ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
     return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
+
+
+def _shortened(label, most=18):
+    """What fits beside a slider."""
+    return label if len(label) <= most else f"{label[:most - 1]}…"
 
 
 def _share_bars(ax, names):

@@ -42,9 +42,11 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    alone = curve(right, Look(BLACK, "_", ""), "each alone", markersize=16)
+    alone = curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16)
+    averaged = curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6)
     star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
+    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
+    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
     titles = moving_titles((left, right))
     first, known = widths.first(sweep), best_of(sweep.isel(width=0))
     asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
@@ -63,6 +65,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
         alone.set_data(range(len(tasks)), found.own.values)
+        averaged.set_data(range(len(tasks)), found.average.values)
         there = (lam, rank, width) == (known["lam"], known["rank"], first)
         shown = prediction.committed if prediction and there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
@@ -145,8 +148,9 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
     return reading("Attention or MLP?", """
         θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
-        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}.""",
-                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest)
+        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
+                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
+                   more=": in part they do the same" if attention + mlp + rest > 1 else "")
 
 
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
