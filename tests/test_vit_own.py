@@ -355,9 +355,10 @@ def test_networks_are_written_once_as_folders_and_one_in_shards(gpt2):
     for path, state in ((start, base), (found["a"], tuned[0]), (found["b"], tuned[1])):
         assert all(torch.equal(folders.opened(path)[key], state[key]) for key in state)
     changed = (start / "model.safetensors").stat().st_mtime_ns
-    assert example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])})[0] == start
+    assert example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])}, {"model_type": "test"})[0] == start
     assert (start / "model.safetensors").stat().st_mtime_ns == changed
-    assert example.written(base, {"a": dict(tuned[1]), "b": dict(tuned[1])})[0] != start
+    for other in ((tuned[1], {"model_type": "test"}), (tuned[0], {})):
+        assert example.written(base, {"a": dict(other[0]), "b": dict(tuned[1])}, other[1])[0] != start
 
 
 def test_spoilt_files_are_all_told_but_the_flipped_bit(gpt2):

@@ -30,7 +30,7 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     """
     parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
              for state in (base, *finetuned.values())]
-    folder = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned)}"
+    folder = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
     found = folder / "base", {name: folder / name for name in finetuned}
     with store.lock(folder):
         if not folder.exists():

@@ -46,7 +46,8 @@ def look(base: State, finetuned: Sequence[State], names: Sequence[str] = (), rat
         disagree, against (layer): sign conflicts, `vectors.Signs`.
         stable_rank (layer, task), energy (layer, task, ratio): ‖SVD_k(τ_t)‖²/‖τ_t‖².
         overlap (layer, ratio): row-space interference, mean over pairs.
-        In `attrs`: "notes", sentences on what was found strange.
+        In `attrs`: "notes", sentences on what was found strange, and "trained_on", what the base's `config.json` says
+        of it.
 
     Raises:
         CheckpointError: the models do not belong together. Names file and key.
@@ -62,7 +63,8 @@ def look(base: State, finetuned: Sequence[State], names: Sequence[str] = (), rat
             rows[-1]["base_norm"] = wide(start[key]).norm(dtype=torch.float64).item()
             if stack.ndim > 2:
                 turn += _turn(wide(start[key]), stack)
-    return _dataset(rows, keys, names, ratios, start, _parent(turn), notes, [name_of(state) for state in finetuned])
+    found = _dataset(rows, keys, names, ratios, start, _parent(turn), notes, [name_of(state) for state in finetuned])
+    return found.assign_attrs(trained_on=_trained_on(base))
 
 
 def _one(stack, ratios, spectra):
@@ -139,6 +141,11 @@ def _strange(found, paths):
     return said
 
 
+def _trained_on(base):
+    """What the base's `config.json` says of its data; the course's own networks do."""
+    return str(getattr(base, "config", {}).get("trained_on", ""))
+
+
 def checked_names(names: Sequence[str], finetuned: Sequence[State]) -> list[str]:
     """A name for every finetuned model, all different.
 
@@ -200,7 +207,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
     Returns:
         piece (end, density, ratio, row, column): v_t's first 32 rows and columns. inner (end, density, ratio, task):
         ⟨v, τ_t⟩/‖τ_t‖², how much of every task's own vector is in it. gram (density, ratio, end, other_end): ⟨v, v'⟩.
-        base_norm: ‖θ₀‖ of the layer. In `attrs`: the key.
+        base_norm: ‖θ₀‖ of the layer. In `attrs`: the key, and "trained_on" as in `look`.
 
     Raises:
         CheckpointError: the models do not belong together.
@@ -230,7 +237,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
                        "gram": (("density", "ratio", "end", "other_end"), gram),
                        "base_norm": wide(start[key]).norm(dtype=torch.float64).item()},
                       {"end": ends, "other_end": ends, "density": list(densities), "ratio": list(ratios),
-                       "task": names}, {"key": key})
+                       "task": names}, {"key": key, "trained_on": _trained_on(base)})
 
 
 def _matrices(state):

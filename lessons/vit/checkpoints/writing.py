@@ -111,6 +111,12 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
     return "\n".join(lines) + "\n"
 
 
+def card_of(folder: str | os.PathLike) -> str:
+    """The card of a merged model in Markdown, without what only programs read and without its title."""
+    text = (Path(folder) / CARD).read_text(encoding="utf-8")
+    return text.split("# A merged model\n", 1)[-1].strip()
+
+
 def _said(value):
     return f"`{value!r}`" if isinstance(value, (int, float, str, bool)) else type(value).__name__
 

@@ -1,5 +1,5 @@
-"""The exercises of chapter 11: `transformer`, about the small ViT; `files`, about checkpoints, heads, published tables
-and LoRA."""
+"""The exercises of chapter 11: `transformer`, about the small ViT; `files`, about checkpoints, names, heads, published
+tables and LoRA."""
 from lessons.vit.exercises import files, transformer
 
-EXERCISES = sorted([*files.EXERCISES, *transformer.EXERCISES], key=lambda exercise: exercise.id)
+EXERCISES = [*transformer.EXERCISES, *files.EXERCISES]

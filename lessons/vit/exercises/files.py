@@ -1,4 +1,5 @@
-"""Exercises about files: their first bytes, heads from text vectors, two published tables, LoRA."""
+"""Exercises about files: their first bytes, q, k and v in one tensor, heads from text vectors, two published tables,
+LoRA."""
 import io
 import json
 import pickle
@@ -7,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from lessons.kit.exercise import Exercise, Wrong
-from lessons.vit.algorithms import adapters, firstbytes, heads
+from lessons.vit.algorithms import adapters, firstbytes, heads, matrices
 
 # -- cases -----------------------------------------------------------------------------------------
 
@@ -33,6 +34,21 @@ def _files():
     contents = [_safetensors(), _safetensors(0x280), _safetensors(0x480), _saved(), pickle.dumps({"weight": 1.0}, 2),
                 pickle.dumps({"weight": 1.0}, 4), pointer, page, b'{"error": "Repository not found"}', b""]
     return [(content[:64], len(content)) for content in contents]
+
+
+def _fused():
+    """Checkpoints of two widths and depths with q, k and v in one tensor."""
+    found = []
+    for width, blocks in ((4, 2), (6, 11)):
+        shapes = {"token": (width,), "position": (3, width)}
+        for block in range(blocks):
+            shapes[f"blocks.{block}.attention.qkv.weight"] = (3 * width, width)
+            shapes[f"blocks.{block}.attention.qkv.bias"] = (3 * width,)
+            shapes[f"blocks.{block}.attention.out.weight"] = (width, width)
+            shapes[f"blocks.{block}.mlp.into.weight"] = (3 * width, width)
+        generator = torch.Generator().manual_seed(width)
+        found.append(({key: torch.randn(shape, generator=generator) for key, shape in shapes.items()},))
+    return found
 
 
 def _sentences():
@@ -75,6 +91,26 @@ def _without(kind, instead):
     return answer
 
 
+def _taken_apart(cut=lambda tensor: tensor.chunk(3), names=("q", "k", "v"), parts=("weight", "bias"), others=True,
+                 fused=False):
+    """An answer that cuts what is fused in its own way, names the pieces, and keeps or drops what else there is."""
+    def answer(state):
+        found = {}
+        for key, tensor in state.items():
+            whole = ".qkv." in key
+            if whole and key.endswith(parts):
+                found |= {key.replace(".qkv.", f".{name}."): part for name, part in zip(names, cut(tensor))}
+            if (not whole and others) or (whole and (fused or (fused is None and not key.endswith(parts)))):
+                found[key] = tensor
+        return found
+    return answer
+
+
+def _first_block_alone(state):
+    first = {key: tensor for key, tensor in state.items() if key.startswith("blocks.0.")}
+    return {key: tensor for key, tensor in state.items() if key not in first} | separated(first)
+
+
 def _changed(scale=lambda alpha, rank, rslora: alpha / (rank ** 0.5 if rslora else rank),
              product=lambda down, up: up @ down):
     return lambda down, up, alpha, rslora: scale(alpha, len(down), rslora) * product(down, up)
@@ -93,6 +129,17 @@ def told_by(first, size):
     return "page" if first.lstrip().startswith(b"<") else "something else"
 
 
+def separated(state):
+    found = {}
+    for key, tensor in state.items():
+        if ".qkv." in key:
+            for name, part in zip("qkv", tensor.chunk(3)):
+                found[key.replace(".qkv.", f".{name}.")] = part
+        else:
+            found[key] = tensor
+    return found
+
+
 def class_vector(vectors):
     mean = F.normalize(vectors, dim=-1).mean(0)
     return F.normalize(mean, dim=-1)
@@ -108,7 +155,7 @@ def delta_w(down, up, alpha, rslora):
 
 EXERCISES = [
     Exercise(
-        "11.1", "what kind of file is this?", 8, firstbytes.told_by,
+        "11.4", "what kind of file is this?", 8, firstbytes.told_by,
         teaching=told_by,
         cases=_files,
         wrong=[
@@ -146,7 +193,47 @@ EXERCISES = [
         praise="You never opened it. That is the point: to look at a pickle by loading it is to run it."),
 
     Exercise(
-        "11.5", "a class from its sentences", 5, heads.class_vector,
+        "11.5", "queries, keys and values, apart", 6, matrices.apart,
+        teaching=separated,
+        cases=_fused,
+        wrong=[
+            Wrong(_taken_apart(lambda tensor: tensor.chunk(3, -1)),
+                  "You cut the columns in thirds. They stand one above the other: the first third of the rows is q."),
+            Wrong(_taken_apart(lambda tensor: [tensor[place::3] for place in range(3)]),
+                  "You took every third row. First come all rows of q, then all of k, then all of v."),
+            Wrong(_taken_apart(names=("k", "q", "v")),
+                  "Queries and keys are exchanged. Every shape fits, nothing complains, and the network is another."),
+            Wrong(_taken_apart(names=("v", "k", "q")),
+                  "Queries and values are exchanged. Every shape fits, nothing complains, and the network is another."),
+            Wrong(_taken_apart(names=("v", "q", "k")),
+                  "The thirds come in another order: q, then k, then v. Every shape fits all the same."),
+            Wrong(_taken_apart(parts=("weight",), fused=None),
+                  "The biases are fused too: `….qkv.bias` has 3·width numbers."),
+            Wrong(_taken_apart(parts=("weight",)),
+                  "The biases are gone: `….qkv.bias` has 3·width numbers, a third for each."),
+            Wrong(_taken_apart(fused=True),
+                  "The fused tensors are still there. A loader would call them keys too many."),
+            Wrong(_taken_apart(others=False),
+                  "All else has to stay, under its own name."),
+            Wrong(_taken_apart(lambda tensor: [tensor] * 3),
+                  "Each of the three got the whole tensor. Its rows have to be shared out."),
+            Wrong(_taken_apart(lambda tensor: [part.t() for part in tensor.chunk(3)]),
+                  "You turned them. A third of the rows is (width, width) as it stands; only its cut is missing."),
+            Wrong(_first_block_alone,
+                  "That is block 0 alone. Go through all keys, and take apart every one with .qkv. in it, in every "
+                  "block."),
+            Wrong(_taken_apart(names=("q_proj", "k_proj", "v_proj")),
+                  "So transformers calls them. Here they are to be called q, k and v."),
+        ],
+        hints=["Go through state.items(). What has no .qkv. in its name goes over as it is.",
+               "tensor.chunk(3) cuts the rows in three; it does the same with a bias.",
+               "found[key.replace(\".qkv.\", f\".{name}.\")] = part, for name and part in "
+               "zip(\"qkv\", tensor.chunk(3))"],
+        praise="No shape would have told you, had you exchanged q and k: both are (width, width). Only the numbers do, "
+               "so compare what the network says before and after."),
+
+    Exercise(
+        "11.6", "a class from its sentences", 5, heads.class_vector,
         teaching=class_vector,
         cases=_sentences,
         wrong=[
@@ -178,7 +265,7 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "11.6", "which table is fair?", 5, "d",
+        "11.7", "which table is fair?", 5, "d",
         wrong=[
             Wrong("a",
                   "Compare the rows of the single models first: 92.8 beside 90.5. The two merges do not stand on the "
@@ -201,7 +288,7 @@ EXERCISES = [
                "split DTD differently."),
 
     Exercise(
-        "11.7", "what does a LoRA adapter add?", 6, adapters.delta_w,
+        "11.8", "what does a LoRA adapter add?", 6, adapters.delta_w,
         teaching=delta_w,
         cases=_factors,
         wrong=[

@@ -7,6 +7,7 @@ from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
+from lessons.kit.sweep import caption
 from lessons.vit import published
 
 
@@ -33,6 +34,32 @@ def table_beside(found: xarray.Dataset | None) -> Page:
     before = (f"<p><b>CLIP, six tasks.</b> In per cent, {found.attrs['images']}; in italics what is "
               f"<i>{published.MARK.lower()}</i> ({published.FUSION}).</p>")
     return table(["", *found.task.values, "mean"], rows, before=before)
+
+
+ROWS = {"θ₀": "θ₀", "single": "single models", "average": "average", "task_arithmetic": "task arithmetic",
+        "ties": "TIES", "consensus": "Consensus", "cart": "CART"}  # ours: CART's Table 1
+
+
+def beside_small(every: xarray.Dataset) -> Page:
+    """CART's table of CLIP's eight tasks as published, and the small ViT's eight as measured here; and how far each
+    method comes from θ₀ to the single models."""
+    column = published.CART_TABLE.columns.index("8 tasks")
+    clip = {ours: published.CART_TABLE.rows[theirs][column] for ours, theirs in ROWS.items()}
+    mean = every.test.sel(width=int(every.width[-1])).mean("task")
+    small = {ours: 100 * float(mean.sel(reported=ours)) for ours in ROWS}
+    rows = []
+    for ours, name in ROWS.items():
+        cells = [f"{clip[ours]:.1f}", f"{_way(clip, ours):.0%}", f"{small[ours]:.1f}", f"{_way(small, ours):.0%}"]
+        rows.append([name, *cells])
+    head = ["", "CLIP", "of the way", f"TinyViT, width {int(every.width[-1])}", "of the way"]
+    before = (f"<p><b>Eight tasks each.</b> In per cent. CLIP: <i>{published.MARK.lower()}</i> "
+              f"({published.CART_TABLE.source}). TinyViT: other tasks, measured here.</p>")
+    return table(head, rows, before=before, after=f"<p>{caption(every)}</p>")
+
+
+def _way(score, name):
+    """How far from θ₀ to the single models."""
+    return (score[name] - score["θ₀"]) / (score["single"] - score["θ₀"])
 
 
 def reading_of_difference(found: xarray.Dataset | None) -> Page:

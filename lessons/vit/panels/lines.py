@@ -3,13 +3,14 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference, told
+from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import lines as experiment
+from lessons.vit.panels import widths
 
 GAP, OWN, COEF = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREEN, "^")
 FLOOR = 1e-5  # of the axis of gaps
@@ -30,7 +31,7 @@ def _of_width(sweep, width=None):
 @panel
 def lines(sweep: xarray.Dataset, prediction=None):
     """Panel (a): left, the gap and the ends' own distance in every layer, right coef. Controls: alpha, pair, width."""
-    layers = [str(layer) for layer in sweep.layer.values]
+    first, layers = widths.first(sweep), [str(layer) for layer in sweep.layer.values]
     fig, (left, right) = plotting.figure(2, height=4.0)
     places = layer_ticks_of_vit(left, layers)
     layer_ticks_of_vit(right, layers)
@@ -43,13 +44,13 @@ def lines(sweep: xarray.Dataset, prediction=None):
     left.legend(loc="lower right")
     titles = moving_titles((left, right))
     last = layers.index(experiment.last_block(sweep))
-    asked = {"alpha": 0.5, "width": int(sweep.width[0])}
+    asked = widths.asked(sweep, alpha=0.5)
     if prediction:
         middle = _of_width(sweep).sel(alpha=0.5)
         share = middle.gap_mean / middle.own_mean
         prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
 
-    def draw(alpha, pair, width):
+    def draw(alpha, pair, width=first):
         at = sweep.sel(width=width, pair=pair)
         gaps = at.gap_mean.sel(alpha=alpha).values
         owns = at.own_mean.values
@@ -57,17 +58,18 @@ def lines(sweep: xarray.Dataset, prediction=None):
         gap.set_data(places, np.maximum(gaps, FLOOR))
         own.set_data(places, owns)
         coef.set_data(places, coefs)
-        guess = prediction.committed if prediction and alpha == 0.5 and width == asked["width"] else None
+        there = alpha == 0.5 and width == first
+        guess = prediction.committed if prediction and there else None
         star.set_data([last] if guess else [], [max(FLOOR, guess / 100 * owns[last])] if guess else [])
-        titles[0].set_text(said("block {n}: gap {gap:.4f}, own {own:.3f}", n=last + 1, gap=gaps[last], own=owns[last]))
+        titles[0].set_text(said("α = {alpha:.2f}, block {n}: gap {gap:.4f}, own {own:.3f}", alpha=alpha, n=last + 1,
+                                gap=gaps[last], own=owns[last]))
         titles[1].set_text(said("coef {least:.2f} to {most:.2f}", least=coefs.min(), most=coefs.max()))
         return _described(pair, width, alpha, zip(layers, gaps, owns, coefs))
 
     alphas = {f"{alpha:.2f}": alpha for alpha in map(float, sweep.alpha.values)}
     controls = {"alpha": slider("α", alphas, 0.5),
-                "pair": choice("pair", {str(pair): str(pair) for pair in sweep.pair.values}),
-                "width": choice("width", {str(width): int(width) for width in sweep.width.values})}
-    return controls, fig, draw
+                "pair": choice("pair", {str(pair): str(pair) for pair in sweep.pair.values})}
+    return controls | widths.menu(sweep), fig, draw
 
 
 def _described(pair, width, alpha, rows):
@@ -143,10 +145,10 @@ def reading_of_necessary(sweep: xarray.Dataset) -> Page:
     alone, weights = (float(found.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
     lost = alone - weights
     error = error_of_difference(alone, weights, images_of(sweep))
+    news = "" if abs(lost) >= WIDE * error else ", which cannot be told from none here"
     return reading("Linear, so merging works?", """
-        {told} that something is lost in spite of it: averaged, the networks read {weights:.3f} where each alone reads
-        {alone:.3f}, {lost:.1f} ± {error:.1f} points less.""",
-                   told=told(lost, error), weights=weights, alone=alone, lost=100 * lost, error=100 * error)
+        Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} ± {error:.1f} points
+        are lost{news}.""", weights=weights, alone=alone, lost=100 * lost, error=100 * error, news=news)
 
 
 def lengths_table(sweep: xarray.Dataset) -> Page:

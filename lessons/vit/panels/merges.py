@@ -9,6 +9,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_tit
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import merges as experiment
+from lessons.vit.panels import widths
 
 OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
 TITLES = {"average": "average", "task_arithmetic": "task arithmetic", "ties": "TIES", "consensus": "Consensus",
@@ -21,7 +22,7 @@ TABLE_1 = ("cart", "consensus", "ties", "task_arithmetic", "average")  # the sou
 def negation(sweep: xarray.Dataset):
     """Panel (c): left, θ₀ − λτ on its own task and on the others against λ, right, every task at a λ. Controls: lam,
     task, width."""
-    lams = list(map(float, sweep.lam.values))
+    first, lams = widths.first(sweep), list(map(float, sweep.lam.values))
     tasks = [str(task) for task in sweep.task.values]
     fig, (left, right) = plotting.figure(2, height=4.2)
     left.set(xlabel="λ, how much is taken away", ylabel=ACCURACY, xlim=(0, lams[-1] * 1.02), ylim=(0, 1))
@@ -36,7 +37,7 @@ def negation(sweep: xarray.Dataset):
     right.legend(loc="lower right")
     titles = moving_titles((left, right))
 
-    def draw(lam, task, width):
+    def draw(lam, task, width=first):
         found = sweep.negated.sel(width=width)
         one = found.mean("task") if task == ALL else found.sel(task=task)
         curves = [one.sel(of=name).values for name in ("its own task", "the others")]
@@ -56,9 +57,8 @@ def negation(sweep: xarray.Dataset):
                        {own_before:.3f}), the others at {others:.3f} (θ₀ {others_before:.3f}).""", **numbers)
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0),
-                "task": choice("task", {name: name for name in (ALL, *tasks)}),
-                "width": choice("width", {str(width): int(width) for width in sweep.width.values})}
-    return controls, fig, draw
+                "task": choice("task", {name: name for name in (ALL, *tasks)})}
+    return controls | widths.menu(sweep), fig, draw
 
 
 ALL = "mean over all eight"

@@ -108,7 +108,13 @@ def _described(matrices, chosen, kept, ratio, task, chance):
 
 def _caption(found):
     names = ", ".join(map(str, found.task.values))
-    return f"Your own checkpoints: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+    return f"{_whose(found)}: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+
+
+def _whose(found):
+    """How a caption begins: whose checkpoints these are."""
+    trained_on = found.attrs["trained_on"]
+    return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
 
 
 @panel
@@ -140,16 +146,21 @@ def one_layer(found: xarray.Dataset):
         titles[0].set_text(f"{found.attrs['key']}"[-40:])
         titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
         told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
-        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:g}, λ = {lam:g}, density {density:g}, rank
+        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
                        {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
                        length.""",
                     key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
                     told=told, length=length)
 
-    controls = {"alpha": slider(f"α: 1 is {a}"[:18], ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
+    controls = {"alpha": slider(_shortened(f"α: 1 is {a}"), ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
-    return controls, fig, draw, f"Your own checkpoints: {found.attrs['key']} of {a} and {b}."
+    return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
+
+
+def _shortened(label, most=18):
+    """What fits beside a slider."""
+    return label if len(label) <= most else f"{label[:most - 1]}…"
 
 
 def _share_bars(ax, names):

@@ -4,11 +4,12 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, reading, said, table
-from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import ranks as experiment
+from lessons.vit.panels import widths
 
 CART = Look(BLUE, "o")
 LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
@@ -41,16 +42,18 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    alone = curve(right, Look(BLACK, "_", ""), "each alone", markersize=16)
+    alone = curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16)
+    averaged = curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6)
     star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
+    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
+    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
     titles = moving_titles((left, right))
-    known = best_of(sweep.isel(width=0))
-    asked = {"lam": known["lam"], "rank": known["rank"], "width": int(sweep.width[0])}
+    first, known = widths.first(sweep), best_of(sweep.isel(width=0))
+    asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
     if prediction:
         prediction.panel_answers(100 * known["height"], asked, "purple star")
 
-    def draw(lam, rank, width):
+    def draw(lam, rank, width=first):
         found = sweep.sel(width=width, part="test")
         means = found.accuracy.sel(lam=lam).mean("task").values
         of_tasks = found.accuracy.sel(lam=lam, rank=rank).values
@@ -62,7 +65,9 @@ def ranks(sweep: xarray.Dataset, prediction=None):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
         alone.set_data(range(len(tasks)), found.own.values)
-        shown = prediction.committed if prediction and asked == {"lam": lam, "rank": rank, "width": width} else None
+        averaged.set_data(range(len(tasks)), found.average.values)
+        there = (lam, rank, width) == (known["lam"], known["rank"], first)
+        shown = prediction.committed if prediction and there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
         numbers = {"lam": lam, "rank": rank, "mean": means[place], "average": heights[0], "own": heights[1],
                    "base": heights[2], "width": width}
@@ -71,9 +76,8 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         return _described(numbers, dict(zip(values, means)), dict(zip(tasks, of_tasks)))
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, known["lam"]),
-                "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"]),
-                "width": choice("width", {str(width): int(width) for width in sweep.width.values})}
-    return controls, fig, draw
+                "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"])}
+    return controls | widths.menu(sweep), fig, draw
 
 
 def _axes(values, tasks):
@@ -144,8 +148,9 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
     return reading("Attention or MLP?", """
         θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
-        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}.""",
-                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest)
+        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
+                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
+                   more=": in part they do the same" if attention + mlp + rest > 1 else "")
 
 
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:

@@ -1,0 +1,68 @@
+"""What makes the gap of the small ViT small, beside an MLP that learned the same tasks; and which parts of the ViT an
+average spoils."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, in_full_alone, reading, said, table
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
+from lessons.kit.sweep import caption
+from lessons.vit.experiment import causes as experiment
+
+LOOKS = {experiment.VIT: (BLUE, "o", "-"), experiment.ATTENTION: (GREEN, "^", "--"),
+         experiment.MLPS: (ORANGE, "s", "--"), experiment.MLP: (BLACK, "D", "-")}
+NAMES = {experiment.VIT: "ViT", experiment.ATTENTION: "ViT, attention's τ alone",
+         experiment.MLPS: "ViT, its MLPs' τ alone", experiment.MLP: "MLP"}
+
+
+@in_full_alone
+@plotting.still
+def at_equal(sweep: xarray.Dataset):
+    """Gap half-way over own distance: left against the own distance, right against ‖lτ‖/‖θ₀‖; a line a kind of task
+    vector, a point a length l."""
+    fig, (left, right) = plotting.figure(2, height=3.8, sharey=True)
+    left.set(xscale="log", yscale="log", xlabel="own distance, 1 − cos (log)", ylabel="share of it left half-way (log)")
+    right.set(xscale="log", xlabel="length of the task vectors, ‖lτ‖/‖θ₀‖ (log)")
+    for kind, (colour, marker, line) in LOOKS.items():
+        share = share_of(sweep, kind).values
+        lengths = sweep.length.values * float(sweep.relative.sel(kind=kind))
+        for ax, places in ((left, sweep.own.sel(kind=kind).values), (right, lengths)):
+            ax.plot(places, share, color=colour, marker=marker, linestyle=line, markersize=5, label=NAMES[kind])
+    for own in experiment.EQUAL:
+        left.axvline(own, color=GREY, linewidth=0.8, marker="")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
+    rows = [f"{NAMES[kind]}: {_listed(sweep, kind)}" for kind in LOOKS]
+    return plotting.show(fig, ". ".join(rows) + ".", caption(sweep))
+
+
+def share_of(sweep: xarray.Dataset, kind: str) -> xarray.DataArray:
+    """Gap over own distance, (length,)."""
+    at = sweep.sel(kind=kind)
+    return at.gap / at.own
+
+
+def _listed(sweep, kind):
+    shares = share_of(sweep, kind).values
+    return ", ".join(f"own {own:.3f} share {share:.3f}" for own, share in zip(sweep.own.sel(kind=kind).values, shares))
+
+
+@in_full_alone
+def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
+    """Is it the architecture, or how far the networks went? With this sweep's numbers."""
+    parts = []
+    for own in experiment.EQUAL:
+        vit, mlp = (experiment.share_at(sweep, kind, "own", own) for kind in (experiment.VIT, experiment.MLP))
+        if np.isfinite([vit, mlp]).all():
+            parts.append(said("{vit:.1%} and {mlp:.1%} at {own:g}", vit=vit, mlp=mlp, own=own))
+    relative = [float(sweep.relative.sel(kind=kind)) for kind in (experiment.VIT, experiment.MLP)]
+    at = max(relative)
+    equal = [experiment.share_at(sweep, kind, "relative", at) for kind in (experiment.VIT, experiment.MLP)]
+    middle = experiment.EQUAL[1]
+    alone = [experiment.share_at(sweep, kind, "own", middle) for kind in (experiment.ATTENTION, experiment.MLPS)]
+    return reading("At equal what?", """
+        Where features have moved equally far, this share of it is left in the ViT and in the MLP: {listed}. Where
+        weights have moved equally far, {at:.1%} of θ₀'s length: {vit:.1%} and {mlp:.1%}. (As they were trained, the
+        ViT's task vectors have {short:.1%}, the MLP's {long:.1%}.) With attention's part of τ alone it is
+        {attention:.1%} at an own distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
+                   listed=", ".join(parts), at=at, vit=equal[0], mlp=equal[1], short=relative[0], long=relative[1],
+                   attention=alone[0], inner=alone[1], middle=middle)
