@@ -5,12 +5,15 @@ import time
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from data import store
 from lessons.kit.panel import settings_of
 from lessons.vit.algorithms import vectors
 from lessons.vit.algorithms.towers import Tower
 from lessons.vit.checkpoints import fetching, known, looking, measuring
+from lessons.vit.experiment import causes
+from lessons.vit.panels import causes as of_causes
 from lessons.vit.panels import clip as clip_panels
 from lessons.vit.panels import own
 from tests.test_vit_folders import SMALL, TASKS, hub, random_tower
@@ -119,6 +122,48 @@ def test_without_checkpoints_the_page_says_so_and_shows_published_figures():
     assert measuring.run() is None
     assert "Published, not measured here" in clip_panels.table_beside(None).page
     assert "Measured only where" in repr(clip_panels.reading_of_difference(None))
+
+
+def test_captions_say_whose_checkpoints_these_are(looked):
+    assert own.by_layer(looked).picture.caption.startswith("Your own checkpoints")
+    ours = looked.assign_attrs(trained_on="Not MNIST! A stand-in")
+    assert own.by_layer(ours).picture.caption.startswith("The course's networks as files, trained on Not MNIST!")
+
+
+def test_clips_published_table_stands_beside_the_small_vits_with_how_far_each_comes():
+    reported = list(clip_panels.ROWS)
+    shares = xarray.DataArray([[[0.4, 0.4], [0.8, 0.8], *[[0.5, 0.5]] * 4, [0.6, 0.6]]],
+                              dims=("width", "reported", "task"), coords={"width": [64], "reported": reported})
+    attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                  "profile": "quick", "seed": 0, "images": "2 images"}
+    page = clip_panels.beside_small(xarray.Dataset({"test": shares}, attrs=attributes))
+    assert "CART: CLIP 84.7, of the way 86%, TinyViT, width 64 60.0, of the way 50%" in repr(page)
+    assert "published, not measured here" in page.page
+
+
+def causes_found():
+    """Gaps of a ViT that grow like the square of the own distance, and of an MLP that grow slower."""
+    length = np.array(causes.LENGTHS)
+    own = {kind: 0.3 * (length * stretched) ** 2 for kind, stretched in zip(causes.KINDS, (1.0, 0.4, 0.5, 1.0, 0.5))}
+    gap = {kind: 0.2 * values ** (1.5 if kind == causes.MLP else 2) for kind, values in own.items()}
+    relative = [0.1 if kind == causes.MLP else 0.05 for kind in causes.KINDS]
+    attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "both",
+                  "profile": "full", "seed": 0, "images": "2 images"}
+    return xarray.Dataset({"gap": (("kind", "length"), np.array(list(gap.values()))),
+                           "own": (("kind", "length"), np.array(list(own.values()))), "relative": ("kind", relative)},
+                          {"kind": list(causes.KINDS), "length": length}, attributes)
+
+
+def test_a_vit_and_an_mlp_are_compared_at_equal_distance_and_at_equal_length():
+    found = causes_found()
+    text = repr(of_causes.reading_of_the_causes(found))
+    vit, mlp = 0.2 * 0.2, 0.2 * 0.2 ** 0.5
+    assert f"{vit:.1%} and {mlp:.1%} at 0.2" in text and "10.0% of θ₀'s length" in text
+    twice = 0.2 * 0.3 * 2 ** 2  # the ViT's task vectors, twice as long
+    assert f"{twice:.1%} and {0.2 * (0.3 * 0.5 ** 2) ** 0.5:.1%}" in text
+    picture = of_causes.at_equal(found).data
+    assert "own 0.300 share 0.060" in picture and "MLP: own" in picture
+    assert "Measured in profile “full” alone" in repr(of_causes.at_equal(None))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, in_full_alone, reading, said, table
+from lessons.kit.page import Page, in_full_alone, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import causes as experiment
