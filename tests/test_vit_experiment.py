@@ -7,6 +7,7 @@ import xarray
 
 from lessons import cast, suites
 from lessons.cart.algorithms.spectra import Spectra
+from lessons.kit import claims
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
 from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
@@ -283,6 +284,41 @@ def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
     assert asked == [(64,), (128,)] and list(found.value.values) == [64, 128]
     assert found.attrs == {"digest": "3 3", "seed": 3, "network": "TinyViT"}
     assert both.run("quick").width.values.tolist() == [64]
+
+
+def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused, small, monkeypatch):
+    counted = xarray.Dataset({"kept": (("width", "count", "subset", "merged_by"), np.ones((1, 2, 3, 5)))},
+                             {"width": [8], "count": [2, 8], "merged_by": list(counts.METHODS)})
+    after = xarray.Dataset({"merged": (("passes", "merged_by", "task"), np.ones((2, 5, 8))),
+                            "single": (("passes", "task"), np.ones((2, 8)))},
+                           {"passes": [1, 3], "merged_by": list(counts.METHODS)})
+    then = xarray.Dataset({"accuracy": (("adapted", "when", "task"), np.ones((2, 2, 8)))},
+                          {"adapted": list(adapting.STARTS)})
+    inside = parts.measured(small).expand_dims(width=[8])
+    ready = {"lines": sweeps["lines"], "merges": sweeps["merges"], "parts": inside, "counts": counted,
+             "ranks": sweeps["ranks"].assign_coords(rank=[0.0, 0.08, 0.5, 1.0])}
+    for name, sweep in ready.items():
+        monkeypatch.setattr(getattr(numbers, name), "EXPERIMENT", OfOneWidth(sweep))
+    monkeypatch.setattr(numbers.causes, "run", lambda *arguments: caused)
+    monkeypatch.setattr(numbers.adapting, "run", lambda *arguments: then)
+    monkeypatch.setattr(numbers.counts, "run_passes", lambda *arguments: after)
+    offered = numbers.of_width(numbers.FIRST, "full", 0)
+    judged = {id for id, claim in claims.ledger().items() if "lessons.vit.experiment" in claim.modules}
+    assert judged == offered.keys()
+    for id, values in offered.items():
+        claim = claims.ledger()[id]
+        names = {one.number for one in claim.conditions if id == "CTL-18" or one.number.startswith("ViT ")}
+        here = {name.replace("_8", "_64") for name in values} | {name.replace("_8", "_128") for name in values}
+        # the test's ViT has two blocks, and so has fewer parts
+        assert names and {name for name in names if "block 4" not in name} <= here, id
+
+
+class OfOneWidth:
+    """`setting.ByWidth` whose sweep is there."""
+
+    def __init__(self, sweep):
+        self.of = {width: self for width in (64, 128)}
+        self.run = lambda *arguments: sweep
 
 
 # -- the larger ViT --------------------------------------------------------------------------------

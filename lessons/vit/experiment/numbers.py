@@ -27,8 +27,20 @@ def of_width(width: int, profile: str, seed: int, device: str = "auto") -> Numbe
 
 def of_notebook(line: xarray.Dataset, grid: xarray.Dataset, every: xarray.Dataset) -> Numbers:
     """{claim: {number: value}} of what the notebook measures: the sweeps of `lines`, `ranks` and `merges`."""
-    return {"CTL-18": lines.claims(line)} | named({"CART-4": peak(grid), "CART-8": leads(every),
+    return {"CTL-18": lines.claims(line) | regained(line)} | named({"CART-4": peak(grid), "CART-8": leads(every),
                                                    "CART-12": stored(every), "CART-14": by_width(every)})
+
+
+def regained(line: xarray.Dataset) -> dict[str, float]:
+    """CTL-18: of what averaged weights lose against the single networks, the share that averaged features and averaged
+    answers do not lose."""
+    numbers = {}
+    for width in map(int, line.width.values):
+        mean = line.averaged.sel(width=width).mean("task")
+        lost = float(mean.sel(what="single") - mean.sel(what="weights"))
+        for what in ("features", "answers"):
+            numbers[f"{what}_regain_{width}"] = float(mean.sel(what=what) - mean.sel(what="weights")) / lost
+    return numbers
 
 
 def named(found: Numbers) -> Numbers:
@@ -48,6 +60,11 @@ def by_length(found: xarray.Dataset) -> dict[str, float]:
                     f"{kind}: relative length": float(one.relative)}
         numbers |= {f"{kind}: share at own distance {own:g}": causes.share_at(found, kind, "own", own)
                     for own in causes.EQUAL}
+    for own in causes.EQUAL:
+        share = {kind: numbers[f"{kind}: share at own distance {own:g}"] for kind in causes.KINDS}
+        numbers[f"MLP over ViT: share at own distance {own:g}"] = share[causes.MLP] / share[causes.VIT]
+        for part in (causes.ATTENTION, causes.MLPS):
+            numbers[f"{part} over ViT: share at own distance {own:g}"] = share[part] / share[causes.VIT]
     return numbers
 
 
