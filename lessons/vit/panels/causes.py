@@ -4,7 +4,8 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, in_full_alone, reading, said
+from lessons.kit.noise import WIDE, error_of_difference
+from lessons.kit.page import Page, in_full_alone, reading, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import causes as experiment
@@ -66,3 +67,41 @@ def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
         {attention:.1%} at an own distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
                    listed=", ".join(parts), at=at, vit=equal[0], mlp=equal[1], short=relative[0], long=relative[1],
                    attention=alone[0], inner=alone[1], middle=middle)
+
+
+@in_full_alone
+def parts_table(sweep: xarray.Dataset) -> Page:
+    """What one part of the network does when it alone is averaged, or alone is not; a row a part, of the first width.
+    """
+    found = sweep.isel(width=0)
+    mean = found.mean("task")
+    rows = [[str(place), f"{float(mean.squares.sel(place=place)):.0%}",
+             *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
+            for place in found.place.values]
+    head = ["part", "of ‖τ‖²", "each network, this part averaged", "the average, this part of each",
+            "θ₀, this part of each"]
+    ends = said("<p>Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.</p>",
+                single=float(mean.single), average=float(mean.average), base=float(mean.base))
+    return table(head, rows, before=ends, after=f"<p>{caption(sweep)}</p>")
+
+
+@in_full_alone
+def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
+    """Which block suffers most, and do the parts' losses add up? With this sweep's numbers."""
+    found = sweep.isel(width=0)
+    mean = found.mean("task")
+    lost = {str(place): float(mean.single - mean.spoiled.sel(place=place)) for place in found.place.values}
+    blocks = {name: value for name, value in lost.items() if name.startswith("block")}
+    most, least = max(blocks, key=blocks.get), min(blocks, key=blocks.get)
+    error = error_of_difference(float(mean.spoiled.sel(place=most)), float(mean.spoiled.sel(place=least)),
+                                int(sweep.attrs["test_images"]))
+    apart = blocks[most] - blocks[least]
+    news = "" if apart >= WIDE * error else ", which cannot be told from none here"
+    whole = float(mean.single - mean.average)
+    return reading("What does averaging spoil?", """
+        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} ± {error:.1f} apart{news}. All four blocks,
+        each averaged alone, cost {sum:.1f} together, all at once {whole:.1f}. Attention alone costs {attention:.1f},
+        the MLPs {mlp:.1f}.""", most=f"Averaging {most}", least=least, high=100 * blocks[most],
+                   low=100 * blocks[least], apart=100 * apart, error=100 * error, news=news,
+                   sum=100 * sum(blocks.values()), whole=100 * whole, attention=100 * lost["attention"],
+                   mlp=100 * lost["MLP"])
