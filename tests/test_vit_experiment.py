@@ -1,4 +1,6 @@
 """The experiments on the small ViT, on networks small enough for a test, and what is made of their numbers."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -207,15 +209,34 @@ def test_an_mlp_learns_the_same_tasks_in_the_same_way(small):
 def caused(small):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setting, "load", lambda *arguments: small)
-        patch.setattr(causes, "of_mlps", lambda *arguments: Ready(small))
+        patch.setattr(causes, "load", lambda *arguments: small)
         return causes.measure(TINY)
 
 
-class Ready:
-    """A suite whose networks are there."""
+def test_controls_are_what_they_are_called():
+    x = torch.rand(5, 28, 28)
+    kinked, smooth, residual = (network([784, 6, 6, 20]) for network in causes.NETWORKS.values())
+    for network in (smooth, residual):
+        network.load_state_dict(kinked.state_dict())
+    first, second, last = kinked.layers
+    h = F.gelu(first(x.flatten(1)))
+    assert torch.equal(kinked.features(x)["layer 1"], F.relu(first(x.flatten(1))))
+    assert torch.equal(smooth(x), last(F.gelu(second(h)))) and torch.equal(residual(x), last(h + F.gelu(second(h))))
 
-    def __init__(self, loaded):
-        self.load = lambda *arguments: loaded
+
+def test_controls_are_trained_by_their_own_recipes(standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    monkeypatch.setenv("WEIGHTSPACE_OFFLINE", "1")
+    monkeypatch.setattr(causes.setting, "suite", lambda *arguments: replace(whole, recipes=dict(first)))
+    whole = suites.altered(8, 0, TINY.size, TINY.epochs)
+    whole = replace(whole, base=replace(tiny_vit(), architecture=whole.base.architecture))
+    first = list(whole.recipes.items())[:1]
+    found = {kind: causes.load(TINY, 0, kind) for kind in causes.NETWORKS}
+    assert len({loaded.suite.base.key for loaded in found.values()}) == 3
+    for kind, loaded in found.items():
+        assert type(loaded.network) is causes.NETWORKS[kind] is type(loaded.complete(loaded.base))
+        assert torch.equal(loaded.finetuned[0]["layers.4.weight"], loaded.base["layers.4.weight"])
+        assert not torch.equal(loaded.finetuned[0]["layers.0.weight"], loaded.base["layers.0.weight"])
 
 
 def test_lengths_and_ends_of_the_causes_are_those_of_the_line(caused, sweeps):
@@ -239,7 +260,7 @@ def test_half_way_between_adding_and_taking_away_is_theta_0(caused, small):
 
 
 def test_a_part_is_shorter_than_the_whole(caused, small):
-    whole, attention, mlps, back, _ = caused.relative.values
+    whole, attention, mlps, back, *_ = caused.relative.values
     assert attention ** 2 + mlps ** 2 < whole ** 2 == back ** 2
     for key, tensor in causes.only(small, "attention")[3].items():
         assert torch.equal(tensor, (small.finetuned[3] if "attention" in key else small.base)[key])

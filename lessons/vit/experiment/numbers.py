@@ -62,9 +62,8 @@ def by_length(found: xarray.Dataset) -> dict[str, float]:
                     for own in causes.EQUAL}
     for own in causes.EQUAL:
         share = {kind: numbers[f"{kind}: share at own distance {own:g}"] for kind in causes.KINDS}
-        numbers[f"MLP over ViT: share at own distance {own:g}"] = share[causes.MLP] / share[causes.VIT]
-        for part in (causes.ATTENTION, causes.MLPS):
-            numbers[f"{part} over ViT: share at own distance {own:g}"] = share[part] / share[causes.VIT]
+        for kind in causes.KINDS[1:]:
+            numbers[f"{kind} over ViT: share at own distance {own:g}"] = share[kind] / share[causes.VIT]
     return numbers
 
 
