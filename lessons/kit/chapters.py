@@ -122,7 +122,8 @@ CHAPTERS = (
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
-                    "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA"),
+                    "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA",
+            pictures={0: "vit_blocks"}),
 )
 
 
