@@ -36,8 +36,7 @@ def question(sweep: xarray.Dataset) -> str:
 @panel
 def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
-    values = list(map(float, sweep["rank"].values))
-    tasks = [str(task) for task in sweep.task.values]
+    values, tasks = list(map(float, sweep["rank"].values)), list(map(str, sweep.task.values))
     fig, left, right = _axes(values, tasks)
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
@@ -64,8 +63,8 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         bars.set_values(of_tasks)
         for mark, values_of in zip(marks, (found.own.values, found.average.values)):
             mark.set_data(range(len(tasks)), values_of)
-        there = (lam, rank, width) == (known["lam"], known["rank"], first)
-        shown = prediction.committed if prediction and there else None
+        there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
+        shown = prediction.committed if there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
         numbers = {"lam": lam, "rank": rank, "mean": means[place], "average": heights[0], "own": heights[1],
                    "base": heights[2], "width": width}
