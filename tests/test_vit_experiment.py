@@ -19,7 +19,7 @@ from lessons.vit.panels import ranks as of_ranks
 from toy_models import Architecture, Recipe, TinyViT, weights
 
 TINY = setting.Settings(widths=(8,), size=64, epochs=1, images=8, features=4, alphas=(0.0, 0.5, 1.0),
-                        ranks=(0.25, 0.5), lams=(1.0, 2.0), way_ranks=(0.5,), way_lams=(1.0,), counts=(2, 8))
+                        ranks=(0.25, 0.5), lams=(1.0, 2.0), way_ranks=(0.5,), way_lams=(1.0,), counts=(2, 4, 8))
 
 
 def tiny_vit(width=8, seed=0):
@@ -175,6 +175,14 @@ def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, 
                                                                            "task_arithmetic")))
 
 
+def test_of_two_tasks_cart_is_the_average(small):
+    spectra = Spectra(small.base, small.finetuned[:2])
+    average = merge("average", small.base, small.finetuned[:2])
+    for lam, rank in ((1.0, 0.25), (3.0, 0.5)):
+        merged = spectra.merged(lam, rank)
+        assert all(torch.allclose(merged[key], tensor, atol=1e-6) for key, tensor in average.items())
+
+
 def test_adaptation_begins_at_the_methods_it_adapts(small, monkeypatch):
     monkeypatch.setattr(setting, "load", lambda *arguments: small)
     monkeypatch.setattr(adapting, "STEPS", 3)
@@ -309,7 +317,7 @@ def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
 
 def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused, small, monkeypatch):
     counted = xarray.Dataset({"kept": (("width", "count", "subset", "merged_by"), np.ones((1, 2, 3, 5)))},
-                             {"width": [8], "count": [2, 8], "merged_by": list(counts.METHODS)})
+                             {"width": [8], "count": [4, 8], "merged_by": list(counts.METHODS)})
     after = xarray.Dataset({"merged": (("passes", "merged_by", "task"), np.ones((2, 5, 8))),
                             "single": (("passes", "task"), np.ones((2, 8)))},
                            {"passes": [1, 3], "merged_by": list(counts.METHODS)})

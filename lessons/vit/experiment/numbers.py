@@ -137,9 +137,11 @@ def adapted(found: xarray.Dataset) -> dict[str, float]:
 
 
 def as_tasks_are_added(found: xarray.Dataset) -> dict[str, float]:
-    """CART-11: what each method keeps with few tasks and with all, and CART's lead in what it loses from few to all."""
+    """CART-11: what each method keeps with few tasks and with all, and what CART loses from few to all over the least
+    that another method loses. Few are more than two: the centred vectors of two tasks are opposite, so that CART is
+    their average at every rank and λ."""
     numbers = {}
-    few, many = int(found["count"].min()), int(found["count"].max())
+    few, many = min(count for count in found["count"].values.tolist() if count > 2), int(found["count"].max())
     for width in map(int, found.width.values):
         kept = found.kept.sel(width=width).mean("subset")
         lost = {}
