@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from lessons.kit import plotting
+from lessons.kit import hall, plotting
 from lessons.kit.panel import Panel, choice, panel, settings_of, slider
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.predict import Star, predict
@@ -158,12 +158,72 @@ def test_a_big_panel_has_one_axis_large_letters_and_moves_like_the_other(axis):
     big = small.big(axis)
     assert len(big.figure.axes) == 1 and len(small.figure.axes) == 2 and big.values == small.values
     sizes = {text.get_fontsize() for text in big.figure.findobj(Text) if text.get_text()}
-    assert sizes == {plotting.HALL}
+    assert sizes == {hall.HALL}
     before = big.picture.frame["marks"]
     assert big.set(alpha=0.0).picture.frame["marks"] != before and big.alt == "slope 0.0"
 
 
+LONG = "what the network between them says of new images of both"
+
+
+@panel
+def wide(sweep):
+    """Two axes that share an axis; titles, labels and a legend that large letters do not leave room for, and a third
+    axis on which nothing moves."""
+    fig, axes = plotting.figure(3, width=24, sharey=True)
+    lines = [curve(ax, Look("black", "o"), name) for ax, name in zip(axes, ("short", LONG))]
+    axes[0].set(ylabel="y", xlabel=LONG)
+    axes[1].set(xlabel=LONG)
+    for place, line in zip(("outside lower left", "outside lower right"), lines):
+        fig.legend(handles=[line], loc=place)
+    titles = plotting.moving_titles(axes[:2])
+
+    def draw(alpha):
+        for line, title in zip(lines, titles):
+            line.set_data([0, 1], [0, alpha])
+            title.set_text(LONG)
+        return "wide"
+    return {"alpha": slider("α", [0.0, 1.0], 1.0)}, fig, draw, "caption"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_large_letters_stay_in_the_picture(axis):
+    fig = wide(None).big(axis).figure
+    fig.draw_without_rendering()
+    renderer = fig.canvas.get_renderer()
+    (ax,), (legend,) = fig.axes, fig.legends
+    page = fig.bbox.padded(2)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title, *ax.texts, *legend.get_texts()):
+        box = text.get_window_extent(renderer)
+        assert page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1, text
+    assert ax.get_position().width > 0.7 and ax.get_position().height > 0.4
+    assert ax.get_ylabel() == "y" and all(tick.label1.get_visible() for tick in ax.yaxis.get_major_ticks())
+
+
+@panel
+def coloured(sweep):
+    """Two pictures with one colour bar."""
+    fig, axes = plotting.figure(2)
+    images = [ax.imshow([[0.0, 1.0]], animated=True) for ax in axes]
+    fig.colorbar(images[0], ax=list(axes), label="share")
+
+    def draw(alpha):
+        for image in images:
+            image.set_data([[alpha, 1.0]])
+        return "coloured"
+    return {"alpha": slider("α", [0.0, 1.0], 1.0)}, fig, draw, "caption"
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_big_picture_keeps_its_colour_bar_beside_it(axis):
+    picture, bar = coloured(None).big(axis).figure.axes
+    assert bar.get_ylabel() == "share" and bar.get_position().x0 >= picture.get_position().x1
+    assert picture.get_position().width > 0.5
+
+
 def test_what_cannot_be_made_big_says_why():
+    with pytest.raises(ValueError, match="nothing moves on axis 2 of this panel; it does on 0, 1"):
+        wide(None).big(2)
     with pytest.raises(ValueError, match="there is no axis 2: this panel has 2"):
         two_axes(None).big(2)
     with pytest.raises(ValueError, match="only what a @panel function returns"):

@@ -158,6 +158,7 @@ def test_a_merge_is_written_with_a_card_that_records_method_parameters_and_diges
     assert list(sorted(again)) == sorted(expected) and again.config == {"model_type": "gpt2"}
     assert all(torch.equal(again[key], expected[key]) for key in expected)
     text = (folder / "README.md").read_text()
+    assert writing.card_of(folder).startswith("Merged by *TIES*") and text.strip().endswith(writing.card_of(folder))
     assert "| density | `0.3` |" in text and "| scale | `1.0` |" in text and "Yadav et al. 2023" in text
     for checkpoint in (base, *tuned):
         assert opening.sha256(checkpoint.path / "model.safetensors") in text

@@ -5,12 +5,15 @@ import time
 import numpy as np
 import pytest
 import torch
+import xarray
 
 from data import store
 from lessons.kit.panel import settings_of
 from lessons.vit.algorithms import vectors
 from lessons.vit.algorithms.towers import Tower
 from lessons.vit.checkpoints import fetching, known, looking, measuring
+from lessons.vit.experiment import causes
+from lessons.vit.panels import causes as of_causes
 from lessons.vit.panels import clip as clip_panels
 from lessons.vit.panels import own
 from tests.test_vit_folders import SMALL, TASKS, hub, random_tower
@@ -119,6 +122,68 @@ def test_without_checkpoints_the_page_says_so_and_shows_published_figures():
     assert measuring.run() is None
     assert "Published, not measured here" in clip_panels.table_beside(None).page
     assert "Measured only where" in repr(clip_panels.reading_of_difference(None))
+
+
+def test_captions_say_whose_checkpoints_these_are(looked):
+    assert own.by_layer(looked).picture.caption.startswith("Your own checkpoints")
+    ours = looked.assign_attrs(trained_on="Not MNIST! A stand-in")
+    assert own.by_layer(ours).picture.caption.startswith("The course's networks as files, trained on Not MNIST!")
+
+
+def test_clips_published_table_stands_beside_the_small_vits_with_how_far_each_comes():
+    reported = list(clip_panels.ROWS)
+    shares = xarray.DataArray([[[0.4, 0.4], [0.8, 0.8], *[[0.5, 0.5]] * 4, [0.6, 0.6]]],
+                              dims=("width", "reported", "task"), coords={"width": [64], "reported": reported})
+    attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                  "profile": "quick", "seed": 0, "images": "2 images"}
+    page = clip_panels.beside_small(xarray.Dataset({"test": shares}, attrs=attributes))
+    assert "CART: CLIP 84.7, of the way 86%, TinyViT, width 64 60.0, of the way 50%" in repr(page)
+    assert "published, not measured here" in page.page
+
+
+def causes_found():
+    """Gaps of a ViT that grow like the square of the own distance, and of MLPs that grow slower."""
+    length = np.array(causes.LENGTHS)
+    of_vit = [kind.startswith("ViT") for kind in causes.KINDS]
+    own = {kind: 0.3 * (length * (1.0 if kind == causes.VIT else 0.5)) ** 2 for kind in causes.KINDS}
+    gap = {kind: 0.2 * values ** (2 if vit else 1.5) for (kind, values), vit in zip(own.items(), of_vit)}
+    attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "both",
+                  "profile": "full", "seed": 0, "images": "2 images"}
+    return xarray.Dataset({"gap": (("kind", "length"), np.array(list(gap.values()))),
+                           "own": (("kind", "length"), np.array(list(own.values()))),
+                           "relative": ("kind", [0.05 if vit else 0.1 for vit in of_vit])},
+                          {"kind": list(causes.KINDS), "length": length}, attributes)
+
+
+def test_a_vit_and_mlps_are_compared_at_equal_distance_and_at_equal_length():
+    found = causes_found()
+    text = repr(of_causes.reading_of_the_causes(found))
+    vit, mlp = 0.2 * 0.2, 0.2 * 0.2 ** 0.5
+    assert f"at 0.2 ViT {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with GELU {mlp:.1%}" in text
+    twice, once = 0.2 * 0.3 * 2 ** 2, 0.2 * (0.3 * 0.5 ** 2) ** 0.5  # the ViT's task vectors, twice as long
+    assert f"10.0% of θ₀'s length: ViT {twice:.1%}, MLP (ReLU) {once:.1%}" in text
+    picture = of_causes.at_equal(found).data
+    assert "own 0.300 share 0.060" in picture and "MLP (ReLU): own" in picture
+    assert "Measured in profile “full” alone" in repr(of_causes.at_equal(None))
+
+
+def test_parts_that_an_average_spoils_are_compared_with_their_errors():
+    shape = (1, 3, 2)
+    values = {"spoiled": np.full(shape, 0.7), "alone": np.full(shape, 0.5), "rescued": np.full(shape, 0.6)}
+    values["spoiled"][:, 1] = 0.5
+    attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                  "profile": "full", "seed": 0, "images": "2 images", "test_images": 4000}
+    found = xarray.Dataset({name: (("width", "place", "task"), value) for name, value in values.items()}
+                           | {name: (("width", "task"), np.full((1, 2), value))
+                              for name, value in (("base", 0.4), ("average", 0.45), ("single", 0.75))}
+                           | {"squares": (("width", "place"), [[0.5, 0.3, 0.2]])},
+                           {"place": ["attention", "block 1", "block 2"]}, attributes)
+    found = xarray.concat([found, found.sel(place=["attention"]).assign_coords(place=["MLP"])], "place",
+                          data_vars="minimal")
+    assert "block 1: of ‖τ‖² 30%, each network, this part averaged 0.500" in repr(of_causes.parts_table(found))
+    text = repr(of_causes.reading_of_the_parts(found))
+    assert "Averaging block 1 alone costs 25.0 points, block 2 5.0: 20.0 ± 1.1 apart." in text
+    assert "cost 30.0 together, all at once 30.0" in text
 
 
 @pytest.fixture

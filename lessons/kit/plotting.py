@@ -15,8 +15,6 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec
-from matplotlib.text import Text
 
 from lessons.kit.kept import kept
 
@@ -26,7 +24,6 @@ BLACK, GREY = "#1a1a1a", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 9.6  # inches: the width of a JupyterLab cell on a laptop
-HALL = 20     # points: what is read from the back of a hall
 ACCURACY = "accuracy: share correct"
 
 THEME = {
@@ -69,24 +66,6 @@ def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = 
     fig = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(fig)
     return fig, fig.subplots(rows, columns, **options)
-
-
-def alone(fig: Figure, axis: int) -> None:
-    """Leave one of a figure's axes, over the whole figure, with everything on it twice as large: for a hall."""
-    kept_one = fig.axes[axis]
-    for other in fig.axes[:axis] + fig.axes[axis + 1:]:
-        fig.delaxes(other)
-    kept_one.set_subplotspec(GridSpec(1, 1, figure=fig)[0])
-    fig.set_size_inches(WIDTH, 0.6 * WIDTH)
-    for legend in list(fig.legends):  # in columns that large letters leave room for
-        handles, labels = legend.legend_handles, [text.get_text() for text in legend.get_texts()]
-        legend.remove()
-        fig.legend(handles, labels, loc="outside lower center", ncols=2)
-    for text in fig.findobj(Text):
-        text.set_fontsize(HALL)
-    for line in kept_one.lines:
-        line.set_linewidth(1.8 * line.get_linewidth())
-        line.set_markersize(1.8 * line.get_markersize())
 
 
 def moving_titles(axes, **options) -> list:
@@ -149,8 +128,9 @@ class WithQuartiles:
 
     def __init__(self, ax, places, colour, marker, label, animated=True):
         self.places = places
-        self.bars = ax.vlines(places, 0, 0, color=colour, linewidth=1.6, animated=animated)
-        self.markers = ax.plot(places, np.zeros(len(places)), color=colour, marker=marker, linestyle="", label=label,
+        # until `set_values` at 1, which a logarithmic axis can hold
+        self.bars = ax.vlines(places, 1, 1, color=colour, linewidth=1.6, animated=animated)
+        self.markers = ax.plot(places, np.ones(len(places)), color=colour, marker=marker, linestyle="", label=label,
                                animated=animated)[0]
 
     def set_values(self, mean, low, high):
@@ -167,6 +147,11 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
     ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
+def moving_parts(artist) -> list:
+    """The animated artists of a figure, or of one of its axes."""
+    return artist.findobj(lambda part: part.get_animated())
+
+
 class MovingFigure:
     """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
 
@@ -179,8 +164,7 @@ class MovingFigure:
         """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw`
         is a function that draws it. Layout and background are three quarters of the time that a panel takes."""
         self.figure = fig
-        moving = fig.findobj(lambda artist: artist.get_animated())
-        self.moving = sorted(moving, key=lambda artist: artist.get_zorder())
+        self.moving = sorted(moving_parts(fig), key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
         drawn = keep(self._drawn) if keep else self._drawn()

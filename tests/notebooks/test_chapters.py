@@ -5,6 +5,7 @@ library's answer. What it trained and measured then goes to the folder in which 
 """
 import ast
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -178,8 +179,10 @@ def test_runs_in_full_on_the_real_data(name, run, real_data, real_folder_session
 
 
 def said_by_real_data(executed):
-    """Which data they are is said first, no caption names a stand-in, and the verdicts stand."""
+    """Which data they are is said first, no caption names a stand-in, the verdicts stand, and no code of the course
+    warns where a learner reads."""
     assert "(official files)" in next(outputs_of(executed))
+    assert [text for text in outputs_of(executed) if re.search(r"lessons/\S+\.py:\d+: \w*Warning", text)] == []
     assert not any("stand-in" in page for page in captions_of(executed))
     assert not any("do not carry" in text for text in outputs_of(executed)), "the verdicts must stand on the real data"
 

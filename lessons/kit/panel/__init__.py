@@ -23,8 +23,9 @@ import traitlets
 from matplotlib.figure import Figure
 
 from data import store
+from lessons.kit.hall import alone
 from lessons.kit.kept import kept
-from lessons.kit.plotting import THEME, MovingFigure, alone, svg_tag
+from lessons.kit.plotting import THEME, MovingFigure, moving_parts, svg_tag
 from lessons.kit.predict import Prediction
 from lessons.kit.sweep import caption
 
@@ -120,12 +121,16 @@ class Panel(widgets.VBox):
             axis: which, counted from the left; a figure has `len(panel.figure.axes)`.
 
         Raises:
-            ValueError: there is no such axis, or the panel was not made by a function that is a `@panel`.
+            ValueError: there is no such axis, nothing moves on it, or the panel was not made by a function that is a
+                `@panel`.
         """
         if self._again is None:
             raise ValueError("this panel cannot be drawn again: only what a @panel function returns can be made big")
         if not 0 <= axis < len(self.figure.axes):
             raise ValueError(f"there is no axis {axis}: this panel has {len(self.figure.axes)}, counted from 0")
+        moving = [number for number, ax in enumerate(self.figure.axes) if moving_parts(ax)]
+        if axis not in moving:
+            raise ValueError(f"nothing moves on axis {axis} of this panel; it does on {', '.join(map(str, moving))}")
         return self._again(axis).set(**self.values)
 
     def still(self) -> str:

@@ -36,17 +36,14 @@ def question(sweep: xarray.Dataset) -> str:
 @panel
 def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
-    values = list(map(float, sweep["rank"].values))
-    tasks = [str(task) for task in sweep.task.values]
+    values, tasks = list(map(float, sweep["rank"].values)), list(map(str, sweep.task.values))
     fig, left, right = _axes(values, tasks)
     curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    alone = curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16)
-    averaged = curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6)
+    marks = _marks_of_tasks(right)
     star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
-    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
+    _legend(fig, left, right)
     titles = moving_titles((left, right))
     first, known = widths.first(sweep), best_of(sweep.isel(width=0))
     asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
@@ -64,10 +61,10 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         for line, height in zip(levels, heights):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
-        alone.set_data(range(len(tasks)), found.own.values)
-        averaged.set_data(range(len(tasks)), found.average.values)
-        there = (lam, rank, width) == (known["lam"], known["rank"], first)
-        shown = prediction.committed if prediction and there else None
+        for mark, values_of in zip(marks, (found.own.values, found.average.values)):
+            mark.set_data(range(len(tasks)), values_of)
+        there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
+        shown = prediction.committed if there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
         numbers = {"lam": lam, "rank": rank, "mean": means[place], "average": heights[0], "own": heights[1],
                    "base": heights[2], "width": width}
@@ -88,6 +85,18 @@ def _axes(values, tasks):
     right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
     right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
     return fig, left, right
+
+
+def _marks_of_tasks(right):
+    """What each network reads alone, and what the average reads, task by task."""
+    return (curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16),
+            curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6))
+
+
+def _legend(fig, left, right):
+    """One for both axes, below."""
+    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
+    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
 
 
 def _described(numbers, means, of_tasks):
