@@ -1,4 +1,5 @@
 """Panel (b): CART's rank and λ on eight tasks, and which tensors it truncates."""
+import numpy as np
 import xarray
 
 from lessons.kit import plotting
@@ -12,6 +13,7 @@ from lessons.vit.experiment import ranks as experiment
 from lessons.vit.panels import widths
 
 CART = Look(BLUE, "o")
+BESIDE = -0.36  # where a mark stands that would hide a bar's number
 LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
 
 
@@ -61,8 +63,8 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         for line, height in zip(levels, heights):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
-        for mark, values_of in zip(marks, (found.own.values, found.average.values)):
-            mark.set_data(range(len(tasks)), values_of)
+        marks[0].set_data(range(len(tasks)), found.own.values)
+        marks[1].set_data(BESIDE + np.arange(len(tasks)), found.average.values)
         there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
         shown = prediction.committed if there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
