@@ -37,9 +37,9 @@ def regained(line: xarray.Dataset) -> dict[str, float]:
     numbers = {}
     for width in map(int, line.width.values):
         mean = line.averaged.sel(width=width).mean("task")
-        lost = float(mean.sel(what="single") - mean.sel(what="weights"))
+        lost = mean.sel(what="single") - mean.sel(what="weights")  # arrays: of nothing lost the share is not a number
         for what in ("features", "answers"):
-            numbers[f"{what}_regain_{width}"] = float(mean.sel(what=what) - mean.sel(what="weights")) / lost
+            numbers[f"{what}_regain_{width}"] = float((mean.sel(what=what) - mean.sel(what="weights")) / lost)
     return numbers
 
 
@@ -73,12 +73,12 @@ def in_parts(found: xarray.Dataset) -> dict[str, float]:
     numbers = {}
     for width in map(int, found.width.values):
         one = found.sel(width=width).mean("task")
-        gained, lost = float(one.single - one.base), float(one.single - one.average)
+        gained, lost = one.single - one.base, one.single - one.average
         for place in map(str, found.place.values):
             at = one.sel(place=place)
-            numbers |= {f"{place}: alone over all_{width}": float(at.alone - one.base) / gained,
-                        f"{place}: lost when averaged_{width}": float(one.single - at.spoiled) / lost,
-                        f"{place}: brought back_{width}": float(at.rescued - one.average) / lost,
+            numbers |= {f"{place}: alone over all_{width}": float((at.alone - one.base) / gained),
+                        f"{place}: lost when averaged_{width}": float((one.single - at.spoiled) / lost),
+                        f"{place}: brought back_{width}": float((at.rescued - one.average) / lost),
                         f"{place}: squares_{width}": float(at.squares)}
     return numbers
 
