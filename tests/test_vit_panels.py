@@ -124,6 +124,14 @@ def test_without_checkpoints_the_page_says_so_and_shows_published_figures():
     assert "Measured only where" in repr(clip_panels.reading_of_difference(None))
 
 
+def test_a_matrix_that_nobody_moved_does_not_spoil_the_words(looked):
+    still = looked.copy(deep=True)
+    place = int(np.flatnonzero(looked.matrix.values)[0])
+    still.norm[place], still.cosine[place] = 0.0, np.nan
+    text = own.by_layer(still).alt
+    assert "nan" not in text and "‖τ‖/‖θ₀‖ from 0 to" in text
+
+
 def test_captions_say_whose_checkpoints_these_are(looked):
     assert own.by_layer(looked).picture.caption.startswith("Your own checkpoints")
     ours = looked.assign_attrs(trained_on="Not MNIST! A stand-in")

@@ -87,6 +87,12 @@ def _mean_cosine(matrices):
     return each.mean(1) if each.shape[1] else np.full(len(each), np.nan)
 
 
+def _mean_of_known(values):
+    """The mean without matrices that no task moved, which have no angles; NaN where none is known."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
 def _in_order(found):
     """Where the matrices are, block 2 before block 10."""
     parts = [[(int(part), "") if part.isdigit() else (-1, part) for part in key.split(".")]
@@ -101,7 +107,7 @@ def _described(matrices, chosen, kept, ratio, task, chance):
               and row spaces overlap by {overlap:.3f}."""
     return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio, chance=chance,
                 longest=str(matrices.layer.values[int(np.argmax(chosen.values))]), low=float(chosen.min()),
-                high=float(chosen.max()), cosine=float(_mean_cosine(matrices).mean()),
+                high=float(chosen.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
                 against=float(matrices.against.mean()), energy=float(kept.mean()),
                 overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
 
