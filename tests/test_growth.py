@@ -196,10 +196,14 @@ def test_a_resnet_and_a_gpt_of_twice_the_width_compute_the_same():
         for name, buffer in resnet.named_buffers():
             if name.endswith("running_var"):
                 buffer.copy_(0.5 + torch.rand(buffer.shape))
-    images = torch.rand(2, 3, 16, 16)
-    grown = growth.widen(resnet.state_dict(), growth.times(resnet.state_dict(), 2), "Net2Wider", shares="drawn")
-    wide = ResNet18.from_state(grown)
-    assert torch.allclose(said(wide, images), said(resnet, images), atol=1e-4, rtol=1e-4)
+    images = torch.rand(2, 3, 16, 16).double()
+    state = {key: tensor.double() if tensor.is_floating_point() else tensor
+             for key, tensor in resnet.state_dict().items()}
+    before = said(ResNet18.from_state(state), images)
+    for how, parameters in (("Net2Wider", {"shares": "drawn"}), ("zero padding", {})):
+        grown = growth.widen(state, growth.times(state, 2), how, **parameters)
+        assert torch.allclose(said(ResNet18.from_state(grown), images), before, atol=1e-5, rtol=0), how
+        assert grown["blocks.7.bn2.running_var"].shape == (64,) and grown["stem.1.bias"].shape == (8,)
     gpt = drawn(CharacterGPT(9, 8, 2, 2, 5))
     text = torch.randint(9, (3, 5))
     grown = growth.widen(gpt.state_dict(), growth.times(gpt.state_dict(), 2), "Net2Wider")

@@ -1,14 +1,17 @@
 """Chapter 9's measurements and pictures, on the stand-in and in small."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 import data
 from lessons.kit import claims
 from lessons.kit.panel import settings_of
 from lessons.sail import experiment, panels
 from lessons.sail.algorithms import distances
-from lessons.sail.experiment import depth, digits, flow, gamma, gpt, overlap, spirals, table, theory, width
+from lessons.sail.experiment import depth, digits, flow, gamma, gpt, overlap, resnets, spirals, table, theory, width
 from toy_models import MLP, abreast, weights, zoo
 
 SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, spirals.ALL[3])),
@@ -258,6 +261,53 @@ def test_a_grown_gpt_begins_where_its_parent_is(monkeypatch):
         assert after == pytest.approx(before, rel=1e-4)
 
 
+@pytest.fixture
+def few_images(monkeypatch):
+    """ResNets of width 8 and 16 that learned nothing, and fewer images."""
+    for name, value in (("SMALL", 8), ("LARGE", 16), ("TRAIN", 160), ("HELD", 20), ("STATISTICS", 20)):
+        monkeypatch.setattr(resnets, name, value)
+    whole = resnets.Images.of(resnets.KNOWN)
+    train, test = (replace(part, x=F.avg_pool2d(part.x, 4)) for part in (whole.train, whole.test))
+    few = replace(whole, train=train, test=replace(test, x=test.x[:60], y=test.y[:60]))
+    monkeypatch.setattr(resnets.Images, "of", lambda splits: few)
+    small, other, large = resnets.fresh(8, 0), resnets.fresh(8, 1), resnets.fresh(16, 2)
+    given = {resnets.GROW: [small], resnets.SHRINK: [large]}
+    monkeypatch.setattr(resnets, "states_of", lambda set_up, *rest: given.get(set_up, [small, other]))
+    monkeypatch.setattr(zoo, "get_all", lambda recipes, device: None)
+
+
+def test_resnets_are_measured_in_small(few_images):
+    found = resnets.measure(resnets.Settings((0, 1, 2), (0, 1)))
+    known = found.loss.notnull().all("image").sum("steps")
+    for start in resnets.STARTS:
+        first_alone = any(start == f"{set_up}: {name}" for set_up, name in resnets.AT_FIRST_ALONE)
+        sized = start.startswith((resnets.GROW, resnets.SHRINK))
+        assert known.sel(start=start) == (1 if first_alone else 2 if sized else 3), start
+    at_once = found.loss.isel(steps=0).mean("image")
+    source, copies = (float(at_once.sel(start=f"{resnets.GROW}: {how}")) for how in (resnets.SOURCE, resnets.COPIES))
+    assert copies == pytest.approx(source, rel=0.02), "copies compute what the source does"
+    assert resnets.apart(found, resnets.SCRATCH, resnets.SCRATCH, 0) == (0, 0)
+
+
+def test_what_is_said_of_resnets_is_what_was_kept():
+    kept = resnets.run("quick")
+    assert kept.attrs["profile"] == "full" and kept.sizes["image"] == 1000
+    assert all(np.isfinite(list(values.values())).all() for values in resnets.claims(kept).values())
+    above, error = resnets.apart(kept, f"{resnets.ONE}: {resnets.HALF}", f"{resnets.ONE}: {resnets.PARENT}", 0)
+    said = panels.kinds.in_words(above, error)
+    assert said in panels.kinds.apart(kept).text.splitlines()[0]
+    assert said in panels.kinds.reading_of_resnets(kept).text
+
+
+def test_a_difference_within_two_errors_cannot_be_told():
+    assert panels.kinds.in_words(0.03, 0.02) == "+0.03 ± 0.02, which cannot be told here"
+    assert panels.kinds.in_words(-0.3, 0.02) == "−0.30 ± 0.02"
+
+
+def test_the_bill_counts_what_a_parent_began_from_once():
+    assert panels.kinds.bill() == {"alone": 320 + 240, "pair": 320 + 2 * 240, "stranger": 400, "strangers": 800}
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 def test_spirals_say_what_was_measured(sweeps):
@@ -344,7 +394,8 @@ def test_readings_and_stills_hold_the_sweeps_numbers(sweeps):
 
 
 def test_what_is_in_full_alone_says_so():
-    for draw in (panels.kinds.text, panels.kinds.points, panels.kinds.without_labels):
+    for draw in (panels.kinds.text, panels.kinds.points, panels.kinds.photographs, panels.kinds.apart,
+                 panels.kinds.reading_of_resnets, panels.kinds.without_labels):
         assert "Measured in profile “full” alone" in repr(draw(None))
 
 

@@ -107,7 +107,7 @@ CHAPTERS = (
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
     Chapter("09_sail", "lessons.sail", minutes=105, panels=7, slider="γ, T, d, steps, the sum of a row",
-            needs=("mnist", "fashion"), quick=75, full=1350,
+            needs=ALL_DATA, quick=75, full=1350,
             teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",

@@ -2,15 +2,16 @@
 
 `spirals`: two parents in the plane. `gamma`, `overlap`, `table`: mixtures on small MNIST, with what they share in
 `digits`. `width`, `depth`: one network at other sizes. `theory`: what can be simulated. In full alone: `gpt`, `flow`,
-`byol`.
+`resnets`, `byol`.
 """
 import data
 from lessons.kit import experiment
-from lessons.sail.experiment import byol, depth, digits, flow, gamma, gpt, overlap, spirals, table, theory, width
+from lessons.sail.experiment import (byol, depth, digits, flow, gamma, gpt, overlap, resnets, spirals, table,
+                                     theory, width)
 
 SECONDS = {"quick": 45, "full": 600}  # rough, on 2 cores, nothing kept
 _OF_MLPS = (spirals, gamma, overlap, table, width, depth, theory)
-_IN_FULL = (flow, gpt, byol)
+_IN_FULL = (flow, gpt, resnets, byol)
 LEDGER = tuple(module.EXPERIMENT for module in (*_OF_MLPS, *_IN_FULL))
 
 
@@ -19,7 +20,8 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
     recipes = []
     for module in _OF_MLPS if profile == "quick" else (*_OF_MLPS, *_IN_FULL):
         recipes += module.EXPERIMENT.recipes(module.PROFILES[profile], seed)
-    experiment.announce(data.source("small_mnist"), experiment.estimate(recipes, SECONDS[profile], "networks"))
+    sources = [data.source("small_mnist")] + ([] if profile == "quick" else [gpt.source(), resnets.source()])
+    experiment.announce(*sources, experiment.estimate(recipes, SECONDS[profile], "networks"))
 
 
 def claims(*numbers: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:

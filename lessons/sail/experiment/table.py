@@ -48,6 +48,11 @@ class SetUp:
     def __hash__(self):
         return hash(self.name)
 
+    @property
+    def data(self) -> str:
+        """The same for set-ups that differ in nothing but what their parents have in common."""
+        return repr((self.parents, self.target, self.few, self.epochs))
+
     def images(self, part: str) -> tuple[torch.Tensor, torch.Tensor]:
         """The target's "train", "held" or "test" images."""
         if part == "test":
@@ -126,8 +131,14 @@ def parents_of(set_up: SetUp, seed: int = 0, device: str = "auto") -> list[State
 
 # -- starts ----------------------------------------------------------------------------------------
 
-def starts_of(set_up: SetUp, seed: int = 0, device: str = "auto") -> tuple[dict[str, State], dict[str, np.ndarray]]:
-    """{name: a network to begin from}, and {name: the parents' shares} of those that are mixed."""
+def starts_of(set_up: SetUp, seed: int = 0, device: str = "auto",
+              known: dict | None = None) -> tuple[dict[str, State], dict[str, np.ndarray]]:
+    """{name: a network to begin from}, and {name: the parents' shares} of those that are mixed.
+
+    Args:
+        known: what set-ups with the same data share, filled here: it is made once.
+    """
+    known = {} if known is None else known
     parents = parents_of(set_up, seed, device)
     held = set_up.images("held")
     loss, accuracy = (values.numpy() for values in abreast.scores(abreast.stacked(parents), *held))
@@ -140,12 +151,20 @@ def starts_of(set_up: SetUp, seed: int = 0, device: str = "auto") -> tuple[dict[
     taken = greedy_soup(list(accuracy), accuracy_of)
     shares = {BEST: np.eye(count)[loss.argmin()], UNIFORM: np.full(count, 1 / count),
               GREEDY: np.array([(i in taken) / len(taken) for i in range(count)]),
-              SAIL: by_mmd(set_up), SEARCHED: searched(parents, held)}
+              SAIL: _once(known, by_mmd, set_up), SEARCHED: searched(parents, held)}
     random, = digits.random_states(seed, 1)
     found = {SCRATCH: random}
     found |= {name: mixing.proximal(parents, share) for name, share in shares.items()}
-    found[LIGO] = ligo_like(set_up, seed)
+    found[LIGO] = _once(known, ligo_like, set_up, seed)
     return {name: found[name] for name in STARTS}, shares
+
+
+def _once(known, function, set_up, *others):
+    """What the function makes of the set-up's data."""
+    key = function.__name__, set_up.data
+    if key not in known:
+        known[key] = function(set_up, *others)
+    return known[key]
 
 
 def by_mmd(set_up: SetUp) -> np.ndarray:
@@ -224,10 +243,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         NaN before. shares (set_up, start, parent: 3), NaN where there is none.
     """
     zoo.get_all(all_recipes(settings, seed), device)
-    parts = []
+    parts, known = [], {}
     for set_up in settings.set_ups:
-        starts, shares = starts_of(set_up, seed, device)
-        found = _trained(set_up, starts, settings, seed)
+        starts, shares = starts_of(set_up, seed, device, known)
+        found = _all_trained(set_up, starts, settings, seed, known)
         table = np.full((len(STARTS), 3), np.nan)
         for name, share in shares.items():
             table[STARTS.index(name), :len(share)] = share
@@ -235,6 +254,17 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     attributes = {"images": "5,000 training images of every parent, 4,000 of the target (or 50), 2,000 test images"}
     names = [set_up.name for set_up in settings.set_ups]
     return xarray.concat(parts, "set_up").sel(set_up=names).assign_attrs(attributes)
+
+
+def _all_trained(set_up, starts, settings, seed, known):
+    """`_trained`; scratch and the LiGO-like start, which know nothing of the parents' networks, once for all set-ups
+    with the same data."""
+    alike = {start: (start, set_up.data) for start in (SCRATCH, LIGO)}
+    new = {start: state for start, state in starts.items() if alike.get(start) not in known}
+    found = _trained(set_up, new, settings, seed)
+    known |= {key: found.sel(start=[start]) for start, key in alike.items() if start in new}
+    kept = [known[key] for start, key in alike.items() if start not in new]
+    return xarray.concat([found, *kept], "start").sel(start=list(STARTS))
 
 
 def _trained(set_up, starts, settings, seed):
@@ -265,6 +295,8 @@ def _trained(set_up, starts, settings, seed):
 
 def _with_the_maps_paid(found):
     """The LiGO-like start's steps moved by those that its maps took."""
+    if LIGO not in found.start.values:
+        return found
     own = found.sel(start=LIGO)
     moved = own.assign_coords(steps=own.steps + MAP_STEPS).reindex(steps=found.steps)
     return found.where(found.start != LIGO).fillna(moved)

@@ -1,18 +1,29 @@
-"""Other kinds of networks and of learning: a GPT, a flow, BYOL."""
+"""Other kinds of networks and of learning: a GPT, a flow, ResNets, BYOL."""
 import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, in_full_alone, table
+from lessons.kit.page import Page, in_full_alone, reading, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import byol, flow
+from lessons.sail.experiment import byol, flow, resnets
+from lessons.sail.experiment.resnets import GROW, HALF, MATCHED, ONE, OTHER, OWN, PARENT, SCRATCH, SHRINK
 
 STARTS = {"one start": Look(BLUE, "o"), "two starts": Look(ORANGE, "s"), "one run": Look(GREEN, "^")}
 GROWN = {"parent as it is": Look(BLACK, "D"), "deeper, silent": Look(GREEN, "^"), "deeper, stacking": Look(PURPLE, "v"),
          "deeper, interpolation": Look(ORANGE, "s"), "deeper, interpolation, rows sum to ½": Look(BLUE, "o"),
          "deeper, equal shares": Look(RED, "P"), "deeper, scratch": Look(GREY, "X", "--")}
+
+MIXED = {SCRATCH: Look(GREY, "X", "--"), f"{ONE}: {PARENT}": Look(BLACK, "D"), f"{ONE}: {HALF}": Look(BLUE, "o"),
+         f"{OWN}: {PARENT}": Look(PURPLE, "v"), f"{OWN}: {HALF}": Look(ORANGE, "s"),
+         f"{MATCHED}: {HALF}": Look(GREEN, "^")}
+ELSEWHERE = {f"{OTHER}: {SCRATCH}": Look(GREY, "X", "--"), f"{OTHER}: {PARENT}": Look(BLACK, "D"),
+             f"{OTHER}: {HALF}": Look(BLUE, "o")}
+SIZED = {f"{GROW}: {resnets.SOURCE}": Look(BLACK, "D"), f"{GROW}: {resnets.COPIES}": Look(GREEN, "^"),
+         f"{GROW}: {resnets.BETWEEN}": Look(ORANGE, "s"), f"{GROW}: {resnets.PROJECTED}": Look(RED, "P"),
+         f"{GROW}: {SCRATCH}": Look(GREY, "X", "--"), f"{SHRINK}: {resnets.STRONGEST}": Look(BLUE, "o", ":"),
+         f"{SHRINK}: {resnets.BETWEEN}": Look(PURPLE, "v", ":")}
 
 
 @in_full_alone
@@ -65,6 +76,98 @@ def points(sweep: xarray.Dataset | None):
     right.set_ylabel("1000 · MMD² from real points")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return plotting.show(fig, f"Flow-matching loss. {'; '.join(told)}.", caption(sweep))
+
+
+@in_full_alone
+@still
+def photographs(sweep: xarray.Dataset | None):
+    """The loss of ResNets over the steps: mixed, for their parents' task and for another; and brought to another
+    width. Vertical lines: a standard error."""
+    fig, axes = plotting.figure(3, height=5.6, sharey=True)
+    titles = ("The parents' own ten classes", "Ten classes that no parent saw", "Another width")
+    told = []
+    for ax, looks, title in zip(axes, (MIXED, ELSEWHERE, SIZED), titles):
+        for start, look in looks.items():
+            part = sweep.loss.sel(start=start).dropna("steps", how="all")
+            mean, error = part.mean("image"), part.std("image") / part.sizes["image"] ** 0.5
+            name = start.removeprefix(f"{OTHER}: ")
+            ax.errorbar(np.arange(part.sizes["steps"]), mean, error, color=look.colour, marker=look.marker,
+                        linestyle=look.line, label=name)
+            told.append(f"{start} {float(mean[0]):.2f} at once, {float(mean[-1]):.2f} after {int(part.steps[-1])}")
+        ax.set_xticks(np.arange(len(sweep.steps)), [str(int(steps)) for steps in sweep.steps.values])
+        ax.set(xlabel="steps", title=title)
+        ax.legend(fontsize=9.5, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    axes[0].set_ylabel("loss (nats)")
+    return plotting.show(fig, f"Loss of ResNets on test images. {'; '.join(told)}.", caption(sweep))
+
+
+@in_full_alone
+def apart(sweep: xarray.Dataset | None) -> Page:
+    """What averaging adds to one parent, and a head start to scratch, with standard errors; a difference within two of
+    them cannot be told."""
+    rows = []
+    for set_up, others in resnets.COMPARED.items():
+        for whom, other in zip((PARENT, SCRATCH), others):
+            rows.append((set_up, whom, *_cells(sweep, f"{set_up}: {HALF}", other)))
+    source = f"{GROW}: {resnets.SOURCE}"
+    for how in (resnets.COPIES, resnets.BETWEEN, SCRATCH):
+        rows.append((f"{GROW}, {how}", "the source as it is", *_cells(sweep, f"{GROW}: {how}", source)))
+    for how in (resnets.STRONGEST, resnets.BETWEEN):
+        rows.append((f"{SHRINK}, {how}", SCRATCH, *_cells(sweep, f"{SHRINK}: {how}", SCRATCH)))
+    heads = [f"{int(steps)} steps" for steps in sweep.steps.values]
+    return table(("half-way, or at another width", "its loss above that of", *heads), rows, left=2,
+                 after=f"<p style='color:#555'>In nats, ± one standard error over the images; below 0 it is ahead. "
+                       f"“?”: within two standard errors, which cannot be told here. {caption(sweep)}</p>")
+
+
+def _cells(sweep, start, other):
+    """A difference for every number of steps."""
+    found = []
+    for steps in sweep.steps.values:
+        above, error = resnets.apart(sweep, start, other, int(steps))
+        doubt = " ?" if abs(above) < noise.WIDE * error else ""
+        found.append("–" if np.isnan(above) else f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−"))
+    return found
+
+
+@in_full_alone
+def reading_of_resnets(sweep: xarray.Dataset | None) -> Page:
+    """What became of SAIL's sentence on supervised ResNets, with this sweep's numbers."""
+    last = int(sweep.steps[-1])
+    told = {}
+    for name, set_up in (("one", ONE), ("own", OWN), ("matched", MATCHED), ("other", OTHER)):
+        for whom, other in zip(("parent", "scratch"), resnets.COMPARED[set_up]):
+            for when, steps in (("first", 0), ("last", last)):
+                told[f"{name}_{whom}_{when}"] = in_words(*resnets.apart(sweep, f"{set_up}: {HALF}", other, steps))
+    return reading("Figures 3 and 5 of the source, on ResNets", """
+        Half-way's loss above that of one parent, at once and after {last} steps. One start: {one_parent_first};
+        {one_parent_last}. Own starts: {own_parent_first}; {own_parent_last}. Own starts, matched:
+        {matched_parent_first}; {matched_parent_last}. Another task: {other_parent_first}; {other_parent_last}. Above
+        that of scratch after {last} steps: {one_scratch_last}; {own_scratch_last}; {matched_scratch_last};
+        {other_scratch_last}. ± is one standard error over the test images; another order of the training images would
+        add to it. Before that, one parent took {alone} steps from one start and {stranger} from its own, and both of
+        them together {pair} and {strangers}; scratch took none.""", last=last, **told, **bill())
+
+
+def in_words(above: float, error: float) -> str:
+    """A difference, and that it cannot be told where it is within two standard errors."""
+    doubt = ", which cannot be told here" if abs(above) < noise.WIDE * error else ""
+    return f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−")
+
+
+def bill() -> dict[str, int]:
+    """Training steps of the parents: of one alone, with what it began from, and of both."""
+    found = {}
+    for set_up, alone, both in ((ONE, "alone", "pair"), (OWN, "stranger", "strangers")):
+        recipes = resnets.recipes_of(set_up)
+        before = {recipe.parent for recipe in recipes if recipe.parent}
+        steps = [sum(map(_steps, {*some, *before})) for some in (recipes[:1], recipes)]
+        found |= dict(zip((alone, both), steps))
+    return found
+
+
+def _steps(recipe):
+    return recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size)
 
 
 @in_full_alone
