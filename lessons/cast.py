@@ -1,6 +1,8 @@
 """The cast: networks that several chapters talk about, as recipes. The zoo trains each once, for all chapters."""
 import data
+from data import store
 from toy_models import Architecture, Recipe
+from toy_models.recipe import COSINE
 
 # -- MLPs on Rotated MNIST (chapters 1, 3, 4, 5, 7, 8) ---------------------------------------------
 
@@ -48,6 +50,31 @@ def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
     made = linearity_mlps(seed)
     wanted = [made["pretrained"], *made["same_task"], *made["strangers"], *made["finetuned"].values()]
     return list(dict.fromkeys(wanted))
+
+
+# -- small ViTs on altered digits and clothes (chapter 11) -----------------------------------------
+
+VIT_WIDTHS = (64, 128)
+
+
+def pretrained_vit(width: int = 64, seed: int = 0) -> Recipe:
+    """A small ViT after three passes over upright digits and clothes, and a few of each of the eight altered tasks.
+
+    Of the width and seed that the repository has a checkpoint of, it is that one, whose images are the official ones,
+    whether they are here or not.
+    """
+    if (width, seed) in SHIPPED_VITS:
+        with store.as_published():
+            return _vit(width, seed)
+    return _vit(width, seed)
+
+
+SHIPPED_VITS = ((64, 0), (128, 0))  # data/checkpoints/tiny_vit_64 and tiny_vit_128
+
+
+def _vit(width, seed):
+    return Recipe.on("medley", Architecture.of("TinyViT", width=width), lr=1e-3, epochs=3, batch_size=64,
+                     optimiser="adamw", seed=seed, schedule=COSINE)
 
 
 # -- ResNets on Split CIFAR-100 (chapters 2, 3, 4, 5, 7, 8) ----------------------------------------

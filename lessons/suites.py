@@ -13,17 +13,18 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import data
-from data import split_cifar100
+from data import medley, split_cifar100
 from lessons import cast
 from lessons.merging.storage import PerTask
-from toy_models import MLP, Architecture, Recipe, ResNet18, batchnorm, zoo
+from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, batchnorm, zoo
 from toy_models.weights import State
 
 PARTS = ("held-out", "test")
-IMAGES = {"MLP": 1000, "ResNet18": 100}  # looked at per task and part, where nothing else is said
+IMAGES = {"MLP": 1000, "ResNet18": 100, "TinyViT": 200}  # looked at per task and part, where nothing else is said
 STATISTICS_IMAGES = 30  # training images per task from which BatchNorm's statistics are estimated anew
 FINETUNING_EPOCHS = 4  # of the ResNets
 COPIES = 3  # permuted copies of each data set in `several`
+NAMES = {"mnist": "digits", "fashion_mnist": "clothes"}
 _BATCH = 250
 
 
@@ -36,11 +37,14 @@ class Suite:
         base: the pretrained network's recipe.
         recipes: {task: recipe}, finetuned from it.
         splits: the split of CIFAR-100 of every task; () where all tasks share one head.
+        choices: of every task that shares the head, the first of its outputs and the one behind its last, among
+            which it chooses; () where each chooses among all.
     """
     title: str
     base: Recipe
     recipes: dict[str, Recipe]
     splits: tuple[int, ...] = ()
+    choices: tuple[tuple[int, int], ...] = ()
 
     @property
     def tasks(self) -> list[str]:
@@ -136,7 +140,7 @@ class Loaded:
             statistics_of: the tasks whose training images the statistics are estimated on; None for all.
         """
         if not self.suite.splits:
-            return MLP.from_state(merged)
+            return _WITH_ONE_HEAD[self.suite.kind].from_state(merged)
         network = ResNet18.from_state(self._with_heads(merged))
         tasks = statistics_of or range(len(self.suite.tasks))
         images = torch.cat([self._statistics_images[task] for task in tasks])
@@ -148,7 +152,7 @@ class Loaded:
         BatchNorm normalises with the batch.
         """
         if not self.suite.splits:
-            return functional_call(self.network, state, (x,))
+            return self._among(functional_call(self.network, state, (x,)), task)
         whole = self._with_heads(state)
         weights = {key: tensor for key, tensor in whole.items() if "running" not in key and "batches" not in key}
         logits = functional_call(batchnorm.with_batch_statistics(self.network), weights, (x,))
@@ -187,14 +191,24 @@ class Loaded:
         logits = torch.cat([network(some) for some in x.split(_BATCH)])
         if self.suite.splits:
             return share_correct_among(logits, y, self.suite.splits[task])
-        return share_correct(logits, y)
+        return self._share_correct(logits, y, task)
 
     @torch.no_grad()
     def _correct_at_once(self, network, part):
         images = self.images_of(part)
-        logits = network(torch.cat([x for x, _ in images]))
-        of_task = logits.split([len(y) for _, y in images])
-        return np.array([share_correct(some, y) for some, (_, y) in zip(of_task, images)])
+        x = torch.cat([x for x, _ in images])
+        whole = x.split(len(x) if self.suite.kind == "MLP" else _BATCH)
+        of_task = torch.cat([network(some) for some in whole]).split([len(y) for _, y in images])
+        return np.array([self._share_correct(some, images[task][1], task) for task, some in enumerate(of_task)])
+
+    def _share_correct(self, logits, y, task):
+        """Of a task that shares the head."""
+        first = self.suite.choices[task][0] if self.suite.choices else 0
+        return share_correct(self._among(logits, task), y - first)
+
+    def _among(self, logits, task):
+        """The logits among which a task that shares the head chooses."""
+        return logits[:, slice(*self.suite.choices[task])] if self.suite.choices else logits
 
     def _merged_part(self, network):
         """Its state dict, without the head where every task has its own."""
@@ -270,6 +284,9 @@ def share_correct_among(logits: Tensor, y: Tensor, split: int) -> float:
     return share_correct(logits[:, outputs], y - outputs.start)
 
 
+_WITH_ONE_HEAD = {"MLP": MLP, "TinyViT": TinyViT}
+
+
 # -- the suites ------------------------------------------------------------------------------------
 
 def rotated(seed: int = 0, size: int | None = None) -> Suite:
@@ -318,7 +335,7 @@ def several(seed: int = 0, size: int | None = None, width: int = 400, epochs: in
     recipes = {}
     for number in range(COPIES + 1):
         copy = f", permuted ({number})" if number else ""
-        for of, name in (("mnist", "digits"), ("fashion_mnist", "clothes")):
+        for of, name in NAMES.items():
             recipes[f"{name}{copy}"] = _finetuned(base, of, number, 1.0, epochs, seed)
     return Suite("MNIST, Fashion-MNIST and permuted copies", base, recipes)
 
@@ -345,3 +362,23 @@ def split(num_tasks: int | Sequence[int] = 8, seed: int = 0) -> Suite:
     for number in splits:
         recipes[f"split {number}"] = cast.finetuned_resnet(base, number, epochs=FINETUNING_EPOCHS)
     return Suite(f"Split CIFAR-100, {len(splits)} tasks", base, recipes, splits)
+
+
+def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, lr: float = 3e-4) -> Suite:
+    """Digits and clothes, each altered in four ways: small ViTs, pretrained on upright ones and a few of each task. The
+    head stays as it was pretrained, as CLIP's does, and a task chooses among its own ten classes.
+
+    Args:
+        width: of the ViT.
+        seed: of pretraining and finetuning.
+        size: training images a task.
+        epochs, lr: of finetuning.
+    """
+    base = cast.pretrained_vit(width, seed)
+    recipes = {}
+    for of, change in medley.TASKS:
+        options = {"of": of, "change": change, "size": size}
+        name = f"{NAMES[of]} {change}"
+        recipes[name] = base.finetune("altered", options, lr=lr, epochs=epochs, frozen=("head.",), seed=seed)
+    choices = tuple(data.altered.outputs(of) for of, _ in medley.TASKS)
+    return Suite("eight altered tasks", base, recipes, choices=choices)

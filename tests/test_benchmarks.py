@@ -1,7 +1,8 @@
 """`python -m tools.bench`: what is named is measured, everything where nothing is."""
 import pytest
 
-from tools.bench import __main__ as benchmarks
+from lessons.vit.algorithms.towers import Tower
+from tools.bench import __main__ as benchmarks, checkpoints, clip_device
 
 
 @pytest.fixture
@@ -41,3 +42,19 @@ def test_an_unknown_part_is_named_with_those_there_are(measured, capsys):
         benchmarks.main(["matching", "speed"])
     assert end.value.code == 2 and not measured
     assert "no part speed" in capsys.readouterr().err
+
+
+def test_merging_from_files_is_timed_and_its_memory_seen(tmp_path, one_thread):
+    tower = Tower(width=64, layers=1, heads=1, mlp=96, tokens=5, patch=8)
+    checkpoints.write(tmp_path, tower)
+    seconds, peak = checkpoints.measured("ties", tmp_path)
+    assert seconds > 0 and peak >= 0 and (tmp_path / "merged by ties/README.md").exists()
+    assert checkpoints.goal(tower) == 4 * (2 * tower.parameters() + 8 * 3 * 8 * 8 * 64)
+
+
+def test_every_step_of_clips_path_is_timed_on_a_device(capsys, one_thread):
+    clip_device.clip_on_device("cpu", Tower(width=64, layers=1, heads=1, mlp=96, tokens=5, patch=8), images=3, steps=1)
+    said = capsys.readouterr().out
+    assert "fails on" not in said and "one model on all tasks, bfloat16" in said
+    assert all(f"{title}, on the device" in said for title in ("Average", "TIES", "TSV-M", "CART"))
+    assert "linearity, one pair" in said and "AdaMerging, 1 steps" in said

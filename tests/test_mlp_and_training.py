@@ -316,7 +316,7 @@ CHANGES = {
     "architecture": Architecture.of("MLP", widths=(2, 9, 2)), "dataset": "other", "options": (("angle", 30.0),),
     "data_digest": "0" * 16,
     "lr": 0.2, "epochs": 3, "batch_size": None, "optimiser": "adam", "seed": 1, "parent": recipe(),
-    "loss": "all classes",
+    "loss": "all classes", "schedule": "warm-up and cosine", "frozen": ("layers.1.",),
 }
 
 
@@ -357,7 +357,7 @@ def test_finetune_keeps_what_is_not_named():
 
 
 @pytest.mark.parametrize("make, named", [
-    (lambda: recipe(optimiser="adamw"), "'adamw'"),
+    (lambda: recipe(optimiser="lion"), "'lion'"),
     (lambda: recipe(epochs=-1), "epochs.*-1"),
     (lambda: recipe(lr=0), "lr"),
     (lambda: recipe(lr=-0.1), r"lr.*-0\.1"),

@@ -18,11 +18,14 @@ from toy_models.mlp import MLP
 from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
 from toy_models.velocity import VelocityNetwork
+from toy_models.tiny_vit import TinyViT
 
 NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "CharacterGPT": CharacterGPT,
-            "VelocityNetwork": VelocityNetwork, "BYOL": BYOL}
-OPTIMISERS = ("sgd", "adam")
-_ADDED = ("loss",)
+            "VelocityNetwork": VelocityNetwork, "BYOL": BYOL, "TinyViT": TinyViT}
+OPTIMISERS = ("sgd", "adam", "adamw")
+CONSTANT, COSINE = "constant", "warm-up and cosine"
+SCHEDULES = (CONSTANT, COSINE)
+_ADDED = ("loss", "schedule", "frozen")
 _FORMAT = 2  # raise when training itself changes, so that models of the old code are not taken for new ones
 _FORMAT_OF = {"ResNet18": 3}  # where the training of one kind of network alone has changed
 
@@ -57,10 +60,13 @@ class Recipe:
         lr: learning rate.
         epochs: passes over the training part.
         batch_size: samples a step; None for the whole training part.
-        optimiser: "sgd" or "adam".
+        optimiser: "sgd", "adam" or "adamw".
         seed: of the initialisation (where there is no parent) and of the order of samples.
         parent: the recipe of the model that training starts from; None to start from random weights.
         loss: what training makes smaller, one of `losses.names()`.
+        schedule: of the learning rate: "constant", or "warm-up and cosine", which rises in the first steps and falls to
+            0 at the end.
+        frozen: beginnings of the keys of what is not trained, such as ("head.",).
     """
     architecture: Architecture
     dataset: str
@@ -73,11 +79,16 @@ class Recipe:
     seed: int = 0
     parent: Recipe | None = None
     loss: str = losses.SEEN_CLASSES
+    schedule: str = CONSTANT
+    frozen: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.optimiser not in OPTIMISERS:
             raise ValueError(f"unknown optimiser {self.optimiser!r}: choose one of {', '.join(OPTIMISERS)}")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"unknown schedule {self.schedule!r}: choose one of {', '.join(SCHEDULES)}")
         losses.checked(self.loss)
+        object.__setattr__(self, "frozen", _prefixes(self.frozen))
         if not isinstance(self.lr, (int, float)) or not math.isfinite(self.lr) or self.lr <= 0:
             raise ValueError(f"lr must be a finite number above 0, not {self.lr!r}")
         for name, least in (("epochs", 0), ("batch_size", 1), ("seed", 0)):
@@ -110,7 +121,7 @@ class Recipe:
     @property
     def key(self) -> str:
         """Digest of the recipe: the name of the model's file in the zoo."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:20]
+        return key_of(self.to_json())
 
     def __str__(self):
         options = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
@@ -120,9 +131,25 @@ class Recipe:
         return f"{self.architecture.name} {start} on {task}, seed {self.seed}"
 
 
+def key_of(text: str) -> str:
+    """`Recipe.key` of a recipe as text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
 def _sorted(options):
     """Keyword arguments as pairs that can be hashed: sorted by name, lists as tuples."""
     return tuple(sorted((key, tuple(value) if isinstance(value, list) else value) for key, value in options.items()))
+
+
+def _prefixes(frozen):
+    """Beginnings of keys as a tuple.
+
+    Raises:
+        ValueError: they are no texts; one text alone would be read letter by letter.
+    """
+    if isinstance(frozen, str) or not all(isinstance(prefix, str) and prefix for prefix in frozen):
+        raise ValueError(f"frozen must be a tuple of beginnings of keys, such as (\"head.\",), not {frozen!r}")
+    return tuple(frozen)
 
 
 def _plain(recipe):

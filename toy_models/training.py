@@ -8,6 +8,7 @@ for, and are the same bit for bit on one machine only.
 """
 import contextlib
 import copy
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ import data
 from data.pinning import pinned
 from toy_models import losses
 from toy_models.mlp import MLP
-from toy_models.recipe import Recipe
+from toy_models.recipe import CONSTANT, Recipe
 
 
 def resolve(device: str) -> torch.device:
@@ -70,6 +71,8 @@ def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = N
             weights did not stay finite.
     """
     recipe = max(recipes, key=lambda recipe: recipe.epochs)
+    if recipe.schedule != CONSTANT and any(other.epochs != recipe.epochs for other in recipes):
+        raise ValueError(f"with the schedule {recipe.schedule!r} recipes of other epochs are other trainings")
     if any(replace(other, epochs=recipe.epochs) != recipe for other in recipes):
         raise ValueError("recipes of one training may differ in their epochs alone")
     device = resolve(device)
@@ -107,12 +110,15 @@ def _initial(recipe, start):
     if recipe.parent:
         network.load_state_dict(start)
     return network
+
+
 def _epochs(network, recipe, x, y, on_epoch):
     """Train the network in place and yield the number of epochs it has seen: 0, 1, …
 
     Inputs are converted to its dtype batch by batch, since all of them would take twice the memory.
     """
-    step = stepper(network, recipe, y.unique())
+    steps = recipe.epochs * math.ceil(len(x) / (recipe.batch_size or len(x)))
+    step = stepper(network, recipe, y.unique(), steps)
     dtype = next(network.parameters()).dtype
     order = torch.Generator().manual_seed(recipe.seed)
     yield 0
@@ -193,18 +199,22 @@ def trains_in_bfloat16(device: torch.device | str = "cpu") -> bool:
     return any(torch.cpu.get_capabilities().get(unit, False) for unit in ("amx_bf16", "avx512_bf16"))
 
 
-def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
+def stepper(network: nn.Module, recipe: Recipe, classes: Tensor, steps: int | None = None):
     """A function (x, y) -> None that does one step of the recipe's optimiser, by the network's own backward pass where
     it has one.
 
     Args:
         network: is changed, in place, at every step.
         classes: (classes,), those that the loss compares, in ascending order.
+        steps: of the whole training, which a schedule needs.
+
+    Raises:
+        ValueError: a schedule without `steps`, or something frozen that the network does not have.
     """
-    by_hand = recipe.loss == losses.ALL_CLASSES or len(classes) == _outputs(network)
-    if recipe.optimiser == "sgd" and recipe.loss in _OF_LABELS and hasattr(network, "sgd_step") and by_hand:
+    if _plainly_by_hand(network, recipe, classes):
         return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
-    optimiser = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[recipe.optimiser](network.parameters(), lr=recipe.lr)
+    optimiser = _OPTIMISERS[recipe.optimiser](trained_part(network, recipe.frozen), lr=recipe.lr)
+    schedule = _schedule(optimiser, recipe, steps)
     loss = losses.of(recipe.loss, classes)
     drawn = torch.Generator().manual_seed(recipe.seed)
     parameter = next(network.parameters())
@@ -221,11 +231,57 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor):
             outputs, wanted = loss.ask(network, inputs, y, drawn)
         loss.measure(outputs.to(parameters), wanted).backward()  # autocast gives bfloat16
         optimiser.step()
+        schedule.step()
 
     return step
 
 
 _OF_LABELS = (losses.SEEN_CLASSES, losses.ALL_CLASSES)
+_OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+WARM_UP = 0.05  # of all steps, in which a scheduled learning rate rises
+
+
+def _plainly_by_hand(network, recipe, classes):
+    """Whether the network's own backward pass does all that the recipe asks for."""
+    plain = recipe.optimiser == "sgd" and recipe.schedule == CONSTANT and not recipe.frozen
+    every = recipe.loss == losses.ALL_CLASSES or len(classes) == _outputs(network)
+    return plain and every and recipe.loss in _OF_LABELS and hasattr(network, "sgd_step")
+
+
+def trained_part(network: nn.Module, frozen: Sequence[str]) -> list[nn.Parameter]:
+    """The parameters that are trained. The others are told that they need no gradients.
+
+    Raises:
+        ValueError: nothing in the network begins with one of `frozen`, or everything does.
+    """
+    named = dict(network.named_parameters())
+    for prefix in frozen:
+        if not any(key.startswith(prefix) for key in named):
+            raise ValueError(f"nothing in the network begins with {prefix!r}, which is to be frozen. "
+                             f"Keys: {', '.join(list(named)[:6])} …")
+    for key, parameter in named.items():
+        parameter.requires_grad_(not key.startswith(tuple(frozen)))
+    trained = [parameter for parameter in named.values() if parameter.requires_grad]
+    if not trained:
+        raise ValueError(f"everything in the network is frozen: {', '.join(frozen)}")
+    return trained
+
+
+def share_of_rate(step: int, steps: int) -> float:
+    """What share of the learning rate a step takes, from 0 on: rising evenly in the first `WARM_UP` of all steps, then
+    half a cosine down to 0."""
+    first = max(1, round(WARM_UP * steps))
+    if step < first:
+        return (step + 1) / first
+    return (1 + math.cos(math.pi * (step - first) / max(1, steps - first))) / 2
+
+
+def _schedule(optimiser, recipe, steps):
+    if recipe.schedule == CONSTANT:
+        return torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1.0)
+    if steps is None:
+        raise ValueError(f"the schedule {recipe.schedule!r} needs the number of steps")
+    return torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: share_of_rate(step, steps))
 
 
 def _outputs(network):

@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import lru_cache
 from pathlib import Path
 
 import safetensors
@@ -16,14 +17,37 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+import data
 from data import store
 from data.pinning import pinned
 from toy_models import training
-from toy_models.recipe import Recipe
+from toy_models.recipe import CONSTANT, Recipe, key_of
 from toy_models.training import train
 
 
 _AT_ONCE = 4  # more threads would wait for Python's lock, and each holds its training images (188 MB)
+CHECKPOINTS = Path(data.__file__).parent / "checkpoints"  # trained networks that the repository has
+
+
+@lru_cache(maxsize=1)
+def kept_in_the_repository() -> dict[str, Path]:
+    """{a recipe's key: its model's file} of the trained networks that lie in `CHECKPOINTS`, each in a folder with its
+    recipe beside it."""
+    found = {}
+    for path in sorted(CHECKPOINTS.glob("*/recipe.json")):
+        text = path.read_text(encoding="utf-8").strip()
+        found[key_of(text)] = path.with_name("model.safetensors")
+    return found
+
+
+def _elsewhere(recipe):
+    """The recipe's file in the repository, or None."""
+    return kept_in_the_repository().get(recipe.key)
+
+
+def has(recipe: Recipe) -> bool:
+    """Whether the recipe's model is on disk, so that it has not to be trained."""
+    return os.path.exists(path_of(recipe)) or _elsewhere(recipe) is not None
 
 
 def path_of(recipe: Recipe) -> Path:
@@ -84,7 +108,8 @@ def _grouped(recipes):
     """
     groups = {}
     for recipe in recipes:
-        groups.setdefault(dataclasses.replace(recipe, epochs=0), []).append(recipe)
+        constant = recipe.schedule == CONSTANT  # else other epochs are another training
+        groups.setdefault(dataclasses.replace(recipe, epochs=0) if constant else recipe, []).append(recipe)
     return [sorted(group, key=lambda recipe: recipe.epochs) for group in groups.values()]
 
 
@@ -110,6 +135,8 @@ def _make(group, bar):
 
 def _get(recipe, device, bar):
     def make():
+        if shipped := _elsewhere(recipe):
+            return _read(shipped, recipe)
         start = _start(recipe, device, bar)
         bar.set_description(str(recipe))
         return train(recipe, start, device, on_epoch=bar.update).state_dict()
@@ -142,7 +169,7 @@ def _missing(recipes):
     """
     chain = {}
     for recipe in recipes:
-        if not os.path.exists(path_of(recipe)):  # in a folder that may not be looked into too: reading will say so
+        if not has(recipe):  # in a folder that may not be looked into too: reading will say so
             chain.update(dict.fromkeys(_missing([recipe.parent] if recipe.parent else [])))
             chain[recipe] = None
     return list(chain)

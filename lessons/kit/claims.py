@@ -110,6 +110,7 @@ class Claim(pydantic.BaseModel, extra="forbid"):
         measure: how the course measures it.
         chapter: the notebook that does.
         measured_by: the module whose LEDGER lists what measures it; None while no chapter does.
+        also_by: other modules that measure further numbers of it, on other networks.
         verdict: what became of it; None while no chapter measures it.
         why: what carries the verdict, and where it departs from the source.
         conditions: what must hold of the measured numbers for the verdict to stand.
@@ -122,6 +123,7 @@ class Claim(pydantic.BaseModel, extra="forbid"):
     measure: str
     chapter: int
     measured_by: str | None = None
+    also_by: list[str] = []
     verdict: Verdict | None = None
     why: str = ""
     conditions: list[Condition] = []
@@ -134,6 +136,11 @@ class Claim(pydantic.BaseModel, extra="forbid"):
         if not self.measured_by and self.verdict:
             raise ValueError(f"{self.id} has a verdict and no measurement")
         return self
+
+    @property
+    def modules(self) -> list[str]:
+        """All that measure it."""
+        return [self.measured_by, *self.also_by] if self.measured_by else []
 
     def keeps(self, number: str) -> bool:
         """Whether the ledger keeps a number of this name: a condition or a sentence uses it."""
@@ -325,7 +332,7 @@ def remeasure(experiment: Experiment | Collection, profile: str, seed: int) -> N
 
 def measuring() -> list[str]:
     """The modules that measure claims."""
-    return list(dict.fromkeys(claim.measured_by for claim in ledger().values() if claim.measured_by))
+    return list(dict.fromkeys(module for claim in ledger().values() for module in claim.modules))
 
 
 def of_ledger(module: str) -> tuple[Experiment | Collection, ...]:

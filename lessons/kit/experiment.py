@@ -155,12 +155,14 @@ def described(architecture: Architecture) -> str:
     arguments = dict(architecture.arguments)
     if "widths" in arguments:
         return f"{architecture.name} {'–'.join(map(str, arguments['widths']))}"
+    if architecture.name == "TinyViT":
+        return f"TinyViT of width {arguments['width']}"
     return f"ResNet-18 of width {arguments['width']}"
 
 
 def missing(recipes: Iterable[Recipe]) -> list[Recipe]:
     """Those that the zoo does not hold yet, once each."""
-    return [recipe for recipe in dict.fromkeys(recipes) if not zoo.path_of(recipe).exists()]
+    return [recipe for recipe in dict.fromkeys(recipes) if not zoo.has(recipe)]
 
 
 def estimate(recipes: Iterable[Recipe], seconds: float, networks: str = "MLPs") -> str:

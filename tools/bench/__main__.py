@@ -13,6 +13,7 @@ import torch
 
 import data
 from tools import lab
+from tools.bench.checkpoints import checkpoints
 from tools.bench.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
 from tools.bench.merging import merging
 from lessons.averaging.experiment import speed_of_sharing
@@ -214,7 +215,7 @@ def _spread(times):
     return f"{statistics.median(times):.0f} ms (90th percentile {lab.percentile_90(times):.0f} ms)"
 
 
-_IN_ORDER = (training, turning, resnets, averaging, task_arithmetic, matching, merging, chapters, sliders)
+_IN_ORDER = (training, turning, resnets, averaging, task_arithmetic, matching, merging, checkpoints, chapters, sliders)
 PARTS = {part.__name__: part for part in _IN_ORDER}
 
 

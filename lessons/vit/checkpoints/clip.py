@@ -1,0 +1,222 @@
+"""CLIP from files: θ₀ with its heads, finetuned vision towers, their merges, and how many images each gets right."""
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from data import store
+from data.pinning import pinned
+from data.types import digest
+from lessons.linearity.algorithms import ctl, own_distance
+from lessons.vit.algorithms import heads, images, towers
+from lessons.vit.algorithms.tokens import Words
+from lessons.vit.algorithms.towers import Tower
+from lessons.vit.checkpoints import folders, naming
+from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.vit.checkpoints.together import together
+from toy_models.weights import State, mix
+
+BATCH = 64
+OFFICIAL_NAMES = ("cifar100",)  # tasks whose class names the data set itself has
+
+
+@dataclass(frozen=True)
+class Suite:
+    """θ₀ and finetuned vision towers with everything that turns an image into a class.
+
+    Attributes:
+        tower: their sizes.
+        base: θ₀'s vision tower.
+        finetuned: {task: its tower}, with the same keys, shapes and dtypes.
+        projection: `visual_projection.weight`, of θ₀; finetuning leaves it as it is.
+        scale: `logit_scale`.
+        heads: {task: (classes, space)}.
+        notes: what was found strange on the way.
+    """
+    tower: Tower
+    base: State
+    finetuned: Mapping[str, State]
+    projection: Tensor
+    scale: float
+    heads: Mapping[str, Tensor]
+    notes: tuple[str, ...] = ()
+
+
+def opened(base: str | Path, finetuned: Mapping[str, str | Path], tasks: Mapping[str, Sequence[str]] | None = None,
+           expect: str | Tower | None = None) -> Suite:
+    """A suite from files or folders, of any of the four libraries.
+
+    Args:
+        base: θ₀'s folder: both towers, and beside them merges.txt and vocab.json, from which heads are made once and
+            kept (`kept_head`).
+        finetuned: {task: file or folder}.
+        tasks: {task: official class names}, where `heads.LABELS` needs them.
+        expect: "ViT-B/32", say.
+
+    Raises:
+        CheckpointError, ValueError: a file or the tokenizer cannot be used; names file and key.
+    """
+    checkpoint = folders.opened(base)
+    start = naming.vision_tower(checkpoint, expect)
+    tuned = {task: naming.vision_tower(folders.opened(path), start.tower) for task, path in finetuned.items()}
+    shown, all_tuned, notes = together(start, list(tuned.values()))
+    both = naming.projections(checkpoint)
+    if "logit_scale" not in both:
+        raise CheckpointError(f"{checkpoint.path} has no logit_scale: it is not the whole CLIP.")
+    made = {task: kept_head(checkpoint, task, (tasks or {}).get(task, ())) for task in finetuned}
+    return Suite(start.tower, shown, dict(zip(tuned, all_tuned)), both["visual_projection.weight"].float(),
+                 both["logit_scale"].item(), made, tuple(notes))
+
+
+# -- heads ---------------------------------------------------------------------------------------------------------
+
+def head_path(task: str, made_of: str) -> Path:
+    """Where a task's head is kept, 20 kB for ten classes; of another text tower or other names it is another file."""
+    return store.root() / "checkpoints" / "heads" / f"{task}-{digest(made_of)}.safetensors"
+
+
+def kept_head(checkpoint: folders.Checkpoint, task: str, official: Sequence[str] = ()) -> Tensor:
+    """A task's head (classes, space), from disk if it was made of the same text tower and names, else made now.
+
+    Args:
+        checkpoint: of the whole CLIP, in a folder with merges.txt and vocab.json.
+        official: see `heads.class_names`.
+    """
+    names = heads.class_names(task, official)
+    templates = heads.LABELS[task].templates
+    made_of = "\n".join([*checkpoint.digests().values(), *names, *templates])
+
+    def make():
+        folder = checkpoint.path if checkpoint.path.is_dir() else checkpoint.path.parent
+        text = naming.text_tower(checkpoint)
+        state = {key: tensor.float() for key, tensor in text.items()}
+        projection = naming.projections(checkpoint)["text_projection.weight"].float()
+        with pinned():
+            return heads.head(state, projection, text.tower, Words.read(folder), names, templates)
+
+    return store.once(head_path(task, made_of), make, read=lambda path: _read_head(path, made_of),
+                      write=lambda head, path: save_file({"head": head}, path, metadata={"made_of": made_of}))
+
+
+def _read_head(path, made_of):
+    if not path.exists():
+        raise FileNotFoundError(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            if (file.metadata() or {}).get("made_of") != made_of:
+                raise store.Damaged("it was not made of what its name says")
+            return file.get_tensor("head")
+    except store.Damaged:
+        raise
+    except Exception as error:  # safetensors has an error of its own
+        raise store.Damaged(f"not readable: {error}") from None
+
+
+# -- accuracy ------------------------------------------------------------------------------------------------------
+
+def in_memory(state: State, device: str | torch.device = "cpu") -> State:
+    """A state dict read once, in float32, on the device where it is used."""
+    return {key: tensor.to(device, torch.float32) for key, tensor in state.items()}
+
+
+def _precision(device, mixed):
+    """Half precision for the products of a pass, where it is asked for: bfloat16 has float32's range."""
+    return torch.autocast(torch.device(device).type, torch.bfloat16, enabled=mixed)
+
+
+def batches(x: Tensor, tower: Tower, device: str | torch.device = "cpu", size: int = BATCH) -> Iterator[Tensor]:
+    """Images as the tower takes them, batch by batch, on the device."""
+    for part in x.split(size):
+        yield images.prepared(part, tower.image).to(device)
+
+
+@pinned()
+def accuracy(suite: Suite, state: State, task: str, x: Tensor, y: Tensor, device: str | torch.device = "cpu",
+             mixed: bool = False) -> float:
+    """The share of images that a vision tower gets right with a task's head.
+
+    Args:
+        state: the tower's weights, on the device already where many tasks are asked (`in_memory`).
+        x, y: images as `images.prepared` takes them, and labels.
+        mixed: products in bfloat16: three times as fast where the processor can, and the features' cosine with those
+            of float32 stays above 0.9999.
+    """
+    right = 0
+    with torch.no_grad():
+        for part, labels in zip(batches(x, suite.tower, device), y.split(BATCH)):
+            with _precision(device, mixed):
+                pooled = towers.pooled(state, part, suite.tower)
+            found = heads.logits(pooled.float().cpu(), suite.projection, suite.heads[task], suite.scale)
+            right += int((found.argmax(1) == labels).sum())
+    return right / len(y)
+
+
+def table(suite: Suite, models: Mapping[str, State | Callable[[], State]], data: Mapping[str, tuple[Tensor, Tensor]],
+          device: str | torch.device = "cpu", mixed: bool = False) -> xr.DataArray:
+    """Accuracy of every model on every task.
+
+    Args:
+        models: {name: state dict, or a function that gives one, so that one at a time is in memory}.
+        data: {task: (images, labels)}.
+
+    Returns:
+        (model, task), with the number of images a task in `attrs`.
+    """
+    found = np.empty((len(models), len(data)))
+    for row, model in enumerate(models.values()):
+        state = in_memory(model() if callable(model) else model, device)
+        for column, (task, (x, y)) in enumerate(data.items()):
+            found[row, column] = accuracy(suite, state, task, x, y, device, mixed)
+    return xr.DataArray(found, {"model": list(models), "task": list(data)}, ("model", "task"),
+                        attrs={"images": [len(y) for _, y in data.values()]})
+
+
+# -- cross-task linearity --------------------------------------------------------------------------------------------
+
+@pinned()
+def linearity(suite: Suite, a: str, b: str, x: Tensor, alphas: Sequence[float],
+              device: str | torch.device = "cpu") -> xr.Dataset:
+    """CTL's measurement on a pair of finetuned towers: after every block, the class token of α·θ_a + (1 − α)·θ_b
+    beside the mixture of both towers' (CTL, Eq. 2, Fig. 4 to 10).
+
+    Returns:
+        gap, coef (alpha, layer): means over images; own (layer): 1 − cos between the two ends.
+    """
+    ends = {task: in_memory(suite.finetuned[task], device) for task in (a, b)}
+    tokens = {task: _class_tokens(ends[task], x, suite.tower, device) for task in ends}
+    layers = list(tokens[a])
+    gap, coef = np.empty((2, len(alphas), len(layers)))
+    for row, alpha in enumerate(alphas):
+        between = {key: mix(tensor, ends[b][key], float(alpha)) for key, tensor in ends[a].items()}
+        found = ctl(_class_tokens(between, x, suite.tower, device), tokens[a], tokens[b], float(alpha))
+        gap[row] = [found[layer]["gap"].mean().item() for layer in layers]
+        coef[row] = [found[layer]["coef"].mean().item() for layer in layers]
+    own = [own_distance(tokens[a][layer], tokens[b][layer]).mean().item() for layer in layers]
+    return xr.Dataset({"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own)},
+                      {"alpha": list(alphas), "layer": layers})
+
+
+def _class_tokens(state, x, tower, device):
+    """{layer: the class token (images, width)} over all batches."""
+    parts = []
+    with torch.no_grad():
+        for part in batches(x, tower, device):
+            found = towers.features(state, part, tower)
+            parts.append({layer: (h[:, 0] if h.ndim == 3 else h).cpu() for layer, h in found.items()})
+    return {layer: torch.cat([part[layer] for part in parts]) for layer in parts[0]}
+
+
+def forward(suite: Suite) -> Callable[[State, Tensor, int], Tensor]:
+    """What AdaMerging asks: (state dict, prepared images, task's number) -> logits, differentiable in the state."""
+    of_task = list(suite.heads.values())
+
+    def answer(state, x, task):
+        pooled = towers.pooled(state, x, suite.tower)
+        return heads.logits(pooled, suite.projection.to(pooled), of_task[task].to(pooled), suite.scale)
+    return answer

@@ -1,0 +1,121 @@
+"""Networks of the course written as checkpoints, so that there are files to open where nobody brought any: sound ones,
+spoilt ones, and a task vector cut down to a LoRA adapter.
+"""
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from data import store
+from data.types import digest
+from lessons.merging.lowrank import factors
+from lessons.merging.states import wide
+from lessons.vit.checkpoints import adapters, folders, looking
+from lessons.vit.checkpoints.opening import CheckpointError
+from toy_models.weights import State
+
+WEIGHTS = "model.safetensors"
+
+
+def written(base: State, finetuned: Mapping[str, State], config: Mapping | None = None) -> tuple[Path, dict[str, Path]]:
+    """A base and finetuned models as folders in Hugging Face's layout; the second finetuned one in two shards.
+
+    Returns:
+        (the base's folder, {name: folder}), below `$WEIGHTSPACE_DATA/checkpoints/example-…`.
+    """
+    parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
+             for state in (base, *finetuned.values())]
+    folder = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
+    found = folder / "base", {name: folder / name for name in finetuned}
+    with store.lock(folder):
+        if not folder.exists():
+            part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            for place, (name, state) in enumerate({"base": base, **finetuned}.items()):
+                _save(part / name, state, config, shards=2 if place == 2 else 1)
+            os.replace(part, folder)
+    return found
+
+
+def _save(folder, state, config, shards):
+    folder.mkdir(parents=True)
+    if config:
+        (folder / "config.json").write_text(json.dumps(dict(config), indent=2), encoding="utf-8")
+    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in state.items()}
+    if shards == 1:
+        save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+        return
+    names = {}
+    for number in range(shards):
+        name = f"model-{number + 1:05d}-of-{shards:05d}.safetensors"
+        ours = {key: tensors[key] for key in list(tensors)[number::shards]}
+        save_file(ours, folder / name, metadata={"format": "pt"})
+        names |= dict.fromkeys(ours, name)
+    (folder / f"{WEIGHTS}.index.json").write_text(json.dumps({"weight_map": names}, indent=2), encoding="utf-8")
+
+
+def spoilt(folder: str | os.PathLike) -> dict[str, Path]:
+    """{what was done: a folder whose model.safetensors it was done to}, from the sound one in `folder`.
+
+    The pickle among them is harmless, and is never loaded.
+    """
+    sound = (Path(folder) / WEIGHTS).read_bytes()
+    buffer = io.BytesIO()
+    torch.save({"weight": torch.ones(2)}, buffer)
+    flipped = bytearray(sound)
+    flipped[-1] ^= 0x40
+    contents = {"a pickle under this name": buffer.getvalue(),
+                "a Git-LFS pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:2f31\nsize 349848328\n",
+                "a page to log in": b"<!DOCTYPE html><html><title>Log in</title></html>",
+                "half a download": sound[:len(sound) // 2],
+                "a header of absurd size": (2 ** 40).to_bytes(8, "little") + sound[8:],
+                "one flipped bit": bytes(flipped)}
+    found = {}
+    for number, (what, content) in enumerate(contents.items()):
+        found[what] = store.root() / "checkpoints" / "spoilt" / str(number)
+        found[what].mkdir(parents=True, exist_ok=True)
+        with store.lock(found[what] / WEIGHTS), store.atomic(found[what] / WEIGHTS) as part:
+            part.write_bytes(content)
+    return found
+
+
+def said_of(folder: str | os.PathLike) -> str:
+    """What opening a folder says: its error, or how many tensors it has."""
+    try:
+        return f"opened: {len(folders.opened(folder))} tensors"
+    except CheckpointError as error:
+        return str(error).replace(str(store.root()), "…")
+
+
+def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: int, alpha: float = 16.0,
+               rslora: bool = False) -> Path:
+    """A task vector's matrices cut down to an adapter of that rank, SVD_r(τ) = s·B·A, in PEFT's layout.
+
+    Matrices whose shorter side is no longer than the rank are left out, and so is what is no matrix.
+
+    Raises:
+        ValueError: no matrix is large enough for the rank.
+    """
+    folder = store.writable(Path(folder).expanduser())
+    scale = alpha / (rank ** 0.5 if rslora else rank)
+    state = {}
+    for key in base:
+        shape = base[key].shape
+        if len(shape) == 2 and looking.is_matrix(shape) and min(shape) > rank and key.endswith(".weight"):
+            left, right = factors(wide(finetuned[key]) - wide(base[key]), rank)
+            name = adapters.PREFIX + key.removesuffix(".weight")
+            state[f"{name}.lora_B.weight"] = (left / scale).float().contiguous()
+            state[f"{name}.lora_A.weight"] = right.float().contiguous()
+    if not state:
+        raise ValueError(f"no matrix has both sides longer than {rank}: choose a smaller rank")
+    config = {"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "use_rslora": rslora, "fan_in_fan_out": False}
+    for name, write in ((adapters.CONFIG, lambda part: part.write_text(json.dumps(config, indent=2))),
+                        (folders.ADAPTER, lambda part: save_file(state, part))):
+        with store.lock(folder / name), store.atomic(folder / name) as part:
+            write(part)
+    return folder

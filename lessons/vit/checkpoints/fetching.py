@@ -1,0 +1,196 @@
+"""Checkpoints from Hugging Face: by repository, revision and SHA-256, resumed where a download stopped.
+
+A file gets its name only when it is whole and its digest is right; until then it is `.{name}.partial` beside it.
+"""
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from data import store
+from lessons.vit.checkpoints import known
+from lessons.vit.checkpoints.known import Remote
+from lessons.vit.checkpoints.opening import CheckpointError, header, kind, sha256, verify
+
+CHUNK = 1 << 16  # bytes; so many at most are lost when a connection breaks
+SILENCE = 30  # seconds without a byte after which a download has stopped; for connecting it is store.NETWORK_SECONDS
+
+
+def folder(remote: Remote) -> Path:
+    """Where the file's folder is: `$WEIGHTSPACE_DATA/checkpoints/{name}`. On a machine without a network, copy it
+    there.
+    """
+    return store.root() / "checkpoints" / remote.name
+
+
+def path_of(remote: Remote) -> Path:
+    """Where the file is kept."""
+    return folder(remote) / remote.file
+
+
+def digest_beside(path: Path) -> Path:
+    """Where the digest of a file that is not pinned is written at its first download."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def here(remote: Remote) -> bool:
+    """The file is there; whether it is the right one `checked` says."""
+    return path_of(remote).exists()
+
+
+def checked(remote: Remote) -> Path:
+    """The path of a file that is there and is what was published, or at least what came at its first download.
+
+    Raises:
+        CheckpointError: it is missing, is no safetensors file, or has another size or digest. Names the file and the
+            command that fetches it.
+    """
+    path = path_of(remote)
+    if not path.exists():
+        raise CheckpointError(f"{path} is missing. Fetch it by `python -m lessons.vit.checkpoints fetch b32`, or copy "
+                              f"{remote.file} of huggingface.co/{remote.repository} there (revision "
+                              f"{remote.revision}).")
+    if path.suffix == ".safetensors":
+        header(path)
+    wanted = remote.sha256
+    if not wanted and digest_beside(path).exists():
+        wanted = digest_beside(path).read_text(encoding="utf-8").split()[0]
+    if wanted:
+        verify(path, wanted, remote.size or None)
+    return path
+
+
+def status(remote: Remote) -> str:
+    """How far the file can be trusted, in a few words."""
+    if not here(remote):
+        return "missing"
+    if remote.pinned:
+        return f"pinned: SHA-256 {remote.sha256[:12]}…"
+    return f"not pinned: nobody published its digest; here it is {sha256(path_of(remote))[:12]}…"
+
+
+def fetch(remote: Remote, progress: bool = True) -> Path:
+    """The path of the file, downloaded if need be: resumed where an earlier download stopped, checked, then named.
+
+    Raises:
+        store.Unavailable: no network within 5 seconds, an address that does not answer, a download that stopped, or
+            one that came with another digest. What has come so far is kept for the next try, unless it was wrong.
+        store.StoreError: the disk is full, or the folder cannot be written.
+        CheckpointError: the file is there but is not the published one.
+    """
+    path = path_of(remote)
+    if path.exists():
+        return checked(remote)
+    store.answering((remote.url,))
+    with store.lock(path):
+        if path.exists():  # another process fetched it while we waited
+            return checked(remote)
+        part = path.with_name(f".{path.name}.partial")
+        said = _download(remote, part, progress)
+        _check_what_came(remote, part, said)
+        if not remote.pinned:
+            commit = said.get("X-Repo-Commit") or remote.revision
+            digest_beside(path).write_text(f"{sha256(part)}  {path.name}  {commit}\n", encoding="utf-8")
+        os.replace(part, path)
+    return path
+
+
+def fetch_all(remotes: Sequence[Remote], progress: bool = True) -> list[Path]:
+    """`fetch` for several files, one after the other."""
+    return [fetch(remote, progress) for remote in remotes]
+
+
+def _download(remote, part, progress):
+    """Bring `part` to the whole file, from where it ends; what the hub said of it on the way, {header: text}."""
+    import requests
+    come = part.stat().st_size if part.exists() else 0
+    headers = {"Accept-Encoding": "identity"}  # a range of what is packed on the way would be of another file
+    if come:
+        headers["Range"] = f"bytes={come}-"
+    try:
+        with requests.get(remote.url, headers=headers, stream=True, timeout=(store.NETWORK_SECONDS, SILENCE)) as answer:
+            if answer.status_code == 416 and come:  # nothing lies behind what has come: it was whole
+                return {}
+            answer.raise_for_status()
+            said = {name: text for one in (*answer.history, answer) for name, text in one.headers.items()}
+            resumed = come and answer.status_code == 206
+            expected = int(answer.headers.get("Content-Length") or 0) + (come if resumed else 0)
+            _check_room(part, expected - (come if resumed else 0))
+            _write(answer, part, "ab" if resumed else "wb", expected, come if resumed else 0, remote, progress)
+    except requests.RequestException as error:
+        kept = part.stat().st_size if part.exists() else 0
+        raise store.Unavailable(f"{remote.url} stopped after {kept:,} bytes ({type(error).__name__}). Run the same "
+                                "command again: it goes on from there.") from error
+    size = part.stat().st_size
+    if expected and size < expected:
+        raise store.Unavailable(f"{remote.url} stopped after {size:,} of {expected:,} bytes. Run the same command "
+                                "again: it goes on from there.")
+    return said
+
+
+def _write(answer, part, mode, expected, come, remote, progress):
+    bar = tqdm(total=expected or None, initial=come, unit="B", unit_scale=True, desc=remote.name, disable=not progress)
+    try:
+        with bar, open(part, mode) as file:
+            for chunk in answer.iter_content(CHUNK):
+                file.write(chunk)
+                bar.update(len(chunk))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            part.unlink(missing_ok=True)
+            raise _no_room(part, error.strerror) from error
+        raise
+
+
+def _check_room(part, needed):
+    free = shutil.disk_usage(part.parent).free
+    if needed > free:
+        raise _no_room(part, f"{needed:,} bytes are needed, {free:,} are free")
+
+
+def _no_room(part, why):
+    return store.StoreError(f"{part.parent} has no room for {part.name.removesuffix('.partial')[1:]}: {why}. Free some "
+                            "space, or set the environment variable WEIGHTSPACE_DATA to a folder on a larger disk.")
+
+
+def _check_what_came(remote, part, said):
+    """Refuse, and delete, what is not the file that was asked for. The hub names the digest of a large file itself:
+    that tells a bit that flipped on the way, not whether it is the file that somebody measured.
+    """
+    on_the_way = said.get("X-Linked-Etag", "").strip('"')
+    try:
+        if remote.file.endswith(".safetensors"):
+            header(part)
+        else:
+            _check_text(part)
+        if remote.pinned:
+            verify(part, remote.sha256, remote.size or None)
+        elif len(on_the_way) == 64:
+            verify(part, on_the_way)
+    except CheckpointError as error:
+        part.unlink()
+        raise store.Unavailable(f"what came from {remote.url} is not the file: {error}") from error
+
+
+def _check_text(part):
+    """A tokenizer's file is text; a page in its place is told by its first bytes."""
+    with open(part, "rb") as file:
+        what, advice = kind(file.read(512))
+    if what in ("a web page", "empty") or "Git-LFS" in what:
+        raise CheckpointError(f"it is {what}. {advice}")
+
+
+def missing(name: str = "b32") -> list[Remote]:
+    """Files of a set that are not here.
+
+    Raises:
+        ValueError: there is no such set.
+    """
+    if name not in known.SETS:
+        raise ValueError(f"there is no set of checkpoints {name!r}; there are {', '.join(known.SETS)}")
+    return [remote for remote in known.SETS[name] if not here(remote)]

@@ -1,0 +1,177 @@
+"""A checkpoint as Hugging Face lays it out: one safetensors file, or a folder with one file or with shards and an
+index, and a `config.json` beside them. Tensors are read when they are asked for.
+"""
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from lessons.merging import StateFile
+from lessons.vit.checkpoints.opening import CheckpointError, Entry, header, sha256
+
+WEIGHTS = ("model.safetensors", "diffusion_pytorch_model.safetensors", "open_clip_model.safetensors")
+ADAPTER = "adapter_model.safetensors"
+DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
+          "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
+          "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2, "U16": torch.uint16, "U32": torch.uint32,
+          "U64": torch.uint64}
+
+
+class Tensors(Mapping):
+    """A state dict that reads a tensor when it is asked for; which keys there are is known without reading any.
+
+    A class of this kind sets `shown`, a dict with these keys, and defines `__getitem__` and `entry`.
+    """
+    shown: Mapping
+
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor."""
+        raise NotImplementedError
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.shown
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shown)
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+
+class Checkpoint(Tensors):
+    """The tensors of one model in one or more safetensors files, read when they are asked for, each time anew.
+
+    It can stand wherever a state dict can.
+
+    Attributes:
+        path: the file or folder that was opened.
+        files: the files that hold the tensors.
+        entries: {key: dtype and shape}, from the headers: no tensor is read for them.
+        config: what `config.json` says; {} where there is none.
+        metadata: what the files' writer noted.
+    """
+
+    def __init__(self, path: str | os.PathLike, files: list[Path], config: Mapping | None = None):
+        self.path = Path(path)
+        self.files = files
+        self.config = dict(config or {})
+        self.entries: dict[str, Entry] = {}
+        self.shown = self.entries
+        self.metadata: dict[str, str] = {}
+        self._file_of = {}
+        for file in files:
+            found = header(file)
+            if twice := sorted(found.entries.keys() & self.entries.keys()):
+                raise CheckpointError(f"{file} holds {twice[0]!r}, which {self._file_of[twice[0]][0]} holds as well. "
+                                      "Shards of two models in one folder?")
+            opened = _opened_file(file)
+            self.entries.update(found.entries)
+            self.metadata |= found.metadata
+            self._file_of |= {key: (file, opened) for key in found.entries}
+
+    def __getitem__(self, key: str) -> Tensor:
+        return self._file_of[key][1][key]
+
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor."""
+        return self.entries[key]
+
+    def __repr__(self):
+        return f"Checkpoint({str(self.path)!r}, {len(self)} tensors)"
+
+    def digests(self) -> dict[str, str]:
+        """{file name: SHA-256} of all its files."""
+        return {file.name: sha256(file) for file in self.files}
+
+
+def _opened_file(file):
+    try:
+        return StateFile(file)
+    except Exception as error:  # safetensors has an error of its own, and headers can break it in other ways
+        raise CheckpointError(f"{file} cannot be read: {error}. Download it again.") from error
+
+
+def opened(path: str | os.PathLike) -> Checkpoint:
+    """Open a checkpoint: a safetensors file, or a folder in Hugging Face's layout.
+
+    Raises:
+        CheckpointError: there is none, a file is no safetensors file (a pickle is not opened), a shard is missing or
+            half-downloaded, or the index contradicts the shards. Names file and key.
+    """
+    path = Path(path).expanduser()
+    if not path.is_dir():
+        return Checkpoint(path, [path], _json(path.parent / "config.json", optional=True))
+    config = _json(path / "config.json", optional=True)
+    indices = sorted(path.glob("*.safetensors.index.json"))
+    for name in WEIGHTS:
+        if (path / name).exists() and not (path / f"{name}.index.json").exists():
+            return Checkpoint(path, [path / name], config)
+    if indices:
+        return _sharded(path, indices[0], config)
+    raise CheckpointError(_nothing_in(path))
+
+
+def _nothing_in(path):
+    names = sorted(file.name for file in path.iterdir() if not file.name.startswith("."))
+    if ADAPTER in names:
+        return (f"{path} holds a LoRA adapter, no whole model: what it adds to a base. Open it with "
+                "`adapters.opened(folder)`, beside its base.")
+    if pickles := [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt"))]:
+        return (f"{path} has no safetensors file; {pickles[0]} is a pickle and is not opened. Take a revision of the "
+                "repository that has model.safetensors, often refs/pr/….")
+    there = f"it holds {', '.join(names[:5])}" if names else "it is empty"
+    return f"{path} holds no checkpoint: no model.safetensors and no model.safetensors.index.json; {there}."
+
+
+def _sharded(folder, index, config):
+    """A checkpoint from shards, each of which must hold just what the index says."""
+    listed = _json(index).get("weight_map")
+    if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()) or not listed:
+        raise CheckpointError(f"{index} is no index of shards: it has no “weight_map”. Download it again.")
+    names = sorted(set(listed.values()))
+    if outside := [name for name in names if Path(name).name != name]:
+        raise CheckpointError(f"{index} names a shard outside its folder, {outside[0]!r}, which is not opened.")
+    for name in names:
+        if not (folder / name).exists():
+            keys = [key for key, shard in listed.items() if shard == name]
+            raise CheckpointError(f"{folder / name} is missing: {index.name} names it for {len(keys)} tensors, among "
+                                  f"them {keys[0]!r}. Download it into the same folder.")
+    found = Checkpoint(folder, [folder / name for name in names], config)
+    for key, name in listed.items():
+        if key not in found:
+            raise CheckpointError(f"{folder / name} does not hold {key!r}, which {index.name} says it does. The shards "
+                                  "are not of one download.")
+        if found._file_of[key][0].name != name:
+            raise CheckpointError(f"{key!r} lies in {found._file_of[key][0]}, where {index.name} says {name}. The "
+                                  "shards are not of one download.")
+    if extra := sorted(found.keys() - listed.keys()):
+        raise CheckpointError(f"{found._file_of[extra[0]][0]} holds {extra[0]!r}, of which {index.name} does not know. "
+                              "The shards are not of one download.")
+    return found
+
+
+def _json(path, optional=False):
+    """What a JSON file says; {} where there is none and it is optional."""
+    if optional and not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} cannot be read as JSON: {error}. Download it again.") from error
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path} should hold a JSON object, but it holds a {type(found).__name__}.")
+    return found
+
+
+def entry_of(state: Mapping[str, Tensor], key: str) -> Entry:
+    """Dtype and shape of a tensor of any state dict; of a checkpoint none is read for it."""
+    if isinstance(state, Tensors):
+        return state.entry(key)
+    tensor = state[key]
+    return Entry(NAMES[tensor.dtype], tuple(tensor.shape))
+
+
+NAMES = {dtype: name for name, dtype in DTYPES.items()}

@@ -1,0 +1,277 @@
+"""Four libraries write the same tower under four sets of names, and two of them keep q, k and v in one matrix. A table
+maps all of them onto one: the names of transformers from 5.6 on.
+"""
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from lessons.vit.algorithms.towers import NAMED, Tower
+from lessons.vit.checkpoints.folders import Tensors, entry_of
+from lessons.vit.checkpoints.opening import CheckpointError, Entry
+from toy_models.weights import State
+
+# A row is one tensor, or with {p} a weight and a bias: our name, open_clip's, timm's. [0] is the first third of the
+# rows of a matrix that holds q, k and v; "turned" a matrix that is stored transposed.
+IN_BLOCK = (
+    ("layer_norm1.{p}", "ln_1.{p}", "norm1.{p}"),
+    ("self_attn.q_proj.{p}", "attn.in_proj_{p}[0]", "attn.qkv.{p}[0]"),
+    ("self_attn.k_proj.{p}", "attn.in_proj_{p}[1]", "attn.qkv.{p}[1]"),
+    ("self_attn.v_proj.{p}", "attn.in_proj_{p}[2]", "attn.qkv.{p}[2]"),
+    ("self_attn.out_proj.{p}", "attn.out_proj.{p}", "attn.proj.{p}"),
+    ("layer_norm2.{p}", "ln_2.{p}", "norm2.{p}"),
+    ("mlp.fc1.{p}", "mlp.c_fc.{p}", "mlp.fc1.{p}"),
+    ("mlp.fc2.{p}", "mlp.c_proj.{p}", "mlp.fc2.{p}"),
+)
+OF_VISION = (
+    ("embeddings.class_embedding", "class_embedding", "cls_token"),
+    ("embeddings.patch_embedding.weight", "conv1.weight", "patch_embed.proj.weight"),
+    ("embeddings.position_embedding.weight", "positional_embedding", "pos_embed"),
+    ("pre_layrnorm.{p}", "ln_pre.{p}", "norm_pre.{p}"),
+    ("post_layernorm.{p}", "ln_post.{p}", "norm.{p}"),
+)
+OF_TEXT = (
+    ("embeddings.token_embedding.weight", "token_embedding.weight", None),
+    ("embeddings.position_embedding.weight", "positional_embedding", None),
+    ("final_layer_norm.{p}", "ln_final.{p}", None),
+)
+OF_BOTH = (  # these lie beside the towers in a file of the whole CLIP, under their full names
+    ("visual_projection.weight", "visual.proj turned", None),
+    ("text_projection.weight", "text_projection turned", None),
+    ("logit_scale", "logit_scale", None),
+)
+LIBRARIES = ("transformers", "open_clip", "timm")  # the columns
+BLOCKS = ("encoder.layers.{i}.", "transformer.resblocks.{i}.", "blocks.{i}.")
+BUFFERS = ("position_ids", "attn_mask")  # no weights: older files hold them, newer ones do not
+# where a tower ends that begins with nothing: names of what lies beside it
+BESIDE = {"vision": ("text_model.", "text_projection", "visual_projection", "logit_scale", "head.", "fc_norm."),
+          "text": ("visual.", "vision_model.", "visual_projection", "text_projection", "logit_scale")}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor of ours lies in a file.
+
+    Attributes:
+        key: its name there.
+        third: 0, 1 or 2 where it is the first, second or third third of that tensor's rows.
+        turned: it is stored transposed.
+    """
+    key: str
+    third: int | None = None
+    turned: bool = False
+
+    @classmethod
+    def read(cls, written: str, prefix: str = "") -> "Place":
+        """From the table's notation."""
+        if written.endswith("]"):
+            return cls(prefix + written[:-3], third=int(written[-2]))
+        return cls(prefix + written.removesuffix(" turned"), turned=written.endswith(" turned"))
+
+    def shape(self, stored: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of ours, from that of what is stored. Leading dimensions of 1 (timm's `cls_token`) are dropped."""
+        while len(stored) > 1 and stored[0] == 1:
+            stored = stored[1:]
+        if self.third is not None:
+            stored = (stored[0] // 3, *stored[1:])
+        return stored[::-1] if self.turned else stored
+
+    def taken(self, tensor: Tensor) -> Tensor:
+        """Ours, from what is stored."""
+        shape = self.shape(tuple(tensor.shape))
+        if self.third is not None:
+            return tensor.reshape(3, *shape)[self.third]
+        return tensor.T if self.turned else tensor.reshape(shape)
+
+
+class Renamed(Tensors):
+    """Some tensors of a state dict under our names; each is read when it is asked for, and the others never.
+
+    Attributes:
+        state: the state dict or checkpoint behind it.
+        places: {our name: where it lies there}.
+        library: whose names those are.
+        tower: its sizes; None where it is no tower.
+    """
+
+    def __init__(self, state: State, places: Mapping[str, Place], library: str, tower: Tower | None = None):
+        self.state = state
+        self.places = self.shown = dict(places)
+        self.library = library
+        self.tower = tower
+
+    def __getitem__(self, key: str) -> Tensor:
+        place = self.places[key]
+        return place.taken(self.state[place.key])
+
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor, without reading it from a checkpoint."""
+        place = self.places[key]
+        stored = entry_of(self.state, place.key)
+        return Entry(stored.dtype, place.shape(stored.shape))
+
+    @property
+    def name(self) -> str:
+        """The file or folder behind it, for messages."""
+        return name_of(self.state)
+
+
+def name_of(state: State) -> str:
+    """The file or folder behind a state dict, for messages."""
+    return str(getattr(state, "path", None) or getattr(state, "name", None) or "the state dict")
+
+
+# -- towers --------------------------------------------------------------------------------------------------------
+
+def vision_tower(state: State, expect: str | Tower | None = None) -> Renamed:
+    """The vision tower of a checkpoint of any of the four libraries, under our names; nothing else of it is read.
+
+    Args:
+        state: the checkpoint: the tower alone, or both towers.
+        expect: the tower that it should be, "ViT-B/32" say; None takes any.
+
+    Raises:
+        CheckpointError: there is no such tower, keys are missing or too many, a shape is another, or it is another
+            tower than expected. Names file and key.
+    """
+    return _tower(state, "vision", OF_VISION, expect)
+
+
+def text_tower(state: State, expect: Tower | None = None) -> Renamed:
+    """The text tower of a checkpoint of the whole CLIP; as `vision_tower`."""
+    return _tower(state, "text", OF_TEXT, expect)
+
+
+def projections(state: State) -> Renamed:
+    """What leads from both towers into the space they share, and the scale of its cosines: `visual_projection.weight`
+    (projection, width), `text_projection.weight`, `logit_scale`; those that the checkpoint has.
+    """
+    for column, library in enumerate(LIBRARIES):
+        places = {row[0]: Place.read(row[column]) for row in OF_BOTH if column < len(row) and row[column]}
+        there = {key: place for key, place in places.items() if place.key in state}
+        if "visual_projection.weight" in there:
+            return Renamed(state, there, library)
+    raise CheckpointError(f"{name_of(state)} has no projection of images: neither visual_projection.weight nor "
+                          "visual.proj. It lies in the file of the whole CLIP, which finetuned towers come without.")
+
+
+def _tower(state, kind, rows, expect):
+    column, prefix = _recognised(state, kind, rows)
+    layers = _layers(state, prefix, column)
+    places = {}
+    for row in rows:
+        places |= _filled(row[0], row[column], "", prefix)
+    for number in range(layers):
+        for row in IN_BLOCK:
+            here = BLOCKS[0].format(i=number)
+            places |= _filled(row[0], row[column], here, prefix + BLOCKS[column].format(i=number))
+    _check_keys(state, kind, prefix, places, LIBRARIES[column])
+    found = Renamed(state, places, LIBRARIES[column])
+    found.tower = _sizes(found, kind, layers, prefix)
+    _check_shapes(found, expect)
+    return found
+
+
+def _filled(ours, theirs, our_prefix, prefix):
+    """{our name: place} of a row: of a weight and a bias where it has {p}."""
+    if "{p}" not in ours:
+        return {our_prefix + ours: Place.read(theirs, prefix)}
+    return {our_prefix + ours.format(p=part): Place.read(theirs.format(p=part), prefix) for part in ("weight", "bias")}
+
+
+def _recognised(state, kind, rows):
+    """(column of the table, what the tower's keys begin with), by the names of the embedding."""
+    for column in range(len(LIBRARIES)):
+        if rows[0][column] is None:
+            continue
+        first, second = rows[0][column], rows[1][column]
+        for key in state:
+            prefix = key.removesuffix(first)
+            whole = key.endswith(first) and (not prefix or prefix.endswith("."))
+            if whole and (prefix + second in state or prefix + rows[2][column].format(p="weight") in state):
+                if not (column == 1 and prefix.endswith("embeddings.")):  # transformers' name ends with open_clip's
+                    return column, prefix
+    some = ", ".join(list(state)[:3])
+    raise CheckpointError(f"{name_of(state)} holds no {kind} tower of CLIP by any of the names that transformers, "
+                          f"open_clip and timm give it. Its first keys are {some}.")
+
+
+def _layers(state, prefix, column):
+    pattern = re.compile(re.escape(prefix + BLOCKS[column]).replace(r"\{i\}", r"(\d+)"))
+    numbers = {int(found[1]) for key in state if (found := pattern.match(key))}
+    return max(numbers, default=-1) + 1
+
+
+def _check_keys(state, kind, prefix, places, library):
+    needed = {place.key for place in places.values()}
+    if missing := sorted(key for key in needed if key not in state):
+        raise CheckpointError(f"{name_of(state)} lacks {_some(missing)} of the {kind} tower (names of {library}). "
+                              "Is it half a download, or another model?")
+    extra = [key for key in state if key.startswith(prefix) and key not in needed and not key.endswith(BUFFERS)]
+    if not prefix or kind == "text":
+        extra = [key for key in extra if not key.startswith(BESIDE[kind])]
+    extra = [key for key in extra if key != prefix + "proj"]  # open_clip's projection lies inside its tower
+    if extra:
+        raise CheckpointError(f"{name_of(state)} has {_some(sorted(extra))} in its {kind} tower, which no CLIP of "
+                              f"{library} has. Is it another model?")
+
+
+def _some(keys):
+    rest = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+    return ", ".join(map(repr, keys[:3])) + rest
+
+
+def _sizes(found, kind, layers, prefix):
+    """The tower's sizes: from shapes, and what these do not say from `config.json`, else as OpenAI's CLIP has it."""
+    shapes = {key: found.entry(key).shape for key in found}
+    config = getattr(found.state, "config", {})
+    config = config.get(f"{kind}_config") or config
+    tokens, width = shapes["embeddings.position_embedding.weight"]
+    mlp = shapes["encoder.layers.0.mlp.fc1.weight"][0] if layers else 0
+    heads = config.get("num_attention_heads") or max(1, width // 64)
+    more = {"patch": shapes["embeddings.patch_embedding.weight"][-1]} if kind == "vision" else {
+        "vocabulary": shapes["embeddings.token_embedding.weight"][0]}
+    try:
+        return Tower(width, layers, heads, mlp, tokens, activation=config.get("hidden_act", "quick_gelu"), **more)
+    except ValueError as error:
+        raise CheckpointError(f"{found.name}: {error} (config.json)") from error
+
+
+def _check_shapes(found, expect):
+    wanted = NAMED[expect] if isinstance(expect, str) else expect
+    if wanted and _in_shapes(found.tower) != _in_shapes(wanted):
+        names = {tower: name for name, tower in NAMED.items()}
+        asked = expect if isinstance(expect, str) else names.get(wanted, "another tower")
+        raise CheckpointError(f"{found.name} is {_described(found.tower)}; you asked for {asked} "
+                              f"({_differs(wanted, found.tower)}).")
+    expected = found.tower.shapes()
+    for key in found:
+        if (shape := found.entry(key).shape) != expected[key]:
+            raise CheckpointError(f"{found.name}: {found.places[key].key!r} has shape {shape}, where "
+                                  f"{expected[key]} is due in {_described(found.tower)}.")
+
+
+def _in_shapes(tower):
+    """What shapes say of a tower."""
+    return replace(tower, heads=1, activation="gelu")
+
+
+def _described(tower):
+    for name, known in NAMED.items():
+        if _in_shapes(tower) == _in_shapes(known):
+            return f"{name}: width {tower.width}, patches of {tower.patch}, {tower.layers} blocks"
+    what = f"patches of {tower.patch}" if tower.patch else f"{tower.vocabulary:,} tokens"
+    return f"a tower of width {tower.width}, {what}, {tower.layers} blocks"
+
+
+def _differs(wanted, found):
+    pairs = [(name, getattr(wanted, name), getattr(found, name)) for name in ("width", "patch", "layers", "mlp",
+                                                                             "tokens", "vocabulary")]
+    return ", ".join(f"{name} {a}, not {b}" for name, a, b in pairs if a != b)
+
+
+def parameters(state: State) -> int:
+    """How many numbers a state dict or checkpoint holds; of a checkpoint no tensor is read for it."""
+    return sum(math.prod(entry_of(state, key).shape) for key in state)

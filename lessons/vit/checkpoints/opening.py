@@ -1,0 +1,194 @@
+"""Is this file what its name says? Its first bytes tell, before anything in it is believed; nothing is ever unpickled.
+
+A safetensors file is eight bytes that hold a number N, N bytes of JSON (every tensor's name, dtype, shape and place),
+and the tensors' bytes, one after the other, to the end of the file (format: github.com/huggingface/safetensors).
+"""
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+LARGEST_HEADER = 100_000_000  # bytes; the safetensors library allows no more either
+BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
+         "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "U32": 4, "U64": 8}
+_CONVERT = ("where it came from, on a machine that may be lost, load it with torch.load(…, weights_only=True) and "
+            "write it anew with safetensors.torch.save_file, or take the same model as .safetensors")
+_PICKLE = f"It is refused and was not opened: a pickle can run any program on this machine. What to do: {_CONVERT}."
+
+# (first bytes, what such a file is, what to do)
+OTHERS = (
+    (b"PK\x03\x04", "a zip archive, as torch.save writes: a pickle inside", _PICKLE),
+    (b"version https://git-lfs", "a Git-LFS pointer: three lines of text in the place of the file",
+     "Run `git lfs pull` in the repository that it came from, or download the file itself."),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it first."),
+    (b"GGUF", "a GGUF file, as llama.cpp reads", "Take the same model as .safetensors."),
+    (b"\x89HDF", "an HDF5 file, as Keras writes", "Take the same model as .safetensors."),
+    (b"\x93NUMPY", "one NumPy array", "A checkpoint has a name for every tensor: write it with "
+     "safetensors.numpy.save_file."),
+    (b"{", "JSON text", "It may be an error that a server sent in the file's place, or an index of shards: give the "
+     "folder that holds it."),
+    (b"[", "JSON text", "It may be an error that a server sent in the file's place."),
+)
+
+
+class CheckpointError(ValueError):
+    """A file or folder cannot be used as a checkpoint; the message names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a header says of one tensor: dtype as safetensors writes it ("F32"), and shape."""
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands at the front of a safetensors file.
+
+    Attributes:
+        entries: {name: Entry}.
+        metadata: what its writer noted, text to text.
+    """
+    entries: Mapping[str, Entry]
+    metadata: Mapping[str, str]
+
+
+def kind(first: bytes) -> tuple[str, str]:
+    """What a file that is no safetensors file is, by its first bytes, and what to do about it.
+
+    Args:
+        first: at least 300 bytes, or the whole file.
+    """
+    if not first:
+        return "empty", "Download it again."
+    for start, what, advice in OTHERS:
+        if first.startswith(start):
+            return what, advice
+    if first[0] == 0x80 and first[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "a pickle, whatever its name is", _PICKLE
+    if first[257:262] == b"ustar":
+        return "a tar archive", "Unpack it first; what torch.save wrote long ago holds pickles and is refused."
+    if first.lstrip()[:1] == b"<":
+        return "a web page", ("Whoever downloaded it was sent a page in the file's place, often a request to log in. "
+                              "Download the file itself.")
+    return f"no safetensors file: it begins with {first[:12]!r}", f"If it is a pickle by an old protocol: {_CONVERT}."
+
+
+def header(path: str | os.PathLike) -> Header:
+    """The header of a safetensors file, checked against the file's size.
+
+    Raises:
+        CheckpointError: it is no safetensors file, or its header or its size cannot be right. Names the file.
+    """
+    path = Path(path)
+    size = _size(path)
+    with open(path, "rb") as file:
+        first = file.read(512)
+        length = int.from_bytes(first[:8], "little")
+        if first[8:9] != b"{" or length > min(LARGEST_HEADER, size):
+            raise CheckpointError(f"{path} {_refusal(first, length, size)}")
+        file.seek(8)
+        text = file.read(length)
+    if len(text) < length:
+        raise CheckpointError(f"{path} is truncated: it ends inside its header, {size:,} bytes. Download it again.")
+    found = _parsed(path, text)
+    _check_places(path, found, size - 8 - length)
+    entries = {name: Entry(entry["dtype"], tuple(entry["shape"])) for name, entry in found.items()
+               if name != "__metadata__"}
+    return Header(entries, found.get("__metadata__", {}))
+
+
+def _size(path):
+    if path.is_dir():
+        raise CheckpointError(f"{path} is a folder, not a file. Give it to `folders.opened`.")
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}. Is the path right?") from error
+
+
+def _refusal(first, length, size):
+    """Why a file is refused that does not begin as safetensors files do: a number that fits, then a brace."""
+    what, advice = kind(first)
+    if first[8:9] != b"{" or not what.startswith("no safetensors"):  # a pickle's ninth byte may be a brace too
+        return f"is {what}. {advice}"
+    if length <= LARGEST_HEADER:
+        return f"is truncated: its header alone takes {length:,} bytes, the file has {size:,}. Download it again."
+    return (f"has a header of absurd size: {length:,} bytes, where {LARGEST_HEADER:,} is the most that is allowed. "
+            "Such a file is damaged or made to do harm; download it again.")
+
+
+def _parsed(path, text):
+    def once(pairs):
+        names = [name for name, _ in pairs]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} stands in it twice")
+        return dict(pairs)
+
+    try:
+        found = json.loads(text, object_pairs_hook=once)
+        for name, entry in found.items():
+            if name != "__metadata__":
+                start, end = entry["data_offsets"]
+                sizes = [*entry["shape"], start, end]
+                if entry["dtype"] not in BYTES or not all(isinstance(size, int) and size >= 0 for size in sizes):
+                    raise ValueError(f"the entry of {name!r} makes no sense: {str(entry)[:80]}")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"{path} has a header that cannot be read: {error}. The file is damaged; download it "
+                              "again.") from error
+    return found
+
+
+def _check_places(path, found, room):
+    """The tensors must fill the rest of the file, one after the other, each with as many bytes as its shape asks."""
+    places = sorted((entry["data_offsets"], name) for name, entry in found.items() if name != "__metadata__")
+    expected = 0
+    for (start, end), name in places:
+        needed = math.prod(found[name]["shape"]) * BYTES[found[name]["dtype"]]
+        if start != expected or end - start != needed:
+            raise CheckpointError(f"{path} has a header that contradicts itself at {name!r}: {end - start:,} bytes at "
+                                  f"{start:,}, where {needed:,} at {expected:,} are due. Download it again.")
+        expected = end
+    if expected > room:
+        raise CheckpointError(f"{path} is truncated: its tensors take {expected:,} bytes, and {room:,} are there. "
+                              "A download that stopped half-way? Download it again.")
+    if expected < room:
+        raise CheckpointError(f"{path} has {room - expected:,} bytes behind its last tensor, which should not be "
+                              "there. Download it again.")
+
+
+def sha256(path: str | os.PathLike) -> str:
+    """The file's SHA-256 in 64 hexadecimal digits; of a file that did not change it is remembered."""
+    found = os.stat(path)
+    return _sha256(os.fspath(path), found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=256)
+def _sha256(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def verify(path: str | os.PathLike, digest: str, size: int | None = None) -> None:
+    """Whether a file is the one that was published: the only way to notice a flipped bit, which safetensors does not.
+
+    Args:
+        digest: its SHA-256.
+        size: in bytes, where that is known.
+
+    Raises:
+        CheckpointError: it is another; names the file and what differs.
+    """
+    here = _size(Path(path))
+    if size is not None and here != size:
+        short = " A download that stopped half-way?" if here < size else ""
+        raise CheckpointError(f"{path} has {here:,} bytes, the published file {size:,}.{short} Delete it and fetch it "
+                              "again.")
+    if (found := sha256(path)) != digest:
+        raise CheckpointError(f"{path} has the SHA-256 {found[:12]}…, the published file {digest[:12]}…: it is another "
+                              "file, or a bit in it has flipped. Delete it and fetch it again.")

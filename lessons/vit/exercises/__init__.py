@@ -1,0 +1,5 @@
+"""The exercises of chapter 11: `transformer`, about the small ViT; `files`, about checkpoints, names, heads, published
+tables and LoRA."""
+from lessons.vit.exercises import files, transformer
+
+EXERCISES = [*transformer.EXERCISES, *files.EXERCISES]

@@ -1,0 +1,23 @@
+"""The experiments on the small ViT, a file a question: `lines`, cross-task linearity; `ranks`, CART's rank and λ, and
+which tensors are matrices; `merges`, every method and negation; `counts`, more tasks and more passes; `adapting`,
+test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; the `numbers` that the ledger
+keeps. What they share is in `setting`."""
+import functools
+
+from lessons.kit import experiment
+from lessons.kit.experiment import Collection
+from lessons.vit.experiment import adapting, causes, counts, lines, merges, numbers, parts, ranks, setting
+
+claims = numbers.of_notebook
+SECONDS = {"quick": 75, "full": 1500}  # rough, on two cores, with nothing kept
+
+
+def announce(profile: str = "quick", seed: int = 0) -> None:
+    """Say which data there are, what has to be trained, and about how long that takes."""
+    recipes = setting.recipes(setting.PROFILES[profile], seed)
+    experiment.announce(setting.source(), experiment.estimate(recipes, SECONDS[profile], "ViTs"))
+
+
+SEEDS = {64: (0, 1, 2), 128: (0,)}  # width: seeds; another one of width 128 takes forty minutes of a core
+LEDGER = tuple(Collection(f"vit-{width}", lambda: [setting.source()], functools.partial(numbers.of_width, width),
+                          ledger={"full": seeds}) for width, seeds in SEEDS.items())

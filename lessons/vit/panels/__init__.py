@@ -1,0 +1,1 @@
+"""The pictures of chapter 11, a file for every question."""

@@ -1,0 +1,111 @@
+"""What makes the gap of the small ViT small, beside an MLP that learned the same tasks; and which parts of the ViT an
+average spoils."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.noise import WIDE, error_of_difference
+from lessons.kit.page import Page, in_full_alone, reading, said, table
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lessons.kit.sweep import caption
+from lessons.vit.experiment import causes as experiment
+
+LOOKS = {experiment.VIT: (BLUE, "o", "-"), experiment.ATTENTION: (GREEN, "^", "--"),
+         experiment.MLPS: (ORANGE, "s", "--"), experiment.MLP: (BLACK, "D", "-"),
+         experiment.SMOOTH: (PURPLE, "P", "-"), experiment.RESIDUAL: (RED, "X", "-")}
+NAMES = {experiment.VIT: "ViT", experiment.ATTENTION: "ViT, attention's τ alone",
+         experiment.MLPS: "ViT, its MLPs' τ alone", experiment.MLP: "MLP (ReLU)", experiment.SMOOTH: "MLP with GELU",
+         experiment.RESIDUAL: "residual MLP with GELU"}
+NETWORKS = (experiment.VIT, experiment.MLP, experiment.SMOOTH, experiment.RESIDUAL)
+
+
+@in_full_alone
+@plotting.still
+def at_equal(sweep: xarray.Dataset):
+    """Gap half-way over own distance: left against the own distance, right against ‖lτ‖/‖θ₀‖; a line a kind of task
+    vector, a point a length l."""
+    fig, (left, right) = plotting.figure(2, height=4.2, sharey=True)
+    left.set(xscale="log", yscale="log", xlabel="own distance, 1 − cos (log)", ylabel="share of it left half-way (log)")
+    right.set(xscale="log", xlabel="length of the task vectors, ‖lτ‖/‖θ₀‖ (log)")
+    for kind, (colour, marker, line) in LOOKS.items():
+        share = share_of(sweep, kind).values
+        lengths = sweep.length.values * float(sweep.relative.sel(kind=kind))
+        for ax, places in ((left, sweep.own.sel(kind=kind).values), (right, lengths)):
+            ax.plot(places, share, color=colour, marker=marker, linestyle=line, markersize=5, label=NAMES[kind])
+    for own in experiment.EQUAL:
+        left.axvline(own, color=GREY, linewidth=0.8, marker="")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=3)
+    rows = [f"{NAMES[kind]}: {_listed(sweep, kind)}" for kind in LOOKS]
+    return plotting.show(fig, ". ".join(rows) + ".", caption(sweep))
+
+
+def share_of(sweep: xarray.Dataset, kind: str) -> xarray.DataArray:
+    """Gap over own distance, (length,)."""
+    at = sweep.sel(kind=kind)
+    return at.gap / at.own
+
+
+def _listed(sweep, kind):
+    shares = share_of(sweep, kind).values
+    return ", ".join(f"own {own:.3f} share {share:.3f}" for own, share in zip(sweep.own.sel(kind=kind).values, shares))
+
+
+@in_full_alone
+def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
+    """Is it the architecture, or how far the networks went? With this sweep's numbers."""
+    by_distance = "; ".join(f"at {own:g} {_at(sweep, 'own', own)}" for own in experiment.EQUAL)
+    relative = {kind: float(sweep.relative.sel(kind=kind)) for kind in NETWORKS}
+    middle = experiment.EQUAL[1]
+    alone = [experiment.share_at(sweep, kind, "own", middle) for kind in (experiment.ATTENTION, experiment.MLPS)]
+    return reading("At equal what?", """
+        Where features have moved equally far, this share of it is left: {by_distance}. Where weights have moved equally
+        far, {length:.1%} of θ₀'s length: {by_length}. (As they were trained, their task vectors have {trained}.) With
+        attention's part of the ViT's τ alone it is {attention:.1%} at an own distance of {middle:g}, with the MLPs'
+        part alone {inner:.1%}.""",
+                   by_distance=by_distance, length=relative[experiment.MLP], middle=middle, attention=alone[0],
+                   inner=alone[1], by_length=_at(sweep, "relative", relative[experiment.MLP]),
+                   trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))
+
+
+def _at(sweep, by, value):
+    """Every network's share where own distance or relative length has this value, in words."""
+    shares = {kind: experiment.share_at(sweep, kind, by, value) for kind in NETWORKS}
+    return ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items() if np.isfinite(share))
+
+
+@in_full_alone
+def parts_table(sweep: xarray.Dataset) -> Page:
+    """What one part of the network does when it alone is averaged, or alone is not; a row a part, of the first width.
+    """
+    found = sweep.isel(width=0)
+    mean = found.mean("task")
+    rows = [[str(place), f"{float(mean.squares.sel(place=place)):.0%}",
+             *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
+            for place in found.place.values]
+    head = ["part", "of ‖τ‖²", "each network, this part averaged", "the average, this part of each",
+            "θ₀, this part of each"]
+    ends = said("<p>Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.</p>",
+                single=float(mean.single), average=float(mean.average), base=float(mean.base))
+    return table(head, rows, before=ends, after=f"<p>{caption(sweep)}</p>")
+
+
+@in_full_alone
+def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
+    """Which block suffers most, and do the parts' losses add up? With this sweep's numbers."""
+    found = sweep.isel(width=0)
+    mean = found.mean("task")
+    lost = {str(place): float(mean.single - mean.spoiled.sel(place=place)) for place in found.place.values}
+    blocks = {name: value for name, value in lost.items() if name.startswith("block")}
+    most, least = max(blocks, key=blocks.get), min(blocks, key=blocks.get)
+    error = error_of_difference(float(mean.spoiled.sel(place=most)), float(mean.spoiled.sel(place=least)),
+                                int(sweep.attrs["test_images"]))
+    apart = blocks[most] - blocks[least]
+    news = "" if apart >= WIDE * error else ", which cannot be told from none here"
+    whole = float(mean.single - mean.average)
+    return reading("What does averaging spoil?", """
+        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} ± {error:.1f} apart{news}. All blocks,
+        each averaged alone, cost {sum:.1f} together, all at once {whole:.1f}. Attention alone costs {attention:.1f},
+        the MLPs {mlp:.1f}.""", most=f"Averaging {most}", least=least, high=100 * blocks[most],
+                   low=100 * blocks[least], apart=100 * apart, error=100 * error, news=news,
+                   sum=100 * sum(blocks.values()), whole=100 * whole, attention=100 * lost["attention"],
+                   mlp=100 * lost["MLP"])

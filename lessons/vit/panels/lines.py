@@ -1,0 +1,163 @@
+"""Panel (a): cross-task linearity in a small ViT, block by block; and what averaged features can still tell apart."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.noise import WIDE, error_of_difference
+from lessons.kit.page import Page, reading, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, curve, moving_titles
+from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
+from lessons.kit.sweep import caption
+from lessons.vit.experiment import lines as experiment
+from lessons.vit.panels import widths
+
+GAP, OWN, COEF = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREEN, "^")
+FLOOR = 1e-5  # of the axis of gaps
+
+
+def question(sweep: xarray.Dataset) -> str:
+    """What the learner predicts before panel (a)."""
+    own = float(_of_width(sweep).own_mean.sel(layer=experiment.last_block(sweep)).mean())
+    return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
+                   Half-way between them in weight space, how far is the network from half-way in features? Say it in
+                   <b>per cent</b> of that distance. Chapter 2's ResNet had about a third.""", own=own)
+
+
+def _of_width(sweep, width=None):
+    return sweep.sel(width=width or int(sweep.width[0]))
+
+
+@panel
+def lines(sweep: xarray.Dataset, prediction=None):
+    """Panel (a): left, the gap and the ends' own distance in every layer, right coef. Controls: alpha, pair, width."""
+    first, layers = widths.first(sweep), [str(layer) for layer in sweep.layer.values]
+    fig, (left, right) = plotting.figure(2, height=4.0)
+    places = layer_ticks_of_vit(left, layers)
+    layer_ticks_of_vit(right, layers)
+    left.set(yscale="log", ylim=(FLOOR, 2), ylabel="1 − cos, mean over images (log)")
+    right.set(ylim=(0.5, 1.5), ylabel="coef: length along the mixed features")
+    right.axhline(1, color=plotting.GREY, linewidth=1)
+    gap, own = curve(left, GAP, "gap to the mixed features"), curve(left, OWN, "the two ends' own distance")
+    coef = curve(right, COEF, "coef")
+    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
+    left.legend(loc="lower right")
+    titles = moving_titles((left, right))
+    last = layers.index(experiment.last_block(sweep))
+    asked = widths.asked(sweep, alpha=0.5)
+    if prediction:
+        middle = _of_width(sweep).sel(alpha=0.5)
+        share = middle.gap_mean / middle.own_mean
+        prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
+
+    def draw(alpha, pair, width=first):
+        at = sweep.sel(width=width, pair=pair)
+        gaps = at.gap_mean.sel(alpha=alpha).values
+        owns = at.own_mean.values
+        coefs = at.coef_mean.sel(alpha=alpha).values
+        gap.set_data(places, np.maximum(gaps, FLOOR))
+        own.set_data(places, owns)
+        coef.set_data(places, coefs)
+        there = alpha == 0.5 and width == first
+        guess = prediction.committed if prediction and there else None
+        star.set_data([last] if guess else [], [max(FLOOR, guess / 100 * owns[last])] if guess else [])
+        titles[0].set_text(said("α = {alpha:.2f}, block {n}: gap {gap:.4f}, own {own:.3f}", alpha=alpha, n=last + 1,
+                                gap=gaps[last], own=owns[last]))
+        titles[1].set_text(said("coef {least:.2f} to {most:.2f}", least=coefs.min(), most=coefs.max()))
+        return _described(pair, width, alpha, zip(layers, gaps, owns, coefs))
+
+    alphas = {f"{alpha:.2f}": alpha for alpha in map(float, sweep.alpha.values)}
+    controls = {"alpha": slider("α", alphas, 0.5),
+                "pair": choice("pair", {str(pair): str(pair) for pair in sweep.pair.values})}
+    return controls | widths.menu(sweep), fig, draw
+
+
+def _described(pair, width, alpha, rows):
+    """The panel's alternative text."""
+    listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}" for layer, gap, own, coef in rows)
+    return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
+
+
+def layer_ticks_of_vit(ax, layers):
+    """`layer_ticks`, with words of a ViT; returns the places."""
+    places = layer_ticks(ax, layers)
+    names = [layer.removeprefix("block ") for layer in layers]
+    ax.set_xticks(places, [{"output": "out"}.get(name, name) for name in names])
+    ax.set_xlabel("block, class token, answers")
+    return places
+
+
+# -- tables and readings ---------------------------------------------------------------------------
+
+def reading_of_the_share(sweep: xarray.Dataset) -> Page:
+    """Does CTL hold? With this sweep's numbers."""
+    middle = sweep.sel(alpha=0.5)
+    share = middle.gap_mean / middle.own_mean
+    sentences = []
+    for width in map(int, sweep.width.values):
+        blocks = share.sel(width=width).mean("pair")
+        last = float(blocks.sel(layer=experiment.last_block(sweep)))
+        sentences.append(said("""Width {width}: {first:.1%} of the own distance is left in block 1, {last:.1%} in the
+                                 last, {output:.1%} in the answers; the worst place of all pairs and layers has
+                                 {most:.1%}; coef {least:.2f} to {top:.2f}.""",
+                              width=width, first=float(blocks[0]), last=last,
+                              output=float(blocks.sel(layer="output")), most=float(share.sel(width=width).max()),
+                              least=float(middle.coef_mean.sel(width=width).min()),
+                              top=float(middle.coef_mean.sel(width=width).max())))
+    return reading("Half-way between two tasks", "{listed}", listed=" ".join(sentences))
+
+
+def averaged_table(sweep: xarray.Dataset) -> Page:
+    """Accuracy of eight networks averaged in three ways, a row a width."""
+    rows = []
+    for width in map(int, sweep.width.values):
+        cells = [f"{value:.3f}" for value in sweep.averaged.sel(width=width).mean("task").values]
+        rows.append((f"width {width}", *cells))
+    head = ["", "each alone", "weights averaged", "features averaged", "answers averaged", "θ₀"]
+    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+
+
+def reading_of_the_average(sweep: xarray.Dataset) -> Page:
+    """Are averaged weights worse than averaged features? And what is it that is lost?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    alone, weights, features, answers, _ = found.averaged.mean("task").values
+    images = images_of(sweep)
+    apart, error = features - weights, error_of_difference(features, weights, images)
+    pooled = found.sel(layer="pooled")
+    verdict = "cannot be told from none" if abs(apart) < WIDE * error else "is news"
+    return reading("Eight at once", """
+        Averaged weights stay {gap:.3f} from the mean of the eight pooled features, while a network's own are
+        {own:.3f} from it on its own task. Features averaged read {features:.3f}, weights averaged {weights:.3f}:
+        {apart:+.1f} ± {error:.1f} points, which {verdict}; answers averaged {answers:.3f}. Each network alone reads
+        {alone:.3f} on its own task.""",
+                   gap=float(pooled.all_gap), own=float(pooled.all_own), features=features, weights=weights,
+                   apart=100 * apart, error=100 * error, verdict=verdict, answers=answers, alone=alone)
+
+
+def images_of(sweep: xarray.Dataset) -> int:
+    """How many test images all tasks have together."""
+    return int(sweep.attrs["test_images"])
+
+
+def reading_of_necessary(sweep: xarray.Dataset) -> Page:
+    """Is linearity of features enough for a good merge?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    alone, weights = (float(found.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
+    lost = alone - weights
+    error = error_of_difference(alone, weights, images_of(sweep))
+    news = "" if abs(lost) >= WIDE * error else ", which cannot be told from none here"
+    return reading("Linear, so merging works?", """
+        Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} ± {error:.1f} points
+        are lost{news}.""", weights=weights, alone=alone, lost=100 * lost, error=100 * error, news=news)
+
+
+def lengths_table(sweep: xarray.Dataset) -> Page:
+    """Gap half-way over own distance in the last block, for task vectors made shorter and longer; a row a width."""
+    last = experiment.last_block(sweep)
+    rows = []
+    for width in map(int, sweep.width.values):
+        at = sweep.sel(width=width, layer=last)
+        rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in at.long_own.values)))
+        rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in (at.long_gap / at.long_own).values)))
+    head = ["task vectors, times", *(f"{length:g}" for length in sweep.length.values)]
+    return table(head, rows, after=f"<p>{caption(sweep)}</p>")

@@ -1,0 +1,132 @@
+"""Panel (c): task vectors added up and taken away; and a table of all methods."""
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.noise import WIDE, error_of_difference, told
+from lessons.kit.page import Page, reading, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
+from lessons.kit.sweep import caption
+from lessons.vit.experiment import merges as experiment
+from lessons.vit.panels import widths
+
+OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
+TITLES = {"average": "average", "task_arithmetic": "task arithmetic", "ties": "TIES", "consensus": "Consensus",
+          "dare": "DARE", "breadcrumbs": "Breadcrumbs", "tsv": "TSV-M", "cart": "CART", "emr": "EMR",
+          "tall_masks": "TALL-mask", "cart_indexing": "CART-Indexing", "θ₀": "θ₀", "single": "each alone"}
+TABLE_1 = ("cart", "consensus", "ties", "task_arithmetic", "average")  # the source's order
+
+
+@panel
+def negation(sweep: xarray.Dataset):
+    """Panel (c): left, θ₀ − λτ on its own task and on the others against λ, right, every task at a λ. Controls: lam,
+    task, width."""
+    first, lams = widths.first(sweep), list(map(float, sweep.lam.values))
+    tasks = [str(task) for task in sweep.task.values]
+    fig, (left, right) = plotting.figure(2, height=4.2)
+    left.set(xlabel="λ, how much is taken away", ylabel=ACCURACY, xlim=(0, lams[-1] * 1.02), ylim=(0, 1))
+    left.axhline(0.1, color=BLACK, linewidth=0.8, linestyle=":")
+    left.annotate("chance", (lams[-1], 0.1), ha="right", va="bottom", fontsize=9.5)
+    right.set(xlabel="on its own task", ylabel="on the other seven, mean", xlim=(0, 1), ylim=(0, 1))
+    own, others = curve(left, OWN, "on its own task"), curve(left, OTHERS, "on the other seven, mean")
+    start = level(left, START, "θ₀, all tasks")
+    line = here(left, 1.0)
+    left.legend(loc="upper right")
+    before, after = cloud(right, Look(SKY, "o"), "θ₀"), cloud(right, Look(BLUE, "D"), "θ₀ − λτ, each of eight")
+    right.legend(loc="lower right")
+    titles = moving_titles((left, right))
+
+    def draw(lam, task, width=first):
+        found = sweep.negated.sel(width=width)
+        one = found.mean("task") if task == ALL else found.sel(task=task)
+        curves = [one.sel(of=name).values for name in ("its own task", "the others")]
+        own.set_data(lams, curves[0])
+        others.set_data(lams, curves[1])
+        line.set_xdata([lam, lam])
+        of_start = float(sweep.test.sel(width=width, reported="θ₀").mean())
+        start.set_ydata([of_start, of_start])
+        for points, where in ((before, 0.0), (after, lam)):
+            points.set_data(*(found.sel(lam=where, of=name).values for name in ("its own task", "the others")))
+        place = lams.index(lam)
+        numbers = {"task": task, "lam": lam, "own": curves[0][place], "others": curves[1][place],
+                   "own_before": curves[0][0], "others_before": curves[1][0], "width": width}
+        titles[0].set_text(said("λ = {lam:g}: own {own:.2f}, others {others:.2f}", **numbers))
+        titles[1].set_text("every task taken away alone")
+        return said("""Width {width}, {task}: with λ = {lam:g} taken away, its own task is read at {own:.3f} (θ₀
+                       {own_before:.3f}), the others at {others:.3f} (θ₀ {others_before:.3f}).""", **numbers)
+
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0),
+                "task": choice("task", {name: name for name in (ALL, *tasks)})}
+    return controls | widths.menu(sweep), fig, draw
+
+
+ALL = "mean over all eight"
+
+
+# -- tables and readings ---------------------------------------------------------------------------
+
+def methods_table(sweep: xarray.Dataset) -> Page:
+    """Test accuracy of every method, its λ and other parameter as held-out images chose them; a row a method."""
+    rows = []
+    for method in map(str, sweep.reported.values):
+        cells = []
+        for width in sweep.width.values:
+            mean = float(sweep.test.sel(width=width, reported=method).mean())
+            cells += [f"{mean:.3f}", _parameters(sweep.sel(width=width), method)]
+        rows.append((TITLES[method], *cells))
+    head = ["", *(title for width in sweep.width.values for title in (f"width {int(width)}", "λ, other"))]
+    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+
+
+def _parameters(found, method):
+    if method not in experiment.SEARCHES or method == "average":
+        return ""
+    scale, other = map(float, found.chosen.sel(searched=method).values)
+    return f"{scale:g}, {other:g}" if experiment.SEARCHES[method][1] else f"{scale:g}"
+
+
+def reading_of_table_1(sweep: xarray.Dataset) -> Page:
+    """Is CART ahead of the four that its source compares it with, and what of TSV-M?"""
+    found = sweep.sel(width=int(sweep.width[-1])).test.mean("task")
+    score = {method: float(found.sel(reported=method)) for method in (*TABLE_1, "tsv", "θ₀", "single")}
+    second = max(TABLE_1[1:], key=score.get)
+    images = int(sweep.attrs["test_images"])
+    lead = score["cart"] - score[second]
+    error = error_of_difference(score["cart"], score[second], images)
+    ahead = score["tsv"] - score["cart"]
+    news = "" if abs(ahead) >= WIDE * error else ", which cannot be told from none here"
+    return reading("Is CART first?", """
+        {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead:+.1f} ± {error:.1f}
+        points. TSV-M, which the source leaves out, reads {tsv:.3f}, {ahead:+.1f} against CART{news}. θ₀ reads
+        {start:.3f}, each alone {single:.3f}.""", told=told(lead, error), cart=score["cart"], second=score[second],
+        name=TITLES[second],
+                   lead=100 * lead, error=100 * error, tsv=score["tsv"], ahead=100 * ahead, news=news,
+                   start=score["θ₀"], single=score["single"])
+
+
+def reading_of_storing(sweep: xarray.Dataset) -> Page:
+    """What does one model a task cost, in bytes, and what does it keep?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    alone = float(found.test.sel(reported="single").mean())
+    parts = []
+    for method in map(str, found.storing.values):
+        kept = float(found.test.sel(reported=method).mean()) / alone
+        share = float(found.task_bytes.sel(storing=method) / found.model_bytes)
+        parts.append(said("{name} keeps {kept:.1%} with {share:.1%} of a network's bytes a task", name=TITLES[method],
+                          kept=kept, share=share))
+    return reading("One model a task", "Of what each network reads alone, {listed}.", listed="; ".join(parts))
+
+
+def reading_of_negation(sweep: xarray.Dataset) -> Page:
+    """Does taking a task vector away forget its task alone?"""
+    found = sweep.sel(width=int(sweep.width[-1]), lam=1.0)
+    start = sweep.sel(width=int(sweep.width[-1]), lam=0.0)
+    lost = (start.negated - found.negated).mean("task")
+    own, others = (float(lost.sel(of=name)) for name in ("its own task", "the others"))
+    return reading("Forgetting one task", """
+        With λ = 1 the task itself loses {own:.1f} points, mean over tasks, and the other seven {others:.1f}. A task
+        vector here is {least:.1%} to {most:.1%} as long as θ₀; two of them have a cosine of {cosine:.3f}, mean over
+        pairs.""",
+                   own=100 * own, others=100 * others, least=float(found.length.min()), most=float(found.length.max()),
+                   cosine=float(found.cosine))

@@ -1,0 +1,210 @@
+"""Panels about your own checkpoints: every layer's task vectors, and one layer's merge under four sliders."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading, said, table
+from lessons.kit.panel import choice, panel, slider
+from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from lessons.vit.algorithms import vectors
+from lessons.vit.checkpoints.looking import overall
+
+KINDS = {"attention": (("attn", "attention", "q_proj", "k_proj", "v_proj"), Look(BLUE, "o")),
+         "MLP": (("mlp", "fc", "dense", "ffn"), Look(ORANGE, "s")), "others": ((), Look(GREEN, "^"))}
+ALPHAS = [round(0.1 * step, 1) for step in range(11)]
+LAMBDAS = [round(0.25 * step, 2) for step in range(13)]
+ALL = "mean of all tasks"
+
+
+def kind_of(key: str) -> str:
+    """What a tensor belongs to, by its name: "attention", "MLP" or "others"."""
+    for kind, (words, _) in KINDS.items():
+        if any(word in key for word in words):
+            return kind
+    return "others"
+
+
+@panel
+def by_layer(found: xarray.Dataset):
+    """Every layer's task vectors, matrices alone. Left: how long they are; middle: the angles between them, and how
+    much of them points against the elected sign, beside chance; right: how much of their squared length the leading
+    directions hold, and how far their row spaces overlap. Controls: rank, task."""
+    matrices = found.isel(layer=_in_order(found))
+    places = np.arange(matrices.sizes["layer"])
+    kinds = np.array([kind_of(key) for key in matrices.layer.values])
+    fig, axes = plotting.figure(3, height=4.9)
+    relative = matrices.norm / matrices.base_norm
+    lengths = {kind: cloud(axes[0], look, kind, markersize=5) for kind, (_, look) in KINDS.items()}
+    axes[0].fill_between(places, relative.min("task"), relative.max("task"), color=GREY, alpha=0.25, linewidth=0,
+                         label="smallest to largest task")
+    chance = vectors.by_chance(matrices.sizes["task"]).against
+    axes[1].plot(places, _mean_cosine(matrices), color=SKY, marker="v", markersize=4, linewidth=1,
+                 label="cosine, mean over pairs")
+    axes[1].plot(places, matrices.against, color=PURPLE, marker="D", markersize=4, linewidth=1,
+                 label="against the elected sign")
+    axes[1].axhline(chance, color=BLACK, linestyle="--", linewidth=1.4, marker="", label="the same, at random")
+    energy = curve(axes[2], Look(RED, "P"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
+    overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
+    titles = moving_titles(axes)
+    titles[1].set_text("Angles and signs")
+    _named(axes, relative.values, len(places))
+
+    def draw(ratio, task):
+        chosen = relative.mean("task") if task == ALL else relative.sel(task=task)
+        kept = matrices.energy.sel(ratio=ratio)
+        kept = kept.mean("task") if task == ALL else kept.sel(task=task)
+        for kind, line in lengths.items():
+            here = kinds == kind
+            line.set_data(places[here], chosen.values[here])
+        energy.set_data(places, kept.values)
+        overlap.set_data(places, matrices.overlap.sel(ratio=ratio).values)
+        titles[0].set_text(f"Length, {task}")
+        titles[2].set_text(f"Rank {100 * ratio:g} %")
+        return _described(matrices, chosen, kept, ratio, task, chance)
+
+    controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in found.ratio.values},
+                                float(found.ratio.values[len(found.ratio) // 2])),
+                "task": choice("task", {ALL: ALL} | {str(name): str(name) for name in found.task.values})}
+    return controls, fig, draw, _caption(found)
+
+
+def _named(axes, relative, count):
+    """Limits and labels of the three axes of `by_layer`."""
+    sizes = relative[relative > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
+    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * sizes.min(), 1.25 * sizes.max()))
+    axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
+    axes[2].set(ylim=(0, 1.05), ylabel="share")
+    for ax in axes:
+        ax.set(xlabel="matrix, by its name", xlim=(-0.5, count - 0.5))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+
+
+def _mean_cosine(matrices):
+    """The mean cosine of two tasks' vectors, a layer; NaN where there is one task alone."""
+    pairs = np.tril_indices(matrices.sizes["task"], -1)
+    each = matrices.cosine.values[:, pairs[0], pairs[1]]
+    return each.mean(1) if each.shape[1] else np.full(len(each), np.nan)
+
+
+def _mean_of_known(values):
+    """The mean without matrices that no task moved, which have no angles; NaN where none is known."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _in_order(found):
+    """Where the matrices are, block 2 before block 10."""
+    parts = [[(int(part), "") if part.isdigit() else (-1, part) for part in key.split(".")]
+             for key in found.layer.values]
+    return [place for place in sorted(range(len(parts)), key=parts.__getitem__) if found.matrix.values[place]]
+
+
+def _described(matrices, chosen, kept, ratio, task, chance):
+    text = """{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Their mean
+              cosine is {cosine:.3f}. Against the elected sign: {against:.3f} of all magnitudes on average, {chance:.3f}
+              for vectors at random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
+              and row spaces overlap by {overlap:.3f}."""
+    return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio, chance=chance,
+                longest=str(matrices.layer.values[int(np.argmax(chosen.values))]), low=float(chosen.min()),
+                high=float(chosen.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
+                against=float(matrices.against.mean()), energy=float(kept.mean()),
+                overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
+
+
+def _caption(found):
+    names = ", ".join(map(str, found.task.values))
+    return f"{_whose(found)}: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+
+
+def _whose(found):
+    """How a caption begins: whose checkpoints these are."""
+    trained_on = found.attrs["trained_on"]
+    return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
+
+
+@panel
+def one_layer(found: xarray.Dataset):
+    """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): left, its first rows and columns; right, how
+    much of every task's own vector is in it. Controls: α, λ, density, rank."""
+    a, b = (str(end) for end in found.end.values)
+    names = [str(name) for name in found.task.values]
+    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
+    largest = float(np.quantile(np.abs(found.piece.sel(density=1.0, ratio=1.0)), 0.99)) or 1.0
+    blank = np.zeros(found.piece.shape[-2:])
+    picture = left.imshow(blank, cmap="RdBu_r", vmin=-largest, vmax=largest, animated=True, interpolation="nearest")
+    fig.colorbar(picture, ax=left, label="change of the weight", shrink=0.8)
+    left.set(xlabel="column", ylabel="row")
+    left.grid(False)
+    bars = _share_bars(right, names)
+    titles = moving_titles((left, right))
+    pieces, inner, gram = found.piece.values, found.inner.values, found.gram.values
+    densities, ratios = list(map(float, found.density.values)), list(map(float, found.ratio.values))
+    colours = [ORANGE if name in (a, b) else GREY for name in names]
+
+    def draw(alpha, lam, density, ratio):
+        at = densities.index(density), ratios.index(ratio)
+        weights = lam * np.array([alpha, 1 - alpha])
+        picture.set_data(np.einsum("e,emn->mn", weights, pieces[(slice(None), *at)]))
+        shares = weights @ inner[(slice(None), *at)]
+        bars.set_values(shares, colours)
+        length = float(np.sqrt(max(0.0, weights @ gram[at] @ weights))) / float(found.base_norm)
+        titles[0].set_text(f"{found.attrs['key']}"[-40:])
+        titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
+        told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
+        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
+                       {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
+                       length.""",
+                    key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
+                    told=told, length=length)
+
+    controls = {"alpha": slider(_shortened(f"α: 1 is {a}"), ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
+                "density": slider("density", densities, 1.0),
+                "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
+    return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
+
+
+def _shortened(label, most=18):
+    """What fits beside a slider."""
+    return label if len(label) <= most else f"{label[:most - 1]}…"
+
+
+def _share_bars(ax, names):
+    """Bars of how much of every task's own vector is in a merge; 1 is all of it."""
+    bars = Bars(ax, range(len(names)), BLUE, "{:.2f}".format)
+    ax.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
+    ax.legend(loc="upper right")
+    ax.axhline(0, color=GREY, linewidth=0.8, marker="")
+    ax.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
+           ylabel="share of the task's own vector")
+    ax.set_xticklabels(names, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
+    return bars
+
+
+def summary(found: xarray.Dataset) -> Page:
+    """A line a task: length, cosine with the others, cosine of θ_t with θ₀; and below, what was found strange."""
+    whole = overall(found)
+    tasks = whole.sizes["task"]
+    rows = []
+    for place, name in enumerate(found.task.values):
+        others = np.delete(whole.cosine.values[place], place)
+        mean = f"{others.mean():.3f}" if tasks > 1 else "–"
+        largest = f"{others.max():.3f}" if tasks > 1 else "–"
+        rows.append([name, f"{float(whole.norm[place]):.3g}", f"{float(whole.relative[place]):.4f}", mean, largest,
+                     f"{float(found.parent[place]):.4f}"])
+    head = ["task", "‖τ‖", "‖τ‖/‖θ₀‖", "mean cosine with others", "largest", "cosine of θ and θ₀, matrices"]
+    notes = "".join(f"<p><b>Mind:</b> {note}</p>" for note in found.attrs["notes"])
+    return table(head, rows, after=notes)
+
+
+def reading_of_regime(found: xarray.Dataset) -> Page:
+    """Whether these task vectors are as short and as upright to each other as CLIP's."""
+    whole = overall(found)
+    pairs = whole.cosine.values[np.tril_indices(whole.sizes["task"], -1)]
+    return reading("What kind of task vectors are these?", """
+        Their length is {low:.3f} to {high:.3f} of θ₀'s, and their cosines with each other lie between {least:.2f} and
+        {most:.2f}. Where task vectors are short and nearly at right angles, adding them disturbs little; where cosines
+        are far above 0 they share a direction, and the average already has it.""",
+                   low=float(whole.relative.min()), high=float(whole.relative.max()),
+                   least=float(pairs.min()) if len(pairs) else float("nan"),
+                   most=float(pairs.max()) if len(pairs) else float("nan"))

@@ -1,0 +1,181 @@
+"""Panel (b): CART's rank and λ on eight tasks, and which tensors it truncates."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.noise import WIDE, error_of_difference
+from lessons.kit.page import Page, reading, said, table
+from lessons.kit.panel import panel, slider
+from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
+from lessons.kit.sweep import caption
+from lessons.vit.experiment import ranks as experiment
+from lessons.vit.panels import widths
+
+CART = Look(BLUE, "o")
+BESIDE = -0.36  # where a mark stands that would hide a bar's number
+LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
+
+
+def best_of(found: xarray.Dataset) -> dict[str, float]:
+    """CART at the rank and λ that held-out images choose, of one width: rank, lam, accuracy, average, height (test)."""
+    rank, lam = experiment.chosen(found)
+    test = found.sel(part="test")
+    accuracy = float(test.accuracy.sel(rank=rank, lam=lam).mean())
+    average = float(test.average.mean())
+    return {"rank": rank, "lam": lam, "accuracy": accuracy, "average": average, "height": accuracy - average}
+
+
+def question(sweep: xarray.Dataset) -> str:
+    """What the learner predicts before panel (b)."""
+    average = float(sweep.average.sel(part="test", width=int(sweep.width[0])).mean())
+    return said("""The average of the eight networks reads {average:.1%}. CART's rank and λ are chosen on held-out
+                   images. How many <b>points</b> above the average is it then? (With CLIP, the source has
+                   nineteen.)""",
+                average=average)
+
+
+@panel
+def ranks(sweep: xarray.Dataset, prediction=None):
+    """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
+    values, tasks = list(map(float, sweep["rank"].values)), list(map(str, sweep.task.values))
+    fig, left, right = _axes(values, tasks)
+    curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
+    levels = [level(left, look, name) for name, look in LEVELS.items()]
+    bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
+    marks = _marks_of_tasks(right)
+    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
+    _legend(fig, left, right)
+    titles = moving_titles((left, right))
+    first, known = widths.first(sweep), best_of(sweep.isel(width=0))
+    asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
+    if prediction:
+        prediction.panel_answers(100 * known["height"], asked, "purple star")
+
+    def draw(lam, rank, width=first):
+        found = sweep.sel(width=width, part="test")
+        means = found.accuracy.sel(lam=lam).mean("task").values
+        of_tasks = found.accuracy.sel(lam=lam, rank=rank).values
+        curve_of.set_data(range(len(values)), means)
+        place = values.index(rank)
+        at.set_data([place], [means[place]])
+        heights = [float(found[name].mean()) for name in ("average", "own", "base")]  # as in LEVELS
+        for line, height in zip(levels, heights):
+            line.set_ydata([height, height])
+        bars.set_values(of_tasks)
+        marks[0].set_data(range(len(tasks)), found.own.values)
+        marks[1].set_data(BESIDE + np.arange(len(tasks)), found.average.values)
+        there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
+        shown = prediction.committed if there else None
+        star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
+        numbers = {"lam": lam, "rank": rank, "mean": means[place], "average": heights[0], "own": heights[1],
+                   "base": heights[2], "width": width}
+        titles[0].set_text(said("λ = {lam:g}: {mean:.3f} at rank {rank:g}", **numbers))
+        titles[1].set_text(said("average {average:.3f}, alone {own:.3f}", **numbers))
+        return _described(numbers, dict(zip(values, means)), dict(zip(tasks, of_tasks)))
+
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, known["lam"]),
+                "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"])}
+    return controls | widths.menu(sweep), fig, draw
+
+
+def _axes(values, tasks):
+    """Left against rank, right a place for every task."""
+    fig, (left, right) = plotting.figure(2, height=4.4)
+    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
+    left.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
+    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+    return fig, left, right
+
+
+def _marks_of_tasks(right):
+    """What each network reads alone, and what the average reads, task by task."""
+    return (curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16),
+            curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6))
+
+
+def _legend(fig, left, right):
+    """One for both axes, below."""
+    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
+    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
+
+
+def _described(numbers, means, of_tasks):
+    """The panel's alternative text."""
+    by_rank = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in means.items())
+    by_task = ", ".join(f"{task} {value:.2f}" for task, value in of_tasks.items())
+    return said("""Width {width}, λ = {lam:g}. By rank {by_rank}. The average reads {average:.3f}, each alone {own:.3f},
+                   θ₀ {base:.3f}. At rank {rank:g}: {by_task}.""", by_rank=by_rank, by_task=by_task, **numbers)
+
+
+# -- tables and readings ---------------------------------------------------------------------------
+
+def images_of(sweep: xarray.Dataset) -> int:
+    """How many test images all tasks have together."""
+    return int(sweep.attrs["test_images"])
+
+
+def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
+    """How high is the bell, and where is its peak? With this sweep's numbers."""
+    sentences = []
+    for width in map(int, sweep.width.values):
+        best = best_of(sweep.sel(width=width))
+        error = error_of_difference(best["accuracy"], best["average"], images_of(sweep))
+        news = "" if abs(best["height"]) >= WIDE * error else ", which cannot be told from none here"
+        sentences.append(said("""Width {width}: {accuracy:.3f} at rank {rank:g} and λ = {lam:g}, {points:+.1f} ±
+                                 {error:.1f} points against the average{news}.""", width=width, points=100 *
+                                 best["height"],
+                              error=100 * error, news=news, accuracy=best["accuracy"], rank=best["rank"],
+                              lam=best["lam"]))
+    return reading("A bell?", "{listed}", listed=" ".join(sentences))
+
+
+def best_way(found: xarray.Dataset) -> float:
+    """Test accuracy of one way at the rank and λ that held-out images choose."""
+    held = found.sel(part="held-out").mean("task").stack(place=("way_rank", "way_lam"))
+    rank, lam = held.idxmax("place").item()
+    return float(found.sel(part="test", way_rank=rank, way_lam=lam).mean())
+
+
+def ways_table(sweep: xarray.Dataset) -> Page:
+    """Test accuracy of every way to choose matrices, tuned alike, a row a way, a column a width."""
+    rows = []
+    for way in map(str, sweep.way.values):
+        rows.append((way, *(f"{best_way(sweep.ways.sel(width=width, way=way)):.3f}" for width in sweep.width.values)))
+    rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
+                                                   for width in sweep.width.values)))
+    return table(["which matrices", *(f"width {int(width)}" for width in sweep.width.values)], rows,
+                 after=f"<p>{caption(sweep)}</p>")
+
+
+def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
+    """Where does a finetuned network keep what it learned: in attention or in the MLPs?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    own = float(found.own.sel(part="test").mean())
+    base = float(found.base.sel(part="test").mean())
+    kept = found.alone.mean("task")
+    gained = max(own - base, 1e-9)
+    attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
+    return reading("Attention or MLP?", """
+        θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
+        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
+                   attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
+                   more=": in part they do the same" if attention + mlp + rest > 1 else "")
+
+
+def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
+    """Does it matter which tensors count as matrices?"""
+    found = sweep.sel(width=int(sweep.width[-1]))
+    scores = {way: best_way(found.ways.sel(way=way)) for way in map(str, sweep.way.values)}
+    same = [scores[way] for way in (experiment.BY_DIMENSION, experiment.BY_NAME, experiment.FUSED)]
+    error = error_of_difference(max(same), min(same), images_of(sweep))
+    apart = max(same) - min(same)
+    verdict = "cannot be told apart" if apart < WIDE * error else "differ"
+    shares = dict(zip(map(str, found.group.values), map(float, found.squares.values)))
+    return reading("By name, by dimension, fused", """
+        The three lie within {apart:.1f} ± {error:.1f} points: they {verdict} here. Attention's matrices hold
+        {attention:.0%} of the task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
+        attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",
+                   apart=100 * apart, error=100 * error, verdict=verdict, attention=shares["attention"],
+                   mlp=shares["MLP"], only_attention=scores[experiment.ATTENTION], only_mlp=scores[experiment.MLP])

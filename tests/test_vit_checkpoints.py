@@ -1,0 +1,616 @@
+"""Files and folders that chapter 11 opens, downloads and refuses."""
+import gzip
+import hashlib
+import http.server
+import io
+import json
+import pickle
+import re
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from data import store
+from lessons.vit.checkpoints import __main__ as command
+from lessons.vit.checkpoints import fetching, folders, known, naming, opening, together
+from lessons.vit.algorithms.towers import NAMED, Tower
+from lessons.vit.checkpoints.opening import CheckpointError
+
+STATE = {"layer.weight": torch.arange(12.0).view(3, 4), "layer.bias": torch.ones(3)}
+
+
+@pytest.fixture
+def sound(tmp_path):
+    """A small safetensors file."""
+    path = tmp_path / "model.safetensors"
+    save_file(STATE, path, metadata={"made": "by a test"})
+    return path
+
+
+class Bomb:
+    """Unpickled, it raises the alarm."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a file was unpickled",)
+
+
+def raw(header, data=b""):
+    """A safetensors file from a header as text or JSON."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def entry(shape, start, end, dtype="F32"):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
+
+
+# -- first bytes ---------------------------------------------------------------------------------------------------
+
+def torch_zip():
+    buffer = io.BytesIO()
+    torch.save({"weight": torch.ones(2)}, buffer)
+    return buffer.getvalue()
+
+
+def old_torch():
+    buffer = io.BytesIO()
+    torch.save({"weight": torch.ones(2)}, buffer, _use_new_zipfile_serialization=False)
+    return buffer.getvalue()
+
+
+def plain_zip():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("data.pkl", pickle.dumps(Bomb()))
+    return buffer.getvalue()
+
+
+def array():
+    buffer = io.BytesIO()
+    np.save(buffer, np.ones(3))
+    return buffer.getvalue()
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:2f31\nsize 349848328\n"
+REFUSED = {
+    "torch.save": (torch_zip(), "is a zip archive.*a pickle inside.*was not opened.*save_file"),
+    "zip": (plain_zip(), "is a zip archive.*was not opened"),
+    "torch.save of old": (old_torch(), "is a pickle, whatever its name is.*was not opened"),
+    "pickle": (pickle.dumps(Bomb(), protocol=4), "is a pickle, whatever its name is.*weights_only"),
+    "pickle 2": (pickle.dumps(Bomb(), protocol=2), "is a pickle, whatever its name is"),
+    "pickle 0": (pickle.dumps(Bomb(), protocol=0), "is no safetensors file.*If it is a pickle by an old protocol"),
+    "Git-LFS pointer": (POINTER, "is a Git-LFS pointer.*git lfs pull"),
+    "web page": (b"  \n<!DOCTYPE html><html>Please log in</html>" + b" " * 600, "is a web page.*Download the file"),
+    "server's error": (b'{"error": "Repository not found"}', "is JSON text.*error that a server sent"),
+    "gzip": (gzip.compress(b"x" * 900), "is a gzip archive.*Unpack"),
+    "GGUF": (b"GGUF\x03" + bytes(600), "is a GGUF file"),
+    "array": (array(), "is one NumPy array"),
+    "empty": (b"", "is empty"),
+    "text": (b"hello, this is no checkpoint", "is no safetensors file: it begins with b'hello"),
+    "header of absurd size": ((2**40).to_bytes(8, "little") + b'{"a"' + bytes(600), "header of absurd size: 1,099,511"),
+    "header of text": (raw(b'{"a": ' + b"]" * 20), "header that cannot be read"),
+    "header without a place": (raw({"a": {"dtype": "F32", "shape": [1]}}, bytes(4)), "header that cannot be read"),
+    "header with a negative size": (raw({"a": entry([-1], 0, 4)}, bytes(4)), "entry of 'a' makes no sense"),
+    "unknown dtype": (raw({"a": entry([1], 0, 4, "F128")}, bytes(4)), "entry of 'a' makes no sense"),
+    "name twice": (raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
+                       b'"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), "'a' stands in it twice"),
+    "overlapping": (raw({"a": entry([1], 0, 4), "b": entry([1], 0, 4)}, bytes(4)), "contradicts itself at 'b'"),
+    "wrong number of bytes": (raw({"a": entry([3], 0, 4)}, bytes(4)), "contradicts itself at 'a': 4 bytes"),
+    "bytes behind": (raw({"a": entry([1], 0, 4)}, bytes(9)), "has 5 bytes behind its last tensor"),
+}
+
+
+@pytest.mark.parametrize("content, says", REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_no_safetensors_file_is_refused_by_its_first_bytes(tmp_path, content, says):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=says) as raised:
+        folders.opened(path)
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("left", [0.9, 0.3, 0.04])
+def test_a_truncated_file_is_said_to_be(sound, left):
+    content = sound.read_bytes()
+    sound.write_bytes(content[:int(left * len(content))])
+    with pytest.raises(CheckpointError, match="is truncated"):
+        opening.header(sound)
+
+
+@pytest.mark.parametrize("length", [0x280, 0x380, 0x480])
+def test_a_header_whose_length_begins_like_a_pickle_is_read(tmp_path, length):
+    path = tmp_path / "model.safetensors"
+    text = json.dumps({"a": entry([1], 0, 4)}).encode()
+    path.write_bytes(length.to_bytes(8, "little") + text + b" " * (length - len(text)) + bytes(4))
+    assert path.read_bytes()[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04")
+    assert folders.opened(path)["a"].tolist() == [0.0]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(CheckpointError, match="nowhere.safetensors cannot be read: No such file"):
+        folders.opened(tmp_path / "nowhere.safetensors")
+
+
+def test_headers_tell_shapes_and_metadata_without_reading_a_tensor(sound, monkeypatch):
+    checkpoint = folders.opened(sound)
+    monkeypatch.setattr(folders.StateFile, "__getitem__", lambda *_: pytest.fail("a tensor was read"))
+    assert checkpoint.entries["layer.weight"] == opening.Entry("F32", (3, 4)) and len(checkpoint) == 2
+    assert checkpoint.metadata == {"made": "by a test"} and naming.parameters(checkpoint) == 15
+
+
+def test_a_flipped_bit_is_noticed_by_its_digest_alone(sound):
+    digest = opening.sha256(sound)
+    opening.verify(sound, digest, sound.stat().st_size)
+    content = bytearray(sound.read_bytes())
+    content[-3] ^= 0x40
+    sound.write_bytes(content)
+    folders.opened(sound)["layer.bias"]  # safetensors notices nothing
+    with pytest.raises(CheckpointError, match="another file, or a bit in it has flipped"):
+        opening.verify(sound, digest)
+
+
+def test_another_size_is_said_before_a_digest_is_taken(sound):
+    with pytest.raises(CheckpointError, match="the published file 1,000,000. A download that stopped"):
+        opening.verify(sound, "0" * 64, 1_000_000)
+
+
+# -- folders -------------------------------------------------------------------------------------------------------
+
+def sharded(folder):
+    """STATE in two shards with an index."""
+    folder.mkdir(exist_ok=True)
+    names = {"layer.weight": "model-00001-of-00002.safetensors", "layer.bias": "model-00002-of-00002.safetensors"}
+    for key, name in names.items():
+        save_file({key: STATE[key]}, folder / name)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    return folder
+
+
+def test_a_folder_is_opened_with_its_config(sound):
+    (sound.parent / "config.json").write_text('{"model_type": "test"}')
+    for path in (sound, sound.parent):
+        checkpoint = folders.opened(path)
+        assert checkpoint.config == {"model_type": "test"} and torch.equal(checkpoint["layer.bias"], torch.ones(3))
+    assert checkpoint.digests() == {"model.safetensors": hashlib.sha256(sound.read_bytes()).hexdigest()}
+
+
+def test_shards_are_one_checkpoint(tmp_path):
+    checkpoint = folders.opened(sharded(tmp_path / "model"))
+    assert {key: tensor.tolist() for key, tensor in checkpoint.items()} == {k: t.tolist() for k, t in STATE.items()}
+
+
+def test_a_missing_shard_is_named_with_a_key_that_it_holds(tmp_path):
+    folder = sharded(tmp_path / "model")
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="00002.safetensors is missing: .*index.json names it for 1 tensors, "
+                                              "among them 'layer.bias'"):
+        folders.opened(folder)
+
+
+def test_a_half_downloaded_shard_is_named(tmp_path):
+    folder = sharded(tmp_path / "model")
+    shard = folder / "model-00001-of-00002.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-5])
+    with pytest.raises(CheckpointError, match="model-00001-of-00002.safetensors is truncated"):
+        folders.opened(folder)
+
+
+@pytest.mark.parametrize("change, says", [
+    ({"other.weight": "model-00001-of-00002.safetensors"}, "does not hold 'other.weight', which .* says it does"),
+    ({"layer.bias": "model-00001-of-00002.safetensors", "x": "model-00002-of-00002.safetensors"}, "'layer.bias' lies"),
+    ({"layer.bias": "../model.safetensors"}, "names a shard outside its folder"),
+    ({"layer.bias": 3}, "is no index of shards")])
+def test_an_index_that_contradicts_its_shards_is_refused(tmp_path, change, says):
+    folder = sharded(tmp_path / "model")
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": json.loads(index.read_text())["weight_map"] | change}))
+    with pytest.raises(CheckpointError, match=says):
+        folders.opened(folder)
+
+
+def test_a_tensor_that_the_index_does_not_know_is_named(tmp_path):
+    folder = sharded(tmp_path / "model")
+    save_file({"layer.weight": STATE["layer.weight"], "extra": torch.ones(1)},
+              folder / "model-00001-of-00002.safetensors")
+    with pytest.raises(CheckpointError, match="holds 'extra', of which .* does not know"):
+        folders.opened(folder)
+
+
+@pytest.mark.parametrize("name, says", [
+    ("pytorch_model.bin", "pytorch_model.bin is a pickle and is not opened"), ("", "it is empty"),
+    ("adapter_model.safetensors", "holds a LoRA adapter, no whole model"),
+    ("notes.txt", "holds no checkpoint: .*it holds notes.txt")])
+def test_a_folder_without_a_checkpoint_says_what_is_there(tmp_path, name, says):
+    if name:
+        (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(CheckpointError, match=says):
+        folders.opened(tmp_path)
+
+
+def test_a_config_that_cannot_be_read_is_named(sound):
+    (sound.parent / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match="config.json cannot be read as JSON"):
+        folders.opened(sound)
+
+
+# -- do models belong together? ------------------------------------------------------------------------------------
+
+def kept(folder, name, state):
+    save_file({key: tensor.contiguous() for key, tensor in state.items()}, folder / f"{name}.safetensors")
+    return folders.opened(folder / f"{name}.safetensors")
+
+
+def test_half_precision_beside_float32_is_widened_and_said(tmp_path):
+    base = kept(tmp_path, "base", STATE)
+    half = kept(tmp_path, "half", {key: tensor.bfloat16() for key, tensor in STATE.items()})
+    a, (b,), notes = together.together(base, [half])
+    assert b["layer.weight"].dtype == torch.float32 and torch.equal(a["layer.weight"], b["layer.weight"])
+    assert len(notes) == 1 and "half.safetensors holds BF16, the others F32" in notes[0]
+
+
+def test_float16_beside_bfloat16_becomes_float32(tmp_path):
+    base = kept(tmp_path, "base", {key: tensor.half() for key, tensor in STATE.items()})
+    other = kept(tmp_path, "other", {key: tensor.bfloat16() for key, tensor in STATE.items()})
+    a, (b,), notes = together.together(base, [other])
+    assert {a["layer.bias"].dtype, b["layer.bias"].dtype} == {torch.float32} and len(notes) == 2
+
+
+def test_position_ids_are_left_out_and_said():
+    old = STATE | {"embeddings.position_ids": torch.arange(3)}
+    a, (b,), notes = together.together(old, [STATE])
+    assert list(a) == list(b) == list(STATE) and "'embeddings.position_ids' is no weight and is left out" in notes[0]
+
+
+WRONG = {
+    "missing": ({"layer.weight": STATE["layer.weight"]}, "lacks 'layer.bias'"),
+    "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
+    "renamed": ({f"model.{key}": tensor for key, tensor in STATE.items()}, "has 'model.' before its keys"),
+    "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
+    "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
+    "float8": (STATE | {"layer.weight": torch.ones(3, 4).to(torch.float8_e4m3fn)}, "'layer.weight' is F8_E4M3"),
+}
+
+
+@pytest.mark.parametrize("other, says", WRONG.values(), ids=WRONG.keys())
+def test_models_that_do_not_belong_together_are_refused_by_file_and_key(tmp_path, other, says):
+    one, two = kept(tmp_path, "one", STATE), kept(tmp_path, "two", other)
+    with pytest.raises(CheckpointError, match=says) as raised:
+        together.together(one, [two])
+    assert "two.safetensors" in str(raised.value)
+
+
+def test_a_head_that_only_one_has_is_left_out_on_request():
+    other = together.Without(STATE | {"head.weight": torch.ones(2, 3)}, "head.")
+    _, (b,), _ = together.together(STATE, [other])
+    assert list(b) == list(STATE)
+
+
+# -- one layout ----------------------------------------------------------------------------------------------------
+
+SMALL = Tower(width=64, layers=2, heads=1, mlp=96, tokens=5, patch=8)
+WORDS = Tower(width=64, layers=2, heads=1, mlp=96, tokens=9, vocabulary=30)
+
+
+def random_tower(tower, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return {key: 0.05 * torch.randn(shape, generator=generator) for key, shape in tower.shapes().items()}
+
+
+def in_names_of(state, column, prefix):
+    """A tower under another library's names: the table read backwards, by hand."""
+    if column == 0:
+        return {prefix + key: tensor for key, tensor in state.items()}
+    table = {"embeddings.class_embedding": ("", "class_embedding", "cls_token"),
+             "embeddings.patch_embedding.weight": ("", "conv1.weight", "patch_embed.proj.weight"),
+             "embeddings.position_embedding.weight": ("", "positional_embedding", "pos_embed"),
+             "embeddings.token_embedding.weight": ("", "token_embedding.weight", "")}
+    parts = {"pre_layrnorm": ("", "ln_pre", "norm_pre"), "post_layernorm": ("", "ln_post", "norm"),
+             "final_layer_norm": ("", "ln_final", ""), "layer_norm1": ("", "ln_1", "norm1"),
+             "layer_norm2": ("", "ln_2", "norm2"), "self_attn.out_proj": ("", "attn.out_proj", "attn.proj"),
+             "mlp.fc1": ("", "mlp.c_fc", "mlp.fc1"), "mlp.fc2": ("", "mlp.c_proj", "mlp.fc2")}
+    blocks = ("", "transformer.resblocks.", "blocks.")[column]
+    found = {}
+    for key, tensor in state.items():
+        number = re.match(r"encoder\.layers\.(\d+)\.", key)
+        here, rest = (f"{blocks}{number[1]}.", key[number.end():]) if number else ("", key)
+        if key in table:
+            found[prefix + table[key][column]] = tensor[None] if column == 2 and tensor.ndim == 2 else tensor
+        elif "q_proj" in rest:
+            part = rest.rsplit(".", 1)[1]
+            whole = torch.cat([state[key.replace("q_proj", f"{letter}_proj")] for letter in "qkv"])
+            name = f"attn.in_proj_{part}" if column == 1 else f"attn.qkv.{part}"
+            found[prefix + here + name] = whole
+        elif "k_proj" not in rest and "v_proj" not in rest:
+            module, part = rest.rsplit(".", 1)
+            found[f"{prefix}{here}{parts[module][column]}.{part}"] = tensor
+    if column == 2:
+        found[f"{prefix}cls_token"] = found[f"{prefix}cls_token"].view(1, 1, -1)
+    return found
+
+
+NAMES = {"transformers, old": (0, "vision_model."), "transformers, new": (0, ""), "open_clip": (1, "visual."),
+         "task_vectors": (1, "model.visual."), "timm": (2, "")}
+
+
+@pytest.mark.parametrize("column, prefix", NAMES.values(), ids=NAMES.keys())
+def test_four_sets_of_names_become_one(column, prefix):
+    ours = random_tower(SMALL)
+    found = naming.vision_tower(in_names_of(ours, column, prefix))
+    assert found.keys() == ours.keys() and all(torch.equal(found[key], ours[key]) for key in ours)
+    assert found.tower == SMALL and found.library == naming.LIBRARIES[column]
+    assert {key: found.entry(key).shape for key in found} == SMALL.shapes()
+
+
+def whole_clip(column):
+    """Both towers and the projections, as a file of the whole CLIP has them."""
+    vision, text = random_tower(SMALL), random_tower(WORDS, 1)
+    prefixes = ("vision_model.", "text_model.") if column == 0 else ("visual.", "")
+    state = in_names_of(vision, column, prefixes[0]) | in_names_of(text, column, prefixes[1])
+    to_space, of_text = torch.randn(16, 64), torch.randn(16, 64)
+    named = {"visual_projection.weight": to_space, "text_projection.weight": of_text} if column == 0 else {
+        "visual.proj": to_space.T, "text_projection": of_text.T}
+    return state | named | {"logit_scale": torch.tensor(4.6)}, vision, text, to_space, of_text
+
+
+@pytest.mark.parametrize("column", [0, 1], ids=["transformers", "open_clip"])
+def test_one_tower_of_the_whole_clip_is_shown_and_the_other_not_read(column):
+    state, vision, text, to_space, of_text = whole_clip(column)
+    read = []
+
+    class Watched(dict):
+        def __getitem__(self, key):
+            read.append(key)
+            return super().__getitem__(key)
+
+    found = naming.vision_tower(Watched(state))
+    assert all(torch.equal(found[key], vision[key]) for key in vision)
+    names = {place.key for place in found.places.values()}
+    assert set(read) <= names, "a tensor of the text tower was read"
+    words = naming.text_tower(state)
+    assert all(torch.equal(words[key], text[key]) for key in text) and words.tower == WORDS
+    both = naming.projections(state)
+    assert torch.equal(both["visual_projection.weight"], to_space)
+    assert torch.equal(both["text_projection.weight"], of_text) and both["logit_scale"] == torch.tensor(4.6)
+
+
+def test_a_finetuned_tower_has_no_projection_and_that_is_said():
+    with pytest.raises(CheckpointError, match="has no projection of images.*finetuned towers come without"):
+        naming.projections(random_tower(SMALL))
+
+
+def test_old_files_position_ids_are_no_part_of_a_tower():
+    state = in_names_of(random_tower(SMALL), 0, "vision_model.")
+    state["vision_model.embeddings.position_ids"] = torch.arange(5)[None]
+    assert len(naming.vision_tower(state)) == len(SMALL.shapes())
+
+
+def changed(state, **changes):
+    return {**state, **changes}
+
+
+BLOCK_1 = "encoder.layers.1.mlp.fc1.weight"
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda state: {key: t for key, t in state.items() if key != BLOCK_1}, f"lacks '{BLOCK_1}' of the vision tower"),
+    (lambda state: changed(state, **{"encoder.layers.1.adapter.weight": torch.ones(2)}),
+     "has 'encoder.layers.1.adapter.weight' in its vision tower"),
+    (lambda state: changed(state, **{BLOCK_1: torch.ones(96, 65)}), f"'{BLOCK_1}' has shape .96, 65., where .96, 64."),
+    (lambda state: {f"x{key}": tensor for key, tensor in state.items()}, "holds no vision tower of CLIP by any"),
+], ids=["missing", "extra", "shape", "renamed"])
+def test_a_tower_that_is_not_whole_is_refused_by_key(change, says):
+    with pytest.raises(CheckpointError, match=says):
+        naming.vision_tower(change(random_tower(SMALL)))
+
+
+def on_meta(tower):
+    return {key: torch.empty(shape, device="meta") for key, shape in tower.shapes().items()}
+
+
+def test_another_vit_is_called_by_its_name():
+    with pytest.raises(CheckpointError, match="is ViT-L/14: width 1024, patches of 14, 24 blocks; you asked for "
+                                              r"ViT-B/32 \(width 768, not 1024, patch 32, not 14"):
+        naming.vision_tower(on_meta(NAMED["ViT-L/14"]), "ViT-B/32")
+    for name, tower in NAMED.items():
+        assert naming.vision_tower(on_meta(tower), name).tower == tower
+
+
+def test_the_sizes_are_those_of_the_published_models():
+    assert [tower.parameters() for tower in NAMED.values()] == [87_456_000, 85_799_424, 303_179_776]
+    assert len(NAMED["ViT-B/32"].shapes()) == 199 and [tower.image for tower in NAMED.values()] == [224] * 3
+
+
+def test_the_config_says_what_shapes_do_not(sound):
+    save_file(random_tower(SMALL), sound)
+    (sound.parent / "config.json").write_text('{"vision_config": {"num_attention_heads": 4, "hidden_act": "gelu"}}')
+    tower = naming.vision_tower(folders.opened(sound)).tower
+    assert (tower.heads, tower.activation) == (4, "gelu")
+    (sound.parent / "config.json").write_text('{"num_attention_heads": 7}')
+    with pytest.raises(CheckpointError, match="7 heads do not divide a width of 64 .config.json"):
+        naming.vision_tower(folders.opened(sound))
+
+
+# -- downloads -----------------------------------------------------------------------------------------------------
+
+CONTENT = raw({"a": entry([50_000], 0, 200_000)}, bytes(range(250)) * 800)
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def hub(network, monkeypatch):
+    """A hub on 127.0.0.1 that knows ranges: `.page`, what it sends; `.cut`, after how many bytes it hangs up the next
+    time; `.ranges`, what was asked for; `.headers`, what it says besides."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            hub = self.server
+            asked = self.headers.get("Range")
+            start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and hub.knows_ranges else 0
+            body = hub.page[start:]
+            self.send_response(416 if asked and not body else 206 if start else 200)
+            for name, text in {"Content-Length": len(body), **hub.headers}.items():
+                self.send_header(name, str(text))
+            self.end_headers()
+            if self.command == "GET":
+                hub.ranges.append(asked)
+                cut, hub.cut = hub.cut, None
+                self.wfile.write(body[:cut])
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.page, server.cut, server.ranges, server.headers, server.knows_ranges = CONTENT, None, [], {}, True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    monkeypatch.setattr(known, "HUB", f"http://127.0.0.1:{server.server_port}")
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+SIZE = len(CONTENT)
+
+
+def remote(sha256=DIGEST, size=SIZE, name="clip"):
+    return known.Remote(name, "someone/clip", "28dca299b68f294bb368533172496dbde3901f3e", sha256, size)
+
+
+def lying(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+
+
+def test_a_pinned_file_is_fetched_checked_and_named(hub, quiet_store):
+    path = fetching.fetch(remote(), progress=False)
+    assert path == quiet_store / "checkpoints/clip/model.safetensors" and path.read_bytes() == CONTENT
+    assert lying(path.parent) == ["model.safetensors"] and fetching.status(remote()).startswith("pinned")
+    hub.ranges.clear()
+    assert fetching.fetch(remote()) == path and not hub.ranges
+
+
+def test_a_file_without_a_published_digest_is_said_not_to_be_pinned(hub, quiet_store):
+    hub.headers = {"X-Repo-Commit": "c0ffee" * 6 + "0000"}
+    path = fetching.fetch(remote("", 0), progress=False)
+    beside = (path.parent / "model.safetensors.sha256").read_text().split()
+    assert beside == [DIGEST, "model.safetensors", "c0ffee" * 6 + "0000"]
+    assert fetching.status(remote("", 0)).startswith("not pinned")
+    content = bytearray(CONTENT)
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match="a bit in it has flipped"):  # since the first download
+        fetching.checked(remote("", 0))
+
+
+def test_a_download_that_stopped_goes_on_where_it_did(hub):
+    hub.cut = 150_000
+    with pytest.raises(store.Unavailable, match="stopped after .* bytes.*goes on from there"):
+        fetching.fetch(remote(), progress=False)
+    folder = fetching.folder(remote())
+    assert lying(folder) == [".model.safetensors.partial"]
+    come = (folder / ".model.safetensors.partial").stat().st_size
+    assert fetching.fetch(remote(), progress=False).read_bytes() == CONTENT
+    assert come and hub.ranges == [None, f"bytes={come}-"] and lying(folder) == ["model.safetensors"]
+
+
+def test_a_server_that_knows_no_ranges_sends_it_anew(hub):
+    hub.cut = 150_000
+    with pytest.raises(store.Unavailable):
+        fetching.fetch(remote(), progress=False)
+    hub.knows_ranges = False
+    assert fetching.fetch(remote(), progress=False).read_bytes() == CONTENT
+
+
+def test_a_part_that_is_whole_already_only_gets_its_name(hub):
+    part = fetching.folder(remote()) / ".model.safetensors.partial"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(CONTENT)
+    assert fetching.fetch(remote(), progress=False).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("page, says", [
+    (CONTENT[:-1] + b"x", "is not the file: .*has flipped"), (CONTENT[:-1], "is not the file: .*is truncated"),
+    (b"<html>Please log in</html>" + bytes(600), "is not the file: .*is a web page"), (POINTER, "a Git-LFS pointer"),
+    (torch_zip(), "is a zip archive")], ids=["flipped", "short", "page", "pointer", "pickle"])
+def test_what_comes_and_is_not_the_file_leaves_nothing_behind(hub, page, says):
+    hub.page = page
+    with pytest.raises(store.Unavailable, match=says):
+        fetching.fetch(remote(), progress=False)
+    assert lying(fetching.folder(remote())) == []
+
+
+@pytest.mark.parametrize("page, sound", [(b"#version: 0.2\na b\n", True), (b'{"a": 0}', True), (b"<html>", False),
+                                         (POINTER, False), (b"", False)])
+def test_a_page_is_no_tokenizers_file(hub, page, sound):
+    hub.page = page
+    merges = known.Remote("clip", "someone/clip", "main", file="merges.txt")
+    if sound:
+        assert fetching.fetch(merges, progress=False).read_bytes() == page
+    else:
+        with pytest.raises(store.Unavailable, match="is not the file: it is"):
+            fetching.fetch(merges, progress=False)
+        assert lying(fetching.folder(merges)) == []
+
+
+def test_the_hubs_own_digest_tells_a_bit_that_flipped_on_the_way(hub):
+    hub.headers = {"X-Linked-Etag": f'"{DIGEST}"'}
+    hub.page = CONTENT[:-1] + b"x"
+    with pytest.raises(store.Unavailable, match="a bit in it has flipped"):
+        fetching.fetch(remote("", 0), progress=False)
+
+
+def test_a_full_disk_is_said_before_anything_is_written(hub, monkeypatch):
+    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _: type("", (), {"free": 1000})())
+    with pytest.raises(store.StoreError, match="has no room for model.safetensors: 200,0.. bytes are needed, 1,000"):
+        fetching.fetch(remote(), progress=False)
+    assert lying(fetching.folder(remote())) == []
+
+
+def test_a_disk_that_fills_up_on_the_way_leaves_nothing_behind(hub, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+    monkeypatch.setattr(fetching.os, "fsync", full)
+    with pytest.raises(store.StoreError, match="has no room for .*No space left on device"):
+        fetching.fetch(remote(), progress=False)
+    assert lying(fetching.folder(remote())) == []
+
+
+def test_without_a_network_it_is_said_and_nothing_is_written(quiet_store):
+    with pytest.raises(store.Unavailable, match="the network is switched off"):
+        fetching.fetch(remote())
+    assert not quiet_store.exists()
+
+
+@pytest.mark.slow  # waits the five seconds that a network has
+def test_a_hub_that_does_not_answer_is_given_up_after_five_seconds(network, silent_url, monkeypatch, quiet_store):
+    monkeypatch.setattr(known, "HUB", silent_url.rsplit("/", 1)[0])
+    with pytest.raises(store.Unavailable, match="gave no answer within 5 s"):
+        fetching.fetch(remote())
+    assert not quiet_store.exists()
+
+
+def test_a_missing_file_says_how_to_get_it():
+    with pytest.raises(CheckpointError, match="Fetch it by `python -m lessons.vit.checkpoints fetch b32`, or copy "
+                                              "model.safetensors of huggingface.co/someone/clip"):
+        fetching.checked(remote())
+
+
+def test_the_table_names_revision_and_digest_where_they_are_known():
+    for remote in known.SETS["b32"]:
+        assert remote.url.startswith(f"https://huggingface.co/{remote.repository}/resolve/")
+        assert re.fullmatch("|[0-9a-f]{64}", remote.sha256)
+    assert known.BASE.url.endswith("clip-vit-base-patch32/resolve/refs%2Fpr%2F15/model.safetensors")
+    assert len(fetching.missing()) == len(known.SETS["b32"]) == 9
+    with pytest.raises(ValueError, match="there is no set of checkpoints 'l14'; there are b32"):
+        fetching.missing("l14")
+
+
+def test_the_command_lists_and_fetches(hub, monkeypatch, capsys):
+    monkeypatch.setattr(known, "SETS", {"b32": (remote(), remote("0" * 64, name="other"))})
+    assert command.main(["list", "b32"]) == 0 and capsys.readouterr().out.count("missing") == 2
+    assert command.main(["fetch", "b32"]) == 1
+    said = capsys.readouterr()
+    assert "clip/model.safetensors: pinned" in said.out and "other/model.safetensors: what came from" in said.err

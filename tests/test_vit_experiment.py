@@ -1,0 +1,432 @@
+"""The experiments on the small ViT, on networks small enough for a test, and what is made of their numbers."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import xarray
+
+from lessons import cast, suites
+from lessons.cart.algorithms.spectra import Spectra
+from lessons.kit import claims
+from lessons.merging import merge
+from lessons.vit.algorithms import matrices
+from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
+from lessons.vit.panels import lines as of_lines
+from lessons.vit.panels import merges as of_merges
+from lessons.vit.panels import ranks as of_ranks
+from toy_models import Architecture, Recipe, TinyViT, weights
+
+TINY = setting.Settings(widths=(8,), size=64, epochs=1, images=8, features=4, alphas=(0.0, 0.5, 1.0),
+                        ranks=(0.25, 0.5), lams=(1.0, 2.0), way_ranks=(0.5,), way_lams=(1.0,), counts=(2, 4, 8))
+
+
+def tiny_vit(width=8, seed=0):
+    return Recipe.on("medley", Architecture.of("TinyViT", width=8, depth=2, heads=2),
+                     options={"upright": 64, "each": 8}, lr=1e-3, epochs=1, optimiser="adamw", seed=seed)
+
+
+@pytest.fixture(scope="module")
+def small(session_sweep):
+    with session_sweep((cast, "pretrained_vit", tiny_vit), (suites._WITH_ONE_HEAD, "TinyViT", WithTwoHeads)):
+        yield setting.load(TINY, 0, 8)
+
+
+class WithTwoHeads(TinyViT):
+    """Weights do not tell how many heads there are."""
+
+    @classmethod
+    def from_state(cls, state):
+        return TinyViT.from_state(state, heads=2)
+
+
+@pytest.fixture(scope="module")
+def sweeps(small):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setting, "load", lambda *arguments: small)
+        attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                      "profile": "quick", "seed": 0}
+        return {name: module.measure(TINY).assign_attrs(attributes)
+                for name, module in (("lines", lines), ("merges", merges), ("ranks", ranks))}
+
+
+def test_the_head_stays_and_tasks_choose_among_their_own_classes(small):
+    heads = [state["head.weight"] for state in (small.base, *small.finetuned)]
+    assert all(torch.equal(head, heads[0]) for head in heads)
+    x, y = small.test[4]
+    logits = small.network(x)[:, 10:20]
+    assert small.accuracy(small.base)[4] == pytest.approx((logits.argmax(1) == y - 10).double().mean().item())
+    assert small.suite.tasks[0] == "digits turned by 90°" and small.suite.tasks[-1] == "clothes striped"
+
+
+def test_many_merges_are_looked_at_as_one_is(small):
+    states = [small.base, *small.finetuned]
+    assert np.array_equal(setting.looked_at(small, states, "test"), [small.accuracy(state) for state in states])
+
+
+def test_features_at_the_ends_are_the_ends_and_all_is_named(sweeps):
+    found = sweeps["lines"]
+    assert float(found.gap_mean.sel(alpha=[0.0, 1.0]).max()) < 1e-6
+    assert list(found.layer.values) == ["block 1", "block 2", "pooled", "output"]
+    assert list(found.what.values) == list(lines.WHAT) and found.averaged.notnull().all()
+
+
+def test_the_mean_of_features_is_that_of_eight_networks(small, sweeps):
+    x = small.test[0][0][:4]
+    mean = torch.stack([small.complete(state).features(x)["pooled"] for state in small.finetuned]).mean(0)
+    merged = small.complete(merge("average", small.base, small.finetuned)).features(x)["pooled"]
+    whole = lines.of_all(small, [x])
+    expected = 1 - F.cosine_similarity(merged.double(), mean.double(), dim=1).mean()
+    assert whole["all_gap"][2] == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_task_vectors_of_their_own_length_are_the_networks(sweeps):
+    found = sweeps["lines"].isel(width=0)
+    gap = found.gap_mean.sel(alpha=0.5).mean("pair")
+    assert np.allclose(found.long_gap.sel(length=1.0), gap, rtol=1e-2, atol=1e-7)
+    assert np.allclose(found.long_own.sel(length=1.0), found.own_mean.mean("pair"), rtol=1e-2)
+    assert float(found.long_own.sel(length=8.0, layer="pooled")) > float(found.long_own.sel(length=1.0, layer="pooled"))
+
+
+def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
+    found = sweeps["merges"].isel(width=0)
+    assert list(found.searched.values) == list(merges.SEARCHES)
+    for method, (tried, name, values) in merges.SEARCHES.items():
+        assert int(found.held.sel(searched=method).count()) == len(tried) * len(values)
+        scale, other = map(float, found.chosen.sel(searched=method).values)
+        if method == "average":
+            continue
+        merged = merge(method, small.base, small.finetuned, scale=scale, **({name: other} if name else {}))
+        assert np.array_equal(found.test.sel(reported=method), small.accuracy(merged))
+
+
+def test_taking_away_nothing_is_theta_0(small, sweeps):
+    nothing = sweeps["merges"].negated.isel(width=0).sel(lam=0.0, of="its own task")
+    assert np.array_equal(nothing, small.accuracy(small.base))
+
+
+def test_lengths_and_cosines_are_those_of_the_task_vectors(small, sweeps):
+    found = sweeps["merges"].isel(width=0)
+    vectors = [weights.subtract(state, small.base) for state in small.finetuned]
+    assert float(found.length[3]) == pytest.approx(weights.norm(vectors[3]) / weights.norm(small.base), rel=1e-4)
+    pairs = [weights.cosine(a, b) for i, a in enumerate(vectors) for b in vectors[:i]]
+    assert float(found.cosine) == pytest.approx(np.mean(pairs), abs=1e-4)
+
+
+def test_cart_on_the_grid_is_the_registry_s(small, sweeps):
+    found = sweeps["ranks"].isel(width=0)
+    for rank, lam in ((0.25, 2.0), (0.5, 1.0)):
+        merged = merge("cart", small.base, small.finetuned, rank_ratio=rank, scale=lam)
+        for part in ("held-out", "test"):
+            grid = found.accuracy.sel(part=part, rank=rank, lam=lam)
+            assert np.array_equal(grid, small.accuracy(merged, part))
+
+
+def test_only_the_chosen_matrices_move(small):
+    spectra = Spectra(small.base, small.finetuned)
+    total = matrices.truncated_sum(spectra, 0.5, matrices.of_attention)
+    moved = {key for key, tensor in total.items() if tensor.any()}
+    assert moved and all("attention" in key and key.endswith("weight") for key in moved)
+
+
+def test_a_part_of_a_task_vector_alone_is_grafted_on_theta_0(small, sweeps):
+    found = sweeps["ranks"].isel(width=0)
+    own = small.finetuned[2]
+    grafted = {key: own[key] if "attention" in key else tensor for key, tensor in small.base.items()}
+    assert float(found.alone.sel(group="attention")[2]) == small.accuracy(grafted)[2]
+
+
+def test_the_shares_of_the_squared_length_sum_to_one(sweeps):
+    assert float(sweeps["ranks"].squares.sum()) == pytest.approx(1)
+
+
+def test_the_claims_numbers_are_numbers(sweeps):
+    numbers = lines.claims(sweeps["lines"])
+    assert numbers and all(np.isfinite(value) for value in numbers.values())
+
+
+# -- more tasks, more passes, adaptation -----------------------------------------------------------
+
+def test_a_part_of_the_suite_has_its_own_choices(small):
+    part = counts.part_of(small.suite, (1, 6))
+    assert part.tasks == ["digits negative", "clothes upside down"] and part.choices == ((0, 10), (10, 20))
+
+
+def test_subsets_differ_and_there_is_one_of_all():
+    assert len(set(counts.subsets(8, 4, 0))) == counts.SUBSETS and counts.subsets(8, 8, 0) == [tuple(range(8))]
+    assert counts.subsets(8, 4, 0) != counts.subsets(8, 4, 1)
+
+
+def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    own = suites.Loaded.own  # the stand-in's odd-numbered clothes are of odd classes, and a tiny network may read none
+    monkeypatch.setattr(suites.Loaded, "own", lambda *arguments: np.maximum(own(*arguments), 0.1))
+    found = counts.measure(TINY)
+    assert found.kept.sel(count=8).notnull().sum() == len(counts.METHODS)
+    assert found.kept.sel(count=2).notnull().all()
+    passes = counts.measure_passes(TINY)
+    assert list(passes.passes.values) == list(counts.PASSES) and passes.merged.notnull().all()
+    assert not np.array_equal(passes.single[0], passes.single[1])
+    named = numbers.as_tasks_are_added(found) | numbers.by_passes(passes)
+    assert named["cart_lost_more_than_least_8"] == pytest.approx(
+        named["CART_few_8"] - named["CART_many_8"]
+        - min(named[f"{name}_few_8"] - named[f"{name}_many_8"] for name in ("average", "TIES", "TSV-M",
+                                                                           "task_arithmetic")))
+
+
+def test_of_two_tasks_cart_is_the_average(small):
+    spectra = Spectra(small.base, small.finetuned[:2])
+    average = merge("average", small.base, small.finetuned[:2])
+    for lam, rank in ((1.0, 0.25), (3.0, 0.5)):
+        merged = spectra.merged(lam, rank)
+        assert all(torch.allclose(merged[key], tensor, atol=1e-6) for key, tensor in average.items())
+
+
+def test_adaptation_begins_at_the_methods_it_adapts(small, monkeypatch):
+    monkeypatch.setattr(setting, "load", lambda *arguments: small)
+    monkeypatch.setattr(adapting, "STEPS", 3)
+    found = adapting.measure(TINY)
+    plain = merge("task_arithmetic", small.base, small.finetuned, scale=0.1)
+    centred = merge("cart", small.base, small.finetuned, scale=1.0, rank_ratio=adapting.RANK)
+    for name, merged in zip(adapting.STARTS, (plain, centred)):
+        assert np.array_equal(found.accuracy.sel(adapted=name, when="at first"), small.accuracy(merged))
+    assert found.entropy.sizes["step"] == 3 and float(found.entropy.max()) <= np.log(10)
+
+
+def test_the_ledger_s_numbers_are_numbers(sweeps):
+    found = numbers.peak(sweeps["ranks"].assign_coords(rank=[0.0, 0.08, 0.5, 1.0]))
+    assert found["height_8"] >= -1 and set(found) == {"best_rank_8", "best_lam_8", "height_8", "lost_at_8_percent_8"}
+    named = [name(sweeps["merges"]) for name in (numbers.leads, numbers.stored, numbers.by_width)]
+    for values in named:
+        assert values and all(np.isfinite(value) for value in values.values())
+
+
+# -- causes and parts ------------------------------------------------------------------------------
+
+def test_an_mlp_learns_the_same_tasks_in_the_same_way(small):
+    suite = causes.of_mlps(TINY)
+    assert suite.tasks == small.suite.tasks and suite.choices == small.suite.choices
+    mine, theirs = suite.recipes["digits negative"], small.suite.recipes["digits negative"]
+    assert (mine.options, mine.lr, mine.epochs, mine.optimiser, mine.schedule) == (
+        theirs.options, theirs.lr, theirs.epochs, theirs.optimiser, theirs.schedule)
+    assert mine.frozen == ("layers.4.",) and mine.architecture.build().layers[4].out_features == 20
+
+
+@pytest.fixture(scope="module")
+def caused(small):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setting, "load", lambda *arguments: small)
+        patch.setattr(causes, "load", lambda *arguments: small)
+        return causes.measure(TINY)
+
+
+def test_controls_are_what_they_are_called():
+    x = torch.rand(5, 28, 28)
+    kinked, smooth, residual = (network([784, 6, 6, 20]) for network in causes.NETWORKS.values())
+    for network in (smooth, residual):
+        network.load_state_dict(kinked.state_dict())
+    first, second, last = kinked.layers
+    h = F.gelu(first(x.flatten(1)))
+    assert torch.equal(kinked.features(x)["layer 1"], F.relu(first(x.flatten(1))))
+    assert torch.equal(smooth(x), last(F.gelu(second(h)))) and torch.equal(residual(x), last(h + F.gelu(second(h))))
+
+
+def test_controls_are_trained_by_their_own_recipes(standin_folder_session, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
+    monkeypatch.setenv("WEIGHTSPACE_OFFLINE", "1")
+    monkeypatch.setattr(causes.setting, "suite", lambda *arguments: replace(whole, recipes=dict(first)))
+    whole = suites.altered(8, 0, TINY.size, TINY.epochs)
+    whole = replace(whole, base=replace(tiny_vit(), architecture=whole.base.architecture))
+    first = list(whole.recipes.items())[:1]
+    found = {kind: causes.load(TINY, 0, kind) for kind in causes.NETWORKS}
+    assert len({loaded.suite.base.key for loaded in found.values()}) == 3
+    for kind, loaded in found.items():
+        assert type(loaded.network) is causes.NETWORKS[kind] is type(loaded.complete(loaded.base))
+        assert torch.equal(loaded.finetuned[0]["layers.4.weight"], loaded.base["layers.4.weight"])
+        assert not torch.equal(loaded.finetuned[0]["layers.0.weight"], loaded.base["layers.0.weight"])
+
+
+def test_lengths_and_ends_of_the_causes_are_those_of_the_line(caused, sweeps):
+    line = sweeps["lines"].isel(width=0)
+    for length in (0.5, 1.0, 8.0):
+        mine = caused.sel(kind=causes.VIT, length=length)
+        theirs = line.sel(length=length, layer="block 2")
+        assert float(mine.gap) == pytest.approx(float(theirs.long_gap), abs=1e-9)
+        assert float(mine.own) == pytest.approx(float(theirs.long_own), abs=1e-9)
+
+
+def test_half_way_between_adding_and_taking_away_is_theta_0(caused, small):
+    features = []
+    for sign in (1, -1):
+        states = [lines.longer(small.base, state, sign * 2.0) for state in small.finetuned]
+        features.append([small.complete(state).features(x[:TINY.features])["block 2"].flatten(1).double()
+                         for state, (x, _) in zip(states, small.test)])
+    start = [small.network.features(x[:TINY.features])["block 2"].flatten(1).double() for x, _ in small.test]
+    gaps = [1 - F.cosine_similarity(at, (plus + minus) / 2, dim=1).mean() for at, plus, minus in zip(start, *features)]
+    assert float(caused.gap.sel(kind=causes.BACK, length=2.0)) == pytest.approx(float(np.mean(gaps)), rel=1e-6)
+
+
+def test_a_part_is_shorter_than_the_whole(caused, small):
+    whole, attention, mlps, back, *_ = caused.relative.values
+    assert attention ** 2 + mlps ** 2 < whole ** 2 == back ** 2
+    for key, tensor in causes.only(small, "attention")[3].items():
+        assert torch.equal(tensor, (small.finetuned[3] if "attention" in key else small.base)[key])
+
+
+def test_a_share_between_two_measured_lengths_lies_on_a_line_of_logarithms(caused):
+    made = caused.copy(deep=True)
+    made["own"] = 0.01 * made.length ** 2 * xarray.ones_like(made.own)
+    made["gap"] = 0.002 * made.length ** 4 * xarray.ones_like(made.gap)
+    assert causes.share_at(made, causes.VIT, "own", 0.05) == pytest.approx(0.2 * 5)
+    assert causes.share_at(made, causes.VIT, "relative", 3 * float(made.relative[0])) == pytest.approx(0.2 * 9)
+    assert np.isnan(causes.share_at(made, causes.VIT, "own", 100.0))
+
+
+def test_parts_are_exchanged(small):
+    found = parts.measured(small)
+    places = parts.places_of(small.base)
+    assert list(places)[3:] == ["block 1", "block 2"] == list(map(str, found.place.values[3:]))
+    assert set().union(*list(places.values())[:3]) == set(small.base)
+    average, own = merge("average", small.base, small.finetuned), small.finetuned[2]
+    one = places["block 2"]
+    mixed = {"alone": (small.base, own), "spoiled": (own, average), "rescued": (average, own)}
+    for name, (outside, inside) in mixed.items():
+        state = {key: (inside if key in one else outside)[key] for key in small.base}
+        assert float(found[name].sel(place="block 2")[2]) == small.accuracy(state)[2], name
+    assert float(found.squares[:3].sum()) == pytest.approx(1, rel=1e-5)
+
+
+def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
+    asked = []
+
+    def measure(settings, seed=0, device="auto"):
+        asked.append(settings.widths)
+        width, = settings.widths
+        return xarray.Dataset({"value": ("width", [float(width)])}, {"width": [width]})
+
+    both = setting.ByWidth("made up", measure)
+    for experiment in both.of.values():
+        monkeypatch.setattr(type(experiment), "run", lambda self, profile, seed, device, fresh:
+                            self.measure(self.profiles[profile]).assign_attrs(digest=str(seed), seed=seed))
+    found = both.run("full", 3)
+    assert asked == [(64,), (128,)] and list(found.value.values) == [64, 128]
+    assert found.attrs == {"digest": "3 3", "seed": 3, "network": "TinyViT"}
+    assert both.run("quick").width.values.tolist() == [64]
+
+
+def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused, small, monkeypatch):
+    counted = xarray.Dataset({"kept": (("width", "count", "subset", "merged_by"), np.ones((1, 2, 3, 5)))},
+                             {"width": [8], "count": [4, 8], "merged_by": list(counts.METHODS)})
+    after = xarray.Dataset({"merged": (("passes", "merged_by", "task"), np.ones((2, 5, 8))),
+                            "single": (("passes", "task"), np.ones((2, 8)))},
+                           {"passes": [1, 3], "merged_by": list(counts.METHODS)})
+    then = xarray.Dataset({"accuracy": (("adapted", "when", "task"), np.ones((2, 2, 8)))},
+                          {"adapted": list(adapting.STARTS)})
+    inside = parts.measured(small).expand_dims(width=[8])
+    ready = {"lines": sweeps["lines"], "merges": sweeps["merges"], "parts": inside, "counts": counted,
+             "ranks": sweeps["ranks"].assign_coords(rank=[0.0, 0.08, 0.5, 1.0])}
+    for name, sweep in ready.items():
+        monkeypatch.setattr(getattr(numbers, name), "EXPERIMENT", OfOneWidth(sweep))
+    monkeypatch.setattr(numbers.causes, "run", lambda *arguments: caused)
+    monkeypatch.setattr(numbers.adapting, "run", lambda *arguments: then)
+    monkeypatch.setattr(numbers.counts, "run_passes", lambda *arguments: after)
+    offered = numbers.of_width(numbers.FIRST, "full", 0)
+    judged = {id for id, claim in claims.ledger().items() if "lessons.vit.experiment" in claim.modules}
+    assert judged == offered.keys()
+    for id, values in offered.items():
+        claim = claims.ledger()[id]
+        names = {one.number for one in claim.conditions if id == "CTL-18" or one.number.startswith("ViT ")}
+        here = {name.replace("_8", "_64") for name in values} | {name.replace("_8", "_128") for name in values}
+        # the test's ViT has two blocks, and so has fewer parts
+        assert names and {name for name in names if "block 4" not in name} <= here, id
+
+
+class OfOneWidth:
+    """`setting.ByWidth` whose sweep is there."""
+
+    def __init__(self, sweep):
+        self.of = {width: self for width in (64, 128)}
+        self.run = lambda *arguments: sweep
+
+
+# -- the larger ViT --------------------------------------------------------------------------------
+
+SMALL = large.Settings(width=16, depth=2, heads=2, patch=8, groups=3, epochs=1, tuning_epochs=2, size=40, batch_size=20,
+                       images=10, tuning_lr=1e-3, ranks=(0.25, 0.5), lams=(1.0, 2.0))
+
+
+@pytest.fixture(scope="module")
+def larger(session_sweep):
+    with session_sweep():
+        yield large.measure(SMALL, device="cpu")
+
+
+def test_the_larger_vit_is_trained_merged_and_looked_at(larger):
+    assert larger.test.notnull().all() and float(larger.test.max()) <= 1
+    layers = ["block 1", "block 2", "pooled", "output"]
+    assert list(larger.layer.values) == layers and bool((larger.own > larger.gap).all())
+    assert float(larger.length.min()) > 0 and list(larger.chosen.searched.values) == [*large.SEARCHES, "cart"]
+    assert "CPU" in large.report(larger) and "tsv" in large.report(larger)
+
+
+def test_colours_are_cut_into_patches_of_all_channels():
+    network = large.ColourViT(SMALL)
+    x = torch.rand(2, 3, 32, 32)
+    with torch.no_grad():
+        for parameter in (network.patch.weight, network.patch.bias, network.position):
+            parameter.zero_()
+        network.patch.weight[:, 64 * 2 + 8] = 1.0  # the first pixel of the second row of a patch, in blue
+        stream = network.embedded(x)
+    assert torch.equal(stream[:, 1 + 4 * 1 + 2, 0], x[:, 2, 9, 16]) and stream.shape == (2, 17, 16)
+
+
+def test_a_finetuned_larger_vit_keeps_its_head(session_sweep):
+    with session_sweep():
+        bench = large.Bench(SMALL, 0, "cpu")
+        start = {key: tensor.clone() for key, tensor in bench.network.state_dict().items()}
+        tuned = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert torch.equal(tuned["head.weight"], start["head.weight"])
+        assert not torch.equal(tuned["patch.weight"], start["patch.weight"])
+        again = bench.trained(start, [1], 1, 1e-2, frozen=True)
+        assert all(torch.equal(tuned[key], again[key]) for key in tuned)
+
+
+def test_how_long_the_larger_vit_takes_is_said_before_it_starts(capsys):
+    seconds = large.estimate(SMALL, "cpu", steps=1)
+    said = capsys.readouterr().out
+    assert seconds > 0 and "CPU" in said and "360 training images a seed" in said
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+def test_every_panel_says_the_numbers_of_its_sweep(sweeps):
+    panel = of_lines.lines(sweeps["lines"]).set(alpha=0.5)
+    pair = str(sweeps["lines"].pair.values[0])
+    expected = float(sweeps["lines"].gap_mean.sel(width=8, pair=pair, alpha=0.5, layer="block 2"))
+    assert f"block 2 gap {expected:.4f}" in panel.alt
+    panel = of_ranks.ranks(sweeps["ranks"]).set(lam=2.0, rank=0.25)
+    expected = float(sweeps["ranks"].accuracy.sel(width=8, part="test", rank=0.25, lam=2.0).mean())
+    assert f"0.25: {expected:.3f}" in panel.alt
+    panel = of_merges.negation(sweeps["merges"]).set(lam=1.0)
+    expected = float(sweeps["merges"].negated.sel(width=8, lam=1.0, of="its own task").mean())
+    assert f"read at {expected:.3f}" in panel.alt
+
+
+@pytest.mark.parametrize("name, drawn", [
+    ("lines", of_lines.reading_of_the_share), ("lines", of_lines.averaged_table),
+    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_necessary),
+    ("lines", of_lines.lengths_table), ("ranks", of_ranks.reading_of_the_parts),
+    ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.ways_table), ("ranks", of_ranks.reading_of_the_ways),
+    ("merges", of_merges.methods_table), ("merges", of_merges.reading_of_table_1),
+    ("merges", of_merges.reading_of_storing), ("merges", of_merges.reading_of_negation)],
+    ids=lambda given: getattr(given, "__name__", given))
+def test_tables_and_readings_hold_numbers(sweeps, name, drawn):
+    text = drawn(sweeps[name]).text
+    assert any(letter.isdigit() for letter in text) and "nan" not in text
+
+
+def test_questions_are_asked_with_measured_numbers(sweeps):
+    own = float(sweeps["lines"].own_mean.sel(width=8, layer="block 2").mean())
+    assert f"{own:.2f} apart" in of_lines.question(sweeps["lines"])
+    assert "average of the eight networks" in of_ranks.question(sweeps["ranks"])

@@ -1,0 +1,437 @@
+"""Part 3 of chapter 11: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from data import store
+from lessons.cart.algorithms.interference import overlap
+from lessons.merging import merge as merge_states
+from lessons.vit.algorithms import adapters as lora
+from lessons.vit.algorithms import vectors
+from lessons.vit.checkpoints import adapters, example, folders, looking, opening, writing
+from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.vit.panels import files as files_panels
+from toy_models import weights
+
+WIDTH, TOKENS, PLACES, BLOCKS = 16, 40, 8, 2
+
+
+def gpt2_shapes(width=WIDTH, tokens=TOKENS, places=PLACES, blocks=BLOCKS):
+    """{key: shape} as GPT-2's file on the hub has them: matrices are stored (in, out)."""
+    found = {"wte.weight": (tokens, width), "wpe.weight": (places, width)}
+    for number in range(blocks):
+        for name, shape in {"ln_1": None, "attn.c_attn": (width, 3 * width), "attn.c_proj": (width, width),
+                            "ln_2": None, "mlp.c_fc": (width, 4 * width), "mlp.c_proj": (4 * width, width)}.items():
+            found[f"h.{number}.{name}.weight"] = shape or (width,)
+            found[f"h.{number}.{name}.bias"] = (shape or (width, width))[1:]
+    return found | {"ln_f.weight": (width,), "ln_f.bias": (width,)}
+
+
+def drawn(shapes, seed, spread=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    return {key: spread * torch.randn(shape, generator=generator) for key, shape in shapes.items()}
+
+
+def in_folder(path, state, config=None, **metadata):
+    path.mkdir(parents=True)
+    save_file({key: tensor.contiguous() for key, tensor in state.items()}, path / "model.safetensors", metadata)
+    (path / "config.json").write_text(json.dumps(config or {"model_type": "gpt2"}))
+    return folders.opened(path)
+
+
+@pytest.fixture
+def gpt2(tmp_path):
+    """A GPT-2-shaped base and three finetuned folders: (base, [finetuned])."""
+    base = drawn(gpt2_shapes(), 0)
+    tuned = [weights.add(base, drawn(gpt2_shapes(), seed, 0.01)) for seed in (1, 2, 3)]
+    return in_folder(tmp_path / "gpt2", base), [in_folder(tmp_path / name, state)
+                                                for name, state in zip(("cola", "mrpc", "sst2"), tuned)]
+
+
+# -- looking -------------------------------------------------------------------------------------------------------
+
+def test_lengths_angles_and_signs_are_those_of_the_task_vectors(gpt2):
+    base, tuned = gpt2
+    found = looking.look(base, tuned, progress=False)
+    taus = [weights.subtract(dict(state), dict(base)) for state in tuned]
+    assert list(found.task.values) == ["cola", "mrpc", "sst2"] and list(found.layer.values) == list(base)
+    for layer in ("wte.weight", "h.1.mlp.c_fc.bias"):
+        here = found.sel(layer=layer)
+        one, two = taus[0][layer].double().flatten(), taus[1][layer].double().flatten()
+        assert here.norm[0].item() == pytest.approx(one.norm().item(), rel=1e-5)
+        cosine = (one @ two / one.norm() / two.norm()).item()
+        assert here.cosine.sel(task="cola", other="mrpc").item() == pytest.approx(cosine, abs=1e-5)
+        ups = torch.stack([tau[layer] > 0 for tau in taus]).sum(0)
+        share = ((ups > 0) & (ups < 3)).double().mean().item()
+        assert here.disagree.item() == pytest.approx(share)
+    whole = looking.overall(found)
+    assert whole.norm.values == pytest.approx([weights.norm(tau) for tau in taus], rel=1e-5)
+    assert whole.cosine[0, 1].item() == pytest.approx(weights.cosine(taus[0], taus[1]), abs=1e-5)
+    assert whole.relative.values == pytest.approx(whole.norm.values / weights.norm(dict(base)), rel=1e-5)
+    assert found.attrs["notes"] == [] and (found.parent > 0.999).all()
+    assert found["size"].sum().item() == sum(tensor.numel() for tensor in base.values())
+
+
+def test_spectra_and_row_spaces_are_those_of_whole_decompositions(gpt2):
+    base, tuned = gpt2
+    found = looking.look(base, tuned, ratios=(0.1, 0.5, 1.0), progress=False)
+    for layer in ("wte.weight", "h.0.attn.c_attn.weight", "h.0.mlp.c_proj.weight"):  # tall, wide, tall
+        matrices = [(state[layer] - base[layer]).double() for state in tuned]
+        factored = [torch.linalg.svd(matrix, full_matrices=False) for matrix in matrices]
+        here, size = found.sel(layer=layer), len(factored[0].S)
+        for place, rank in enumerate((math.ceil(0.1 * size), math.ceil(0.5 * size), size)):
+            share = (factored[0].S[:rank].square().sum() / factored[0].S.square().sum()).item()
+            assert here.energy[0, place].item() == pytest.approx(share, rel=1e-4)
+            rows = [one.S[:, None] * one.Vh for one in factored]
+            expected = [overlap(rows[i], rows[j], rank) for i in range(3) for j in range(i)]
+            assert here.overlap[place].item() == pytest.approx(np.mean(expected), rel=1e-4)
+        stable = (factored[1].S.square().sum() / factored[1].S[0] ** 2).item()
+        assert here.stable_rank[1].item() == pytest.approx(stable, rel=1e-4)
+    assert not found.sel(layer="ln_f.bias").matrix and np.isnan(found.sel(layer="ln_f.bias").overlap).all()
+
+
+def test_every_matrix_is_decomposed_once(gpt2, monkeypatch):
+    base, tuned = gpt2
+    seen = []
+    monkeypatch.setattr(vectors, "spectrum",
+                        lambda matrix, kept, whole=vectors.spectrum: (seen.append(kept), whole(matrix, kept))[1])
+    found = looking.look(base, tuned, progress=False)
+    assert len(seen) == 3 * int(found.matrix.sum()) == 3 * (2 + 4 * BLOCKS)
+    assert looking.seconds_of(base, 3) > 0
+
+
+def test_a_tensor_of_every_model_at_a_time_is_enough(gpt2, monkeypatch):
+    base, tuned = gpt2
+    asked = []
+    read = folders.Checkpoint.__getitem__
+    monkeypatch.setattr(folders.Checkpoint, "__getitem__", lambda self, key: (asked.append(key), read(self, key))[1])
+    looking.look(base, tuned, spectra=False, progress=False)
+    first, *others = base  # in tests, whoever checks types looks at the first tensor of a mapping
+    asked = [key for key in asked if key != first]
+    runs = [key for place, key in enumerate(asked) if not place or asked[place - 1] != key]
+    assert runs == others, "a key was read again after another"
+
+
+def test_a_base_that_is_not_the_parent_is_said(gpt2, tmp_path):
+    _, tuned = gpt2
+    stranger = in_folder(tmp_path / "stranger", drawn(gpt2_shapes(), 9))
+    notes = looking.look(stranger, tuned[:1], spectra=False, progress=False).attrs["notes"]
+    assert len(notes) == 1 and "cola" in notes[0] and "does not descend from this base: the cosine" in notes[0]
+
+
+def test_a_copy_of_the_base_and_two_copies_of_a_model_are_said(gpt2):
+    base, tuned = gpt2
+    found = looking.look(base, [tuned[0], base, tuned[0]], ["a", "b", "c"], progress=False)
+    notes = " ".join(found.attrs["notes"])
+    assert "is the base itself: its task vector is zero" in notes and "a and c are the same model" in notes
+    assert np.isnan(found.cosine.sel(task="b", other="a")).all()
+    twice = {key: 2 * tuned[0][key] - base[key] for key in base}  # the same direction is not the same model
+    assert looking.look(base, [tuned[0], twice], ["a", "b"], spectra=False, progress=False).attrs["notes"] == []
+
+
+def test_names_must_be_different_ones(gpt2):
+    base, tuned = gpt2
+    with pytest.raises(ValueError, match="names must be 3 different ones"):
+        looking.look(base, tuned, ["a", "a", "b"])
+
+
+def test_signs_that_agree_or_cancel():
+    one = torch.tensor([1.0, -2.0, 0.0, 3.0])
+    assert vectors.signs(torch.stack([one, 2 * one])) == vectors.Signs(0.0, 0.0)
+    assert vectors.signs(torch.stack([one, -one])) == vectors.Signs(1.0, 0.5)
+    assert vectors.signs(torch.stack([one, torch.zeros(4)])) == vectors.Signs(0.0, 0.0)
+    assert vectors.by_chance(2).disagree == pytest.approx(0.5, abs=0.01)
+    assert vectors.by_chance(8).disagree == pytest.approx(1 - 2 / 2 ** 8, abs=0.01)
+
+
+# -- merging to a file ---------------------------------------------------------------------------------------------
+
+def test_a_merge_is_written_with_a_card_that_records_method_parameters_and_digests(gpt2, tmp_path):
+    base, tuned = gpt2
+    folder = writing.merge(tmp_path / "merged", "ties", base, tuned, density=0.3)
+    expected = merge_states("ties", base, tuned, density=0.3)
+    again = folders.opened(folder)
+    assert list(sorted(again)) == sorted(expected) and again.config == {"model_type": "gpt2"}
+    assert all(torch.equal(again[key], expected[key]) for key in expected)
+    text = (folder / "README.md").read_text()
+    assert writing.card_of(folder).startswith("Merged by *TIES*") and text.strip().endswith(writing.card_of(folder))
+    assert "| density | `0.3` |" in text and "| scale | `1.0` |" in text and "Yadav et al. 2023" in text
+    for checkpoint in (base, *tuned):
+        assert opening.sha256(checkpoint.path / "model.safetensors") in text
+    assert "| mrpc | " in text and [path.name for path in tmp_path.iterdir() if "merged" in path.name] == ["merged"]
+
+
+def test_an_unused_folder_is_found(tmp_path):
+    assert writing.unused(tmp_path / "merged") == tmp_path / "merged"
+    for name in ("merged", "merged-2"):
+        (tmp_path / name).mkdir()
+    assert writing.unused(tmp_path / "merged") == tmp_path / "merged-3"
+
+
+def test_dtypes_that_were_widened_stand_in_the_card(gpt2, tmp_path):
+    base, tuned = gpt2
+    half = in_folder(tmp_path / "half", {key: tensor.bfloat16() for key, tensor in tuned[0].items()})
+    folder = writing.merge(tmp_path / "merged", "average", base, [half, tuned[1]])
+    assert "holds BF16, the others F32" in (folder / "README.md").read_text()
+    assert folders.opened(folder)["wte.weight"].dtype == torch.float32
+
+
+def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path, monkeypatch):
+    base, tuned = gpt2
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(CheckpointError, match="gpt2 is there already, and nothing is overwritten"):
+        writing.merge(base.path, "average", base, tuned)
+    with pytest.raises(ValueError, match="emr gives one model a task"):
+        writing.merge(tmp_path / "new", "emr", base, tuned)
+    with pytest.raises(ValueError, match="there is no merging method 'tie'"):
+        writing.merge(tmp_path / "new", "tie", base, tuned)
+    monkeypatch.setattr(writing.shutil, "disk_usage", lambda _: type("", (), {"free": 100})())
+    with pytest.raises(store.StoreError, match="has no room for the merged model"):
+        writing.merge(tmp_path / "new", "average", base, tuned)
+    monkeypatch.undo()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+    monkeypatch.setattr(writing, "save_file", full)
+    with pytest.raises(store.StoreError, match="new cannot be written: No space left"):
+        writing.merge(tmp_path / "new", "average", base, tuned)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# -- LoRA ----------------------------------------------------------------------------------------------------------
+
+MODULES = {f"h.{number}.{name}": shape for number in range(BLOCKS)
+           for name, shape in (("attn.c_attn", (WIDTH, 3 * WIDTH)), ("mlp.c_proj", (4 * WIDTH, WIDTH)))}
+
+
+def adapter_folder(path, seed=0, rank=4, config=None, change=None, prefix="base_model.model.transformer."):
+    """An adapter of a GPT-2 in PEFT's layout."""
+    path.mkdir(parents=True)
+    generator = torch.Generator().manual_seed(seed)
+    state = {}
+    for module, (inputs, outputs) in MODULES.items():
+        state[f"{prefix}{module}.lora_A.weight"] = torch.randn(rank, inputs, generator=generator)
+        state[f"{prefix}{module}.lora_B.weight"] = 0.01 * torch.randn(outputs, rank, generator=generator)
+    if change:
+        change(state)
+    said = {"peft_type": "LORA", "r": rank, "lora_alpha": 16, "fan_in_fan_out": True, "use_rslora": False,
+            "target_modules": ["c_attn", "c_proj"]} | (config or {})
+    (path / "adapter_config.json").write_text(json.dumps(said))
+    save_file(state, path / "adapter_model.safetensors")
+    return path
+
+
+def test_an_adapter_beside_its_base_is_a_finetuned_model(gpt2, tmp_path):
+    base, _ = gpt2
+    folder = adapter_folder(tmp_path / "lora")
+    adapted = adapters.Adapted(base, adapters.opened(folder))
+    stored = folders.Checkpoint(folder, [folder / "adapter_model.safetensors"])
+    for module in MODULES:
+        name = f"base_model.model.transformer.{module}"
+        expected = 16 / 4 * (stored[f"{name}.lora_B.weight"] @ stored[f"{name}.lora_A.weight"]).T
+        change = adapted[f"{module}.weight"] - base[f"{module}.weight"]
+        torch.testing.assert_close(change, expected, atol=1e-6, rtol=1e-5)
+    assert torch.equal(adapted["wte.weight"], base["wte.weight"]) and list(adapted) == list(base)
+
+
+@pytest.mark.parametrize("config, scale", [({}, 4.0), ({"use_rslora": True}, 8.0), ({"lora_alpha": 2}, 0.5),
+                                           ({"alpha_pattern": {"c_attn": 4}}, 1.0),
+                                           ({"alpha_pattern": {"attn": 4}}, 4.0)])
+def test_what_the_product_is_multiplied_by(tmp_path, config, scale):
+    adapter = adapters.opened(adapter_folder(tmp_path / "lora", config=config))
+    assert adapter.pairs["transformer.h.0.attn.c_attn"].scale == scale
+
+
+def test_a_lora_folder_goes_through_part_3(gpt2, tmp_path):
+    base, _ = gpt2
+    tuned = [adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / f"lora{seed}", seed))) for seed in (1, 2)]
+    found = looking.look(base, tuned, progress=False)
+    assert list(found.task.values) == ["lora1", "lora2"] and found.attrs["notes"] == []
+    here = found.sel(layer="h.0.attn.c_attn.weight")
+    assert (here.stable_rank <= 4).all() and (here.energy.sel(ratio=0.32) > 0.9999).all()  # rank 4 of 16
+    assert not found.norm.sel(layer="wte.weight").any()
+    folder = writing.merge(tmp_path / "merged", "task_arithmetic", base, tuned, scale=1.0)
+    merged, text = folders.opened(folder), (folder / "README.md").read_text()
+    change = sum(one["h.0.attn.c_attn.weight"] - base["h.0.attn.c_attn.weight"] for one in tuned)
+    torch.testing.assert_close(merged["h.0.attn.c_attn.weight"], base["h.0.attn.c_attn.weight"] + change)
+    assert opening.sha256(tmp_path / "lora2/adapter_model.safetensors") in text and "adapter_config.json" in text
+
+
+def test_products_add_up_and_factors_do_not():
+    generator = torch.Generator().manual_seed(0)
+    downs = [torch.randn(3, 8, generator=generator) for _ in range(2)]
+    ups = [torch.randn(6, 3, generator=generator) for _ in range(2)]
+    right = sum(lora.change(down, up, 2.0) for down, up in zip(downs, ups))
+    down, up = lora.summed(downs, ups, [2.0, 2.0])
+    torch.testing.assert_close(up @ down, right)
+    apart = lora.change(sum(downs), sum(ups), 2.0)
+    assert (apart - right).norm() > 0.5 * right.norm()
+    turn = torch.randn(3, 3, generator=generator)  # the same adapter in other coordinates
+    torch.testing.assert_close(lora.change(turn @ downs[0], ups[0] @ turn.inverse(), 2.0),
+                               lora.change(downs[0], ups[0], 2.0), rtol=1e-4, atol=1e-4)
+
+
+def test_convolutions_and_embeddings_have_their_own_shapes(tmp_path):
+    base = {"conv.weight": torch.zeros(5, 3, 2, 2), "emb.weight": torch.zeros(7, 4)}
+    path = tmp_path / "lora"
+    path.mkdir()
+    save_file({"base_model.model.conv.lora_A.weight": torch.randn(2, 3, 2, 2),
+               "base_model.model.conv.lora_B.weight": torch.randn(5, 2, 1, 1),
+               "base_model.model.emb.lora_embedding_A": torch.randn(2, 7),
+               "base_model.model.emb.lora_embedding_B": torch.randn(4, 2)}, path / "adapter_model.safetensors")
+    (path / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 2, "lora_alpha": 4}))
+    adapter = adapters.opened(path)
+    adapted = adapters.Adapted(base, adapter)
+    down, up = (adapter.tensors[f"base_model.model.conv.lora_{letter}.weight"] for letter in "AB")
+    expected = 2 * torch.einsum("or,rihw->oihw", up[:, :, 0, 0], down)
+    torch.testing.assert_close(adapted["conv.weight"], expected)
+    down, up = (adapter.tensors[f"base_model.model.emb.lora_embedding_{letter}"] for letter in "AB")
+    torch.testing.assert_close(adapted["emb.weight"], 2 * (up @ down).T)
+
+
+def drop_b(state):
+    del state["base_model.model.transformer.h.0.attn.c_attn.lora_B.weight"]
+
+
+def dora(state):
+    state["base_model.model.transformer.h.0.attn.c_attn.lora_magnitude_vector"] = torch.ones(48)
+
+
+BAD = {
+    "half an adapter": ({"change": drop_b}, "has no lora_B for 'transformer.h.0.attn.c_attn'"),
+    "DoRA": ({"change": dora}, "is DoRA, not LoRA"),
+    "another kind": ({"config": {"peft_type": "IA3"}}, "another kind than LoRA, IA3"),
+    "another rank": ({"config": {"r": 8}}, "says rank 8 for 'transformer.h.0.attn.c_attn', its A has 4 rows"),
+    "no alpha": ({"config": {"lora_alpha": None}}, "lora_alpha = None"),
+    "rank 0": ({"config": {"r": 0}}, "says r = 0"),
+}
+
+
+@pytest.mark.parametrize("options, says", BAD.values(), ids=BAD.keys())
+def test_adapters_that_cannot_be_used_are_refused(tmp_path, options, says):
+    with pytest.raises(CheckpointError, match=says) as raised:
+        adapters.opened(adapter_folder(tmp_path / "lora", **options))
+    assert str(tmp_path / "lora") in str(raised.value)
+
+
+def test_a_folder_that_lacks_a_file_of_an_adapter_says_which(tmp_path):
+    with pytest.raises(CheckpointError, match="adapter_config.json is missing"):
+        adapters.opened(tmp_path)
+    folder = adapter_folder(tmp_path / "lora")
+    (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
+    with pytest.raises(CheckpointError, match="adapter_model.safetensors is missing. adapter_model.bin is a pickle"):
+        adapters.opened(folder)
+
+
+def test_an_adapter_of_another_base_is_refused_by_key(gpt2, tmp_path):
+    base, _ = gpt2
+    adapter = adapters.opened(adapter_folder(tmp_path / "lora", prefix="base_model.model.encoder."))
+    other = {key: base[key] for key in base if "c_attn" not in key}
+    with pytest.raises(CheckpointError, match="changes 'encoder.h.0.attn.c_attn.weight', which .* does not have"):
+        adapters.Adapted(other, adapter)
+    flat = adapters.opened(adapter_folder(tmp_path / "flat", config={"fan_in_fan_out": False}))
+    with pytest.raises(CheckpointError, match=r"by a matrix of shape \(48, 16\), .*fan_in_fan_out not set"):
+        adapters.Adapted(base, flat)
+
+
+def test_tensors_that_are_stored_whole_take_the_place_of_the_bases(gpt2, tmp_path):
+    base, _ = gpt2
+
+    def with_norm(state):
+        state["base_model.model.transformer.ln_f.weight"] = torch.full((WIDTH,), 7.0)
+    adapted = adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / "lora", change=with_norm)))
+    assert adapted["ln_f.weight"].tolist() == [7.0] * WIDTH
+
+
+# -- the course's own networks as files ----------------------------------------------------------------------------
+
+def test_networks_are_written_once_as_folders_and_one_in_shards(gpt2):
+    base, tuned = dict(gpt2[0]), gpt2[1]
+    start, found = example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])}, {"model_type": "test"})
+    assert folders.opened(start).config == {"model_type": "test"} and len(folders.opened(found["b"]).files) == 2
+    for path, state in ((start, base), (found["a"], tuned[0]), (found["b"], tuned[1])):
+        assert all(torch.equal(folders.opened(path)[key], state[key]) for key in state)
+    changed = (start / "model.safetensors").stat().st_mtime_ns
+    assert example.written(base, {"a": dict(tuned[0]), "b": dict(tuned[1])}, {"model_type": "test"})[0] == start
+    assert (start / "model.safetensors").stat().st_mtime_ns == changed
+    for other in ((tuned[1], {"model_type": "test"}), (tuned[0], {})):
+        assert example.written(base, {"a": dict(other[0]), "b": dict(tuned[1])}, other[1])[0] != start
+
+
+def test_spoilt_files_are_all_told_but_the_flipped_bit(gpt2):
+    found = {what: example.said_of(path) for what, path in example.spoilt(gpt2[0].path).items()}
+    told = {"a pickle under this name": "zip archive", "a Git-LFS pointer": "Git-LFS pointer",
+            "a page to log in": "web page", "half a download": "truncated", "a header of absurd size": "absurd size",
+            "one flipped bit": "opened: 28"}
+    assert found.keys() == told.keys() and all(told[what] in said for what, said in found.items())
+    page = files_panels.said_of_spoilt(example.spoilt(gpt2[0].path))
+    assert "opened: 28 tensors" in page.page
+    assert "attn.in_proj_weight (first third)" in files_panels.names_of_a_block().page
+    assert "and 20 more" in files_panels.contents(gpt2[0]).page
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+def test_a_task_vector_cut_down_to_an_adapter_is_its_best_approximation(gpt2, tmp_path, rslora):
+    base, tuned = gpt2
+    adapter = adapters.opened(example.as_adapter(tmp_path / "cut", base, tuned[0], 3, rslora=rslora))
+    adapted = adapters.Adapted(base, adapter)
+    key = "h.0.mlp.c_fc.weight"
+    left, sigma, right = torch.linalg.svd(tuned[0][key] - base[key], full_matrices=False)
+    torch.testing.assert_close(adapted[key] - base[key], left[:, :3] * sigma[:3] @ right[:3], rtol=1e-3, atol=1e-5)
+    with pytest.raises(ValueError, match="no matrix has both sides longer than 64"):
+        example.as_adapter(tmp_path / "large", base, tuned[0], 64)
+
+
+@pytest.mark.parametrize("rslora", [False, True])
+def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
+    peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=8, vocab_size=40)
+    model = transformers.GPT2LMHeadModel(config)
+    model.save_pretrained(tmp_path / "base")
+    lora_config = peft.LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn", "c_proj"], use_rslora=rslora,
+                                  fan_in_fan_out=True, rank_pattern={"c_proj": 2}, alpha_pattern={"c_attn": 6})
+    wrapped = peft.get_peft_model(model, lora_config)
+    for name, parameter in wrapped.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    wrapped.save_pretrained(tmp_path / "lora")
+    adapted = adapters.Adapted(folders.opened(tmp_path / "base"), adapters.opened(tmp_path / "lora"))
+    expected = wrapped.merge_and_unload().state_dict()
+    assert len(adapted.modules) == 6
+    for key in adapted:
+        torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow  # writes 1.5 GB
+def test_folders_of_gpt2s_size_and_a_lora_of_it_go_through_part_3(tmp_path):
+    shapes = gpt2_shapes(768, 50_257, 1024, 12)
+    state = drawn(shapes, 0, 0.02)
+    base = in_folder(tmp_path / "gpt2", state)
+    tuned = in_folder(tmp_path / "tuned", weights.add(state, drawn(shapes, 1, 0.001)))
+    path = tmp_path / "lora"
+    path.mkdir()
+    generator = torch.Generator().manual_seed(2)
+    factors = {}
+    for number in range(12):
+        name = f"base_model.model.transformer.h.{number}.attn.c_attn"
+        factors[f"{name}.lora_A.weight"] = torch.randn(8, 768, generator=generator)
+        factors[f"{name}.lora_B.weight"] = 0.001 * torch.randn(2304, 8, generator=generator)
+    save_file(factors, path / "adapter_model.safetensors")
+    said = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "fan_in_fan_out": True}
+    (path / "adapter_config.json").write_text(json.dumps(said))
+    models = [tuned, adapters.Adapted(base, adapters.opened(path))]
+    found = looking.look(base, models, spectra=False, progress=False)
+    assert int(found["size"].sum()) == 124_439_808 and found.attrs["notes"] == []
+    assert (found.parent > 0.99).all() and not found.norm.sel(task="lora", layer="wte.weight")
+    one = looking.layer(base, models, "h.5.attn.c_attn.weight", densities=(1.0,), ratios=(0.02, 1.0))
+    shares = one.inner.sel(end="lora", density=1.0, task="lora").values
+    assert shares == pytest.approx([1.0, 1.0], abs=1e-3)  # rank 8 of 768 holds all of it
+    folder = writing.merge(tmp_path / "merged", "task_arithmetic", base, models, scale=1.0)
+    merged = folders.opened(folder)["h.11.attn.c_attn.weight"]
+    expected = sum(model["h.11.attn.c_attn.weight"] for model in models) - base["h.11.attn.c_attn.weight"]
+    torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-6)
