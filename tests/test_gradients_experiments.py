@@ -316,5 +316,6 @@ def test_the_chapter_measures_every_number_that_its_verdicts_need(sweeps):
     assert set(found) == {f"TVG-{number}" for number in range(1, 12)}
     for id, numbers in found.items():
         for condition in claims.ledger()[id].conditions:
-            in_full_alone = "adam" in condition.number or "spirals" in condition.number
-            assert condition.number in numbers or in_full_alone, (id, condition.number)
+            elsewhere = "adam" in condition.number or "spirals" in condition.number  # in full alone
+            elsewhere = elsewhere or condition.number.startswith("ViT ")  # in chapter 11
+            assert condition.number in numbers or elsewhere, (id, condition.number)

@@ -476,8 +476,11 @@ def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypa
     given = [one.measure("full", 0) for one in experiment.LEDGER]
     for id in ("CART-8", "CART-9"):
         names = [name for numbers in given for name in numbers.get(id, {})]
-        assert len(names) == len(set(names)) and {one.number for one in claims.ledger()[id].conditions} <= set(names)
-        assert set(claims.measured()[id]) == {name for name in names if claims.ledger()[id].keeps(name)}
+        asked = {one.number for one in claims.ledger()[id].conditions}
+        kept = set(claims.measured()[id])
+        of_vits = {name for name in asked | kept if name.startswith("ViT ")}  # chapter 11 measures them
+        assert len(names) == len(set(names)) and asked - of_vits <= set(names)
+        assert kept - of_vits == {name for name in names if claims.ledger()[id].keeps(name)}
 
 
 @pytest.mark.slow  # trains and searches one suite in full

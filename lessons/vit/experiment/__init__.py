@@ -1,7 +1,7 @@
 """The experiments on the small ViT, a file a question: `lines`, cross-task linearity; `ranks`, CART's rank and λ, and
 which tensors are matrices; `merges`, every method and negation; `counts`, more tasks and more passes; `adapting`,
 test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; the `numbers` that the ledger
-keeps. What they share is in `setting`."""
+keeps. What they share is in `setting`. `large`, for a GPU, is run by itself."""
 import functools
 
 from lessons.kit import experiment
