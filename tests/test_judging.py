@@ -252,3 +252,11 @@ def test_a_comparison_that_fails_is_a_sentence():
         def shape(self):
             raise RuntimeError("no")
     assert "cannot be compared" in comparing.difference(Prickly(), 1.0, 0.0)
+
+
+@pytest.mark.parametrize("given, said", [
+    ({}, "These keys are missing: 0, 1, 2 and 17 more. Yours are: none."),
+    ({key: key for key in range(19)}, "These keys are missing: 19. Yours are: 0, 1"),
+    ({key: key for key in range(22)}, "These keys are too many: 20, 21.")])
+def test_of_many_keys_those_that_are_wrong_are_named(given, said):
+    assert said in comparing.difference(given, {key: key for key in range(20)}, 1e-6)

@@ -11,6 +11,8 @@ import torch
 
 from lessons.kit.judging.telling import FEW, brief, shown
 
+FEW_KEYS = 8  # that a message lists
+
 
 def same(a, b, tolerance: float) -> bool:
     """Whether an answer is the right one, within a relative and absolute tolerance."""
@@ -104,12 +106,27 @@ def _of_dicts(got, right, tolerance):
     if not isinstance(got, dict):
         return f"This should be a dict, but it is a {type(got).__name__}."
     if got.keys() != right.keys():
-        theirs = shown(got, lambda keys: ", ".join(map(str, keys)))
-        return f"The keys should be {', '.join(map(str, right))}, but they are {theirs}."
+        return _of_keys(got, right)
     for key in right:
         if problem := difference(got[key], right[key], tolerance):
             return f"At key {key!r}: {problem}"
     return ""
+
+
+def _of_keys(got, right):
+    """All keys where they are few, else what is missing or too much."""
+    if len(right) <= FEW_KEYS:
+        return f"The keys should be {_listed(right)}, but they are {_listed(got)}."
+    missing = [key for key in right if key not in got]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        yours = _listed(got) or "none"
+        return f"These keys are missing: {_listed(missing[:3])}{more}. Yours are: {yours}."
+    return f"These keys are too many: {_listed([key for key in got if key not in right])}."
+
+
+def _listed(keys):
+    return shown(keys, lambda names: ", ".join(map(str, names)))
 
 
 def _of_lists(got, right, tolerance):
