@@ -36,9 +36,9 @@ def alone(fig: Figure, axis: int) -> None:
     _in_lines(kept_one)
     for scale in scales:
         _in_lines(scale)
-    for axis in (kept_one.xaxis, kept_one.yaxis):
-        if isinstance(axis.get_major_locator(), AutoLocator):
-            axis.get_major_locator().set_params(nbins=5)
+    for locator in (kept_one.xaxis.get_major_locator(), kept_one.yaxis.get_major_locator()):
+        if isinstance(locator, AutoLocator):
+            locator.set_params(nbins=5)
     for line in kept_one.lines:
         line.set_linewidth(1.8 * line.get_linewidth())
         line.set_markersize(1.8 * line.get_markersize())
