@@ -42,7 +42,7 @@ def source(angle: float = 0.0) -> Source:
 
 
 def _stand_in(reason):
-    version = digest(drawn.source("").digest, "grey", 2, _DRAWN)
+    version = digest(drawn.source("").digest, "grey", 3, _DRAWN)
     return Source("stand-in", "stand-in for Fashion-MNIST: drawn shapes, grey", version, reason)
 
 
@@ -68,4 +68,6 @@ def _grey(split):
     # float32 would end in other bits on other processors
     grey = pixels.to(torch.float64).div_(255).mean(1, keepdim=True)
     x = F.interpolate(grey, size=(28, 28), mode="bilinear", antialias=True)[:, 0].to(torch.float32)
-    return x, (labels // 10).to(torch.int64)
+    # drawn in turn one of each class, every second image would be of every second class
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(len(x)))
+    return x[order], (labels // 10).to(torch.int64)[order]

@@ -479,6 +479,12 @@ def test_options_of_permuted_mnist_that_make_no_sense_are_named(options, named):
         data.load("permuted_mnist", "train", **options)
 
 
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_every_class_of_what_is_drawn_for_fashion_mnist_is_among_even_and_odd_images(split):
+    y = data.load("fashion_mnist", split).y
+    assert all(set(half.tolist()) == set(range(10)) for half in (y[::2], y[1::2]))
+
+
 def test_what_is_drawn_for_fashion_mnist_says_so_and_may_be_changed_by_the_caller():
     first = data.load("fashion_mnist", "test")
     assert first.source.is_stand_in and "drawn shapes" in first.source.text

@@ -15,7 +15,7 @@ from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
 from lessons.task_arithmetic.experiment import causes, forgetting, mlp, resnet
-from toy_models import MLP, Architecture, Recipe, ResNet18, training, weights, zoo
+from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, training, weights, zoo
 
 
 def small_states(count=4, seed=0, build=lambda: ResNet18(2, 10)):
@@ -240,14 +240,16 @@ def test_a_slope_needs_points_above_zero():
 
 
 @pytest.mark.parametrize("build, shape", [(lambda: MLP((12, 7, 5, 3)), (6, 12)),
-                                          (lambda: ResNet18(2, 10), (4, 3, 16, 16))], ids=["MLP", "ResNet"])
+                                          (lambda: ResNet18(2, 10), (4, 3, 16, 16)),
+                                          (lambda: TinyViT(8, 2, 2), (4, 28, 28))], ids=["MLP", "ResNet", "ViT"])
 def test_a_network_given_its_own_features_answers_as_it_does(build, shape):
     torch.manual_seed(0)  # of so narrow a network one in a hundred hardly looks at its first layer
     network, x = build().eval().requires_grad_(False), torch.rand(shape)
     features = network.features(x)
     for layer, h in features.items():
         assert torch.allclose(algorithms.stitched(network, layer, h), features["output"], atol=1e-6)
-    other = algorithms.stitched(network, network.layer_names[0], features[network.layer_names[0]] + 1)
+    first = features[network.layer_names[0]]
+    other = algorithms.stitched(network, network.layer_names[0], first + torch.rand_like(first))
     assert not torch.allclose(other, features["output"], atol=1e-3)
     with pytest.raises(ValueError, match="unknown layer 'layer 9'"):
         algorithms.stitched(network, "layer 9", x)

@@ -13,9 +13,11 @@ from lessons.kit import claims
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
 from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
+from lessons.vit.experiment import stitching
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks
+from lessons.vit.panels import stitching as of_stitching
 from toy_models import Architecture, Recipe, TinyViT, weights
 
 TINY = setting.Settings(widths=(8,), size=64, epochs=1, images=8, features=4, alphas=(0.0, 0.5, 1.0),
@@ -160,7 +162,7 @@ def test_subsets_differ_and_there_is_one_of_all():
 
 def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(standin_folder_session))
-    own = suites.Loaded.own  # the stand-in's odd-numbered clothes are of odd classes, and a tiny network may read none
+    own = suites.Loaded.own  # of eight images a tiny network may read none
     monkeypatch.setattr(suites.Loaded, "own", lambda *arguments: np.maximum(own(*arguments), 0.1))
     found = counts.measure(TINY)
     assert found.kept.sel(count=8).notnull().sum() == len(counts.METHODS)
@@ -296,6 +298,88 @@ def test_parts_are_exchanged(small):
         assert float(found[name].sel(place="block 2")[2]) == small.accuracy(state)[2], name
     assert float(found.squares[:3].sum()) == pytest.approx(1, rel=1e-5)
 
+
+# -- θ₀ given the features of others ----------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def put_in(small, session_sweep):
+    with session_sweep((setting, "load", lambda *arguments: small), (stitching, "IMAGES", 30)):
+        attributes = {"source": "MNIST", "source_kind": "official", "dataset": "MNIST", "network": "TinyViT",
+                      "profile": "full", "seed": 0}
+        yield stitching.measure(TINY).assign_attrs(attributes)
+
+
+def features_at(small, lam, task, of, layer="block 1"):
+    """Of θ₀ + λτ of a task, on the test images of another."""
+    state = {key: tensor + lam * (small.finetuned[task][key] - tensor) for key, tensor in small.base.items()}
+    return small.complete(state).features(small.test[of][0])[layer]
+
+
+def read(small, h, of, layer="block 1"):
+    """The share that θ₀ reads of a task when its second block gets this."""
+    first, last = small.suite.choices[of]
+    h = h if layer == "block 2" else small.network.blocks[1](h)
+    logits = small.network.compared(small.network.norm(h[:, 0]))[:, first:last]
+    return (logits.argmax(1) == small.test[of][1] - first).double().mean().item()
+
+
+@pytest.mark.parametrize("layer", ["block 1", "block 2"])
+def test_theta_0_is_given_the_features_that_the_sweep_says(small, put_in, layer):
+    i, j, lam = 1, 6, 0.6
+    mine, theirs = (features_at(small, lam, task, i, layer) for task in (i, j))
+    found = put_in.both.sel(pair="digits negative and clothes upside down", lam=lam, layer=layer).isel(two=0).values
+    assert found.tolist() == [read(small, h, i, layer) for h in ((mine + theirs) / 2, mine, theirs)]
+    less = 2 * features_at(small, 0.0, i, i, layer) - mine
+    back = features_at(small, -lam, i, i, layer)
+    away = put_in.negated.sel(task="digits negative", lam=lam, layer=layer, which=stitching.WHICH[0]).values
+    assert away.tolist() == [read(small, h, i, layer) for h in (less, back)]
+
+
+def test_without_anything_put_in_theta_0_and_the_average_read_as_they_do(small, put_in):
+    assert np.array_equal(put_in.before.sel(which=stitching.WHICH[0]), small.accuracy(small.base))
+    half = merge("average", small.base, [small.finetuned[0], small.finetuned[7]])
+    read_by_half = put_in.merged.sel(lam=1.0, pair="digits turned by 90° and clothes striped")
+    assert np.allclose(read_by_half, small.accuracy(half)[[0, 7]])
+
+
+def test_every_image_chooses_among_the_classes_of_its_kind():
+    logits = torch.zeros(3, 20)
+    logits[0, [3, 15]] = torch.tensor([1.0, 2.0])
+    logits[1, [2, 15]] = torch.tensor([3.0, 2.0])
+    logits[2, 9] = torch.nan
+    assert stitching.correct(logits, torch.tensor([3, 15, 9])) == pytest.approx(2 / 3)
+
+
+def made_up(average, one, other):
+    """A sweep of one pair in which θ₀ reads so much of both tasks, given the mean, one alone and the other alone."""
+    both = np.array([average, one, other])[None, None, None]
+    left = np.array([[[0.1, 0.9], [0.2, 0.7]]])[None, None]
+    return xarray.Dataset({"both": (("lam", "pair", "layer", "given", "two"), both),
+                           "negated": (("lam", "task", "layer", "way", "which"), left)},
+                          {"lam": [1.0], "layer": ["block 3"], "given": list(stitching.GIVEN),
+                           "way": list(stitching.WAYS), "which": list(stitching.WHICH)})
+
+
+def test_the_mean_is_compared_with_the_better_of_two_networks_each_on_its_worse_task():
+    # task i's network reads 0.9 of its own and 0.3 of the other's task, task j's 0.8 and 0.5: the better one is j's
+    found = stitching.worse_of_two(made_up((0.7, 0.6), (0.9, 0.8), (0.5, 0.3)))
+    assert found.average.item() == 0.6 and found.one.item() == 0.5 == found.any_lam.item()
+
+
+def test_figures_9_and_10_are_told_with_their_numbers(put_in, monkeypatch):
+    for module in (stitching, of_stitching):
+        monkeypatch.setattr(module, "LAYER", "block 2")
+    numbers_here = stitching.claims(put_in)["CTL-18"]
+    assert all(0 <= value <= 1 for name, value in numbers_here.items() if "over" not in name)
+    nine, ten = of_stitching.reading_of_figure_9(put_in), of_stitching.reading_of_figure_10(put_in)
+    assert f"in {numbers_here['put in: share of pairs at 1']:.0%} of the 28 pairs" in repr(nine)
+    assert f"to {numbers_here['taken out, Δ: task at 1']:.3f} (chance is 0.1)" in repr(ten)
+    assert len(repr(of_stitching.put_in_table(put_in)).splitlines()) == 2
+    assert len(repr(of_stitching.taken_out_table(put_in)).splitlines()) == 1 + len(stitching.LAMS)
+    assert "profile “full” alone" in repr(of_stitching.put_in_table(None))
+
+
+# -- the ledger ------------------------------------------------------------------------------------
 
 def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
     asked = []

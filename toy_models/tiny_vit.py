@@ -147,9 +147,13 @@ class TinyViT(nn.Module):
         for name, block in zip(self.layer_names, self.blocks):
             h = found[name] = block(h)
         found["pooled"] = self.norm(h[:, 0])
-        found["output"] = TEMPERATURE * F.normalize(found["pooled"], dim=1) @ F.normalize(self.head.weight, dim=1).T
+        found["output"] = self.compared(found["pooled"])
         return found
 
+    def compared(self, pooled: Float[Tensor, "samples width"]) -> Float[Tensor, "samples classes"]:
+        """The logits of pooled features: `TEMPERATURE` times the cosine with every class's direction."""
+        return TEMPERATURE * F.normalize(pooled, dim=1) @ F.normalize(self.head.weight, dim=1).T
+
     def forward(self, x: Float[Tensor, "samples height width"]) -> Float[Tensor, "samples classes"]:
-        """Logits: `TEMPERATURE` times the cosine between the pooled feature and every class's direction."""
+        """Logits."""
         return self.features(x)["output"]

@@ -13,7 +13,7 @@ from jaxtyping import Float, Float64, Int64
 from torch import Tensor
 
 from lessons.linearity.algorithms import Numbers, coef, cosine, own_distance
-from toy_models import MLP, ResNet18, weights
+from toy_models import MLP, ResNet18, TinyViT, weights
 from toy_models.weights import State
 
 
@@ -196,8 +196,8 @@ def log_slope(x: Numbers, y: Numbers) -> float:
     return sum((p - mean_u) * (q - mean_v) for p, q in zip(u, v)) / sum((p - mean_u) ** 2 for p in u)
 
 
-def negated_in_features(at_base: Float[Tensor, "samples width"],
-                        at_finetuned: Float[Tensor, "samples width"]) -> Float[Tensor, "samples width"]:
+def negated_in_features(at_base: Float[Tensor, "samples ..."],
+                        at_finetuned: Float[Tensor, "samples ..."]) -> Float[Tensor, "samples ..."]:
     """f(θ₀) − Δ with Δ = f(θ₀ + λτ) − f(θ₀): the right-hand side of Eq. 4.
 
     Args:
@@ -208,14 +208,16 @@ def negated_in_features(at_base: Float[Tensor, "samples width"],
 
 # -- stitching -------------------------------------------------------------------------------------
 
-def stitched(network: MLP | ResNet18, layer: str,
-             h: Float[Tensor, "samples width *image"]) -> Float[Tensor, "samples classes"]:
+def stitched(network: MLP | ResNet18 | TinyViT, layer: str,
+             h: Float[Tensor, "samples ..."]) -> Float[Tensor, "samples classes"]:
     """The network's answer when its features at a layer are replaced: f^{L←(ℓ+1)}(θ; h) (CTL, §4.3).
 
     Args:
         network: whose layers behind `layer` are used.
         layer: one of `network.layer_names`.
-        h: what is put in there: (samples, width), or (samples, channels, height, width) for a block.
+        h: what is put in there: (samples, width), or (samples, channels, height, width) for a ResNet's block, (samples,
+            places + 1, width) for a transformer's.
+
     Raises:
         ValueError: the network has no such layer.
     """
@@ -226,6 +228,12 @@ def stitched(network: MLP | ResNet18, layer: str,
         for block in network.blocks[behind:]:
             h = block(h)
         return h if layer == "output" else network.head(h.mean((2, 3)))
+    if isinstance(network, TinyViT):
+        if layer == "output":
+            return h
+        for block in network.blocks[behind:]:
+            h = block(h)
+        return network.compared(h if layer == "pooled" else network.norm(h[:, 0]))
     for following in network.layers[behind:]:
         h = following(h)
         if following is not network.layers[-1]:

@@ -1,12 +1,13 @@
 """The experiments on the small ViT, a file a question: `lines`, cross-task linearity; `ranks`, CART's rank and λ, and
 which tensors are matrices; `merges`, every method and negation; `counts`, more tasks and more passes; `adapting`,
-test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; the `numbers` that the ledger
-keeps. What they share is in `setting`. `large`, for a GPU, is run by itself."""
+test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; `stitching`, θ₀ given the
+features of others; the `numbers` that the ledger keeps. What they share is in `setting`. `large`, for a GPU, is run by
+itself."""
 import functools
 
 from lessons.kit import experiment
 from lessons.kit.experiment import Collection
-from lessons.vit.experiment import adapting, causes, counts, lines, merges, numbers, parts, ranks, setting
+from lessons.vit.experiment import adapting, causes, counts, lines, merges, numbers, parts, ranks, setting, stitching
 
 claims = numbers.of_notebook
 SECONDS = {"quick": 75, "full": 1500}  # rough, on two cores, with nothing kept
@@ -19,5 +20,6 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 
 SEEDS = {64: (0, 1, 2, 3, 4, 5), 128: (0, 1, 2)}  # width: seeds; one of width 128 takes forty minutes of a core
-LEDGER = tuple(Collection(f"vit-{width}", lambda: [setting.source()], functools.partial(numbers.of_width, width),
-                          ledger={"full": seeds}) for width, seeds in SEEDS.items())
+LEDGER = (*(Collection(f"vit-{width}", lambda: [setting.source()], functools.partial(numbers.of_width, width),
+                       ledger={"full": seeds}) for width, seeds in SEEDS.items()),
+          stitching.EXPERIMENT)
