@@ -21,7 +21,7 @@ def question(sweep: xarray.Dataset) -> str:
     own = float(_of_width(sweep).own_mean.sel(layer=experiment.last_block(sweep)).mean())
     return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
                    Half-way between them in weight space, how far is the network from half-way in features? Say it in
-                   <b>per cent</b> of that distance. Chapter 2's ResNet had about a third.""", own=own)
+                   <b>per cent</b> of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
 
 
 def _of_width(sweep, width=None):
