@@ -399,7 +399,7 @@ def test_widths_are_measured_one_by_one_and_shown_together(monkeypatch):
     assert both.run("quick").width.values.tolist() == [64]
 
 
-def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused, small, monkeypatch):
+def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused, small, put_in, monkeypatch):
     counted = xarray.Dataset({"kept": (("width", "count", "subset", "merged_by"), np.ones((1, 2, 3, 5)))},
                              {"width": [8], "count": [4, 8], "merged_by": list(counts.METHODS)})
     after = xarray.Dataset({"merged": (("passes", "merged_by", "task"), np.ones((2, 5, 8))),
@@ -415,7 +415,9 @@ def test_the_ledger_is_offered_every_number_that_a_verdict_needs(sweeps, caused,
     monkeypatch.setattr(numbers.causes, "run", lambda *arguments: caused)
     monkeypatch.setattr(numbers.adapting, "run", lambda *arguments: then)
     monkeypatch.setattr(numbers.counts, "run_passes", lambda *arguments: after)
+    monkeypatch.setattr(stitching, "LAYER", "block 2")
     offered = numbers.of_width(numbers.FIRST, "full", 0)
+    offered["CTL-18"] |= stitching.claims(put_in)["CTL-18"]
     judged = {id for id, claim in claims.ledger().items() if "lessons.vit.experiment" in claim.modules}
     assert judged == offered.keys()
     for id, values in offered.items():
