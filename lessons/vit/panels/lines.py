@@ -11,6 +11,7 @@ from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import lines as experiment
 from lessons.vit.panels import widths
+from lessons.vit.panels.widths import reading_of_widest, widest
 
 GAP, OWN, COEF = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREEN, "^")
 FLOOR = 1e-5  # of the axis of gaps
@@ -119,13 +120,13 @@ def averaged_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:
     """Are averaged weights worse than averaged features? And what is it that is lost?"""
-    found = sweep.sel(width=int(sweep.width[-1]))
+    found = widest(sweep)
     alone, weights, features, answers, _ = found.averaged.mean("task").values
     images = images_of(sweep)
     apart, error = features - weights, error_of_difference(features, weights, images)
     pooled = found.sel(layer="pooled")
     verdict = "cannot be told from none" if abs(apart) < WIDE * error else "is news"
-    return reading("Eight at once", """
+    return reading_of_widest(sweep, "Eight at once", """
         Averaged weights stay {gap:.3f} from the mean of the eight pooled features, while a network's own are
         {own:.3f} from it on its own task. Features averaged read {features:.3f}, weights averaged {weights:.3f}:
         {apart:+.1f} ± {error:.1f} points, which {verdict}; answers averaged {answers:.3f}. Each network alone reads
@@ -141,12 +142,12 @@ def images_of(sweep: xarray.Dataset) -> int:
 
 def reading_of_necessary(sweep: xarray.Dataset) -> Page:
     """Is linearity of features enough for a good merge?"""
-    found = sweep.sel(width=int(sweep.width[-1]))
+    found = widest(sweep)
     alone, weights = (float(found.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
     lost = alone - weights
     error = error_of_difference(alone, weights, images_of(sweep))
     news = "" if abs(lost) >= WIDE * error else ", which cannot be told from none here"
-    return reading("Linear, so merging works?", """
+    return reading_of_widest(sweep, "Linear, so merging works?", """
         Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} ± {error:.1f} points
         are lost{news}.""", weights=weights, alone=alone, lost=100 * lost, error=100 * error, news=news)
 

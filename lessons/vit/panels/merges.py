@@ -3,13 +3,14 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference, told
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import merges as experiment
 from lessons.vit.panels import widths
+from lessons.vit.panels.widths import reading_of_widest, widest
 
 OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
 TITLES = {"average": "average", "task_arithmetic": "task arithmetic", "ties": "TIES", "consensus": "Consensus",
@@ -88,7 +89,7 @@ def _parameters(found, method):
 
 def reading_of_table_1(sweep: xarray.Dataset) -> Page:
     """Is CART ahead of the four that its source compares it with, and what of TSV-M?"""
-    found = sweep.sel(width=int(sweep.width[-1])).test.mean("task")
+    found = widest(sweep).test.mean("task")
     score = {method: float(found.sel(reported=method)) for method in (*TABLE_1, "tsv", "θ₀", "single")}
     second = max(TABLE_1[1:], key=score.get)
     images = int(sweep.attrs["test_images"])
@@ -96,7 +97,7 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
     error = error_of_difference(score["cart"], score[second], images)
     ahead = score["tsv"] - score["cart"]
     news = "" if abs(ahead) >= WIDE * error else ", which cannot be told from none here"
-    return reading("Is CART first?", """
+    return reading_of_widest(sweep, "Is CART first?", """
         {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead:+.1f} ± {error:.1f}
         points. TSV-M, which the source leaves out, reads {tsv:.3f}, {ahead:+.1f} against CART{news}. θ₀ reads
         {start:.3f}, each alone {single:.3f}.""", told=told(lead, error), cart=score["cart"], second=score[second],
@@ -107,7 +108,7 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
 
 def reading_of_storing(sweep: xarray.Dataset) -> Page:
     """What does one model a task cost, in bytes, and what does it keep?"""
-    found = sweep.sel(width=int(sweep.width[-1]))
+    found = widest(sweep)
     alone = float(found.test.sel(reported="single").mean())
     parts = []
     for method in map(str, found.storing.values):
@@ -115,16 +116,17 @@ def reading_of_storing(sweep: xarray.Dataset) -> Page:
         share = float(found.task_bytes.sel(storing=method) / found.model_bytes)
         parts.append(said("{name} keeps {kept:.1%} with {share:.1%} of a network's bytes a task", name=TITLES[method],
                           kept=kept, share=share))
-    return reading("One model a task", "Of what each network reads alone, {listed}.", listed="; ".join(parts))
+    return reading_of_widest(sweep, "One model a task", "Of what each network reads alone, {listed}.",
+                             listed="; ".join(parts))
 
 
 def reading_of_negation(sweep: xarray.Dataset) -> Page:
     """Does taking a task vector away forget its task alone?"""
-    found = sweep.sel(width=int(sweep.width[-1]), lam=1.0)
-    start = sweep.sel(width=int(sweep.width[-1]), lam=0.0)
+    found = widest(sweep).sel(lam=1.0)
+    start = widest(sweep).sel(lam=0.0)
     lost = (start.negated - found.negated).mean("task")
     own, others = (float(lost.sel(of=name)) for name in ("its own task", "the others"))
-    return reading("Forgetting one task", """
+    return reading_of_widest(sweep, "Forgetting one task", """
         With λ = 1 the task itself loses {own:.1f} points, mean over tasks, and the other seven {others:.1f}. A task
         vector here is {least:.1%} to {most:.1%} as long as θ₀; two of them have a cosine of {cosine:.3f}, mean over
         pairs.""",

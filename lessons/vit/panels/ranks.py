@@ -11,6 +11,7 @@ from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import ranks as experiment
 from lessons.vit.panels import widths
+from lessons.vit.panels.widths import reading_of_widest, widest
 
 CART = Look(BLUE, "o")
 BESIDE = -0.36  # where a mark stands that would hide a bar's number
@@ -151,13 +152,13 @@ def ways_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     """Where does a finetuned network keep what it learned: in attention or in the MLPs?"""
-    found = sweep.sel(width=int(sweep.width[-1]))
+    found = widest(sweep)
     own = float(found.own.sel(part="test").mean())
     base = float(found.base.sel(part="test").mean())
     kept = found.alone.mean("task")
     gained = max(own - base, 1e-9)
     attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
-    return reading("Attention or MLP?", """
+    return reading_of_widest(sweep, "Attention or MLP?", """
         θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
         attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
                    attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
@@ -166,14 +167,14 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
     """Does it matter which tensors count as matrices?"""
-    found = sweep.sel(width=int(sweep.width[-1]))
+    found = widest(sweep)
     scores = {way: best_way(found.ways.sel(way=way)) for way in map(str, sweep.way.values)}
     same = [scores[way] for way in (experiment.BY_DIMENSION, experiment.BY_NAME, experiment.FUSED)]
     error = error_of_difference(max(same), min(same), images_of(sweep))
     apart = max(same) - min(same)
     verdict = "cannot be told apart" if apart < WIDE * error else "differ"
     shares = dict(zip(map(str, found.group.values), map(float, found.squares.values)))
-    return reading("By name, by dimension, fused", """
+    return reading_of_widest(sweep, "By name, by dimension, fused", """
         The three lie within {apart:.1f} ± {error:.1f} points: they {verdict} here. Attention's matrices hold
         {attention:.0%} of the task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
         attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",

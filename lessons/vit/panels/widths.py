@@ -1,6 +1,8 @@
-"""What panels about the small ViT share: a menu of widths, where there is more than one."""
+"""What panels about the small ViT share: a menu of widths, and of which width a reading speaks."""
 import xarray
 
+from lessons.kit import page
+from lessons.kit.page import Page
 from lessons.kit.panel import choice
 
 
@@ -18,3 +20,14 @@ def first(sweep: xarray.Dataset) -> int:
 def asked(sweep: xarray.Dataset, **settings) -> dict:
     """Where a panel answers a prediction: `settings` at the first width."""
     return settings | {name: first(sweep) for name in menu(sweep)}
+
+
+def widest(sweep: xarray.Dataset) -> xarray.Dataset:
+    """The part of a sweep that `reading_of_widest` speaks of."""
+    return sweep.sel(width=int(sweep.width[-1]))
+
+
+def reading_of_widest(sweep: xarray.Dataset, title: str, template: str, **numbers) -> Page:
+    """`page.reading`; it begins with the width where the sweep has several."""
+    which = "(Width {width}.) " if len(sweep.width) > 1 else ""
+    return page.reading(title, which + template, width=int(sweep.width[-1]), **numbers)
