@@ -75,6 +75,12 @@ def array():
     return buffer.getvalue()
 
 
+def arrays():
+    buffer = io.BytesIO()
+    np.savez(buffer, weight=np.ones(3))
+    return buffer.getvalue()
+
+
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:2f31\nsize 349848328\n"
 REFUSED = {
     "torch.save": (torch_zip(), "is a zip archive.*a pickle inside.*was not opened.*save_file"),
@@ -89,13 +95,15 @@ REFUSED = {
     "gzip": (gzip.compress(b"x" * 900), "is a gzip archive.*Unpack"),
     "GGUF": (b"GGUF\x03" + bytes(600), "is a GGUF file"),
     "array": (array(), "is one NumPy array"),
+    "arrays": (arrays(), "is an .npz archive.*safetensors.numpy.save_file"),
     "empty": (b"", "is empty"),
     "text": (b"hello, this is no checkpoint", "is no safetensors file: it begins with b'hello"),
     "header of absurd size": ((2**40).to_bytes(8, "little") + b'{"a"' + bytes(600), "header of absurd size: 1,099,511"),
     "header of text": (raw(b'{"a": ' + b"]" * 20), "header that cannot be read"),
     "header without a place": (raw({"a": {"dtype": "F32", "shape": [1]}}, bytes(4)), "header that cannot be read"),
     "header with a negative size": (raw({"a": entry([-1], 0, 4)}, bytes(4)), "entry of 'a' makes no sense"),
-    "unknown dtype": (raw({"a": entry([1], 0, 4, "F128")}, bytes(4)), "entry of 'a' makes no sense"),
+    "a dtype that is not read": (raw({"a": entry([4], 0, 4, "F8_E8M0")}, bytes(4)), "'a' is F8_E8M0.*quantised model"),
+    "unknown dtype": (raw({"a": entry([1], 0, 4, "F128")}, bytes(4)), "'a' is F128, and such numbers are not read"),
     "name twice": (raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
                        b'"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), "'a' stands in it twice"),
     "overlapping": (raw({"a": entry([1], 0, 4), "b": entry([1], 0, 4)}, bytes(4)), "contradicts itself at 'b'"),
@@ -128,6 +136,26 @@ def test_a_header_whose_length_begins_like_a_pickle_is_read(tmp_path, length):
     path.write_bytes(length.to_bytes(8, "little") + text + b" " * (length - len(text)) + bytes(4))
     assert path.read_bytes()[:2] in (b"\x80\x02", b"\x80\x03", b"\x80\x04")
     assert folders.opened(path)["a"].tolist() == [0.0]
+
+
+def test_metadata_may_be_null(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(raw({"__metadata__": None, "a": entry([1], 0, 4)}, bytes(4)))
+    assert folders.opened(path).metadata == {} and folders.opened(path)["a"].tolist() == [0.0]
+
+
+def test_a_file_that_may_not_be_read_is_named(sound, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr("builtins.open", refused)  # who runs as root may read every file
+    with pytest.raises(CheckpointError, match="model.safetensors cannot be read: Permission denied"):
+        opening.header(sound)
+
+
+def test_a_folder_under_a_files_name_is_told(tmp_path):
+    (tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(CheckpointError, match="model.safetensors is a folder, where a safetensors file is due"):
+        folders.opened(tmp_path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
@@ -203,6 +231,7 @@ def test_a_half_downloaded_shard_is_named(tmp_path):
     ({"other.weight": "model-00001-of-00002.safetensors"}, "does not hold 'other.weight', which .* says it does"),
     ({"layer.bias": "model-00001-of-00002.safetensors", "x": "model-00002-of-00002.safetensors"}, "'layer.bias' lies"),
     ({"layer.bias": "../model.safetensors"}, "names a shard outside its folder"),
+    ({"layer.bias": ".."}, "names a shard outside its folder"), ({"layer.bias": ""}, "names a shard outside"),
     ({"layer.bias": 3}, "is no index of shards")])
 def test_an_index_that_contradicts_its_shards_is_refused(tmp_path, change, says):
     folder = sharded(tmp_path / "model")
@@ -210,6 +239,32 @@ def test_an_index_that_contradicts_its_shards_is_refused(tmp_path, change, says)
     index.write_text(json.dumps({"weight_map": json.loads(index.read_text())["weight_map"] | change}))
     with pytest.raises(CheckpointError, match=says):
         folders.opened(folder)
+
+
+def test_a_whole_file_goes_before_shards_that_were_left_over(tmp_path):
+    folder = sharded(tmp_path / "model")
+    save_file({"layer.bias": torch.zeros(3)}, folder / "model.safetensors")
+    assert folders.opened(folder)["layer.bias"].tolist() == [0.0, 0.0, 0.0]
+    (folder / "model-00001-of-00002.safetensors").unlink()  # as save_pretrained does, which lets the index lie
+    assert list(folders.opened(folder)) == ["layer.bias"]
+
+
+def test_of_two_indices_the_models_own_is_taken(tmp_path):
+    folder = sharded(tmp_path / "model")
+    (folder / "consolidated.safetensors.index.json").write_text('{"weight_map": {"x": "nowhere.safetensors"}}')
+    assert sorted(folders.opened(folder)) == sorted(STATE)
+
+
+def test_a_link_that_leads_nowhere_is_told(tmp_path):
+    (tmp_path / "model.safetensors").symlink_to("../../blobs/4f2a")
+    with pytest.raises(CheckpointError, match="model.safetensors is a link to ../../blobs/4f2a, which is not there"):
+        folders.opened(tmp_path)
+
+
+def test_an_index_that_nests_without_end_is_damaged(tmp_path):
+    (tmp_path / "model.safetensors.index.json").write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match="index.json cannot be read as JSON"):
+        folders.opened(tmp_path)
 
 
 def test_a_tensor_that_the_index_does_not_know_is_named(tmp_path):
@@ -222,13 +277,18 @@ def test_a_tensor_that_the_index_does_not_know_is_named(tmp_path):
 
 @pytest.mark.parametrize("name, says", [
     ("pytorch_model.bin", "pytorch_model.bin is a pickle and is not opened"), ("", "it is empty"),
-    ("adapter_model.safetensors", "holds a LoRA adapter, no whole model"),
+    ("adapter_model.safetensors", "holds a LoRA adapter, no whole model.*adapters.Adapted"),
     ("notes.txt", "holds no checkpoint: .*it holds notes.txt")])
 def test_a_folder_without_a_checkpoint_says_what_is_there(tmp_path, name, says):
     if name:
         (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
     with pytest.raises(CheckpointError, match=says):
         folders.opened(tmp_path)
+
+
+def test_an_adapters_file_is_no_whole_model_either(tmp_path):
+    with pytest.raises(CheckpointError, match="holds a LoRA adapter, no whole model"):
+        folders.opened(tmp_path / "adapter_model.safetensors")
 
 
 def test_a_config_that_cannot_be_read_is_named(sound):
@@ -249,7 +309,7 @@ def test_half_precision_beside_float32_is_widened_and_said(tmp_path):
     half = kept(tmp_path, "half", {key: tensor.bfloat16() for key, tensor in STATE.items()})
     a, (b,), notes = together.together(base, [half])
     assert b["layer.weight"].dtype == torch.float32 and torch.equal(a["layer.weight"], b["layer.weight"])
-    assert len(notes) == 1 and "half.safetensors holds BF16, the others F32" in notes[0]
+    assert len(notes) == 1 and "half.safetensors holds BF16: it is read as F32" in notes[0]
 
 
 def test_float16_beside_bfloat16_becomes_float32(tmp_path):
@@ -265,12 +325,45 @@ def test_position_ids_are_left_out_and_said():
     assert list(a) == list(b) == list(STATE) and "'embeddings.position_ids' is no weight and is left out" in notes[0]
 
 
+def test_batchnorms_counters_stay(tmp_path):
+    counted = STATE | {"bn.num_batches_tracked": torch.tensor(7)}
+    a, (b,), notes = together.together(counted, [kept(tmp_path, "two", counted)])
+    assert int(a["bn.num_batches_tracked"]) == int(b["bn.num_batches_tracked"]) == 7 and not notes
+
+
+@pytest.mark.parametrize("base, finetuned, says", [
+    (STATE, STATE, "must be a list of models, not a dict. One model: .model.; a dict of models: list"),
+    (STATE, {"task": STATE}, "must be a list of models"), (STATE, "model.safetensors", "must be a list of models"),
+    (STATE, [], "nothing beside the base"),
+    ("model.safetensors", [STATE], "model.safetensors is no state dict, but of type str. Open .* folders.opened")])
+def test_what_is_no_list_of_models_is_told(base, finetuned, says):
+    with pytest.raises(CheckpointError, match=says):
+        together.together(base, finetuned)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_is_named_with_its_file(tmp_path, bad):
+    one = kept(tmp_path, "one", STATE)
+    two = kept(tmp_path, "two", STATE | {"layer.bias": torch.tensor([1.0, bad, 1.0])})
+    with pytest.raises(CheckpointError, match="two.safetensors: 'layer.bias' holds NaN or infinite weights"):
+        together.finite_task_vectors("layer.bias", one, [one, two])
+
+
+def test_a_config_is_found_behind_whatever_stands_before_it(sound):
+    (sound.parent / "config.json").write_text('{"num_attention_heads": 4}')
+    cast = together.Cast(together.Without(folders.opened(sound), "layer.bias"), torch.float64, ["layer.weight"])
+    assert folders.config_of(cast) == {"num_attention_heads": 4} and folders.config_of(STATE) == {}
+
+
 WRONG = {
     "missing": ({"layer.weight": STATE["layer.weight"]}, "lacks 'layer.bias'"),
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
     "renamed": ({f"model.{key}": tensor for key, tensor in STATE.items()}, "has 'model.' before its keys"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
+    "renamed, and a number besides": (
+        {f"model.{key}": tensor for key, tensor in STATE.items()} | {"a.scale": torch.ones(())}, "has 'model.' before"),
+    "a buffer": (STATE | {"layer.ids": torch.arange(3)}, "'layer.ids' is I64.*Leave it out of all models: .Without"),
     "float8": (STATE | {"layer.weight": torch.ones(3, 4).to(torch.float8_e4m3fn)}, "'layer.weight' is F8_E4M3"),
 }
 

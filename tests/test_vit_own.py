@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from data import store
@@ -15,6 +16,7 @@ from lessons.vit.algorithms import vectors
 from lessons.vit.checkpoints import adapters, example, folders, looking, opening, writing
 from lessons.vit.checkpoints.opening import CheckpointError
 from lessons.vit.panels import files as files_panels
+from lessons.vit.panels import own
 from toy_models import weights
 
 WIDTH, TOKENS, PLACES, BLOCKS = 16, 40, 8, 2
@@ -133,6 +135,47 @@ def test_a_copy_of_the_base_and_two_copies_of_a_model_are_said(gpt2):
     assert looking.look(base, [tuned[0], twice], ["a", "b"], spectra=False, progress=False).attrs["notes"] == []
 
 
+def test_a_copy_of_the_base_leaves_the_other_angles(gpt2):
+    base, tuned = gpt2
+    found = looking.look(base, [base, *tuned[:2]], ["copy", "a", "b"], spectra=False, progress=False)
+    assert "nan" not in own.summary(found).text and "nan" not in own.reading_of_regime(found).text
+    known = looking.overall(found).cosine.sel(task="a", other="b").item()
+    assert f"between {known:.2f} and {known:.2f}" in own.reading_of_regime(found).text
+
+
+def test_one_model_alone_has_no_angles_and_no_pair(gpt2):
+    base, tuned = gpt2
+    found = looking.look(base, tuned[:1], spectra=False, progress=False)
+    assert "cosines with each other" not in own.reading_of_regime(found).text
+    with pytest.raises(ValueError, match="two finetuned models are needed"):
+        looking.layer(base, tuned[:1], "wte.weight")
+
+
+def test_models_without_a_matrix_are_told():
+    states = [{"bias": torch.randn(3, generator=torch.Generator().manual_seed(seed))} for seed in (0, 1, 2)]
+    found = looking.look(states[0], states[1:], ["a", "b"], progress=False)
+    with pytest.raises(ValueError, match="no matrix"):
+        own.by_layer(found)
+    with pytest.raises(ValueError, match="'bias' is no matrix of these models; they have none"):
+        looking.layer(states[0], states[1:], "bias", ["a", "b"])
+
+
+def test_single_numbers_empty_tensors_and_counters_are_looked_past():
+    base = {"scale": torch.tensor(2.0), "none": torch.zeros(0, 3), "bn.num_batches_tracked": torch.tensor(3)}
+    found = looking.look(base, [base | {"scale": torch.tensor(5.0)}, base | {"scale": torch.tensor(1.0)}], ["a", "b"],
+                         progress=False)
+    assert list(found.layer.values) == ["scale", "none"]
+    assert found.norm.sel(layer="scale").values.tolist() == [3.0, 1.0]
+    assert found.disagree.sel(layer="scale") == 1 and found.inner.sel(layer="none").values.tolist() == [[0, 0], [0, 0]]
+
+
+def test_a_resnets_counters_are_carried_over(tmp_path):
+    base = {"conv.weight": torch.ones(2, 2, 1, 1), "bn.num_batches_tracked": torch.tensor(3)}
+    other = base | {"conv.weight": torch.full((2, 2, 1, 1), 3.0)}
+    merged = folders.opened(writing.merge(tmp_path / "merged", "average", base, [base, other]))
+    assert int(merged["bn.num_batches_tracked"]) == 3 and merged["conv.weight"].flatten().tolist() == [2.0] * 4
+
+
 def test_names_must_be_different_ones(gpt2):
     base, tuned = gpt2
     with pytest.raises(ValueError, match="names must be 3 different ones"):
@@ -176,8 +219,48 @@ def test_dtypes_that_were_widened_stand_in_the_card(gpt2, tmp_path):
     base, tuned = gpt2
     half = in_folder(tmp_path / "half", {key: tensor.bfloat16() for key, tensor in tuned[0].items()})
     folder = writing.merge(tmp_path / "merged", "average", base, [half, tuned[1]])
-    assert "holds BF16, the others F32" in (folder / "README.md").read_text()
+    assert "holds BF16: it is read as F32" in (folder / "README.md").read_text()
     assert folders.opened(folder)["wte.weight"].dtype == torch.float32
+
+
+def test_the_config_says_the_dtype_that_is_written(gpt2, tmp_path):
+    base, tuned = gpt2
+    half = in_folder(tmp_path / "half", {key: tensor.bfloat16() for key, tensor in base.items()},
+                     {"model_type": "gpt2", "dtype": "bfloat16"})
+    folder = writing.merge(tmp_path / "merged", "average", half, tuned)
+    assert folders.opened(folder).config == {"model_type": "gpt2", "dtype": "float32"}
+    modes = {path.stat().st_mode for path in folder.iterdir()}
+    assert len(modes) == 1, "the weights may be read by whoever may read the card"
+
+
+def test_parameters_from_numpy_stand_in_the_card_as_numbers(gpt2):
+    base, tuned = gpt2
+    text = writing.card("dare", {"seed": np.int64(3), "drop_rate": np.float32(0.5)}, base, tuned, ["a", "b", "c"])
+    assert "| seed | `3` |" in text and "| drop_rate | `0.5` |" in text
+
+
+def test_a_weight_that_is_no_number_stops_a_merge_by_its_file(gpt2, tmp_path):
+    base, tuned = gpt2
+    state = dict(tuned[1].items())
+    state["wte.weight"] = torch.full_like(state["wte.weight"], torch.inf)
+    bad = in_folder(tmp_path / "diverged", state)
+    with pytest.raises(CheckpointError, match="'wte.weight' of .*diverged holds an infinite weight"):
+        writing.merge(tmp_path / "merged", "average", base, [tuned[0], bad])
+    with pytest.raises(CheckpointError, match="diverged: 'wte.weight' holds NaN or infinite weights"):
+        looking.look(base, [tuned[0], bad], spectra=False, progress=False)
+    assert not (tmp_path / "merged").exists()
+
+
+def test_every_file_stands_in_the_card_with_its_own_folder(gpt2, tmp_path):
+    base, _ = gpt2
+    low = adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / "low", seed=1)))
+    high = adapters.Adapted(low, adapters.opened(adapter_folder(tmp_path / "high", seed=2)))
+    rows = writing.sources(high)
+    for name in ("low", "high"):
+        digest = opening.sha256(tmp_path / name / "adapter_model.safetensors")
+        assert (str(tmp_path / name), "adapter_model.safetensors", digest) in rows
+    assert (str(base.path), "model.safetensors", opening.sha256(base.path / "model.safetensors")) in rows
+    assert writing.sources({"a": torch.ones(1)}) == [("the state dict", "in memory", "–")]
 
 
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path, monkeypatch):
@@ -194,11 +277,16 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path,
         writing.merge(tmp_path / "new", "average", base, tuned)
     monkeypatch.undo()
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-    monkeypatch.setattr(writing, "save_file", full)
-    with pytest.raises(store.StoreError, match="new cannot be written: No space left"):
-        writing.merge(tmp_path / "new", "average", base, tuned)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(store.StoreError, match="file is no folder that may be written"):
+        writing.merge(tmp_path / "file" / "new", "average", base, tuned)
+    (tmp_path / "file").unlink()
+    for error in (OSError(28, "No space left on device"), SafetensorError("I/O error: No space left on device")):
+        def full(*_, error=error, **__):
+            raise error
+        monkeypatch.setattr(writing, "save_file", full)
+        with pytest.raises(store.StoreError, match="new cannot be written: .*No space left"):
+            writing.merge(tmp_path / "folders" / "to make" / "new", "average", base, tuned)
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -27,7 +27,7 @@ class StateFile(Mapping):
 
     def __init__(self, path: str | os.PathLike):
         self._file = safe_open(path, framework="pt")
-        self._keys = tuple(self._file.keys())
+        self._keys = dict.fromkeys(self._file.keys())
 
     def __getitem__(self, key: str) -> Tensor:
         if key not in self._keys:

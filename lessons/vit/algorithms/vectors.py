@@ -11,16 +11,15 @@ from torch import Tensor
 from lessons.cart.algorithms.interference import meant_pair
 from lessons.merging.lowrank import factors, rank_of
 from lessons.merging.sparse import bounds
-from lessons.merging.states import PIECE
+from lessons.merging.states import PIECE, flat
 
 RATIOS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # ranks kept, as shares of the shorter side
 
 
 def inner_products(stack: Float[Tensor, " tasks *shape"]) -> Float64[Tensor, "tasks tasks"]:
     """⟨τ_i, τ_j⟩ for all pairs, in float64."""
-    flat = stack.flatten(1)
     total = torch.zeros(len(stack), len(stack), dtype=torch.float64)
-    for piece in flat.split(8 * PIECE, 1):
+    for piece in flat(stack).split(8 * PIECE, 1):
         wide = piece.double()
         total += (wide @ wide.T).cpu()
     return total
@@ -50,7 +49,7 @@ def signs(stack: Float[Tensor, " tasks *shape"]) -> Signs:
     """Sign conflicts of task vectors."""
     changed = disagree = 0
     against = total = 0.0
-    for piece in stack.flatten(1).split(PIECE, 1):
+    for piece in flat(stack).split(PIECE, 1):
         up, down = (piece > 0).sum(0), (piece < 0).sum(0)
         changed += int((up + down > 1).sum())
         disagree += int(((up > 0) & (down > 0)).sum())

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from lessons.merging import StateFile
 from lessons.vit.checkpoints.opening import CheckpointError, Entry, header, sha256
+from toy_models.weights import State
 
+INDEX = ".index.json"
 WEIGHTS = ("model.safetensors", "diffusion_pytorch_model.safetensors", "open_clip_model.safetensors")
 ADAPTER = "adapter_model.safetensors"
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
@@ -102,28 +104,41 @@ def opened(path: str | os.PathLike) -> Checkpoint:
             half-downloaded, or the index contradicts the shards. Names file and key.
     """
     path = Path(path).expanduser()
+    if path.name == ADAPTER:
+        raise CheckpointError(_no_model(path.parent))
     if not path.is_dir():
         return Checkpoint(path, [path], _json(path.parent / "config.json", optional=True))
+    try:
+        names = sorted(file.name for file in path.iterdir())
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     config = _json(path / "config.json", optional=True)
-    indices = sorted(path.glob("*.safetensors.index.json"))
-    for name in WEIGHTS:
-        if (path / name).exists() and not (path / f"{name}.index.json").exists():
+    for name in WEIGHTS:  # a whole file goes before shards of another time, as in transformers
+        if (path / name).exists():
             return Checkpoint(path, [path / name], config)
-    if indices:
-        return _sharded(path, indices[0], config)
-    raise CheckpointError(_nothing_in(path))
+    indices = [f"{name}{INDEX}" for name in WEIGHTS] + [name for name in names if name.endswith(f".safetensors{INDEX}")]
+    if there := [name for name in indices if name in names]:
+        return _sharded(path, path / there[0], config)
+    raise CheckpointError(_nothing_in(path, names))
 
 
-def _nothing_in(path):
-    names = sorted(file.name for file in path.iterdir() if not file.name.startswith("."))
+def _nothing_in(path, names):
+    names = [name for name in names if not name.startswith(".")]
     if ADAPTER in names:
-        return (f"{path} holds a LoRA adapter, no whole model: what it adds to a base. Open it with "
-                "`adapters.opened(folder)`, beside its base.")
+        return _no_model(path)
+    if broken := [name for name in names if name.endswith(".safetensors") and not (path / name).exists()]:
+        return (f"{path / broken[0]} is a link to {os.readlink(path / broken[0])}, which is not there. Download the "
+                "model again, or copy the files instead of the links.")
     if pickles := [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt"))]:
         return (f"{path} has no safetensors file; {pickles[0]} is a pickle and is not opened. Take a revision of the "
                 "repository that has model.safetensors, often refs/pr/….")
     there = f"it holds {', '.join(names[:5])}" if names else "it is empty"
     return f"{path} holds no checkpoint: no model.safetensors and no model.safetensors.index.json; {there}."
+
+
+def _no_model(path):
+    return (f"{path} holds a LoRA adapter, no whole model: what it adds to a base. Open it with "
+            "`adapters.opened(folder)` and put it beside its base: `adapters.Adapted(base, adapter)`.")
 
 
 def _sharded(folder, index, config):
@@ -132,7 +147,7 @@ def _sharded(folder, index, config):
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()) or not listed:
         raise CheckpointError(f"{index} is no index of shards: it has no “weight_map”. Download it again.")
     names = sorted(set(listed.values()))
-    if outside := [name for name in names if Path(name).name != name]:
+    if outside := [name for name in names if Path(name).name != name or name in ("", "..")]:
         raise CheckpointError(f"{index} names a shard outside its folder, {outside[0]!r}, which is not opened.")
     for name in names:
         if not (folder / name).exists():
@@ -155,11 +170,13 @@ def _sharded(folder, index, config):
 
 def _json(path, optional=False):
     """What a JSON file says; {} where there is none and it is optional."""
-    if optional and not path.exists():
-        return {}
     try:
+        if optional and not path.exists():
+            return {}
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}. Download it again.") from error
     if not isinstance(found, dict):
         raise CheckpointError(f"{path} should hold a JSON object, but it holds a {type(found).__name__}.")
@@ -171,7 +188,17 @@ def entry_of(state: Mapping[str, Tensor], key: str) -> Entry:
     if isinstance(state, Tensors):
         return state.entry(key)
     tensor = state[key]
-    return Entry(NAMES[tensor.dtype], tuple(tensor.shape))
+    return Entry(NAMES.get(tensor.dtype, str(tensor.dtype)), tuple(tensor.shape))
+
+
+def config_of(state: State) -> Mapping:
+    """What the `config.json` says of the model behind a state dict; {} where there is none."""
+    for behind in (state, getattr(state, "state", None), getattr(state, "base", None)):
+        if isinstance(found := getattr(behind, "config", None), Mapping):
+            return found
+        if behind is not None and behind is not state:
+            return config_of(behind)
+    return {}
 
 
 NAMES = {dtype: name for name, dtype in DTYPES.items()}

@@ -11,11 +11,11 @@ import xarray as xr
 from tqdm.auto import tqdm
 
 from data.pinning import pinned
-from lessons.merging.states import task_vectors, wide
+from lessons.merging.states import wide
 from lessons.vit.algorithms import vectors
-from lessons.vit.checkpoints.folders import DTYPES, entry_of
+from lessons.vit.checkpoints.folders import DTYPES, config_of, entry_of
 from lessons.vit.checkpoints.naming import name_of
-from lessons.vit.checkpoints.together import UNRELATED, together
+from lessons.vit.checkpoints.together import UNRELATED, finite_task_vectors, together
 from toy_models.weights import State
 
 
@@ -50,15 +50,15 @@ def look(base: State, finetuned: Sequence[State], names: Sequence[str] = (), rat
         of it.
 
     Raises:
-        CheckpointError: the models do not belong together. Names file and key.
+        CheckpointError: the models do not belong together, or a weight is NaN or infinite. Names file and key.
     """
     start, tuned, notes = together(base, finetuned)
     names = checked_names(names, finetuned)
-    keys = list(start)
+    keys = [key for key in start if DTYPES[entry_of(start, key).dtype].is_floating_point]
     rows, turn = [], np.zeros((len(tuned), 3))
     with torch.no_grad():
         for key in tqdm(keys, unit="tensor", disable=not progress):
-            stack = task_vectors(key, start, tuned)
+            stack = finite_task_vectors(key, start, tuned)
             rows.append(_one(stack, ratios, spectra))
             rows[-1]["base_norm"] = wide(start[key]).norm(dtype=torch.float64).item()
             if stack.ndim > 2:
@@ -143,7 +143,7 @@ def _strange(found, paths):
 
 def _trained_on(base):
     """What the base's `config.json` says of its data; the course's own networks do."""
-    return str(getattr(base, "config", {}).get("trained_on", ""))
+    return str(config_of(base).get("trained_on", ""))
 
 
 def checked_names(names: Sequence[str], finetuned: Sequence[State]) -> list[str]:
@@ -210,17 +210,20 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
         base_norm: ‖θ₀‖ of the layer. In `attrs`: the key, and "trained_on" as in `look`.
 
     Raises:
-        CheckpointError: the models do not belong together.
+        CheckpointError: the models do not belong together, or a weight is NaN or infinite.
         ValueError: there is no such key, it is no matrix, or there are not two such models.
     """
     start, tuned, _ = together(base, finetuned)
     names = checked_names(names, finetuned)
     if key not in start or not is_matrix(start.entry(key).shape):
-        raise ValueError(f"{key!r} is no matrix of these models; {_matrices(start)[0]!r} is one")
+        there = f"{_matrices(start)[0]!r} is one" if _matrices(start) else "they have none"
+        raise ValueError(f"{key!r} is no matrix of these models; {there}")
+    if len(tuned) < 2:
+        raise ValueError("two finetuned models are needed to merge a layer of two; there is one")
     if len(set(pair)) != 2 or not all(0 <= number < len(tuned) for number in pair):
         raise ValueError(f"pair must be two different numbers from 0 to {len(tuned) - 1}, not {pair!r}")
     with torch.no_grad():
-        stack = task_vectors(key, start, tuned).flatten(2).float()
+        stack = finite_task_vectors(key, start, tuned).flatten(2).float()
         own = stack.double().square().sum((1, 2))
         sizes = (len(densities), len(ratios))
         pieces = np.zeros((2, *sizes, min(CROP, stack.shape[1]), min(CROP, stack.shape[2])), np.float32)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from lessons.vit.algorithms.towers import NAMED, Tower
-from lessons.vit.checkpoints.folders import Tensors, entry_of
+from lessons.vit.checkpoints.folders import Tensors, config_of, entry_of
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
 
@@ -226,7 +226,7 @@ def _some(keys):
 def _sizes(found, kind, layers, prefix):
     """The tower's sizes: from shapes, and what these do not say from `config.json`, else as OpenAI's CLIP has it."""
     shapes = {key: found.entry(key).shape for key in found}
-    config = getattr(found.state, "config", {})
+    config = config_of(found.state)
     config = config.get(f"{kind}_config") or config
     tokens, width = shapes["embeddings.position_embedding.weight"]
     mlp = shapes["encoder.layers.0.mlp.fc1.weight"][0] if layers else 0

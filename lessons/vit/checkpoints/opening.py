@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -66,6 +67,8 @@ def kind(first: bytes) -> tuple[str, str]:
     """
     if not first:
         return "empty", "Download it again."
+    if first.startswith(b"PK\x03\x04") and b".npy" in first[:300]:
+        return "an .npz archive, as NumPy writes", "Write its arrays with safetensors.numpy.save_file."
     for start, what, advice in OTHERS:
         if first.startswith(start):
             return what, advice
@@ -87,25 +90,28 @@ def header(path: str | os.PathLike) -> Header:
     """
     path = Path(path)
     size = _size(path)
-    with open(path, "rb") as file:
-        first = file.read(512)
-        length = int.from_bytes(first[:8], "little")
-        if first[8:9] != b"{" or length > min(LARGEST_HEADER, size):
-            raise CheckpointError(f"{path} {_refusal(first, length, size)}")
-        file.seek(8)
-        text = file.read(length)
+    try:
+        with open(path, "rb") as file:
+            first = file.read(512)
+            length = int.from_bytes(first[:8], "little")
+            if first[8:9] != b"{" or length > min(LARGEST_HEADER, size):
+                raise CheckpointError(f"{path} {_refusal(first, length, size)}")
+            file.seek(8)
+            text = file.read(length)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     if len(text) < length:
         raise CheckpointError(f"{path} is truncated: it ends inside its header, {size:,} bytes. Download it again.")
     found = _parsed(path, text)
     _check_places(path, found, size - 8 - length)
     entries = {name: Entry(entry["dtype"], tuple(entry["shape"])) for name, entry in found.items()
                if name != "__metadata__"}
-    return Header(entries, found.get("__metadata__", {}))
+    return Header(entries, found.get("__metadata__") or {})
 
 
 def _size(path):
     if path.is_dir():
-        raise CheckpointError(f"{path} is a folder, not a file. Give it to `folders.opened`.")
+        raise CheckpointError(f"{path} is a folder, where a safetensors file is due. Is the model's file inside it?")
     try:
         return path.stat().st_size
     except OSError as error:
@@ -125,22 +131,28 @@ def _refusal(first, length, size):
 
 def _parsed(path, text):
     def once(pairs):
-        names = [name for name, _ in pairs]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"{twice[0]!r} stands in it twice")
+        name, times = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+        if times > 1:
+            raise ValueError(f"{name!r} stands in it twice")
         return dict(pairs)
 
+    unread = []
     try:
         found = json.loads(text, object_pairs_hook=once)
         for name, entry in found.items():
             if name != "__metadata__":
                 start, end = entry["data_offsets"]
                 sizes = [*entry["shape"], start, end]
-                if entry["dtype"] not in BYTES or not all(isinstance(size, int) and size >= 0 for size in sizes):
+                if not all(isinstance(size, int) and size >= 0 for size in sizes):
                     raise ValueError(f"the entry of {name!r} makes no sense: {str(entry)[:80]}")
+                if entry["dtype"] not in BYTES:
+                    unread.append(f"{name!r} is {str(entry['dtype'])[:20]}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"{path} has a header that cannot be read: {error}. The file is damaged; download it "
                               "again.") from error
+    if unread:
+        raise CheckpointError(f"{path}: {unread[0]}, and such numbers are not read here. A quantised model? Take the "
+                              "one that it was made from.")
     return found
 
 

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from lessons.merging.states import task_vectors
 from lessons.vit.checkpoints.folders import DTYPES, NAMES, Tensors, entry_of
 from lessons.vit.checkpoints.naming import BUFFERS, name_of
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
-from toy_models.weights import FLOATS, State
+from toy_models.weights import COUNTER, FLOATS, State
 
 UNRELATED = 0.5  # cosine of two models' matrices: a finetuned one has above 0.99 with its parent, a stranger about 0
+QUANTISED = ("I8", "U8", "I32", "F8_E4M3", "F8_E5M2")  # four bits are packed into whole numbers of 32
 SOME = 3  # keys that a message names
 
 
@@ -48,8 +50,8 @@ class Cast(Tensors):
 def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State], list[str]]:
     """The base and the finetuned models with the same keys, shapes and dtypes, ready for `merge`.
 
-    Buffers that are no weights (`position_ids`) are left out. Where dtypes differ, each tensor is read in the widest
-    that any of them has: float16 beside bfloat16 becomes float32.
+    Buffers that are no weights (`position_ids`) are left out; BatchNorm's counters stay. Where dtypes differ, each
+    tensor is read in the widest that any of them has: float16 beside bfloat16 becomes float32.
 
     Args:
         base: θ₀, a checkpoint or any state dict.
@@ -59,11 +61,10 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State
         (base, finetuned, notes): notes are sentences on what was done or left out.
 
     Raises:
-        CheckpointError: keys are missing, extra or renamed, shapes differ, or a tensor is no weight (quantised, whole
-            numbers). Names file and key.
+        CheckpointError: what is given is no list of models, keys are missing, extra or renamed, shapes differ, or a
+            tensor is no weight (quantised, whole numbers). Names file and key.
     """
-    if not finetuned:
-        raise CheckpointError("there is nothing beside the base: give at least one finetuned model")
+    _check_models(base, finetuned)
     models = [base, *finetuned]
     weights = [{key: entry_of(state, key) for key in state if not key.endswith(BUFFERS)} for state in models]
     for state, entries in zip(models, weights):
@@ -75,6 +76,21 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State
     return shown[0], shown[1:], _notes(models, weights, dtypes)
 
 
+def _check_models(base, finetuned):
+    """A state dict and a list of such, and not what stands for one."""
+    if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
+        raise CheckpointError(f"finetuned must be a list of models, not a {type(finetuned).__name__}. One model: "
+                              "[model]; a dict of models: list(models.values()).")
+    if not finetuned:
+        raise CheckpointError("there is nothing beside the base: give at least one finetuned model")
+    for state in (base, *finetuned):
+        if isinstance(state, Mapping):
+            continue
+        hint = ("Put the adapter beside its base: adapters.Adapted(base, adapter)." if hasattr(state, "pairs") else
+                "Open a file or folder with folders.opened(path).")
+        raise CheckpointError(f"{str(state)[:200]} is no state dict, but of type {type(state).__name__}. {hint}")
+
+
 def _widest(entries):
     widest = DTYPES[entries[0].dtype]
     for entry in entries[1:]:
@@ -84,9 +100,11 @@ def _widest(entries):
 
 def _check_kinds(state, entries):
     for key, entry in entries.items():
-        if DTYPES[entry.dtype] not in FLOATS:
+        if DTYPES.get(entry.dtype) not in FLOATS and not key.endswith(COUNTER):
+            hint = ("A quantised model? Take the one that it was made from." if entry.dtype in QUANTISED else
+                    f"Leave it out of all models: `Without(model, {key!r})`.")
             raise CheckpointError(f"{name_of(state)}: {key!r} is {entry.dtype}, and such numbers are no weights that "
-                                  "can be added. A quantised model? Take the one that it was made from.")
+                                  f"can be added. {hint}")
     if not entries:
         raise CheckpointError(f"{name_of(state)} holds no weights.")
 
@@ -108,14 +126,20 @@ def _check_same(base, wanted, state, entries):
 
 def _renamed_hint(missing, extra):
     """What may be behind keys that differ: a prefix alone, or a head."""
-    for a in missing[:1]:
-        for b in extra:
-            if b.endswith("." + a) or a.endswith("." + b):
-                longer, shorter = (b, a) if len(b) > len(a) else (a, b)
-                prefix = longer.removesuffix(shorter)
-                return (f"One of them has {prefix!r} before its keys: the same model under other names? For CLIP "
-                        "`naming.vision_tower` brings both to one.")
+    if prefix := _prefix(missing, set(extra)) or _prefix(extra, set(missing)):
+        return (f"One of them has {prefix!r} before its keys: the same model under other names? For CLIP "
+                "`naming.vision_tower` brings both to one.")
     return "Both must come from one architecture and one library; tensors that only one has are left out by `Without`."
+
+
+def _prefix(longer, shorter):
+    """What stands before the first of the longer keys that is else one of the shorter; "" where none is."""
+    for key in longer:
+        parts = key.split(".")
+        for place in range(1, len(parts)):
+            if ".".join(parts[place:]) in shorter:
+                return ".".join(parts[:place]) + "."
+    return ""
 
 
 def _some(keys):
@@ -129,11 +153,25 @@ def _notes(models, weights, dtypes):
         if widened:
             narrow = " and ".join(sorted({entries[key].dtype for key in widened}))
             widest = " and ".join(sorted({NAMES[dtypes[key]] for key in widened}))
-            notes.append(f"{name_of(state)} holds {narrow}, the others {widest}: it is read as {widest}, with the "
-                         "digits that it has.")
+            notes.append(f"{name_of(state)} holds {narrow}: it is read as {widest}, with the digits that it has.")
         if left := [key for key in state if key.endswith(BUFFERS)]:
             notes.append(f"{name_of(state)}: {left[0]!r} is no weight and is left out.")
     return notes
+
+
+def finite_task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
+    """`task_vectors` of one key, (tasks, …).
+
+    Raises:
+        CheckpointError: a weight is NaN or infinite. Names file and key.
+    """
+    stack = task_vectors(key, base, finetuned)
+    if not stack.isfinite().all():
+        for state in (base, *finetuned):
+            if not state[key].isfinite().all():
+                raise CheckpointError(f"{name_of(state)}: {key!r} holds NaN or infinite weights. Its training "
+                                      "diverged, or a narrower dtype could not hold them: take another revision.")
+    return stack
 
 
 class Without(Tensors):

@@ -1,19 +1,24 @@
 """A merge from files to a file, with a card that says what was merged, how, and of which files."""
+import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from data import store
 from data.pinning import pinned
 from lessons.merging import methods
 from lessons.merging import merge as merge_states
-from lessons.vit.checkpoints.folders import entry_of
+from lessons.vit.checkpoints.folders import config_of, entry_of
 from lessons.vit.checkpoints.looking import checked_names
 from lessons.vit.checkpoints.naming import name_of
 from lessons.vit.checkpoints.opening import BYTES, CheckpointError
@@ -37,9 +42,9 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         parameters: the method's own; what is left out takes its default.
 
     Raises:
-        CheckpointError: the folder is there already, or the models do not belong together.
+        CheckpointError: the folder is there already, the models do not belong together, or a weight is NaN or infinite.
         ValueError: the method or a parameter is unknown, or the method gives one model a task.
-        StoreError: there is not enough room on the disk.
+        StoreError: the folder cannot be written, or there is not enough room on the disk.
     """
     folder = Path(folder).expanduser()
     if folder.exists():
@@ -50,18 +55,37 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
     start, tuned, notes = together(base, finetuned)
     names = checked_names(names, finetuned)
     _check_room(folder, start)
-    merged = merge_states(method, start, tuned, **parameters)
-    text = card(method, parameters, base, finetuned, names, notes)
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    part.mkdir(parents=True)
     try:
+        merged = merge_states(method, start, tuned, **parameters)
+    except ValueError as error:  # it counts the models; whoever reads it wants the file
+        paths = [name_of(state) for state in (base, *finetuned)]
+        said = re.sub(r"state dict (\d+)", lambda found: paths[int(found[1]) - 1], str(error))
+        if said == str(error):
+            raise
+        raise CheckpointError(said) from error
+    text = card(method, parameters, base, finetuned, names, notes)
+    with _whole(folder) as part:
         _write(part, merged, method, base, text)
+    return folder
+
+
+@contextlib.contextmanager
+def _whole(folder):
+    """A folder beside it that takes its name when the block succeeds; nothing is left where it does not."""
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    made = [parent for parent in folder.absolute().parents if not parent.exists()]
+    try:
+        shutil.rmtree(part, ignore_errors=True)  # left by a process of the same number that was killed
+        part.mkdir(parents=True)
+        yield part
         os.replace(part, folder)
-    except OSError as error:
-        raise store.StoreError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    except (OSError, SafetensorError) as error:
+        raise store.StoreError(f"{folder} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return folder
+        for parent in made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()  # which only an empty folder lets happen
 
 
 def unused(folder: str | os.PathLike) -> Path:
@@ -73,6 +97,8 @@ def unused(folder: str | os.PathLike) -> Path:
 
 def _check_room(folder, start):
     there = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise store.StoreError(f"{folder} cannot be made: {there} is no folder that may be written.")
     needed = sum(BYTES[entry.dtype] * torch.Size(entry.shape).numel()
                  for entry in (entry_of(start, key) for key in start))
     free = shutil.disk_usage(there).free
@@ -85,7 +111,11 @@ def _write(part, merged, method, base, text):
     state = {key: tensor.contiguous() for key, tensor in merged.items()}
     save_file(state, part / WEIGHTS, metadata={"format": "pt", "merged_by": f"weightspace, {method}"})
     (part / CARD).write_text(text, encoding="utf-8")
-    config = getattr(base, "config", None) or getattr(getattr(base, "state", None), "config", None)
+    (part / WEIGHTS).chmod(stat.S_IMODE((part / CARD).stat().st_mode))  # safetensors makes its files private
+    config = dict(config_of(base))
+    largest = max(merged.values(), key=torch.Tensor.numel)
+    for key in config.keys() & {"dtype", "torch_dtype"}:
+        config[key] = str(largest.dtype).removeprefix("torch.")
     if config:
         (part / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
 
@@ -103,8 +133,8 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
     lines += [f"| {name} | {_said(value)} |" for name, value in settings.items()]
     lines += ["", "| model | from | file | SHA-256 |", "|---|---|---|---|"]
     for name, state in (("base, θ₀", base), *zip(names, finetuned)):
-        for file, digest in digests(state).items():
-            lines.append(f"| {name} | {name_of(state)} | {file} | `{digest}` |")
+        for path, file, digest in sources(state):
+            lines.append(f"| {name} | {path} | {file} | `{digest}` |")
     if notes:
         lines += ["", *(f"- {note}" for note in notes)]
     lines += ["", "Merged models inherit the licences of all that they were made from; this card does not know them."]
@@ -118,17 +148,16 @@ def card_of(folder: str | os.PathLike) -> str:
 
 
 def _said(value):
+    value = value.item() if isinstance(value, np.generic) else value
     return f"`{value!r}`" if isinstance(value, (int, float, str, bool)) else type(value).__name__
 
 
-def digests(state: State) -> dict[str, str]:
-    """{file: SHA-256} of what a state dict was read from; {"in memory": ""} where it was not read from files."""
-    found = {}
-    for attribute in ("adapter", "state", "base"):
-        behind = getattr(state, attribute, None)
-        if behind is not None:
-            found |= digests(behind)
+def sources(state: State) -> list[tuple[str, str, str]]:
+    """(folder or file, file, SHA-256) of all that a state dict was read from; one row says so where that was no file.
+    """
+    behind = [getattr(state, attribute, None) for attribute in ("adapter", "state", "base")]
+    found = [row for one in behind if one is not None for row in sources(one)]
     if not found and hasattr(state, "digests"):
-        return state.digests()
-    return found or {"in memory": "–"}
+        return [(name_of(state), file, digest) for file, digest in state.digests().items()]
+    return found or [(name_of(state), "in memory", "–")]
 

@@ -30,6 +30,8 @@ def by_layer(found: xarray.Dataset):
     """Every layer's task vectors, matrices alone. Left: how long they are; middle: the angles between them, and how
     much of them points against the elected sign, beside chance; right: how much of their squared length the leading
     directions hold, and how far their row spaces overlap. Controls: rank, task."""
+    if not found.matrix.any():
+        raise ValueError("these models have no matrix, and this picture is of matrices")
     matrices = found.isel(layer=_in_order(found))
     places = np.arange(matrices.sizes["layer"])
     kinds = np.array([kind_of(key) for key in matrices.layer.values])
@@ -81,14 +83,14 @@ def _named(axes, relative, count):
 
 
 def _mean_cosine(matrices):
-    """The mean cosine of two tasks' vectors, a layer; NaN where there is one task alone."""
+    """The mean cosine of two tasks' vectors, a layer; NaN where fewer than two tasks moved it."""
     pairs = np.tril_indices(matrices.sizes["task"], -1)
     each = matrices.cosine.values[:, pairs[0], pairs[1]]
-    return each.mean(1) if each.shape[1] else np.full(len(each), np.nan)
+    return np.array([_mean_of_known(row) for row in each])
 
 
 def _mean_of_known(values):
-    """The mean without matrices that no task moved, which have no angles; NaN where none is known."""
+    """The mean without what was not moved and has no angle; NaN where none is known."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -184,12 +186,11 @@ def _share_bars(ax, names):
 def summary(found: xarray.Dataset) -> Page:
     """A line a task: length, cosine with the others, cosine of θ_t with θ₀; and below, what was found strange."""
     whole = overall(found)
-    tasks = whole.sizes["task"]
     rows = []
     for place, name in enumerate(found.task.values):
         others = np.delete(whole.cosine.values[place], place)
-        mean = f"{others.mean():.3f}" if tasks > 1 else "–"
-        largest = f"{others.max():.3f}" if tasks > 1 else "–"
+        known = others[np.isfinite(others)]  # a copy of the base has no angles
+        mean, largest = (f"{known.mean():.3f}", f"{known.max():.3f}") if len(known) else ("–", "–")
         rows.append([name, f"{float(whole.norm[place]):.3g}", f"{float(whole.relative[place]):.4f}", mean, largest,
                      f"{float(found.parent[place]):.4f}"])
     head = ["task", "‖τ‖", "‖τ‖/‖θ₀‖", "mean cosine with others", "largest", "cosine of θ and θ₀, matrices"]
@@ -201,10 +202,11 @@ def reading_of_regime(found: xarray.Dataset) -> Page:
     """Whether these task vectors are as short and as upright to each other as CLIP's."""
     whole = overall(found)
     pairs = whole.cosine.values[np.tril_indices(whole.sizes["task"], -1)]
+    pairs = pairs[np.isfinite(pairs)]
+    between = said("between {least:.2f} and {most:.2f}", least=pairs.min(), most=pairs.max()) if len(pairs) else ""
+    cosines = f", and their cosines with each other lie {between}" if between else ""
     return reading("What kind of task vectors are these?", """
-        Their length is {low:.3f} to {high:.3f} of θ₀'s, and their cosines with each other lie between {least:.2f} and
-        {most:.2f}. Where task vectors are short and nearly at right angles, adding them disturbs little; where cosines
-        are far above 0 they share a direction, and the average already has it.""",
-                   low=float(whole.relative.min()), high=float(whole.relative.max()),
-                   least=float(pairs.min()) if len(pairs) else float("nan"),
-                   most=float(pairs.max()) if len(pairs) else float("nan"))
+        Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Where task vectors are short and nearly at right
+        angles, adding them disturbs little; where cosines are far above 0 they share a direction, and the average
+        already has it.""",
+                   low=float(whole.relative.min()), high=float(whole.relative.max()), cosines=cosines)
