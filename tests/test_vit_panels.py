@@ -188,7 +188,7 @@ def test_parts_that_an_average_spoils_are_compared_with_their_errors():
                            {"place": ["attention", "block 1", "block 2"]}, attributes)
     found = xarray.concat([found, found.sel(place=["attention"]).assign_coords(place=["MLP"])], "place",
                           data_vars="minimal")
-    assert "block 1: of ‖τ‖² 30%, each network, this part averaged 0.500" in repr(of_causes.parts_table(found))
+    assert "block 1: of ‖τ‖² 30%, spoilt 0.500, mended 0.600, alone 0.500" in repr(of_causes.parts_table(found))
     text = repr(of_causes.reading_of_the_parts(found))
     assert "Averaging block 1 alone costs 25.0 points, block 2 5.0: 20.0 ± 1.1 apart." in text
     assert "cost 30.0 together, all at once 30.0" in text

@@ -50,7 +50,7 @@ class Suite:
 
 def opened(base: str | Path, finetuned: Mapping[str, str | Path], tasks: Mapping[str, Sequence[str]] | None = None,
            expect: str | Tower | None = None) -> Suite:
-    """A suite from files or folders, of any of the four libraries.
+    """A suite from files or folders, of any of the libraries.
 
     Args:
         base: θ₀'s folder: both towers, and beside them merges.txt and vocab.json, from which heads are made once and

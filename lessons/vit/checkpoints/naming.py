@@ -1,4 +1,4 @@
-"""Four libraries write the same tower under four sets of names, and two of them keep q, k and v in one matrix. A table
+"""Three libraries write the same tower under four sets of names, and two of them keep q, k and v in one matrix. A table
 maps all of them onto one: the names of transformers from 5.6 on.
 """
 import math
@@ -126,7 +126,7 @@ def name_of(state: State) -> str:
 # -- towers --------------------------------------------------------------------------------------------------------
 
 def vision_tower(state: State, expect: str | Tower | None = None) -> Renamed:
-    """The vision tower of a checkpoint of any of the four libraries, under our names; nothing else of it is read.
+    """The vision tower of a checkpoint of any of the libraries, under our names; nothing else of it is read.
 
     Args:
         state: the checkpoint: the tower alone, or both towers.

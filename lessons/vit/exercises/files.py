@@ -265,7 +265,7 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "11.7", "which table is fair?", 5, "d",
+        "11.7", "which method is ahead?", 5, "d",
         wrong=[
             Wrong("a",
                   "Compare the rows of the single models first: 92.8 beside 90.5. The two merges do not stand on the "
@@ -282,7 +282,8 @@ EXERCISES = [
                   "points."),
         ],
         hints=["Before you compare two merges, compare what they were made of: the row of the single models.",
-               "Which of the eight tasks can explain 92.8 against 90.5? (8 × 2.3 points.)",
+               "How much higher must one of eight tasks be to lift the mean from 90.5 to 92.8 alone? (8 × 2.3 points.) "
+               "Look at DTD.",
                "A model has 97.98 % on test images and 78.55 % on validation images. Which has it seen before?"],
         praise="First the single models, then the merges. The owners of those checkpoints say themselves that they "
                "split DTD differently."),

@@ -188,7 +188,7 @@ EXERCISES = [
                "Scores q @ kᵀ/√d, a softmax along the last axis, then @ v.",
                "Back: .transpose(0, 1).flatten(1)"],
         praise="Here is the one place where a transformer multiplies two things that both depend on its weights and on "
-               "the image. That is why features that add up are no matter of course."),
+               "the image. So it is not obvious that features should add up."),
 
     Exercise(
         "11.3", "what does CART keep?", 6, matrices.kept_by_name,

@@ -59,9 +59,9 @@ def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     alone = [experiment.share_at(sweep, kind, "own", middle) for kind in (experiment.ATTENTION, experiment.MLPS)]
     return reading("At equal what?", """
         Where features have moved equally far, this share of it is left: {by_distance}. Where weights have moved equally
-        far, {length:.1%} of θ₀'s length: {by_length}. (As they were trained, their task vectors have {trained}.) With
-        attention's part of the ViT's τ alone it is {attention:.1%} at an own distance of {middle:g}, with the MLPs'
-        part alone {inner:.1%}.""",
+        far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As they were
+        trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is {attention:.1%} at
+        an own distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
                    by_distance=by_distance, length=relative[experiment.MLP], middle=middle, attention=alone[0],
                    inner=alone[1], by_length=_at(sweep, "relative", relative[experiment.MLP]),
                    trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))
@@ -75,15 +75,14 @@ def _at(sweep, by, value):
 
 @in_full_alone
 def parts_table(sweep: xarray.Dataset) -> Page:
-    """What one part of the network does when it alone is averaged, or alone is not; a row a part, of the first width.
-    """
+    """Accuracy where one part of each network is averaged (spoilt), where the average has this part of each network
+    (mended), and where θ₀ has (alone); a row a part, of the first width."""
     found = sweep.isel(width=0)
     mean = found.mean("task")
     rows = [[str(place), f"{float(mean.squares.sel(place=place)):.0%}",
              *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
             for place in found.place.values]
-    head = ["part", "of ‖τ‖²", "each network, this part averaged", "the average, this part of each",
-            "θ₀, this part of each"]
+    head = ["part", "of ‖τ‖²", "spoilt", "mended", "alone"]
     ends = said("<p>Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.</p>",
                 single=float(mean.single), average=float(mean.average), base=float(mean.base))
     return table(head, rows, before=ends, after=f"<p>{caption(sweep)}</p>")

@@ -1,4 +1,4 @@
-"""Tables about files: what opening a spoilt one says, and the names that four libraries give one tower."""
+"""Tables about files: what opening a spoilt one says, and the names that three libraries give one tower."""
 import functools
 import html
 from collections.abc import Mapping

@@ -146,7 +146,7 @@ def ways_table(sweep: xarray.Dataset) -> Page:
         rows.append((way, *(f"{best_way(sweep.ways.sel(width=width, way=way)):.3f}" for width in sweep.width.values)))
     rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
                                                    for width in sweep.width.values)))
-    return table(["which matrices", *(f"width {int(width)}" for width in sweep.width.values)], rows,
+    return table(["which matrices", *(f"accuracy, width {int(width)}" for width in sweep.width.values)], rows,
                  after=f"<p>{caption(sweep)}</p>")
 
 
@@ -159,8 +159,8 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     gained = max(own - base, 1e-9)
     attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
     return reading_of_widest(sweep, "Attention or MLP?", """
-        θ₀ with one part of a task's own vector, and nothing else changed, gains of what the whole vector gains:
-        attention {attention:.0%}, the MLPs {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
+        Give θ₀ one part of a task's own vector and nothing else. Of what the whole vector gains, attention alone gains
+        {attention:.0%}, the MLPs alone {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
                    attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
                    more=": in part they do the same" if attention + mlp + rest > 1 else "")
 
@@ -176,7 +176,7 @@ def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
     shares = dict(zip(map(str, found.group.values), map(float, found.squares.values)))
     return reading_of_widest(sweep, "By name, by dimension, fused", """
         The three lie within {apart:.1f} ± {error:.1f} points: they {verdict} here. Attention's matrices hold
-        {attention:.0%} of the task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
+        {attention:.0%} of the centred task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
         attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",
                    apart=100 * apart, error=100 * error, verdict=verdict, attention=shares["attention"],
                    mlp=shares["MLP"], only_attention=scores[experiment.ATTENTION], only_mlp=scores[experiment.MLP])
