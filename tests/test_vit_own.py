@@ -406,6 +406,100 @@ def test_adapters_that_cannot_be_used_are_refused(tmp_path, options, says):
     assert str(tmp_path / "lora") in str(raised.value)
 
 
+def small_adapter(path, tensors, config=None):
+    """An adapter with just these tensors, r = 2 and lora_alpha = 4."""
+    path.mkdir(exist_ok=True)
+    save_file({adapters.PREFIX + key: tensor for key, tensor in tensors.items()}, path / "adapter_model.safetensors")
+    said = {"peft_type": "LORA", "r": 2, "lora_alpha": 4} | (config or {})
+    (path / "adapter_config.json").write_text(json.dumps(said))
+    return path
+
+
+PAIR = {"q.lora_A.weight": torch.ones(2, 4), "q.lora_B.weight": torch.ones(6, 2)}
+BASE = {"q.weight": torch.zeros(6, 4), "q.bias": torch.zeros(6), "embed.weight": torch.zeros(7, 4)}
+
+
+@pytest.mark.parametrize("tensors, config, says", [
+    (PAIR, {"init_lora_weights": "pissa_niter_4"}, "began with pissa_niter_4 and stands on a base that this changed"),
+    (PAIR, {"init_lora_weights": "OLoRA"}, "stands on a base that this changed.*merge_and_unload"),
+    (PAIR, {"alora_invocation_tokens": [3, 4]}, "acts behind certain tokens alone"),
+    (PAIR, {"alpha_pattern": ["q"]}, "adapter_config.json: alpha_pattern must give a number"),
+    (PAIR, {"alpha_pattern": {"q": "16"}}, "alpha_pattern must give a number for each pattern.*'16' is no number"),
+    (PAIR, {"rank_pattern": {"*q": 2}}, "rank_pattern must give a number"),
+    (PAIR | {"q.lora_B.weight": torch.ones(6)}, {}, r"'base_model.model.q.lora_B.*' has shape \(6,\), .* no matrix"),
+    (PAIR | {"q.lora_A.weight": torch.ones(0, 4)}, {}, r"lora_A.weight' has shape \(0, 4\), which is no matrix"),
+    (PAIR | {"q.token_adapter.trainable_tokens_delta": torch.ones(1, 4)}, {}, "changes single tokens")])
+def test_adapters_that_mean_something_else_or_nothing_are_refused(tmp_path, tensors, config, says):
+    with pytest.raises(CheckpointError, match=says) as raised:
+        adapters.opened(small_adapter(tmp_path / "lora", tensors, config))
+    assert str(tmp_path / "lora") in str(raised.value)
+
+
+def test_a_config_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    folder = small_adapter(tmp_path / "lora", PAIR)
+
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr("pathlib.Path.read_text", refused)
+    with pytest.raises(CheckpointError, match="adapter_config.json cannot be read: Permission denied"):
+        adapters.opened(folder)
+
+
+def test_plain_beginnings_are_no_reason_to_refuse(tmp_path):
+    for start in (True, False, "gaussian", "orthogonal", "eva"):
+        adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"init_lora_weights": start}))
+
+
+def test_a_bias_of_b_is_added_with_the_scale(tmp_path):
+    folder = small_adapter(tmp_path / "lora", PAIR | {"q.lora_B.bias": torch.ones(6)}, {"lora_bias": True})
+    adapted = adapters.Adapted(BASE, adapters.opened(folder))
+    assert adapted["q.bias"].tolist() == [2.0] * 6 and adapted["q.weight"].flatten().tolist() == [4.0] * 24
+    with pytest.raises(CheckpointError, match="changes 'q.bias', which the state dict does not have"):
+        adapters.Adapted({"q.weight": BASE["q.weight"]}, adapters.opened(folder))
+
+
+def test_what_stands_under_an_adapter_takes_the_bases_place_and_is_changed(tmp_path):
+    more = {"q.base_layer.bias": torch.full((6,), 3.0), "embed.base_layer.weight": torch.full((7, 4), 5.0),
+            "embed.lora_embedding_A": torch.ones(2, 7), "embed.lora_embedding_B": torch.ones(4, 2)}
+    adapted = adapters.Adapted(BASE, adapters.opened(small_adapter(tmp_path / "lora", PAIR | more)))
+    assert adapted["q.bias"].tolist() == [3.0] * 6
+    assert adapted["embed.weight"].flatten().tolist() == [9.0] * 28  # 5, and 2 · (1 + 1)
+
+
+def test_a_head_of_the_adapters_own_is_left_out_on_request(tmp_path):
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR | {"classifier.weight": torch.ones(2, 4)}))
+    with pytest.raises(CheckpointError, match=r"'classifier.weight', which .* does not have.*without=\['classifier"):
+        adapters.Adapted(BASE, adapter)
+    adapted = adapters.Adapted(BASE, adapter, without=["classifier."])
+    assert adapted["q.weight"].flatten().tolist() == [4.0] * 24
+
+
+def test_two_modules_that_mean_one_key_are_refused(tmp_path):
+    twice = {f"{part}.{key}": tensor.clone() for part in ("encoder", "decoder") for key, tensor in PAIR.items()}
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", twice))
+    with pytest.raises(CheckpointError, match="changes 'q.weight' .* twice, by 'decoder.q.weight' and 'encoder.q.weig"):
+        adapters.Adapted(BASE, adapter)
+
+
+def test_an_adapter_needs_its_base_and_is_none_itself(tmp_path):
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR))
+    with pytest.raises(CheckpointError, match="not PosixPath and Adapter"):
+        adapters.Adapted(tmp_path, adapter)
+    with pytest.raises(CheckpointError, match="Put the adapter beside its base: adapters.Adapted.base, adapter"):
+        looking.look(BASE, [adapter], progress=False)
+
+
+def test_an_adapter_of_somebody_elses_is_not_written_over(gpt2, tmp_path):
+    base, tuned = gpt2
+    folder = adapter_folder(tmp_path / "mine")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(CheckpointError, match="mine holds an adapter that was not made here"):
+        example.as_adapter(folder, base, tuned[0], 3)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    for state in tuned[:2]:
+        example.as_adapter(tmp_path / "ours", base, state, 3)
+
+
 def test_a_folder_that_lacks_a_file_of_an_adapter_says_which(tmp_path):
     with pytest.raises(CheckpointError, match="adapter_config.json is missing"):
         adapters.opened(tmp_path)
@@ -482,10 +576,11 @@ def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
     model = transformers.GPT2LMHeadModel(config)
     model.save_pretrained(tmp_path / "base")
     lora_config = peft.LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn", "c_proj"], use_rslora=rslora,
-                                  fan_in_fan_out=True, rank_pattern={"c_proj": 2}, alpha_pattern={"c_attn": 6})
+                                  fan_in_fan_out=True, rank_pattern={"c_proj": 2}, alpha_pattern={"c_attn": 6},
+                                  lora_bias=rslora, bias="none" if rslora else "all")
     wrapped = peft.get_peft_model(model, lora_config)
     for name, parameter in wrapped.named_parameters():
-        if "lora_B" in name:
+        if "lora_B" in name or (lora_config.bias == "all" and name.endswith("bias")):
             torch.nn.init.normal_(parameter, std=0.1)
     wrapped.save_pretrained(tmp_path / "lora")
     adapted = adapters.Adapted(folders.opened(tmp_path / "base"), adapters.opened(tmp_path / "lora"))

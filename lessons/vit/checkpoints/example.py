@@ -15,11 +15,12 @@ from data import store
 from data.types import digest
 from lessons.merging.lowrank import factors
 from lessons.merging.states import wide
-from lessons.vit.checkpoints import adapters, folders, looking
+from lessons.vit.checkpoints import adapters, folders, looking, opening
 from lessons.vit.checkpoints.opening import CheckpointError
 from toy_models.weights import State
 
 WEIGHTS = "model.safetensors"
+OURS = {"format": "pt", "written_by": "weightspace"}  # metadata of an adapter that `as_adapter` made
 
 
 def written(base: State, finetuned: Mapping[str, State], config: Mapping | None = None) -> tuple[Path, dict[str, Path]]:
@@ -96,12 +97,15 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
                rslora: bool = False) -> Path:
     """A task vector's matrices cut down to an adapter of that rank, SVD_r(τ) = s·B·A, in PEFT's layout.
 
-    Matrices whose shorter side is no longer than the rank are left out, and so is what is no matrix.
+    Matrices whose shorter side is no longer than the rank are left out, and so is what is no matrix. Only an adapter
+    that was made here is written anew.
 
     Raises:
         ValueError: no matrix is large enough for the rank.
+        CheckpointError: the folder holds another adapter.
     """
     folder = store.writable(Path(folder).expanduser())
+    _check_ours(folder)
     scale = alpha / (rank ** 0.5 if rslora else rank)
     state = {}
     for key in base:
@@ -114,8 +118,22 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
     if not state:
         raise ValueError(f"no matrix has both sides longer than {rank}: choose a smaller rank")
     config = {"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "use_rslora": rslora, "fan_in_fan_out": False}
-    for name, write in ((adapters.CONFIG, lambda part: part.write_text(json.dumps(config, indent=2))),
-                        (folders.ADAPTER, lambda part: save_file(state, part))):
+    for name, write in ((folders.ADAPTER, lambda part: save_file(state, part, metadata=OURS)),
+                        (adapters.CONFIG, lambda part: part.write_text(json.dumps(config, indent=2)))):
         with store.lock(folder / name), store.atomic(folder / name) as part:
             write(part)
     return folder
+
+
+def _check_ours(folder):
+    """No adapter in the folder, or one that `as_adapter` made."""
+    weights = folder / folders.ADAPTER
+    if not weights.exists() and not (folder / adapters.CONFIG).exists():
+        return
+    try:
+        ours = OURS.items() <= opening.header(weights).metadata.items()
+    except CheckpointError:
+        ours = False
+    if not ours:
+        raise CheckpointError(f"{folder} holds an adapter that was not made here, and nothing is overwritten. Choose "
+                              "another folder.")
