@@ -142,9 +142,10 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
 
 
 def card_of(folder: str | os.PathLike) -> str:
-    """The card of a merged model in Markdown, without what only programs read and without its title."""
+    """The card of a merged model in Markdown, to be shown: without what only programs read, without its title, of each
+    digest the first digits."""
     text = (Path(folder) / CARD).read_text(encoding="utf-8")
-    return text.split("# A merged model\n", 1)[-1].strip()
+    return re.sub(r"`([0-9a-f]{12})[0-9a-f]{52}`", r"`\1…`", text.split("# A merged model\n", 1)[-1].strip())
 
 
 def _said(value):
