@@ -502,7 +502,7 @@ def test_every_panel_says_the_numbers_of_its_sweep(sweeps):
 
 @pytest.mark.parametrize("name, drawn", [
     ("lines", of_lines.reading_of_the_share), ("lines", of_lines.averaged_table),
-    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_necessary),
+    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_enough),
     ("lines", of_lines.lengths_table), ("ranks", of_ranks.reading_of_the_parts),
     ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.ways_table), ("ranks", of_ranks.reading_of_the_ways),
     ("merges", of_merges.methods_table), ("merges", of_merges.reading_of_table_1),

@@ -187,8 +187,24 @@ def test_signs_that_agree_or_cancel():
     assert vectors.signs(torch.stack([one, 2 * one])) == vectors.Signs(0.0, 0.0)
     assert vectors.signs(torch.stack([one, -one])) == vectors.Signs(1.0, 0.5)
     assert vectors.signs(torch.stack([one, torch.zeros(4)])) == vectors.Signs(0.0, 0.0)
-    assert vectors.by_chance(2).disagree == pytest.approx(0.5, abs=0.01)
-    assert vectors.by_chance(8).disagree == pytest.approx(1 - 2 / 2 ** 8, abs=0.01)
+    assert math.isnan(vectors.signs(torch.zeros(2, 4)).against)
+
+
+def test_signs_at_random_keep_lengths_and_sparsity():
+    generator = torch.Generator().manual_seed(0)
+    stack = torch.randn(8, 40, 1000, generator=generator)
+    unrelated = vectors.by_chance(stack)
+    assert unrelated.disagree == pytest.approx(1 - 2 / 2 ** 8, abs=0.01)
+    assert unrelated.against == pytest.approx(vectors.signs(stack).against, abs=0.005)
+    assert vectors.by_chance(stack.abs()).against == pytest.approx(unrelated.against, abs=0.005)
+    unequal = stack * 4.0 ** torch.arange(8)[:, None, None]
+    sparse = stack * (torch.rand(stack.shape, generator=generator) < 0.1)
+    for lopsided in (unequal, sparse):
+        found = vectors.by_chance(lopsided).against
+        assert found == pytest.approx(vectors.signs(lopsided).against, abs=0.005)
+        assert found < unrelated.against - 0.05
+    assert vectors.by_chance(stack, most=1000).against == pytest.approx(unrelated.against, abs=0.02)
+    assert vectors.by_chance(torch.zeros(2, 0)).disagree == 0
 
 
 # -- merging to a file ---------------------------------------------------------------------------------------------

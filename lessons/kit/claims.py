@@ -264,7 +264,8 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
 
 
 def brief(numbers: dict[str, dict[str, float]]) -> Page:
-    """A line for every claim: where the source says what, the verdict, and whether the numbers measured here carry it.
+    """A line for every claim: where the source says what, the verdict, and whether those numbers that were measured
+    here lie where it needs them.
 
     Args:
         numbers: as in `show`.

@@ -20,8 +20,8 @@ def by_dimension(key: str, tensor: Tensor) -> bool:
 
 
 def by_name(key: str, tensor: Tensor) -> bool:
-    """Only what its name says to be attention's or the MLP's, as the released code of CART has it; all else is
-    averaged."""
+    """Only what its name says to be attention's or the MLP's; all else is averaged. The released code of CART asks for
+    the name alone, and leaves biases and norms out by theirs."""
     return tensor.ndim >= 2 and any(name in key for name in NAMES)
 
 
@@ -37,7 +37,8 @@ def of_mlp(key: str, tensor: Tensor) -> bool:
 
 def kept_by_name(key: str, shape: Sequence[int], rank_ratio: float) -> int:
     """How many directions of a tensor CART keeps a task, chosen by name: ⌈γ·min(m, n)⌉ of attention's and the MLPs'
-    matrices, none of anything else, which is averaged.
+    matrices, none of anything else, which is averaged. The paper rounds up; the released code rounds down, to at least
+    one.
 
     Args:
         key: its name; `NAMES` are looked for in it.

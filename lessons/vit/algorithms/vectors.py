@@ -1,6 +1,7 @@
 """What task vectors of one tensor have to do with each other: lengths, angles, signs, spectra and row spaces. Each
 matrix is decomposed once.
 """
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class Signs:
     Attributes:
         disagree: the share of entries, among those that at least two tasks change, that some push up and some down.
         against: Σ|τ_t| that points against the elected sign sgn(Σ τ_t), as a share of all Σ|τ_t|: what TIES leaves out
-            when it elects signs. 0 where all agree, ½ at most.
+            when it elects signs. 0 where all agree, ½ at most; NaN where nothing has moved.
     """
     disagree: float
     against: float
@@ -56,13 +57,17 @@ def signs(stack: Float[Tensor, " tasks *shape"]) -> Signs:
         size = piece.abs().sum(0, dtype=torch.float64)
         total += float(size.sum())
         against += float((size - piece.sum(0, dtype=torch.float64).abs()).sum() / 2)
-    return Signs(disagree / changed if changed else 0.0, against / total if total else 0.0)
+    return Signs(disagree / changed if changed else 0.0, against / total if total else float("nan"))
 
 
-def by_chance(tasks: int, draws: int = 200_000) -> Signs:
-    """`signs` of normal random vectors that have nothing to do with each other."""
-    generator = torch.Generator().manual_seed(0)
-    return signs(torch.randn(tasks, draws, generator=generator))
+def by_chance(stack: Float[Tensor, " tasks *shape"], most: int = 100_000) -> Signs:
+    """`signs` of the same magnitudes with signs drawn at random: of tasks that do not agree on where an entry goes, but
+    move the same entries, as far as these do. Of more entries than `most`, evenly spaced ones are looked at.
+    """
+    whole = flat(stack)
+    some = whole[:, ::max(1, math.ceil(whole.shape[1] / most))]
+    coins = torch.randint(2, some.shape, generator=torch.Generator().manual_seed(0), device="cpu").to(some.device)
+    return signs(some * (2 * coins - 1))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def look(base: State, finetuned: Sequence[State], names: Sequence[str] = (), rat
         size: numbers in the tensor. matrix: whether it is decomposed.
         base_norm: ‖θ₀‖. norm (layer, task): ‖τ_t‖. inner (layer, task, other): ⟨τ_t, τ_s⟩. cosine: from it.
         parent (task): cosine of the matrices of θ_t and θ₀.
-        disagree, against (layer): sign conflicts, `vectors.Signs`.
+        disagree, against (layer): sign conflicts, `vectors.Signs`. against_by_chance (layer): with signs at random.
         stable_rank (layer, task), energy (layer, task, ratio): ‖SVD_k(τ_t)‖²/‖τ_t‖².
         overlap (layer, ratio): row-space interference, mean over pairs.
         In `attrs`: "notes", sentences on what was found strange, and "trained_on", what the base's `config.json` says
@@ -72,7 +72,8 @@ def _one(stack, ratios, spectra):
     """The numbers of one tensor's task vectors (tasks, …)."""
     conflict = vectors.signs(stack)
     found = {"inner": vectors.inner_products(stack).numpy(), "disagree": conflict.disagree,
-             "against": conflict.against, "matrix": is_matrix(stack.shape[1:])}
+             "against": conflict.against, "against_by_chance": vectors.by_chance(stack).against,
+             "matrix": is_matrix(stack.shape[1:])}
     if spectra and found["matrix"]:
         kept = max(1, math.ceil(max(ratios) * min(stack[0].flatten(1).shape)))
         ours = [vectors.spectrum(matrix.flatten(1), kept) for matrix in stack]
@@ -107,7 +108,8 @@ def _dataset(rows, keys, names, ratios, start, parent, notes, paths):
         empty = np.full(shape, np.nan)
         return np.stack([np.asarray(row.get(name, empty), dtype=float) for row in rows])
 
-    per_layer = {name: ("layer", gathered(name)) for name in ("base_norm", "disagree", "against")}
+    of_layer = ("base_norm", "disagree", "against", "against_by_chance")
+    per_layer = {name: ("layer", gathered(name)) for name in of_layer}
     found = xr.Dataset({
         "size": ("layer", [math.prod(shape) for shape in shapes]),
         "matrix": ("layer", [row["matrix"] for row in rows]), **per_layer,

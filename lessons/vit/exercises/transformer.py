@@ -187,8 +187,9 @@ EXERCISES = [
         hints=["Split each of q, k and v: z.unflatten(1, (heads, -1)).transpose(0, 1) is (heads, places, d).",
                "Scores q @ kᵀ/√d, a softmax along the last axis, then @ v.",
                "Back: .transpose(0, 1).flatten(1)"],
-        praise="Here is the one place where a transformer multiplies two things that both depend on its weights and on "
-               "the image. So it is not obvious that features should add up."),
+        praise="Here different places are multiplied with each other, q with k and the weights with v, and all of "
+               "these depend on the network's weights and on the image. So it is not obvious that features should add "
+               "up."),
 
     Exercise(
         "11.3", "what does CART keep?", 6, matrices.kept_by_name,
@@ -208,7 +209,8 @@ EXERCISES = [
             Wrong(_kept(of=lambda key, shape: shape[-1]),
                   "A matrix has only as many singular values as its smaller side is long, and that is not always the "
                   "last."),
-            Wrong(_kept(rounded=int), "Round up: ⌈γ·min(m, n)⌉."),
+            Wrong(_kept(rounded=int),
+                  "Round up, as the paper does: ⌈γ·min(m, n)⌉. The released code rounds down, to at least one."),
             Wrong(_kept(rounded=round), "Round up, not to the nearest: ⌈γ·min(m, n)⌉."),
             Wrong(_kept(rounded=float), "Round up to a whole number: ⌈γ·min(m, n)⌉ directions."),
             Wrong(_kept(chosen=lambda key, shape: len(shape) > 1 and "attention" in key),

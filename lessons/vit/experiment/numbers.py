@@ -49,8 +49,8 @@ def named(found: Numbers) -> Numbers:
 
 
 def by_length(found: xarray.Dataset) -> dict[str, float]:
-    """CTL-18: gap over own distance in the ViT, in its parts and in an MLP, for task vectors as long as they are, and
-    at equal own distance."""
+    """CTL-18: gap over own distance in the ViT, in its parts and in MLPs, for task vectors as long as they are, at
+    equal own distance, and at equal length over θ₀'s, that of the MLP with ReLU as it was trained."""
     numbers = {}
     for kind in map(str, found.kind.values):
         one = found.sel(kind=kind)
@@ -64,6 +64,12 @@ def by_length(found: xarray.Dataset) -> dict[str, float]:
         share = {kind: numbers[f"{kind}: share at own distance {own:g}"] for kind in causes.KINDS}
         for kind in causes.KINDS[1:]:
             numbers[f"{kind} over ViT: share at own distance {own:g}"] = share[kind] / share[causes.VIT]
+        for kind, plainer in ((causes.SMOOTH, causes.MLP), (causes.RESIDUAL, causes.SMOOTH)):
+            numbers[f"{kind} over {plainer}: share at own distance {own:g}"] = share[kind] / share[plainer]
+    length = numbers[f"{causes.MLP}: relative length"]
+    of_vit = causes.share_at(found, causes.VIT, "relative", length)
+    for kind in causes.NETWORKS:
+        numbers[f"ViT over {kind}: share at equal length"] = of_vit / causes.share_at(found, kind, "relative", length)
     return numbers
 
 
@@ -156,12 +162,16 @@ def as_tasks_are_added(found: xarray.Dataset) -> dict[str, float]:
 
 
 def by_width(found: xarray.Dataset) -> dict[str, float]:
-    """CART-14: the share of the single networks' accuracy that each method loses."""
+    """CART-14: the share of the single networks' accuracy that each method loses, and how much of the way from θ₀'s to
+    theirs it goes."""
     numbers = {}
     for width in map(int, found.width.values):
         mean = found.test.sel(width=width).mean("task")
+        start, single = mean.sel(reported="θ₀"), mean.sel(reported="single")
         for method in ("average", "task_arithmetic", "ties", "consensus", "tsv", "cart"):
-            numbers[f"{method}_lost_{width}"] = 1 - float(mean.sel(reported=method) / mean.sel(reported="single"))
+            reached = mean.sel(reported=method)
+            numbers |= {f"{method}_lost_{width}": 1 - float(reached / single),
+                        f"{method}_way_{width}": float((reached - start) / (single - start))}
     return numbers
 
 

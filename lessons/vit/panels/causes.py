@@ -100,11 +100,13 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
                                 int(sweep.attrs["test_images"]))
     apart = blocks[most] - blocks[least]
     news = "" if apart >= WIDE * error else ", which cannot be told from none here"
-    whole = float(mean.single - mean.average)
+    whole, rest = float(mean.single - mean.average), lost["all else"]
     return reading("What does averaging spoil?", """
-        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} ± {error:.1f} apart{news}. All blocks,
-        each averaged alone, cost {sum:.1f} together, all at once {whole:.1f}. Attention alone costs {attention:.1f},
+        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} ± {error:.1f} apart{news}. The {count}
+        blocks, each averaged alone, cost {sum:.1f} together, and all else {rest:.1f}; the whole network at once costs
+        {whole:.1f}. Attention alone costs {attention:.1f},
         the MLPs {mlp:.1f}.""", most=f"Averaging {most}", least=least, high=100 * blocks[most],
                    low=100 * blocks[least], apart=100 * apart, error=100 * error, news=news,
+                   count=len(blocks), rest=100 * rest,
                    sum=100 * sum(blocks.values()), whole=100 * whole, attention=100 * lost["attention"],
                    mlp=100 * lost["MLP"])

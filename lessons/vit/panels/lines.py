@@ -140,7 +140,7 @@ def images_of(sweep: xarray.Dataset) -> int:
     return int(sweep.attrs["test_images"])
 
 
-def reading_of_necessary(sweep: xarray.Dataset) -> Page:
+def reading_of_enough(sweep: xarray.Dataset) -> Page:
     """Is linearity of features enough for a good merge?"""
     found = widest(sweep)
     alone, weights = (float(found.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))

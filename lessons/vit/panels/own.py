@@ -7,7 +7,6 @@ from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from lessons.vit.algorithms import vectors
 from lessons.vit.checkpoints.looking import overall
 
 KINDS = {"attention": (("attn", "attention", "q_proj", "k_proj", "v_proj"), Look(BLUE, "o")),
@@ -40,12 +39,12 @@ def by_layer(found: xarray.Dataset):
     lengths = {kind: cloud(axes[0], look, kind, markersize=5) for kind, (_, look) in KINDS.items()}
     axes[0].fill_between(places, relative.min("task"), relative.max("task"), color=GREY, alpha=0.25, linewidth=0,
                          label="smallest to largest task")
-    chance = vectors.by_chance(matrices.sizes["task"]).against
     axes[1].plot(places, _mean_cosine(matrices), color=SKY, marker="v", markersize=4, linewidth=1,
                  label="cosine, mean over pairs")
     axes[1].plot(places, matrices.against, color=PURPLE, marker="D", markersize=4, linewidth=1,
                  label="against the elected sign")
-    axes[1].axhline(chance, color=BLACK, linestyle="--", linewidth=1.4, marker="", label="the same, at random")
+    axes[1].plot(places, matrices.against_by_chance, color=BLACK, linestyle="--", linewidth=1.4, marker="",
+                 label="the same, were signs random")
     energy = curve(axes[2], Look(RED, "P"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
     overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
     titles = moving_titles(axes)
@@ -63,7 +62,7 @@ def by_layer(found: xarray.Dataset):
         overlap.set_data(places, matrices.overlap.sel(ratio=ratio).values)
         titles[0].set_text(f"Length, {task}")
         titles[2].set_text(f"Rank {100 * ratio:g} %")
-        return _described(matrices, chosen, kept, ratio, task, chance)
+        return _described(matrices, chosen, kept, ratio, task)
 
     controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in found.ratio.values},
                                 float(found.ratio.values[len(found.ratio) // 2])),
@@ -102,12 +101,13 @@ def _in_order(found):
     return [place for place in sorted(range(len(parts)), key=parts.__getitem__) if found.matrix.values[place]]
 
 
-def _described(matrices, chosen, kept, ratio, task, chance):
+def _described(matrices, chosen, kept, ratio, task):
     text = """{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Their mean
               cosine is {cosine:.3f}. Against the elected sign: {against:.3f} of all magnitudes on average, {chance:.3f}
-              for vectors at random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
+              were signs random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
               and row spaces overlap by {overlap:.3f}."""
-    return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio, chance=chance,
+    return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio,
+                chance=float(matrices.against_by_chance.mean()),
                 longest=str(matrices.layer.values[int(np.argmax(chosen.values))]), low=float(chosen.min()),
                 high=float(chosen.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
                 against=float(matrices.against.mean()), energy=float(kept.mean()),
@@ -206,7 +206,7 @@ def reading_of_regime(found: xarray.Dataset) -> Page:
     between = said("between {least:.2f} and {most:.2f}", least=pairs.min(), most=pairs.max()) if len(pairs) else ""
     cosines = f", and their cosines with each other lie {between}" if between else ""
     return reading("What kind of task vectors are these?", """
-        Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Where task vectors are short and nearly at right
-        angles, adding them disturbs little; where cosines are far above 0 they share a direction, and the average
-        already has it.""",
+        Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Short vectors nearly at right angles, as the course's
+        own are, do not cancel each other. Whether their sum is any good is another question: the course's merge badly.
+        Where cosines are far above 0 they share a direction, and the average already has it.""",
                    low=float(whole.relative.min()), high=float(whole.relative.max()), cosines=cosines)
