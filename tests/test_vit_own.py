@@ -1,12 +1,14 @@
 """Part 3 of chapter 11: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
 import json
 import math
+import os
+import sys
 
 import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.torch import save, save_file
 
 from data import store
 from lessons.cart.algorithms.interference import overlap
@@ -208,6 +210,16 @@ def test_signs_at_random_keep_lengths_and_sparsity():
 
 
 # -- merging to a file ---------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_path_that_is_not_utf8_is_said(tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(save({"w": torch.zeros(2, 2)}))
+    with pytest.raises(CheckpointError, match="not UTF-8") as caught:
+        folders.opened(folder)
+    str(caught.value).encode()  # can be printed
+
 
 def test_a_merge_is_written_with_a_card_that_records_method_parameters_and_digests(gpt2, tmp_path):
     base, tuned = gpt2

@@ -90,6 +90,10 @@ class Checkpoint(Tensors):
 
 
 def _opened_file(file):
+    shown = os.fsencode(file).decode("utf-8", "replace")
+    if shown != str(file):
+        raise CheckpointError(f"{shown}: this path is not UTF-8, and safetensors opens no such file. Rename the file "
+                              "or folder with the strange letter.")
     try:
         return StateFile(file)
     except Exception as error:  # safetensors has an error of its own, and headers can break it in other ways
