@@ -167,9 +167,10 @@ def test_a_vit_and_mlps_are_compared_at_equal_distance_and_at_equal_length():
     found = causes_found()
     text = repr(of_causes.reading_of_the_causes(found))
     vit, mlp = 0.2 * 0.2, 0.2 * 0.2 ** 0.5
-    assert f"at 0.2 ViT {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with GELU {mlp:.1%}" in text
+    assert f"at 0.2 ViT {vit:.1%}, ViT, fixed reading {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with GELU {mlp:.1%}" in text
     twice, once = 0.2 * 0.3 * 2 ** 2, 0.2 * (0.3 * 0.5 ** 2) ** 0.5  # the ViT's task vectors, twice as long
-    assert f"10.0% of θ₀'s length: ViT {twice:.1%}, MLP (ReLU) {once:.1%}" in text
+    assert f"10.0% of θ₀'s length: ViT {twice:.1%}, ViT, fixed reading" in text
+    assert f"MLP (ReLU) {once:.1%}, MLP with GELU" in text
     picture = of_causes.at_equal(found).data
     assert "own 0.300 share 0.060" in picture and "MLP (ReLU): own" in picture
     assert "Measured in profile “full” alone" in repr(of_causes.at_equal(None))
@@ -186,12 +187,12 @@ def test_parts_that_an_average_spoils_are_compared_with_their_errors():
                               for name, value in (("base", 0.4), ("average", 0.45), ("single", 0.75))}
                            | {"squares": (("width", "place"), [[0.5, 0.3, 0.2]])},
                            {"place": ["attention", "block 1", "block 2"]}, attributes)
-    found = xarray.concat([found, found.sel(place=["attention"]).assign_coords(place=["MLP"])], "place",
-                          data_vars="minimal")
+    others = [found.sel(place=["attention"]).assign_coords(place=[place]) for place in ("MLP", "all else")]
+    found = xarray.concat([found, *others], "place", data_vars="minimal")
     assert "block 1: of ‖τ‖² 30%, spoilt 0.500, mended 0.600, alone 0.500" in repr(of_causes.parts_table(found))
     text = repr(of_causes.reading_of_the_parts(found))
     assert "Averaging block 1 alone costs 25.0 points, block 2 5.0: 20.0 ± 1.1 apart." in text
-    assert "cost 30.0 together, all at once 30.0" in text
+    assert "The 2 blocks, each averaged alone, cost 30.0 together, and all else 5.0; the whole network at once" in text
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What makes the gap of the small ViT small: its architecture, or how far its networks went? MLPs learn the same eight
-tasks in the same way, with ReLU's kinks, without them, and with a residual stream as well; and task vectors are made
-longer and shorter, whole and in parts."""
+tasks in the same way, with ReLU's kinks, without them, and with a residual stream as well; so does a ViT whose places
+read the same from each other whatever the image; and task vectors are made longer and shorter, whole and in parts."""
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import xarray
+from torch import nn
 
 import toy_models
 
@@ -20,8 +21,8 @@ from toy_models import Architecture, Recipe, zoo
 from toy_models.weights import State, norm, subtract
 
 VIT, ATTENTION, MLPS, BACK, MLP = "ViT", "ViT, attention alone", "ViT, MLPs alone", "ViT, added or taken away", "MLP"
-SMOOTH, RESIDUAL = "MLP with GELU", "residual MLP with GELU"
-KINDS = (VIT, ATTENTION, MLPS, BACK, MLP, SMOOTH, RESIDUAL)
+SMOOTH, RESIDUAL, FIXED = "MLP with GELU", "residual MLP with GELU", "ViT, fixed reading"
+KINDS = (VIT, ATTENTION, MLPS, BACK, MLP, SMOOTH, RESIDUAL, FIXED)
 LENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of task vectors, in units of their own
 EQUAL = (0.05, 0.2)  # own distances at which they are compared
 WIDTHS = (784, 128, 128, 128, 128, 20)  # of the MLPs: as many hidden layers as the ViT has blocks
@@ -51,48 +52,73 @@ class ResidualSmoothMLP(SmoothMLP):
         return before + added if before.shape == added.shape else added
 
 
-NETWORKS = {MLP: toy_models.MLP, SMOOTH: SmoothMLP, RESIDUAL: ResidualSmoothMLP}
+class FixedReading(nn.Module):
+    """In place of attention: how much a place reads from which other is a table for each head, learned, and the same
+    for all images. There is no q and no k."""
+
+    def __init__(self, width: int, heads: int, places: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(heads, places, places, dtype=torch.float64))
+        self.v, self.out = (nn.Linear(width, width, dtype=torch.float64) for _ in range(2))
+
+    def forward(self, h: torch.Tensor) -> torch.Tensor:
+        """What all heads read, put together again: (samples, places, width) as h."""
+        v = self.v(h).unflatten(-1, (len(self.table), -1)).transpose(1, 2)
+        return self.out((self.table.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+class FixedViT(toy_models.TinyViT):
+    """`TinyViT` with `FixedReading` where that has attention."""
+
+    def __init__(self, width: int = 64, depth: int = 4, heads: int = 4, *rest):
+        super().__init__(width, depth, heads, *rest)
+        for block in self.blocks:
+            block.attention = FixedReading(width, heads, len(self.position))
+        self.float()
+
+
+NETWORKS = {MLP: toy_models.MLP, SMOOTH: SmoothMLP, RESIDUAL: ResidualSmoothMLP, FIXED: FixedViT}
 
 
 @dataclass(frozen=True)
 class Control(Architecture):
     """The architecture of a network that no other chapter has."""
 
-    def build(self) -> SmoothMLP:
+    def build(self) -> nn.Module:
         """A network of it with torch's default initialisation."""
-        return NETWORKS[self.name](WIDTHS)
+        return NETWORKS[self.name](**dict(self.arguments))
 
 
-class OfMLPs(Loaded):
-    """The networks of one of the MLPs' suites."""
+class OfControls(Loaded):
+    """The networks of one of the controls' suites."""
 
-    def complete(self, merged: State, statistics_of=None) -> toy_models.MLP:
+    def complete(self, merged: State, statistics_of=None) -> nn.Module:
         """A network that can answer."""
         return type(self.network).from_state(merged)
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
-    """The first width of the ViT, and the MLPs.
+    """The first width of the ViT, and the controls.
 
     Returns:
         A Dataset with
-        gap, own (kind: 7, length): half-way between θ₀ + lτ_i and θ₀ + lτ_j, in the ViT's last block or an MLP's last
+        gap, own (kind: 8, length): half-way between θ₀ + lτ_i and θ₀ + lτ_j, in a ViT's last block or an MLP's last
         hidden layer, mean over pairs and test images of both tasks. "Alone": τ without all else. "Added or taken away":
         half-way between θ₀ + lτ_t and θ₀ − lτ_t, which is θ₀, on the task's images;
         relative (kind): ‖τ‖/‖θ₀‖, mean over tasks;
-        single, average, base (network: 4): accuracy on test images, mean over tasks.
+        single, average, base (network: 5): accuracy on test images, mean over tasks.
     """
     vit = setting.load(settings, seed, settings.widths[0], device)
-    mlps = {kind: load(settings, seed, kind, device) for kind in NETWORKS}
+    controls = {kind: load(settings, seed, kind, device) for kind in NETWORKS}
     parts = {VIT: (vit, vit.finetuned), ATTENTION: (vit, only(vit, "attention")), MLPS: (vit, only(vit, "mlp")),
-             BACK: (vit, vit.finetuned)} | {kind: (loaded, loaded.finetuned) for kind, loaded in mlps.items()}
+             BACK: (vit, vit.finetuned)} | {kind: (loaded, loaded.finetuned) for kind, loaded in controls.items()}
     gaps, owns, relative = [], [], []
     for kind, (loaded, finetuned) in parts.items():
         gap, own = of_lengths(loaded, finetuned, settings.features, back=kind == BACK)
         gaps.append(gap)
         owns.append(own)
         relative.append(np.mean([norm(subtract(state, loaded.base)) for state in finetuned]) / norm(loaded.base))
-    every = {VIT: vit} | mlps
+    every = {VIT: vit} | controls
     accuracies = {name: ("network", [value(one) for one in every.values()]) for name, value in ACCURACIES.items()}
     return xarray.Dataset({"gap": (("kind", "length"), np.array(gaps)), "own": (("kind", "length"), np.array(owns)),
                            "relative": ("kind", relative), **accuracies},
@@ -147,9 +173,15 @@ def last_hidden(loaded: Loaded) -> str:
     return [name for name in names if name not in ("pooled", "output")][-1]
 
 
-def of_mlps(settings: Settings, seed: int = 0, kind: str = MLP) -> Suite:
-    """The suite of the ViT, learned by an MLP: the same images, passes, optimiser, schedule and frozen head."""
+def of_control(settings: Settings, seed: int = 0, kind: str = MLP) -> Suite:
+    """The suite of the ViT, learned by a control: the same images, passes, optimiser, schedule and frozen head."""
     vits = setting.suite(settings, seed)
+    if kind == FIXED:
+        architecture = Control(FIXED, vits.base.architecture.arguments)
+        base = replace(vits.base, architecture=architecture)
+        recipes = {task: replace(recipe, architecture=architecture, parent=base)
+                   for task, recipe in vits.recipes.items()}
+        return Suite(f"eight altered tasks, {FIXED}", base, recipes, choices=vits.choices)
     plain = Architecture.of("MLP", widths=WIDTHS)
     architecture = plain if kind == MLP else Control(kind, plain.arguments)
     base = Recipe.on("medley", architecture, lr=vits.base.lr, epochs=vits.base.epochs, batch_size=vits.base.batch_size,
@@ -161,16 +193,16 @@ def of_mlps(settings: Settings, seed: int = 0, kind: str = MLP) -> Suite:
 
 
 def load(settings: Settings, seed: int, kind: str, device: str = "auto") -> Loaded:
-    """The networks of an MLP's suite."""
-    suite = of_mlps(settings, seed, kind)
+    """The networks of a control's suite."""
+    suite = of_control(settings, seed, kind)
     base, *finetuned = zoo.get_all(suite.all_recipes, device)
-    return OfMLPs(suite, base, finetuned, settings.images)
+    return OfControls(suite, base, finetuned, settings.images)
 
 
 def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     """Every network of all architectures."""
     found = setting.suite(settings, seed).all_recipes
-    return found + [recipe for kind in NETWORKS for recipe in of_mlps(settings, seed, kind).all_recipes]
+    return found + [recipe for kind in NETWORKS for recipe in of_control(settings, seed, kind).all_recipes]
 
 
 def share_at(found: xarray.Dataset, kind: str, by: str, value: float) -> float:
@@ -188,5 +220,5 @@ def share_at(found: xarray.Dataset, kind: str, by: str, value: float) -> float:
 
 
 EXPERIMENT = Experiment("vit-causes", measure, setting.of_width(FIRST), setting.source, setting.DATASET,
-                        recipes=recipes, network=f"TinyViT of width {FIRST} and MLPs of 4 × {WIDTHS[1]}")
+                        recipes=recipes, network=f"TinyViTs of width {FIRST} and MLPs of 4 × {WIDTHS[1]}")
 run = EXPERIMENT.run

@@ -50,7 +50,8 @@ def named(found: Numbers) -> Numbers:
 
 def by_length(found: xarray.Dataset) -> dict[str, float]:
     """CTL-18: gap over own distance in the ViT, in its parts and in MLPs, for task vectors as long as they are, at
-    equal own distance, and at equal length over θ₀'s, that of the MLP with ReLU as it was trained."""
+    equal own distance, and at equal length over θ₀'s, that of the MLP with ReLU as it was trained; and how far the
+    average of each gets."""
     numbers = {}
     for kind in map(str, found.kind.values):
         one = found.sel(kind=kind)
@@ -70,6 +71,10 @@ def by_length(found: xarray.Dataset) -> dict[str, float]:
     of_vit = causes.share_at(found, causes.VIT, "relative", length)
     for kind in causes.NETWORKS:
         numbers[f"ViT over {kind}: share at equal length"] = of_vit / causes.share_at(found, kind, "relative", length)
+    for kind in map(str, found.network.values):
+        at = found.sel(network=kind)
+        numbers |= {f"{kind}: average over single": float(at.average / at.single),
+                    f"{kind}: way of the average": float((at.average - at.base) / (at.single - at.base))}
     return numbers
 
 

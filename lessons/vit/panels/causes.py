@@ -1,22 +1,23 @@
-"""What makes the gap of the small ViT small, beside an MLP that learned the same tasks; and which parts of the ViT an
-average spoils."""
+"""What makes the gap of the small ViT small, beside controls that learned the same tasks; and which parts of the ViT
+an average spoils."""
 import numpy as np
 import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, in_full_alone, reading, said, table
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import causes as experiment
 
 LOOKS = {experiment.VIT: (BLUE, "o", "-"), experiment.ATTENTION: (GREEN, "^", "--"),
          experiment.MLPS: (ORANGE, "s", "--"), experiment.MLP: (BLACK, "D", "-"),
-         experiment.SMOOTH: (PURPLE, "P", "-"), experiment.RESIDUAL: (RED, "X", "-")}
+         experiment.SMOOTH: (PURPLE, "P", "-"), experiment.RESIDUAL: (RED, "X", "-"),
+         experiment.FIXED: (SKY, "v", "-")}
 NAMES = {experiment.VIT: "ViT", experiment.ATTENTION: "ViT, attention's τ alone",
          experiment.MLPS: "ViT, its MLPs' τ alone", experiment.MLP: "MLP (ReLU)", experiment.SMOOTH: "MLP with GELU",
-         experiment.RESIDUAL: "residual MLP with GELU"}
-NETWORKS = (experiment.VIT, experiment.MLP, experiment.SMOOTH, experiment.RESIDUAL)
+         experiment.RESIDUAL: "residual MLP with GELU", experiment.FIXED: "ViT, fixed reading"}
+NETWORKS = (experiment.VIT, experiment.FIXED, experiment.MLP, experiment.SMOOTH, experiment.RESIDUAL)
 
 
 @in_full_alone
@@ -34,7 +35,7 @@ def at_equal(sweep: xarray.Dataset):
             ax.plot(places, share, color=colour, marker=marker, linestyle=line, markersize=5, label=NAMES[kind])
     for own in experiment.EQUAL:
         left.axvline(own, color=GREY, linewidth=0.8, marker="")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=3)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
     rows = [f"{NAMES[kind]}: {_listed(sweep, kind)}" for kind in LOOKS]
     return plotting.show(fig, ". ".join(rows) + ".", caption(sweep))
 
