@@ -65,8 +65,9 @@ def by_length(found: xarray.Dataset) -> dict[str, float]:
         share = {kind: numbers[f"{kind}: share at own distance {own:g}"] for kind in causes.KINDS}
         for kind in causes.KINDS[1:]:
             numbers[f"{kind} over ViT: share at own distance {own:g}"] = share[kind] / share[causes.VIT]
-        for kind, plainer in ((causes.SMOOTH, causes.MLP), (causes.RESIDUAL, causes.SMOOTH)):
-            numbers[f"{kind} over {plainer}: share at own distance {own:g}"] = share[kind] / share[plainer]
+        for kind, other in ((causes.SMOOTH, causes.MLP), (causes.RESIDUAL, causes.SMOOTH),
+                            (causes.RESIDUAL, causes.FIXED)):
+            numbers[f"{kind} over {other}: share at own distance {own:g}"] = share[kind] / share[other]
     length = numbers[f"{causes.MLP}: relative length"]
     of_vit = causes.share_at(found, causes.VIT, "relative", length)
     for kind in causes.NETWORKS:
