@@ -16,7 +16,7 @@ LOOKS = {experiment.VIT: (BLUE, "o", "-"), experiment.ATTENTION: (GREEN, "^", "-
          experiment.FIXED: (SKY, "v", "-")}
 NAMES = {experiment.VIT: "ViT", experiment.ATTENTION: "ViT, attention's τ alone",
          experiment.MLPS: "ViT, its MLPs' τ alone", experiment.MLP: "MLP (ReLU)", experiment.SMOOTH: "MLP with GELU",
-         experiment.RESIDUAL: "residual MLP with GELU", experiment.FIXED: "ViT, fixed reading"}
+         experiment.RESIDUAL: "residual MLP with GELU", experiment.FIXED: "ViT with fixed reading"}
 NETWORKS = (experiment.VIT, experiment.FIXED, experiment.MLP, experiment.SMOOTH, experiment.RESIDUAL)
 
 
