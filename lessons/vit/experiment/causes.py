@@ -76,6 +76,11 @@ class FixedViT(toy_models.TinyViT):
             block.attention = FixedReading(width, heads, len(self.position))
         self.float()
 
+    @classmethod
+    def from_state(cls, state: State) -> "FixedViT":
+        """As `TinyViT.from_state`; the tables tell how many heads there are."""
+        return super().from_state(state, len(state["blocks.0.attention.table"]))
+
 
 NETWORKS = {MLP: toy_models.MLP, SMOOTH: SmoothMLP, RESIDUAL: ResidualSmoothMLP, FIXED: FixedViT}
 
