@@ -1,5 +1,6 @@
 """Sweeps that lie in the repository."""
 import importlib
+import json
 import pkgutil
 import shutil
 import subprocess
@@ -7,10 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 import xarray
+import yaml
 
 from data import store
 from data.types import Source
-from lessons.kit import archive, sweep
+from lessons.kit import archive, claims, sweep
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
@@ -28,6 +30,7 @@ def made(monkeypatch, tmp_path, kind="real"):
     """An experiment that counts how often it measures, an empty archive, and an empty data folder."""
     monkeypatch.setattr(archive, "FOLDER", tmp_path / "measured")
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(archive, "_commit", lambda: "abc1234")
     measured = []
 
     def measure(settings, seed, device):
@@ -102,11 +105,49 @@ def test_a_measurement_names_its_commit_and_says_when_the_code_was_changed_since
     monkeypatch.setattr(archive, "_ROOT", tmp_path)
     commit = git("rev-parse", "--short", "HEAD").strip()
     (tmp_path / "CLAIMS.md").write_text("what measuring wrote")
-    assert archive.circumstances()["commit"] == commit
+    assert archive.circumstances()["commit"] == archive.committed()["commit"] == commit
     (tmp_path / "code.py").write_text("after")
     assert archive.circumstances()["commit"] == f"{commit}-dirty"
+    with pytest.raises(ValueError, match="files were changed since.*Commit the code first"):
+        archive.committed()
     monkeypatch.setattr(archive, "_ROOT", tmp_path.parent)
     assert archive.circumstances()["commit"] == "unknown"
+    with pytest.raises(ValueError, match="there is none here"):
+        archive.committed()
+
+
+def test_nothing_is_kept_or_measured_for_the_repository_by_code_that_no_commit_has(monkeypatch, tmp_path, capsys):
+    experiment, _ = made(monkeypatch, tmp_path)
+    monkeypatch.setattr(archive, "_commit", lambda: "abc1234-dirty")
+    monkeypatch.setenv(archive.KEEP, "1")
+    with pytest.raises(ValueError, match="Commit the code first"):
+        experiment.run("full")
+    assert not (tmp_path / "measured").exists()
+    with pytest.raises(SystemExit):
+        archive.main(["00_start_here"])
+    assert "Commit the code first" in capsys.readouterr().err
+
+
+def in_history(commit):
+    """Whether a commit is an ancestor of the one that is checked out."""
+    return not subprocess.run(["git", "merge-base", "--is-ancestor", commit, "HEAD"], cwd=archive._ROOT,
+                              capture_output=True).returncode
+
+
+def whole_history():
+    """Whether all commits before this one are at hand."""
+    shallow = ["git", "rev-parse", "--is-shallow-repository"]
+    return bool(shutil.which("git")) and subprocess.run(shallow, cwd=archive._ROOT, capture_output=True,
+                                                        text=True).stdout.strip() == "false"
+
+
+@pytest.mark.skipif(not whole_history(), reason="not all commits are here")
+def test_what_measured_the_ledger_and_the_kept_sweeps_is_a_commit_of_this_repository():
+    named = {path.name: json.loads(sweep.read(path).attrs["measured_on"])["commit"] for path in FILES}
+    for run in yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8").partition("numbers:")[0])["runs"]:
+        named[f"{run['experiment']}, seeds {run['seeds']}"] = run["commit"].removesuffix(" or before")
+    known = {commit: in_history(commit) for commit in set(named.values())}
+    assert {name: commit for name, commit in named.items() if not known[commit]} == {}
 
 
 def experiments():

@@ -9,7 +9,7 @@ import yaml
 
 from lessons.kit import archive, claims, sweep
 from lessons.kit.claims import Claim, Condition, Verdict
-from lessons.kit.experiment import Collection
+from lessons.kit.experiment import Collection, Experiment
 
 LEDGER = claims.ledger()
 FOUND = {"finding": "yes", "scope": "s"}
@@ -131,13 +131,56 @@ def test_seeds_that_nobody_has_looked_at_are_counted_and_nothing_is_written(made
     bounded = {20: 1.5, 21: 2.5}
     found = lambda profile, seed, device: {"X-1": {"bounded": bounded[seed], "a over b": 9.0}}
     on_mlps = Collection("mlps", sources=lambda: [], measure=found)
-    on_resnets = Collection("resnets", sources=lambda: [], measure=None, ledger={"full": (0, 1, 2)})
+    on_resnets = Collection("resnets", sources=lambda: [], measure=found, ledger={"quick": (0, 1, 2)}, long=True)
     monkeypatch.setattr(claims, "of_ledger", lambda module: (on_mlps, on_resnets))
     before = claims.MEASURED.read_text()
     assert claims.main(["--unseen", "20", "21"]) == 0 and claims.MEASURED.read_text() == before
     said = capsys.readouterr().out
     assert "seed 21: X-1 bounded is 2.5, the verdict needs at least 1 and at most 2" in said
-    assert "1 of 2 conditions hold" in said
+    assert "1 of 2 conditions hold" in said and "more than a quarter of an hour: resnets. Add --long" in said
+    assert claims.main(["--unseen", "20", "--long", "--experiment", "resnets"]) == 0
+    assert "1 of 1 conditions hold" in capsys.readouterr().out
+
+
+def test_seeds_that_try_no_condition_are_no_success(made_up, monkeypatch, capsys):
+    silent = Collection("silent", sources=lambda: [], measure=lambda profile, seed, device: {})
+    monkeypatch.setattr(claims, "of_ledger", lambda module: (silent,))
+    assert claims.main(["--unseen", "20"]) == 1
+    said = capsys.readouterr().out
+    assert "No condition was tried" in said and "0 of 0" not in said
+
+
+def test_unseen_seeds_try_every_condition_of_the_ledger(monkeypatch):
+    asked = [(experiment.name, profile) for _, experiment in OF_THE_LEDGER for profile in experiment.ledger]
+    tried = []
+    monkeypatch.setattr(claims, "remeasure", lambda experiment, profile, seed: tried.append((experiment.name, profile))
+                        or claims.of_seed(0))
+    assert claims.main(["--unseen", "99", "--long"]) == 0
+    assert sorted(tried) == sorted(asked)
+
+
+@pytest.mark.parametrize("package, holds", [("lessons.linearization.experiment", "linearization-rule"),
+                                            ("lessons.sail", "sail-width"), ("lessons.vit", "vit-64")])
+def test_a_package_stands_for_the_modules_in_it(package, holds):
+    assert holds in {experiment.name for _, experiment in claims._chosen([package], None)}
+
+
+@pytest.mark.parametrize("options, says", [
+    (["--only", "lessons.start"], "lessons.start measures no claim. These modules do: lessons.linearity"),
+    (["--only", "lessons.sail", "--experiment", "width"], "no experiment 'width'. There are: sail-spirals")])
+def test_a_name_that_measures_nothing_is_refused_with_those_that_do(options, says, capsys):
+    with pytest.raises(SystemExit):
+        claims.main([*options, "--unseen", "9"])
+    assert says in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_ledger_is_not_written_by_code_that_no_commit_has(made_up, monkeypatch, capsys):
+    monkeypatch.setattr(archive, "_commit", lambda: "abc1234-dirty")
+    monkeypatch.setattr(claims, "of_ledger", lambda module: (Collection("c", sources=lambda: [], measure=None),))
+    before = claims.MEASURED.read_text()
+    with pytest.raises(SystemExit):
+        claims.main(["--seeds", "0"])
+    assert "Commit the code first" in capsys.readouterr().err and claims.MEASURED.read_text() == before
 
 
 # The same networks, evaluated in float32 with other instructions, differed by less than 1e-5.
@@ -170,6 +213,15 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
         kept = {name: value for name, value in measured.items() if LEDGER[id].keeps(name)}
         if not any("ResNet" in name for name in kept) and "resnet" not in experiment.name:
             assert kept == pytest.approx({name: known[id][name] for name in kept}, **NEAR), id
+
+
+@pytest.mark.parametrize("experiment", [
+    pytest.param(one, id=one.name) for _, one in OF_THE_LEDGER
+    if isinstance(one, Experiment) and "full" not in one.ledger and one.archived() is not None])
+def test_what_the_ledger_measures_in_quick_holds_for_the_full_sweep_too(experiment):
+    """A chapter in profile full shows both beside each other."""
+    wrong, tried = claims._wrong(experiment.claims(experiment.archived()))
+    assert tried and wrong == []
 
 
 # From the training of networks to the ledger's numbers, in the suite for these; `make claims` does so for all.

@@ -21,8 +21,8 @@ SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, s
          overlap: overlap.Settings((0.0, 1.0), (0.0, 0.5, 1.0)),
          table: table.Settings((table.NEAR, table.BIGGER, table.OTHER, table.HALVES, table.ONE_RUN), (0.1, 0.4),
                                (0, 50, 100, 200)),
-         width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 30)),
-         depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 30)),
+         width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 100)),
+         depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 100)),
          theory: theory.Settings(20, (100, 1000))}
 
 

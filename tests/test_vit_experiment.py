@@ -376,6 +376,17 @@ def test_every_image_chooses_among_the_classes_of_its_kind():
     assert stitching.correct(logits, torch.tensor([3, 15, 9])) == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize("tau_kept, says", [(0.4, "20.0 ± 1.5 points more."), (0.8, "20.0 ± 1.4 points less."),
+                                            (0.59, "points more, which cannot be told")])
+def test_a_difference_of_either_sign_is_news_where_it_is_wider_than_two_errors(monkeypatch, tau_kept, says):
+    numbers = {"taken out, Δ: task at 1": 0.1, "taken out, τ: task at 1": 0.1, "taken out: task before": 0.5,
+               "taken out, Δ: upright at 1": 0.6, "taken out, τ: upright at 1": tau_kept,
+               "taken out: upright before": 0.9}
+    monkeypatch.setattr(stitching, "claims", lambda sweep: {"CTL-18": numbers})
+    monkeypatch.setattr(stitching, "IMAGES", 1000)
+    assert says in of_stitching.reading_of_figure_10("a sweep").text
+
+
 def made_up(average, one, other):
     """A sweep of one pair in which θ₀ reads so much of both tasks, given the mean, one alone and the other alone."""
     both = np.array([average, one, other])[None, None, None]

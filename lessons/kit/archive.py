@@ -78,10 +78,13 @@ def keep(found: xarray.Dataset, path: Path, module: str) -> None:
         found: the sweep.
         path: from `path_of`.
         module: the one that measures.
+
+    Raises:
+        ValueError: no commit says which code measured it.
     """
     if not os.environ.get(KEEP) or found.attrs["source_kind"] == "stand-in":
         return
-    about = {"measured_on": json.dumps(circumstances()), "module": module, "code": sweep.behind(module)}
+    about = {"measured_on": json.dumps(committed()), "module": module, "code": sweep.behind(module)}
     FOLDER.mkdir(exist_ok=True)
     sweep.write(found.assign_attrs(about), path)
 
@@ -102,6 +105,21 @@ def circumstances() -> dict[str, str]:
     """Where and when something is measured: processor and instructions, torch, commit, date."""
     return {"processor": f"{_processor()}, {torch.backends.cpu.get_cpu_capability()}", "torch": str(torch.__version__),
             "commit": _commit(), "date": datetime.date.today().isoformat()}
+
+
+def committed() -> dict[str, str]:
+    """As `circumstances`, for what is written into the repository: its commit must say which code measured.
+
+    Raises:
+        ValueError: there is no commit, or files were changed since.
+    """
+    found = circumstances()
+    changed = found["commit"].endswith("-dirty")
+    if changed or found["commit"] == "unknown":
+        what = "files were changed since the last one" if changed else "there is none here"
+        raise ValueError(f"a measurement that is kept names the commit whose code measured it, but {what}. "
+                         "Commit the code first, then measure")
+    return found
 
 
 def _commit():
@@ -133,7 +151,12 @@ def main(arguments=None) -> int:
     from lessons.kit import notebooks  # it needs papermill, which measuring does not
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="a notebook's name, such as 06_gradients")
-    for name in parser.parse_args(arguments).chapters:
+    chapters = parser.parse_args(arguments).chapters
+    try:
+        committed()  # now, and not after minutes of measuring
+    except ValueError as error:
+        parser.error(str(error))
+    for name in chapters:
         os.environ[KEEP] = "1"
         output = _ROOT / "build" / "measured" / f"{name}.ipynb"
         output.parent.mkdir(parents=True, exist_ok=True)

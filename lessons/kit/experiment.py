@@ -36,6 +36,7 @@ class Experiment:
         claims: sweep -> {claim: {number: value}}, the numbers that the ledger keeps.
         ledger: {profile: seeds} with which the ledger measures the claims.
         one_thread: what runs on networks so small that a second thread costs more than it gives.
+        long: one seed takes more than a quarter of an hour where nothing is kept.
         attributes: others that the sweep gets.
     """
     name: str
@@ -48,6 +49,7 @@ class Experiment:
     claims: Callable[[xarray.Dataset], Numbers] | None = None
     ledger: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"full": SEEDS})
     one_thread: bool = True
+    long: bool = False
     attributes: Mapping[str, object] = field(default_factory=dict)
 
     def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
@@ -126,11 +128,13 @@ class Collection:
         sources: () -> those of all data.
         measure: (profile, seed, device) -> {claim: {number: value}}.
         ledger: {profile: seeds} with which the ledger measures them.
+        long: one seed takes more than a quarter of an hour where nothing is kept.
     """
     name: str
     sources: Callable[[], Iterable[Source]]
     measure: Callable[..., Numbers]
     ledger: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: {"full": SEEDS})
+    long: bool = False
 
     def numbers(self, profile: str = "full", seed: int = 0, device: str = "auto") -> Numbers:
         """As `Experiment.numbers`."""

@@ -33,5 +33,6 @@ def _numbers_of_resnets(profile, seed, device):
 
 LEDGER = (
     Collection("cart", _sources_of_mlps, numbers.of_mlps),
-    Collection("cart-resnets", lambda: [resnet.source()], _numbers_of_resnets, ledger={"full": RESNETS}),
+    Collection("cart-resnets", lambda: [resnet.source()], _numbers_of_resnets, ledger={"full": RESNETS},
+               long=True),
 )

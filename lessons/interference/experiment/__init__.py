@@ -124,7 +124,7 @@ IN_THE_LEDGER = {  # suite: what the ledger's numbers of it begin with
 }
 
 
-def _collection(name, of_suites, seeds):
+def _collection(name, of_suites, seeds, long=False):
     """The numbers of some suites together."""
     def chosen(profile, seed):
         suites = suites_of(profile, seed)
@@ -140,7 +140,7 @@ def _collection(name, of_suites, seeds):
     def all_sources():
         return [source for suite in chosen("full", 0).values() for source in suite.sources]
 
-    return Collection(name, all_sources, measure, ledger={"full": seeds})
+    return Collection(name, all_sources, measure, ledger={"full": seeds}, long=long)
 
 
 def _renamed(found):
@@ -149,6 +149,6 @@ def _renamed(found):
 
 LEDGER = (
     _collection("interference", ("rotated", "several"), SEEDS),
-    _collection("interference-resnets", ("split 8",), (0, 1, 2)),
-    _collection("interference-more-tasks", ("split 14", "split 20"), (0, 1, 2)),
+    _collection("interference-resnets", ("split 8",), (0, 1, 2), long=True),
+    _collection("interference-more-tasks", ("split 14", "split 20"), (0, 1, 2), long=True),
 )

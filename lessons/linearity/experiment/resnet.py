@@ -392,7 +392,8 @@ def _all_recipes(settings, seed):
 
 
 _of_lines = functools.partial(Experiment, measure=measure, source=source, dataset="CIFAR-100", recipes=_all_recipes,
-                              one_thread=False, attributes={"opens_on": pair_name(1, 2), "asked_layer": "block 8"})
+                              one_thread=False, long=True,
+                              attributes={"opens_on": pair_name(1, 2), "asked_layer": "block 8"})
 RESNET = _of_lines("resnet", profiles=PROFILES, claims=claims,
                    ledger={"quick": (0, 1, 2), "full": (0, 1, 2)})
 LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_FULL, size=None)),

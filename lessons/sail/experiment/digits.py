@@ -19,6 +19,7 @@ LR, BATCH = 0.1, 64
 IMAGES, EPOCHS = 5000, 6  # of every parent: 474 steps
 TEST = 2000
 STEPS = (0, 50, 100, 200)
+LOOKS = (0, 20, 100)  # steps after which the ledger looks at a network of another size; both profiles take them
 ONE, TWO, MATCHED, PRETRAINED = "one start", "two starts", "two starts, matched", "one pretraining"
 NOTHING = "two random networks"  # the null control: nobody has learned anything
 SECOND, THIRD = 1000, 2000  # seeds beside the first parent's

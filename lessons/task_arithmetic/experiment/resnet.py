@@ -311,7 +311,7 @@ def four_at_half(sweep: xarray.Dataset) -> float:
 
 RESNETS = Experiment("task-arithmetic-resnets", measure, PROFILES, source, "CIFAR-100", claims=claims,
                      recipes=lambda settings, seed: cast.split_resnets(seed).values(),
-                     ledger={"full": (0, 1, 2)}, one_thread=False)
+                     ledger={"full": (0, 1, 2)}, one_thread=False, long=True)
 
 
 def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:

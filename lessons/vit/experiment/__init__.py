@@ -21,5 +21,5 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 SEEDS = {64: (0, 1, 2, 3, 4, 5), 128: (0, 1, 2)}  # width: seeds; one of width 128 takes forty minutes of a core
 LEDGER = (*(Collection(f"vit-{width}", lambda: [setting.source()], functools.partial(numbers.of_width, width),
-                       ledger={"full": seeds}) for width, seeds in SEEDS.items()),
+                       ledger={"full": seeds}, long=True) for width, seeds in SEEDS.items()),
           stitching.EXPERIMENT)

@@ -148,5 +148,5 @@ def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
 
 EXPERIMENT = Experiment("vit-stitching", measure, setting.of_width(FIRST), setting.source, setting.DATASET,
                         recipes=setting.recipes, network=f"TinyViT of width {FIRST}", claims=claims,
-                        ledger={"full": SEEDS})
+                        ledger={"full": SEEDS}, long=True)
 run = EXPERIMENT.run

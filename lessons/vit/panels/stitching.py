@@ -76,8 +76,9 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
         {agrees}: with Δ taken out of the features behind {layer}, λ = 1, a task falls from {before:.3f} to {task:.3f}
         (chance is 0.1), and upright images, which θ₀ was pretrained on, from {upright:.3f} to {kept:.3f}. With the
         features of θ₀ − λτ in their place these are {tau:.3f} and {tau_kept:.3f}. So the task goes both ways, and the
-        second costs the upright images {more:.1f} ± {error:.1f} points more{news}.""",
+        second costs the upright images {apart:.1f} ± {error:.1f} points {side}{news}.""",
                    agrees=agrees(task < before / 2), layer=LAYER, before=before, task=task,
                    upright=of["taken out: upright before"], kept=kept, tau=of["taken out, τ: task at 1"],
-                   tau_kept=tau_kept, more=100 * (kept - tau_kept), error=100 * error,
-                   news="" if kept - tau_kept >= WIDE * error else ", which cannot be told from none here")
+                   tau_kept=tau_kept, apart=100 * abs(kept - tau_kept), error=100 * error,
+                   side="more" if kept >= tau_kept else "less",
+                   news="" if abs(kept - tau_kept) >= WIDE * error else ", which cannot be told from none here")
