@@ -139,7 +139,7 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
     if not alt.strip():
         raise ValueError("a figure needs alternative text: say what it shows")
     data = base64.b64encode(svg.encode()).decode()
-    below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
+    below = f'<figcaption style="opacity:0.75;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
     image = (f'<img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
              f'src="data:image/svg+xml;base64,{data}">')
     return f'<figure style="margin:0.4em 0">{image}{below}</figure>'

@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 
 from data import store
 from lessons.kit.hall import alone
+from lessons.kit.handles import Handles
 from lessons.kit.kept import kept
 from lessons.kit.plotting import MovingFigure, drawing, moving_parts, svg_tag
 from lessons.kit.predict import Prediction
@@ -85,7 +86,7 @@ class Panel(widgets.VBox):
         self.picture.frame = self._frame(self.values)
         self.picture.on_msg(self._asked)
         row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap", grid_gap="0 18px"))
-        super().__init__([row, self.picture])
+        super().__init__([row, self.picture, Handles()])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
             control.observe(self._redraw, "value")
@@ -283,17 +284,19 @@ def slider(label: str, values, value) -> widgets.SelectionSlider:
     """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them.
     Numbers are shown with two digits.
 
-    Beside the slider there is room for about 18 letters.
+    A long label makes the slider wider, as far as the page has room, and then goes on in a second line.
     """
     options = list(values.items()) if isinstance(values, dict) else [(_number(v), v) for v in values]
+    room = widgets.Layout(width="max-content", min_width="min(420px, 100%)", max_width="100%", height="auto")
     return widgets.SelectionSlider(description=label, options=options, value=value, continuous_update=True,
-                                   layout=widgets.Layout(width="420px"), style={"description_width": "initial"})
+                                   tooltip=label, layout=room, style={"description_width": "initial"})
 
 
 def choice(label: str, options: dict) -> widgets.Dropdown:
     """A dropdown over {text: value}; it starts at the first."""
     return widgets.Dropdown(description=label, options=list(options.items()),
-                            layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
+                            tooltip=label, layout=widgets.Layout(width="max-content", max_width="100%"),
+                            style={"description_width": "initial"})
 
 
 def settings_of(control) -> list:
