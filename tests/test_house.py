@@ -240,6 +240,15 @@ def test_no_function_has_more_than_40_lines():
     assert not found
 
 
+def test_html_names_no_colour_for_letters():
+    """Captions would vanish in a dark theme; `opacity` makes a paler shade of whatever colour the theme has."""
+    pattern = re.compile(r"""style=(["'])(?:(?!\1).)*(?<!-)color:""")
+    assert pattern.search("<p style='margin:0;color:#555'>") and not pattern.search("<p style='border-color:#555'>")
+    files = [*(ROOT / "lessons").rglob("*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
+    wrong = [str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
 def test_the_readme_shows_pictures_that_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):

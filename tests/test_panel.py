@@ -83,6 +83,29 @@ def test_an_error_while_drawing_is_shown_kept_and_raised():
     assert panel.picture.error == ""
 
 
+def test_an_error_where_no_slider_stands_is_shown_when_one_does(monkeypatch):
+    fig, ax = plotting.figure()
+    line, = ax.plot([0, 1], [0, 0], animated=True)
+
+    def draw(alpha):
+        line.set_ydata([0, 1 / alpha])
+        return f"1 / {alpha}"
+
+    panel, sent = Panel({"alpha": slider("α", [-1.0, 0.0, 1.0], 1.0)}, fig, draw), []
+    monkeypatch.setattr(panel.picture, "send", sent.append)
+
+    async def ask():
+        panel.picture._handle_custom_msg({"ahead": 3}, [])
+        await panel._drawing_ahead
+
+    asyncio.run(ask())
+    assert [frame.get("alt") for frame in sent] == ["1 / 1.0", "1 / -1.0", None] and sent[-1] == {"ahead": 3}
+    assert panel.picture.error == ""
+    with pytest.raises(ZeroDivisionError):
+        panel.controls["alpha"].value = 0.0
+    assert "ZeroDivisionError" in panel.picture.error
+
+
 def test_a_committed_prediction_is_drawn_in_every_frame():
     guess = predict("how much?")
     panel = a_panel(guess)

@@ -259,7 +259,7 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
         shown += _shown(claim, here, measured().get(id, {}), stands)
         doubt = "" if stands else " (the numbers measured here do not carry it)"
         lines.append(f"{id}, {claim.verdict}{doubt}: {here}")
-    return Page("\n".join(lines), f"{shown}<p style='color:#555'>{html.escape(caption)}</p>")
+    return Page("\n".join(lines), f"{shown}<p style='opacity:0.75'>{html.escape(caption)}</p>")
 
 
 def brief(numbers: dict[str, dict[str, float]]) -> Page:

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import html
 import io
+import threading
 
 import matplotlib as mpl
 import numpy as np
@@ -38,11 +39,32 @@ THEME = {
 }
 
 
+# matplotlib's defaults below the course's look, so that nothing that the learner has set is left
+_SETTINGS = {name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"} | THEME
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextlib.contextmanager
+def drawing(settings: dict | None = None):
+    """Whatever moves or draws a figure of the course does so inside: it has the course's look, whatever the learner has
+    set in matplotlib, and only one thread of the process is inside at a time.
+
+    matplotlib's settings belong to the whole process, and a slider's messages and the drawing ahead of it can run on
+    different threads. Never await inside: a thread that holds the lock may enter again, so another coroutine of the
+    same thread would come in.
+
+    Args:
+        settings: {name: value} of matplotlib's that differ here from the course's look.
+    """
+    with _ONE_AT_A_TIME, mpl.rc_context(_SETTINGS | (settings or {})):
+        yield
+
+
 def themed(function):
-    """Decorator: what the function draws has the course's look. matplotlib's settings outside stay as they are."""
+    """Decorator: the function runs inside `drawing`. matplotlib's settings outside stay as they are."""
     @functools.wraps(function)
     def inside(*arguments, **options):
-        with mpl.rc_context(THEME):
+        with drawing():
             return function(*arguments, **options)
     return inside
 
@@ -50,22 +72,22 @@ def themed(function):
 def still(function):
     """Decorator for (sweep, *arguments) -> `show`'s HTML: themed, kept on disk, and shown again while sweep, arguments
     and code stay the same."""
-    drawing = themed(function)
-
+    @themed  # outside of `kept`, as in panels: all who draw take first this lock and then that of the file
     @functools.wraps(function)
     def inside(sweep, *arguments, **options):
         from IPython.display import HTML
         asked = (arguments, options)
-        return HTML(kept(function, sweep, asked, ".html", lambda: drawing(sweep, *arguments, **options).data))
+        return HTML(kept(function, sweep, asked, ".html", lambda: function(sweep, *arguments, **options).data))
     return inside
 
 
 def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = WIDTH, **options):
-    """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. Call it in a
-    `themed` function."""
-    fig = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(fig)
-    return fig, fig.subplots(rows, columns, **options)
+    """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. What is drawn on
+    them has the course's look in a `themed` function."""
+    with drawing():
+        fig = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(fig)
+        return fig, fig.subplots(rows, columns, **options)
 
 
 def moving_titles(axes, **options) -> list:
@@ -117,7 +139,7 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
     if not alt.strip():
         raise ValueError("a figure needs alternative text: say what it shows")
     data = base64.b64encode(svg.encode()).decode()
-    below = f'<figcaption style="color:#555;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
+    below = f'<figcaption style="opacity:0.75;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
     image = (f'<img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
              f'src="data:image/svg+xml;base64,{data}">')
     return f'<figure style="margin:0.4em 0">{image}{below}</figure>'
@@ -167,17 +189,18 @@ class MovingFigure:
         self.moving = sorted(moving_parts(fig), key=lambda artist: artist.get_zorder())
         if not self.moving:
             raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
-        drawn = keep(self._drawn) if keep else self._drawn()
-        self.background = drawn["background"]
-        fig.set_layout_engine("none")
-        for ax, place in zip(fig.axes, drawn["places"]):
-            ax.get_xlim(), ax.get_ylim()  # settles the limits, which matplotlib otherwise does when it draws the axes
-            ax.set_position(place)
+        with drawing():
+            drawn = keep(self._drawn) if keep else self._drawn()
+            self.background = drawn["background"]
+            fig.set_layout_engine("none")
+            for ax, place in zip(fig.axes, drawn["places"]):
+                ax.get_xlim(), ax.get_ylim()  # settles the limits, which matplotlib otherwise does when it draws
+                ax.set_position(place)
 
     def marks(self) -> str:
-        """The moving artists as they are now, as SVG."""
+        """The moving artists as they are now, as SVG. Who moves them for it does so inside the same `drawing`."""
         buffer = io.StringIO()
-        with mpl.rc_context(_TEXT_AS_TEXT), _dpi_72(self.figure):
+        with drawing(_TEXT_AS_TEXT), _dpi_72(self.figure):
             width, height = self.figure.bbox.width, self.figure.bbox.height
             renderer = RendererSVG(width, height, buffer, metadata=_NO_METADATA)
             for artist in self.moving:
@@ -187,7 +210,8 @@ class MovingFigure:
         return _element(buffer.getvalue())
 
     def whole(self) -> str:
-        """Background and marks in one SVG, as they are now."""
+        """Background and marks in one SVG, as they are now. Who moves the artists for it does so inside the same
+        `drawing`."""
         inner = self.marks()
         inner = inner[inner.index(">") + 1:]  # up to and with its own </svg>
         return self.background[:self.background.rindex("</svg>")] + inner
@@ -208,13 +232,13 @@ class MovingFigure:
 
 
 # letters as outlines, as in still figures, would take most of the time of a step
-_TEXT_AS_TEXT = THEME | {"svg.fonttype": "none"}
+_TEXT_AS_TEXT = {"svg.fonttype": "none"}
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def _svg(fig):
     buffer = io.StringIO()
-    with mpl.rc_context(THEME):
+    with drawing():
         fig.savefig(buffer, format="svg", metadata=_NO_METADATA)
     return _element(buffer.getvalue())
 

@@ -5,6 +5,7 @@ import ipywidgets as widgets
 import numpy as np
 import traitlets
 
+from lessons.kit.handles import Handles
 from lessons.kit.plotting import BLACK, PURPLE
 
 
@@ -34,7 +35,8 @@ class Prediction(widgets.VBox):
         self._said = widgets.HTML()
         self._button.on_click(lambda _: self.commit(self._answer.value))
         self._question = f"<b>Your prediction.</b> {question}"
-        super().__init__([widgets.HTML(self._question), widgets.HBox([self._answer, self._button]), self._said])
+        super().__init__([widgets.HTML(self._question), widgets.HBox([self._answer, self._button]), self._said,
+                          Handles()])
         self.add_class("weightspace-prediction")
 
     @property

@@ -58,8 +58,10 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     lab.drawn_ahead(page, found[0])
     for panel in found:
         move(page, panel)
-    for handle in page.locator(lab.SLIDER).all():
+    for slider in page.locator(f"{lab.PANEL} .widget-slider, .weightspace-prediction .widget-slider").all():
+        handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").inner_text()
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
+        assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
     own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")
     own.compare(page, [lab.says(panel) for panel in found])
 
@@ -72,6 +74,71 @@ def test_a_veil_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_l
     veil.wait_for(state="hidden")
     assert stage.get_attribute("aria-hidden") is None
     assert "measured" not in page.locator(".weightspace-prediction").first.inner_text()
+
+
+CONTRAST = """(element) => {  // of its letters with what lies behind them, as WCAG 2 defines it
+    const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number);
+    const light = (rgb) => rgb.map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    let [red, green, blue, ink = 1] = numbers(getComputedStyle(element).color), behind;
+    for (let at = element; at; at = at.parentElement) {
+        const style = getComputedStyle(at), [r, g, b, opaque = 1] = numbers(style.backgroundColor);
+        ink *= style.opacity;
+        if (!behind && opaque === 1) behind = [r, g, b];
+    }
+    const seen = [red, green, blue].map((c, i) => ink * c + (1 - ink) * behind[i]);
+    const [dark, bright] = [light(seen), light(behind)].sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05); }"""
+CUT = """() => [...document.querySelectorAll('.widget-label, .widget-readout, .weightspace-panel')]
+    .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)"""
+
+
+@pytest.fixture
+def theme(page):
+    """theme(name): JupyterLab's, which it keeps for the pages that are opened next; at the end it is the light one."""
+    def choose(name):
+        page.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
+        lab.until(page, name, "(name) => document.body.dataset.jpThemeName === name", name)
+    yield choose
+    choose("JupyterLab Light")
+
+
+def test_captions_results_tables_and_labels_are_read_in_both_themes_and_on_a_narrow_screen(opened, theme):
+    page, _ = opened("00_start_here")
+    for name in ("JupyterLab Light", "JupyterLab Dark"):
+        theme(name)
+        for kind in ("figure > img + figcaption", f"{lab.PICTURE} figcaption", "[role=status]", "summary", "td"):
+            found = page.locator(f".jp-OutputArea-output {kind}").first
+            found.scroll_into_view_if_needed()
+            assert found.evaluate(CONTRAST) >= 4.5, (name, kind)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    lab.panels(page)
+    assert page.evaluate(CUT) == []
+
+
+OWN = """import torch
+from lessons.vit.checkpoints import looking
+from lessons.vit.panels import own
+base = {"block.weight": torch.ones(8, 8)}
+tuned = [{"block.weight": torch.ones(8, 8) + torch.eye(8).roll(shift, 0)} for shift in (1, 2, 3)]
+names = ("digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images", "digits_turned_by_45_degrees", "c")
+own.one_layer(looking.layer(base, tuned, "block.weight", names))"""
+
+
+def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_and_browser, page):
+    cell = {"cell_type": "code", "id": "own", "metadata": {}, "outputs": [], "execution_count": None, "source": OWN}
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(lab_and_browser[0].format(name=""))
+    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
+    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('own.ipynb', "
+                  "{type: 'notebook', format: 'json', content})", notebook)
+    assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == 0
+    panel, = lab.panels(page)
+    label = panel.locator(".widget-label").first
+    assert "digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images" in label.inner_text()
+    assert page.evaluate(CUT) == []
 
 
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):

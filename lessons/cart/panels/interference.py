@@ -102,7 +102,7 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
                     together; by chance alone, half of the time it would lie within ± {chance:.2f}, and nineteen times
                     in twenty within ± {wide:.2f}).</p>""",
                  ranks=ranks, chance=0.67 / (ranks - 1) ** 0.5, wide=1.96 / (ranks - 1) ** 0.5)
-    return table(("", *measures), rows, before=title, after=f"<p style='color:#555'>{caption(sweep)}</p>")
+    return table(("", *measures), rows, before=title, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
 
 
 # -- Theorem 2 -------------------------------------------------------------------------------------

@@ -144,6 +144,6 @@ def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
         rows.append((name, f"{high:+.3f} ± {WIDE * error_of_height(part):.3f}", *(f"{value:.3f}" for value in values)))
     rows.append((f"<i>rank correlation with the height, over {len(parts)} sets</i>", "", *correlations.values()))
     text = "; ".join(f"{label}: rank correlation with the height {value}" for label, value in correlations.items())
-    after = said("""<p style='color:#555'>± two standard errors, at most. A rank correlation over {sets} sets is no
+    after = said("""<p style='opacity:0.75'>± two standard errors, at most. A rank correlation over {sets} sets is no
                     more than a hint. {caption}</p>""", sets=len(parts), caption=caption(sweep))
     return table(("", "height", *measures), rows, text, after=after)

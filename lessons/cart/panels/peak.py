@@ -176,7 +176,7 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
         tops = [plateau(part, head) for head in experiment.HEADS]
         rows.append((name, f"{part.large.item():.0f}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
     head = ("", "large singular values", "rule of 8.5", *(f"CART best, {head}" for head in experiment.HEADS))
-    after = said("""<p style='color:#555'>In brackets: what cannot be told from the best, that is, lies within two
+    after = said("""<p style='opacity:0.75'>In brackets: what cannot be told from the best, that is, lies within two
                     standard errors of it. {caption}</p>""", caption=caption(sweep))
     return table(head, rows, after=after)
 
@@ -197,7 +197,7 @@ def reading_of_centring(sweep: xarray.Dataset) -> Page:
     head = ("directions", *(ranks.texts[place] for place in shown))
     rows = [(row[0], *(row[1 + place] for place in shown)) for row in rows]
     return table(head, rows, before="<p><b>Accuracy of CART minus that of task vectors from θ₀, cut alike</b></p>",
-                 after=said("""<p style='color:#555'>λ at its best for each. Bold: more than two standard errors.
+                 after=said("""<p style='opacity:0.75'>λ at its best for each. Bold: more than two standard errors.
                                {caption}</p>""", caption=caption(sweep)))
 
 

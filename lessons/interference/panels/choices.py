@@ -34,7 +34,7 @@ def table(sweep: xarray.Dataset) -> page.Page:
            {measured}""",
         suite=html.escape(sweep.attrs["suite"]),
         measured=html.escape(caption(sweep)))
-    return page.table(HEAD, rows, "\n".join(lines), left=4, after=f"<p style='color:#555'>{note}</p>")
+    return page.table(HEAD, rows, "\n".join(lines), left=4, after=f"<p style='opacity:0.75'>{note}</p>")
 
 
 def _cells(choice, found):

@@ -414,7 +414,7 @@ def _over_seeds(values):
 
 
 def _table(head, rows, note):
-    found = table(list(map(html.escape, head)), rows, after=f"<p style='color:#555'>{html.escape(note)}</p>")
+    found = table(list(map(html.escape, head)), rows, after=f"<p style='opacity:0.75'>{html.escape(note)}</p>")
     return Page(f"{found.text}\n{note}", found.page)
 
 

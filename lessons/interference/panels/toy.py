@@ -192,7 +192,7 @@ def reading_of_the_draws(count: int = 100) -> Page:
     """A table: what merging costs over many toys with other numbers, each method at its best."""
     rows = [_over_draws(shared, experiment.draws(shared, count)) for shared in SEEN]
     note = said(
-        """<p style='color:#555'>Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.</p>
+        """<p style='opacity:0.75'>Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.</p>
         """, count=count)
     return table(HEAD, rows, before="<p><b>Was it the draw?</b></p>", after=note)
 

@@ -4,10 +4,11 @@ Moving a control never trains anything: `draw` looks numbers up in a sweep, or c
 milliseconds. Since the picture depends on the controls alone, a frame is drawn once; while the learner reads, the
 kernel draws those along the sliders ahead, and the page keeps them (picture.js).
 
-There is no Output widget on the way, so an error in `draw` cannot vanish: it is shown in the picture's place, kept in
-`panel.picture.error`, and raised where a control was set from Python.
+There is no Output widget on the way, so an error in `draw` cannot vanish: where the controls stand at what cannot be
+drawn, it is shown in the picture's place, kept in `panel.picture.error`, and raised if Python moved them there.
 """
 import asyncio
+import contextlib
 import functools
 import itertools
 import json
@@ -18,14 +19,14 @@ from pathlib import Path
 import anywidget
 import ipywidgets as widgets
 import jinja2
-import matplotlib as mpl
 import traitlets
 from matplotlib.figure import Figure
 
 from data import store
 from lessons.kit.hall import alone
+from lessons.kit.handles import Handles
 from lessons.kit.kept import kept
-from lessons.kit.plotting import THEME, MovingFigure, moving_parts, svg_tag
+from lessons.kit.plotting import MovingFigure, drawing, moving_parts, svg_tag
 from lessons.kit.predict import Prediction
 from lessons.kit.sweep import caption
 
@@ -75,16 +76,17 @@ class Panel(widgets.VBox):
         self._again = again
         self.controls = dict(controls)
         self._draw = draw
-        draw(**self.values)  # before the background, so that the layout has room for what will be shown
-        self._figure = MovingFigure(figure, keep)
+        with drawing():
+            draw(**self.values)  # before the background, so that the layout has room for what will be shown
+            self._figure = MovingFigure(figure, keep)
         self._frames = {}
-        self._drawing_ahead = None
+        self._question = self._drawing_ahead = None
         all_controls = list(self.controls.values())
         self.picture = Picture(background=self._figure.background, controls=all_controls, caption=caption)
         self.picture.frame = self._frame(self.values)
         self.picture.on_msg(self._asked)
         row = widgets.HBox(all_controls, layout=widgets.Layout(flex_flow="row wrap", grid_gap="0 18px"))
-        super().__init__([row, self.picture])
+        super().__init__([row, self.picture, Handles()])
         self.add_class("weightspace-panel")
         for control in self.controls.values():
             control.observe(self._redraw, "value")
@@ -135,8 +137,10 @@ class Panel(widgets.VBox):
 
     def still(self) -> str:
         """The whole picture as it is now, as an HTML image with alternative text."""
-        alt = self._draw(**self.values)
-        return svg_tag(self._figure.whole(), self._figure.figure.get_figwidth(), alt, self.picture.caption)
+        with drawing():
+            alt = self._draw(**self.values)
+            whole = self._figure.whole()
+        return svg_tag(whole, self.figure.get_figwidth(), alt, self.picture.caption)
 
     def save_html(self, path) -> Path:
         """Write the panel as one self-contained page whose controls work with no kernel and no network.
@@ -180,25 +184,27 @@ class Panel(widgets.VBox):
     def _frame(self, values):
         """The frame of these control values, drawn if it was not yet: {"key", "marks", "alt"}."""
         positions = [settings_of(control).index(values[name]) for name, control in self.controls.items()]
-        key = ",".join(map(str, [self.picture.generation, *positions]))
-        if key not in self._frames:
-            try:
+        with drawing():  # a slider's messages and the drawing ahead can be on two threads
+            key = ",".join(map(str, [self.picture.generation, *positions]))
+            if key not in self._frames:
                 alt = self._draw(**values)
                 self._frames[key] = {"key": key, "marks": self._figure.marks(), "alt": alt}
-            except Exception:
-                self.picture.error = traceback.format_exc()
-                raise
-        return self._frames[key]
+            return self._frames[key]
 
     def _redraw(self, _change):
-        self.picture.frame = self._frame(self.values)
+        try:
+            self.picture.frame = self._frame(self.values)
+        except Exception:
+            self.picture.error = traceback.format_exc()
+            raise
         self.picture.error = ""
 
     def _start_over(self, change):
         """A prediction was committed: every frame looks different now, and the learner wants to see what it was
         about."""
-        self._frames.clear()
-        self.picture.generation += 1
+        with drawing():
+            self._frames.clear()
+            self.picture.generation += 1
         self._redraw(change)
         self.set(**change.owner.at)
         self._unveil()
@@ -216,13 +222,16 @@ class Panel(widgets.VBox):
 
     def _draw_ahead(self, question):
         """Draw the frames along every slider, nearest first, in the kernel's idle time, and send them to the page; at
-        last, as the sign that these are all, its own question."""
-        if self._drawing_ahead:
-            self._drawing_ahead.cancel()
+        last, as the sign that these are all, its own question. The page asks again for a frame that could not be drawn
+        when a slider stands there, and the error is shown then."""
+        self._question = question
 
         async def run():
             for values in self._neighbours():
-                self.picture.send(self._frame(values))
+                if self._question is not question:  # there is a newer one, perhaps on another thread's loop
+                    return
+                with contextlib.suppress(Exception):
+                    self.picture.send(self._frame(values))
                 await asyncio.sleep(0)  # whatever the learner does comes first
             self.picture.send(question)
 
@@ -261,7 +270,7 @@ def panel(function):
             def keep(draw):
                 return json.loads(kept(function, sweep, (axis,), ".json", lambda: json.dumps(draw())))
 
-            with mpl.rc_context(THEME):
+            with drawing():
                 controls, fig, draw, *captions = function(*arguments, **options)
                 if axis is not None:
                     alone(fig, axis)
@@ -275,17 +284,19 @@ def slider(label: str, values, value) -> widgets.SelectionSlider:
     """A slider over given values, in order, or over {text: value}; it starts at `value`, which must be one of them.
     Numbers are shown with two digits.
 
-    Beside the slider there is room for about 18 letters.
+    A long label makes the slider wider, as far as the page has room, and then goes on in a second line.
     """
     options = list(values.items()) if isinstance(values, dict) else [(_number(v), v) for v in values]
+    room = widgets.Layout(width="max-content", min_width="min(420px, 100%)", max_width="100%", height="auto")
     return widgets.SelectionSlider(description=label, options=options, value=value, continuous_update=True,
-                                   layout=widgets.Layout(width="420px"), style={"description_width": "initial"})
+                                   tooltip=label, layout=room, style={"description_width": "initial"})
 
 
 def choice(label: str, options: dict) -> widgets.Dropdown:
     """A dropdown over {text: value}; it starts at the first."""
     return widgets.Dropdown(description=label, options=list(options.items()),
-                            layout=widgets.Layout(width="max-content"), style={"description_width": "initial"})
+                            tooltip=label, layout=widgets.Layout(width="max-content", max_width="100%"),
+                            style={"description_width": "initial"})
 
 
 def settings_of(control) -> list:

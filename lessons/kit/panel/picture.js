@@ -56,21 +56,8 @@ export default () => {
     model.on("change:error", showError);
     for (const control of controls) control.on("change:index", look);
     ask();
-    nameSliders(el);
     return () => { for (const control of controls) control.off("change:index", look); };
   }
 
   return { initialize, render };
 };
-
-// ipywidgets gives its sliders no accessible name; take it from the label that stands before them.
-function nameSliders(el, triesLeft = 20) {
-  const panel = el.closest(".weightspace-panel");
-  const handles = panel ? [...panel.querySelectorAll(".noUi-handle")] : [];
-  for (const handle of handles) {
-    const label = handle.closest(".widget-inline-hbox")?.querySelector(".widget-label");
-    if (label) handle.setAttribute("aria-label", label.textContent);
-  }
-  const wanted = panel ? panel.querySelectorAll(".widget-slider").length : 1;
-  if (handles.length < wanted && triesLeft) setTimeout(() => nameSliders(el, triesLeft - 1), 100);
-}

@@ -159,7 +159,7 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
                    after=scores["network"][-1], verdict=_compared(sweep, scores["network"], 0, -1))
     verdict += " " + _at_equal_steps(sweep, in_block_8.values, scores["network"])
-    return table(head, rows, verdict.strip(), after=f"<p>{verdict}</p><p style='color:#555'>{_caption(sweep)}</p>")
+    return table(head, rows, verdict.strip(), after=f"<p>{verdict}</p><p style='opacity:0.75'>{_caption(sweep)}</p>")
 
 
 def _compared(sweep, accuracy, first, second):

@@ -149,7 +149,7 @@ def reading_in_full(sweep: xarray.Dataset) -> Page:
     known = experiment.EXPERIMENT.archived("full")
     known = sweep if known is None else known
     found = reading_of_merging(known)
-    return Page(f"{found.text}\n{caption(known)}", f"{found.page}<p style='color:#555'>{caption(known)}</p>")
+    return Page(f"{found.text}\n{caption(known)}", f"{found.page}<p style='opacity:0.75'>{caption(known)}</p>")
 
 
 def _of_family(sweep, family):

@@ -123,7 +123,7 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
         rows.append((start, *cells))
     looks = ("at once", "20 steps", f"{last} steps")
     heads = [f"{network}, {steps}" for network in (PLAIN, RESIDUAL) for steps in looks]
-    return table(("start", *heads), rows, after=f"<p style='color:#555'>{caption(sweep)}</p>")
+    return table(("start", *heads), rows, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
 
 
 def reading_of_equation_9(sweep: xarray.Dataset) -> Page:

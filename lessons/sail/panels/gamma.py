@@ -159,7 +159,7 @@ def proposals(sweep: xarray.Dataset) -> Page:
                      ", ".join(best)))
     steps = ", ".join(str(int(steps)) for steps in sweep.steps.values)
     heads = ("parents", *experiment.RULES, f"best after {steps} steps")
-    return table(heads, rows, after=f"<p style='color:#555'>{caption(sweep)}</p>")
+    return table(heads, rows, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
 
 
 def reading_of_figure_2b(sweep: xarray.Dataset) -> Page:

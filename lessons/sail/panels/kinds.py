@@ -116,7 +116,7 @@ def apart(sweep: xarray.Dataset | None) -> Page:
         rows.append((f"{SHRINK}, {how}", SCRATCH, *_cells(sweep, f"{SHRINK}: {how}", SCRATCH)))
     heads = [f"{int(steps)} steps" for steps in sweep.steps.values]
     return table(("half-way, or at another width", "its loss above that of", *heads), rows, left=2,
-                 after=f"<p style='color:#555'>In nats, ± one standard error over the images; below 0 it is ahead. "
+                 after=f"<p style='opacity:0.75'>In nats, ± one standard error over the images; below 0 it is ahead. "
                        f"“?”: within two standard errors, which cannot be told here. {caption(sweep)}</p>")
 
 
@@ -177,5 +177,5 @@ def without_labels(sweep: xarray.Dataset | None) -> Page:
             for name in sweep.start.values]
     error = noise.error_of_difference(0.75, 0.75, byol.TEST)
     return table(("start", *(f"{int(steps)} steps" for steps in sweep.steps.values)), rows,
-                 after=f"<p style='color:#555'>{caption(sweep)} Standard error of a difference: at most "
+                 after=f"<p style='opacity:0.75'>{caption(sweep)} Standard error of a difference: at most "
                        f"{100 * error:.1f} points.</p>")

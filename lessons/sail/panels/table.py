@@ -116,8 +116,8 @@ def bill(sweep: xarray.Dataset) -> Page:
             (SEARCHED, "all", "66 looks with three parents, 31 with two", "–"),
             (LIGO, "one small one that learned all their data", "–", f"{experiment.MAP_STEPS} steps, counted")]
     return table(("start", "parents needed", "looks at 1,000 held-out images", "besides"), rows, left=4,
-                 after=f"<p style='color:#555'>A parent took about {steps} steps. A look costs a seventh of an epoch's "
-                       "forward passes. Everybody's learning rate was tried at "
+                 after=f"<p style='opacity:0.75'>A parent took about {steps} steps. A look costs a seventh of an "
+                       "epoch's forward passes. Everybody's learning rate was tried at "
                        f"{sweep.sizes['rate']} values: that bill is the same for all.</p>")
 
 
@@ -130,7 +130,7 @@ def six(sweep: xarray.Dataset) -> Page:
     whose = ("over the near parent's", "over scratch's")
     heads = [f"{of}, {steps} steps" for of in whose for steps in experiment.LOOKS]
     return table(("set-up: loss of SAIL's mixture", *heads), rows,
-                 after=f"<p style='color:#555'>Below 1: SAIL's mixture is better. {caption(sweep)}</p>")
+                 after=f"<p style='opacity:0.75'>Below 1: SAIL's mixture is better. {caption(sweep)}</p>")
 
 
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:

@@ -121,7 +121,7 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
         part = sweep.accuracy.sel(direction=direction, how=how, optimiser=optimiser)
         rows.append((text, *(f"{float(part.sel(steps=steps)):.3f}" for steps in (0, 20, last))))
     return table(("map", "at once", "20 steps", f"{last} steps"), rows,
-                 after=f"<p style='color:#555'>{caption(sweep)}</p>")
+                 after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
 
 
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:

@@ -188,5 +188,5 @@ def where_it_ends(sweep: xarray.Dataset) -> Page:
         for name, label in kinds.items():
             values = found[name].sel(equation=equation).values
             rows.append((f"{equation}, {label}", *("never" if np.isnan(value) else f"{value:g}" for value in values)))
-    below = "<p style='color:#555'>The smallest λ of those measured; mean over all pairs or tasks.</p>"
+    below = "<p style='opacity:0.75'>The smallest λ of those measured; mean over all pairs or tasks.</p>"
     return table(("from which λ on", *LAYERS), rows, after=below)

@@ -1,4 +1,6 @@
 """Panels about your own checkpoints: every layer's task vectors, and one layer's merge under four sliders."""
+import textwrap
+
 import numpy as np
 import xarray
 
@@ -77,7 +79,7 @@ def _named(axes, relative, count):
     axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
     axes[2].set(ylim=(0, 1.05), ylabel="share")
     for ax in axes:
-        ax.set(xlabel="matrix, by its name", xlim=(-0.5, count - 0.5))
+        ax.set(xlabel="number of the matrix", xlim=(-0.5, count - 0.5))
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
@@ -160,15 +162,10 @@ def one_layer(found: xarray.Dataset):
                     key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
                     told=told, length=length)
 
-    controls = {"alpha": slider(_shortened(f"α: 1 is {a}"), ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
+    controls = {"alpha": slider(f"α: 1 is {a}", ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
     return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
-
-
-def _shortened(label, most=18):
-    """What fits beside a slider."""
-    return label if len(label) <= most else f"{label[:most - 1]}…"
 
 
 def _share_bars(ax, names):
@@ -179,7 +176,8 @@ def _share_bars(ax, names):
     ax.axhline(0, color=GREY, linewidth=0.8, marker="")
     ax.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
            ylabel="share of the task's own vector")
-    ax.set_xticklabels(names, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
+    in_lines = [textwrap.fill(name, 16) for name in names]
+    ax.set_xticklabels(in_lines, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
     return bars
 
 

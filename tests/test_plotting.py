@@ -1,0 +1,128 @@
+"""Figures look the same whatever the learner set in matplotlib, and whichever thread draws them."""
+import asyncio
+import sys
+import threading
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import style
+
+from lessons.kit import plotting
+from lessons.kit.panel import panel, slider
+from lessons.kit.panel.moving import Look, curve, here
+
+PLACES = list(range(32))
+HOSTILE = {"dark": style.library["dark_background"], "text by LaTeX": {"text.usetex": True},
+           "dashes": {"lines.linestyle": "--", "lines.dash_capstyle": "round"}, "margins": {"axes.xmargin": 0.4},
+           "whole paths": {"path.simplify": False, "path.sketch": (1, 100, 2)},
+           "dots an inch": {"figure.dpi": 220, "savefig.dpi": 30, "svg.image_inline": False},
+           "letters": {"font.sans-serif": ["DejaVu Serif"], "mathtext.fontset": "cm", "axes.unicode_minus": False},
+           "ticks": {"xtick.direction": "in", "axes.formatter.use_locale": True, "ytick.minor.visible": True}}
+
+
+@panel
+def waves(sweep):
+    """A curve of many points, which path.simplify would thin out, a line and a title."""
+    fig, ax = plotting.figure()
+    x = np.linspace(0, 1, 1500)
+    line = curve(ax, Look("black"), "a line")
+    ax.set(xlabel="x, $\\alpha$", ylabel="y", ylim=(-1, 1))
+    ax.plot([0.2, 0.6], [-0.5, 0.5], label="another")
+    ax.legend()
+    upright = here(ax)
+    title, = plotting.moving_titles((ax,))
+
+    def draw(place):
+        line.set_data(x, np.sin(place * x))
+        upright.set_xdata([place / len(PLACES)] * 2)
+        title.set_text(f"place {place}, −1")
+        return f"place {place}"
+    return {"place": slider("place", PLACES, 0)}, fig, draw, "caption"
+
+
+@plotting.still
+def standing(sweep):
+    fig, ax = plotting.figure()
+    ax.plot(np.linspace(0, 1, 4000), np.sin(np.linspace(0, 30, 4000)), label="a line")
+    ax.set(xlabel="x", ylabel="y, −1", title="a title")
+    ax.legend()
+    return plotting.show(fig, "a line")
+
+
+def pictures():
+    """Everything that the course draws for one figure of each kind, as text."""
+    shown = waves(None)
+    shown.controls["place"].value = PLACES[5]
+    return standing(None).data, shown.picture.background, shown.picture.frame, shown.still(), shown.big().still()
+
+
+@pytest.fixture
+def few_steps_a_turn():
+    """Threads take turns after a microsecond, so that what they share is spoilt if it can be."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture(scope="module")
+def usual():
+    with mpl.rc_context({name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"}):
+        return pictures()
+
+
+@pytest.mark.parametrize("settings", HOSTILE.values(), ids=HOSTILE)
+def test_a_learners_settings_change_no_picture_and_stay_as_they_are(settings, usual):
+    with mpl.rc_context(settings):
+        before = dict(mpl.rcParams)
+        assert pictures() == usual
+        assert dict(mpl.rcParams) == before
+
+
+def test_axes_that_a_cell_draws_on_have_the_courses_look():
+    with mpl.rc_context(HOSTILE["dark"]):
+        _, ax = plotting.figure()
+    assert ax.get_facecolor() == (1, 1, 1, 1) and ax.xaxis.label.get_color() == "black"
+
+
+def test_frames_that_two_threads_draw_are_those_that_one_draws(few_steps_a_turn):
+    """As when a slider is moved while frames are drawn ahead: the messages come on another thread than the event
+    loop's."""
+    alone, shared = waves(None), waves(None)
+
+    async def ask():
+        shared.picture._handle_custom_msg({"ahead": 1}, [])
+        await shared._drawing_ahead
+
+    ahead = threading.Thread(target=lambda: asyncio.run(ask()), daemon=True)
+    ahead.start()
+    for place in reversed(PLACES):
+        shared.controls["place"].value = place
+    ahead.join(30)
+    assert not ahead.is_alive()
+    assert len(shared._frames) == len(PLACES)
+    wrong = [place for place in PLACES if shared.set(place=place).picture.frame != alone.set(place=place).picture.frame]
+    assert wrong == []
+
+
+def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
+    """Each puts back what it found: were both inside at once, the second would find the course's settings."""
+    second_inside, first_left = threading.Event(), threading.Event()
+
+    @plotting.themed
+    def draw_second():
+        second_inside.set()
+        first_left.wait(10)
+
+    @plotting.themed
+    def draw_first():
+        second.start()
+        second_inside.wait(0.1)  # with one thread at a time it waits in vain
+
+    second = threading.Thread(target=draw_second, daemon=True)
+    with mpl.rc_context({"lines.linewidth": 7}):
+        draw_first()
+        first_left.set()
+        second.join(10)
+        assert mpl.rcParams["lines.linewidth"] == 7
