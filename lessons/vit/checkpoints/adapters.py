@@ -45,6 +45,7 @@ KNOWN = frozenset("""r lora_alpha fan_in_fan_out use_rslora rank_pattern alpha_p
     task_type inference_mode target_modules exclude_modules lora_dropout bias modules_to_save layers_to_transform
     layers_pattern megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config use_qalora
     qalora_group_size runtime_config ensure_weight_tying""".split()) | REFUSED.keys()
+LARGEST_SCALE = 1e6  # of B·A; beyond it no adapter was ever trained, and float16 would overflow
 STARTS = ("gaussian", "eva", "orthogonal", "mica")  # of init_lora_weights: they leave the base as it is
 
 
@@ -143,6 +144,9 @@ class Adapter:
         for module, ours in parts.items():
             scale = lora.scaling(alphas[module], self._rank(module, ours, ranks[module]),
                                  bool(self.config.get("use_rslora")))
+            if abs(scale) > LARGEST_SCALE:
+                raise CheckpointError(f"{self.path / CONFIG}: B·A of {module!r} would be multiplied by {scale:.3g}, "
+                                      "which is lora_alpha divided by r. Usual are 0.1 to 100. Is lora_alpha right?")
             self.pairs[module] = Pair(ours["A"], ours["B"], scale, bool(ours["embedding"]), ours.get("bias", ""))
         if not self.pairs:
             raise CheckpointError(f"{self.path} holds no LoRA: no key ends in lora_A.weight.")
@@ -159,12 +163,13 @@ class Adapter:
         return said | {module: values[place] for module, place in zip(modules, found) if place is not None}
 
     def _not_read(self, key):
-        return (f"{self.path} is no plain LoRA: it holds {key!r}, which is neither A nor B nor the bias of B. Without "
-                f"this part the change would be wrong, so do not leave it out. {WHOLE_MODEL}")
+        return (f"{self.path} is no plain LoRA, because it holds {key!r}, which is neither A nor B nor the bias of B. "
+                f"A and B without such a part may give a wrong change, so it has to be merged by the library that made "
+                f"it. {WHOLE_MODEL}")
 
     def _check_whole(self):
         """Nothing among what is stored whole that is more than a tensor in the base's place."""
-        for key in self.whole:
+        for key in self.whole.values():
             if "lora_magnitude" in key:
                 raise CheckpointError(f"{self.path} is DoRA, not LoRA: {key!r} scales what B·A has changed. "
                                       f"{WHOLE_MODEL}")
@@ -300,23 +305,10 @@ class Adapted(Tensors):
     def __getitem__(self, key: str) -> Tensor:
         weight = self.adapter.tensors[self._whole[key]] if key in self._whole else self.base[key]
         if key in self.modules:
-            change = self.adapter.delta(self.modules[key], self.turned[key])
-            return self._added(key, weight, change)
+            return (wide(weight) + self.adapter.delta(self.modules[key], self.turned[key])).to(weight.dtype)
         if key in self._biases:
-            return self._added(key, weight, self.adapter.bias(self._biases[key]))
+            return (wide(weight) + self.adapter.bias(self._biases[key])).to(weight.dtype)
         return weight
-
-    def _added(self, key, weight, change):
-        found = (wide(weight) + change).to(weight.dtype)
-        if not found.isfinite().all() and weight.isfinite().all():
-            pair = self.adapter.pairs[self.modules[key] if key in self.modules else self._biases[key]]
-            sound = all(self.adapter.tensors[name].isfinite().all() for name in (pair.down, pair.up))
-            dtype = str(weight.dtype).removeprefix("torch.")
-            why = (f"B·A is multiplied by {pair.scale:.3g}, from lora_alpha and r in {CONFIG}, and the sum is too "
-                   f"large for {dtype}. Is lora_alpha right?") if sound else (
-                "its A or B holds NaN or infinite numbers. Take another revision of the adapter.")
-            raise CheckpointError(f"{self.adapter.path} makes {key!r} NaN or infinite: {why}")
-        return found
 
     def entry(self, key: str) -> Entry:
         """Dtype and shape of a tensor, without reading it from a checkpoint."""
@@ -360,6 +352,8 @@ class Adapted(Tensors):
         if others := [name for name in targets if name.split(".")[-1] != "weight"]:
             return f"It changes parameters that are no module's weight ({others[0][:60]!r}). {WHOLE_MODEL}"
         if (pair := self.adapter.pairs.get(key.removesuffix(".weight"))) is None:
+            if key.removesuffix(".bias") in self.adapter.pairs:
+                return f"The adapter's B has a bias (lora_bias), and the base has none to add it to. {WHOLE_MODEL}"
             return "Is it the base that the adapter was tuned on?"
         entries = self.adapter.tensors.entries
         return bases.why_missing(self.base, key, entries[pair.up].shape[:1], entries[pair.down].shape[1:])
@@ -382,20 +376,21 @@ class Adapted(Tensors):
         for key, kind in found.items():
             if kind is not None and len(entry_of(self.base, key).shape) == 2 and not self._pair(key).embedding:
                 seen.setdefault(turning.last(key), set()).add(kind)
-        alone = len({turning.last(key) for key in self.modules}) == 1
+        names_of_all = {turning.last(key) for key in self.modules}
+        likely = sorted(names_of_all.intersection(turning.MODULES))
         for key in squares:
             if names is not None:
                 found[key] = turning.is_among(self.modules[key], names)
             elif turning.is_among(f"{self.modules[key]}.weight", self.adapter.config.get("target_parameters") or ()):
                 found[key] = False  # PEFT reads a parameter of its own accord as (out, in)
             else:
-                found[key] = turning.of_square(self.base, key, seen, self.adapter.turned, alone)
+                found[key] = turning.of_square(self.base, key, seen, self.adapter.turned, len(names_of_all) == 1)
             if found[key] is None:
                 raise CheckpointError(f"{self.adapter.path} changes {key!r}, which is square. So its shape does not "
                                       "tell whether it is stored as (out, in), as torch's Linear does, or as (in, "
                                       f"out), as GPT-2's Conv1D does; fan_in_fan_out in {CONFIG} holds for the last "
                                       "module alone. Say which modules are Conv1D: Adapted(base, adapter, "
-                                      f"conv1d=[{turning.last(key)!r}]), or conv1d=[] if none is.")
+                                      f"conv1d={likely or [turning.last(key)]}), or conv1d=[] if none is.")
         return found
 
     def _pair(self, key):
