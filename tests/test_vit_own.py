@@ -466,7 +466,7 @@ BASE = {"q.weight": torch.zeros(6, 4), "q.bias": torch.zeros(6), "embed.weight":
     (PAIR, {"alora_invocation_tokens": [3, 4]}, "acts behind certain tokens alone"),
     (PAIR, {"alpha_pattern": ["q"]}, "adapter_config.json: alpha_pattern must give a number"),
     (PAIR, {"alpha_pattern": {"q": "16"}}, "alpha_pattern must give a number for each pattern.*'16' is no number"),
-    (PAIR, {"rank_pattern": {"*q": 2}}, "rank_pattern must give a number"),
+    (PAIR, {"rank_pattern": {"*q": 2}}, "rank_pattern cannot be used, since '\\*q' is no regular expression"),
     (PAIR | {"q.lora_B.weight": torch.ones(6)}, {}, r"'base_model.model.q.lora_B.*' has shape \(6,\), .* no matrix"),
     (PAIR | {"q.lora_A.weight": torch.ones(0, 4)}, {}, r"lora_A.weight' has shape \(0, 4\), which is no matrix"),
     (PAIR | {"q.token_adapter.trainable_tokens_delta": torch.ones(1, 4)}, {}, "changes single tokens")])
@@ -686,11 +686,11 @@ def test_a_pattern_means_what_it_means_in_peft(pattern):
     assert found == [1 if re.match(rf"(.*\.)?({pattern})$", name) else None for name in NAMES]
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$x", "(a|a)" * 60 + "x", ".*a" * 20 + "x"])
+@pytest.mark.parametrize("pattern", ["(a+)+$x", "(a|a)" * 60 + "x"])
 def test_a_pattern_that_would_hang_is_refused(tmp_path, monkeypatch, pattern):
-    monkeypatch.setattr(patterns, "SECONDS", 1.0)
+    monkeypatch.setattr(patterns, "SECONDS", 0.5)
     tensors = {f"{'a' * 60}.{key}": tensor for key, tensor in PAIR.items()}
-    with pytest.raises(CheckpointError, match="rank_pattern.*has not ended after 1 seconds.*Write the modules' names"):
+    with pytest.raises(CheckpointError, match="rank_pattern cannot.*has not ended after 0.5 seconds. Write the mod"):
         adapters.opened(small_adapter(tmp_path / "lora", tensors, {"rank_pattern": {pattern: 2, "q": 2}}))
 
 
@@ -699,13 +699,13 @@ def test_a_pattern_of_any_text_is_used_or_refused(tmp_path, pattern):
     try:
         adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"alpha_pattern": {pattern: 2}}))
     except CheckpointError as error:
-        assert "alpha_pattern must give a number" in str(error) and len(str(error)) < 1000
+        assert "alpha_pattern cannot be used, since" in str(error) and len(str(error)) < 1000
 
 
 def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeypatch):
     monkeypatch.setattr(patterns.sys, "executable", "/nowhere/python")
     assert patterns.first_matches(["h.0.q", "q"], NAMES[:2]) == [0, 1]
-    with pytest.raises(ValueError, match="need a second Python process"):
+    with pytest.raises(ValueError, match="second Python process, which failed"):
         patterns.first_matches(["(q|k)"], NAMES)
 
 

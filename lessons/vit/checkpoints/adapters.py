@@ -157,8 +157,7 @@ class Adapter:
         try:
             found = patterns.first_matches(list(self.config.get(name) or {}), list(modules)) if values else []
         except ValueError as error:
-            raise CheckpointError(f"{self.path / CONFIG}: {name} must give a number for each pattern of module names "
-                                  f"({error}).") from error
+            raise CheckpointError(f"{self.path / CONFIG}: {name} cannot be used, since {error}.") from error
         said = dict.fromkeys(modules, self.config[default])
         return said | {module: values[place] for module, place in zip(modules, found) if place is not None}
 

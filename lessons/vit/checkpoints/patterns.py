@@ -6,11 +6,12 @@ runs this file, so the file imports nothing but the standard library.
 """
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 
-SECONDS = 10.0  # for all patterns of a file together; those that PEFT's users write take milliseconds
+SECONDS = 10.0  # for all patterns of a file together; those that people write take milliseconds
 SMALL = 100_000_000  # letters of all patterns times letters of all names: what is matched here without a second process
 _PLAIN = re.compile(r"\^?(?:[\w.-]|\\\.)*\$?")  # no repetition and no choice: matching takes linear time
 
@@ -37,10 +38,10 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
         found, error = json.loads(done.stdout)
     except subprocess.TimeoutExpired as late:
         which = ", ".join(repr(pattern[:60]) for pattern in (hard or patterns)[:3])
-        raise ValueError(f"matching the module names has not ended after {SECONDS:g} seconds, and one of these "
-                         f"patterns is to blame: {which}. Write the modules' names out in its place") from late
+        raise ValueError(f"the search for module names that match {which} has not ended after {SECONDS:g} seconds. "
+                         "Write the modules' names out in the pattern's place") from late
     except (OSError, ValueError) as broken:
-        raise ValueError(f"the patterns need a second Python process, and that one failed ({broken})") from broken
+        raise ValueError(f"its patterns are matched in a second Python process, which failed ({broken})") from broken
     if error:
         raise ValueError(error)
     return found
@@ -57,6 +58,8 @@ def _matched(patterns, names):
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "alarm"):
+        signal.alarm(60)  # where whoever started this process is gone, nothing else would stop it
     try:
         answer = [_matched(*json.load(sys.stdin)), ""]
     except ValueError as problem:
