@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import re
 import sys
 
 import numpy as np
@@ -15,7 +16,17 @@ from lessons.cart.algorithms.interference import overlap
 from lessons.merging import merge as merge_states
 from lessons.vit.algorithms import adapters as lora
 from lessons.vit.algorithms import vectors
-from lessons.vit.checkpoints import adapters, example, folders, looking, opening, writing
+from lessons.vit.checkpoints import (
+    adapters,
+    conv1d,
+    example,
+    folders,
+    looking,
+    opening,
+    patterns,
+    together,
+    writing,
+)
 from lessons.vit.checkpoints.opening import CheckpointError
 from lessons.vit.panels import files as files_panels
 from lessons.vit.panels import own
@@ -455,7 +466,7 @@ BASE = {"q.weight": torch.zeros(6, 4), "q.bias": torch.zeros(6), "embed.weight":
     (PAIR, {"alora_invocation_tokens": [3, 4]}, "acts behind certain tokens alone"),
     (PAIR, {"alpha_pattern": ["q"]}, "adapter_config.json: alpha_pattern must give a number"),
     (PAIR, {"alpha_pattern": {"q": "16"}}, "alpha_pattern must give a number for each pattern.*'16' is no number"),
-    (PAIR, {"rank_pattern": {"*q": 2}}, "rank_pattern must give a number"),
+    (PAIR, {"rank_pattern": {"*q": 2}}, "rank_pattern cannot be used, since '\\*q' is no regular expression"),
     (PAIR | {"q.lora_B.weight": torch.ones(6)}, {}, r"'base_model.model.q.lora_B.*' has shape \(6,\), .* no matrix"),
     (PAIR | {"q.lora_A.weight": torch.ones(0, 4)}, {}, r"lora_A.weight' has shape \(0, 4\), which is no matrix"),
     (PAIR | {"q.token_adapter.trainable_tokens_delta": torch.ones(1, 4)}, {}, "changes single tokens")])
@@ -545,9 +556,9 @@ def test_an_adapter_of_another_base_is_refused_by_key(gpt2, tmp_path):
     other = {key: base[key] for key in base if "c_attn" not in key}
     with pytest.raises(CheckpointError, match="changes 'encoder.h.0.attn.c_attn.weight', which .* does not have"):
         adapters.Adapted(other, adapter)
-    flat = adapters.opened(adapter_folder(tmp_path / "flat", config={"fan_in_fan_out": False}))
-    with pytest.raises(CheckpointError, match=r"by a matrix of shape \(48, 16\), .*fan_in_fan_out not set"):
-        adapters.Adapted(base, flat)
+    short = {**base, "h.0.attn.c_attn.weight": torch.zeros(16, 40)}
+    with pytest.raises(CheckpointError, match=r"by a matrix of shape \(48, 16\), which has shape \(16, 40\)"):
+        adapters.Adapted(short, adapters.opened(adapter_folder(tmp_path / "flat")))
 
 
 def test_tensors_that_are_stored_whole_take_the_place_of_the_bases(gpt2, tmp_path):
@@ -557,6 +568,236 @@ def test_tensors_that_are_stored_whole_take_the_place_of_the_bases(gpt2, tmp_pat
         state["base_model.model.transformer.ln_f.weight"] = torch.full((WIDTH,), 7.0)
     adapted = adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / "lora", change=with_norm)))
     assert adapted["ln_f.weight"].tolist() == [7.0] * WIDTH
+
+
+def gpt2_with_score(path, **config):
+    """A GPT-2 with a square Linear, as GPT2ForSequenceClassification with as many labels as it is wide."""
+    base = drawn(gpt2_shapes() | {"score.weight": (WIDTH, WIDTH)}, 0)
+    return in_folder(path, base, config or {"model_type": "gpt2"})
+
+
+def mixed_adapter(path, said, modules=("h.0.attn.c_attn", "h.0.attn.c_proj", "score"), **config):
+    """An adapter of Conv1D and Linear modules in one, r = 2 and lora_alpha = 4."""
+    outputs = {"c_attn": 3 * WIDTH}
+    tensors = {}
+    for seed, module in enumerate(modules):
+        shapes = {"A": (2, WIDTH), "B": (outputs.get(module.split(".")[-1], WIDTH), 2)}
+        tensors |= drawn({f"{module}.lora_{letter}.weight": shape for letter, shape in shapes.items()}, seed)
+    return adapters.opened(small_adapter(path, tensors, {"fan_in_fan_out": said} | config))
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_conv1d_and_linear_in_one_adapter_are_turned_module_by_module(tmp_path, said):
+    base, adapter = gpt2_with_score(tmp_path / "base"), mixed_adapter(tmp_path / "lora", said)
+    adapted = adapters.Adapted(base, adapter)
+    for module, turned in {"h.0.attn.c_attn": True, "h.0.attn.c_proj": True, "score": False}.items():
+        down, up = adapter.factors(module)
+        change = 2 * (up @ down)
+        expected = base[f"{module}.weight"] + (change.T if turned else change)
+        torch.testing.assert_close(adapted[f"{module}.weight"], expected)
+
+
+def test_a_square_matrix_that_nothing_decides_is_asked_for(tmp_path):
+    base, adapter = gpt2_with_score(tmp_path / "base", n_embd=WIDTH), mixed_adapter(tmp_path / "lora", False)
+    with pytest.raises(CheckpointError, match=r"'score.weight', which is square.*conv1d=\['c_attn', 'c_proj'\]\), or"):
+        adapters.Adapted(base, adapter)
+    told = adapters.Adapted(base, adapter, conv1d=["attn.c_proj"])
+    assert told.turned == {"h.0.attn.c_attn.weight": True, "h.0.attn.c_proj.weight": True, "score.weight": False}
+    assert not adapters.Adapted(base, adapter, conv1d=[]).turned["h.0.attn.c_proj.weight"]
+    with pytest.raises(CheckpointError, match="conv1d names 'c_fc', but no module of .* ends so"):
+        adapters.Adapted(base, adapter, conv1d=["c_fc"])
+
+
+SQUARE, FLAT, TURNED = ((4, 4), (4,)), ((6, 4), (6,)), ((4, 6), (6,))
+
+
+@pytest.mark.parametrize("others, config, said, alone, turned", [
+    ({}, {}, False, False, False), ({}, {}, True, True, True), ({}, {}, True, False, None),
+    ({"h.up": TURNED}, {}, False, True, None), ({"h.up": TURNED}, {}, True, True, True),
+    ({"h.up": TURNED}, {}, True, False, None), ({"h.q": TURNED}, {}, False, False, True),
+    ({"h.q": FLAT}, {}, True, False, False), ({"h.q": FLAT, "i.q": TURNED}, {}, False, True, None),
+    ({"h.up": FLAT}, {}, True, True, None), ({"h.up": FLAT}, {}, False, False, False),
+    ({}, {"model_type": "llama"}, True, True, False), ({"h.up": TURNED}, {"model_type": "own"}, False, True, None),
+    ({}, {"model_type": "own", "auto_map": {"AutoModel": "own.Own"}}, True, False, None),
+    ({}, {"decoder": {"model_type": "gpt2"}}, True, False, False)])
+def test_what_tells_how_a_square_matrix_is_stored(others, config, said, alone, turned):
+    base = {}
+    for name, (shape, bias) in {"g.q": SQUARE, **others}.items():
+        base |= {f"{name}.weight": torch.zeros(shape), f"{name}.bias": torch.zeros(bias)}
+    state = together.Without(base)
+    state.config = config
+    assert conv1d.of_square(state, "g.q.weight", conv1d.in_base(state), said, alone) is turned
+
+
+def test_a_shape_that_contradicts_the_bias_is_refused(tmp_path):
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR))
+    with pytest.raises(CheckpointError, match=r"by a matrix of shape \(6, 4\), which has shape \(4, 6\)"):
+        adapters.Adapted({"q.weight": torch.zeros(4, 6), "q.bias": torch.zeros(4)}, adapter)
+    assert adapters.Adapted({"q.weight": torch.zeros(4, 6), "q.bias": torch.zeros(6)}, adapter).turned["q.weight"]
+
+
+@pytest.mark.parametrize("field, value, says", [
+    ("layer_replication", [[0, 2], [1, 3]], "layers occur several times"),
+    ("use_dora", True, "is DoRA"), ("kasa_config", {"beta": 0.1}, "is KaSA"), ("velora_config", {}, "is VeLoRA"),
+    ("monteclora_config", {"num_samples": 8}, "is MonteCLoRA"), ("use_bdlora", {"nblocks": 2}, "is BD-LoRA"),
+    ("arrow_config", {"top_k": 3}, "chooses among several"), ("trainable_token_indices", [3], "changes single tokens"),
+    ("enable_lora", [True, False, True], "only some of the outputs")])
+def test_a_field_that_changes_the_product_is_refused_by_name(tmp_path, field, value, says):
+    with pytest.raises(CheckpointError, match=f"{says}.*{field} in adapter_config.json.*merge_and_unload"):
+        adapters.opened(small_adapter(tmp_path / "lora", PAIR, {field: value}))
+    assert adapters.opened(small_adapter(tmp_path / "lora", PAIR, {field: None})).notes == []
+
+
+@pytest.mark.parametrize("key", ["q.lora_diag", "q.lora_velora_embed", "q.lora_monteclora_sampler.expert_weights",
+                                 "q.lora_A.bias", "q.lora_C.weight", "q.lora_B.weight_scale"])
+def test_a_part_that_is_not_understood_is_refused_by_name(tmp_path, key):
+    with pytest.raises(CheckpointError, match=f"holds 'base_model.model.{key}'.*the library that made it") as raised:
+        adapters.Adapted(BASE, adapters.opened(small_adapter(tmp_path / "lora", PAIR | {key: torch.ones(2)})))
+    assert "without=" not in str(raised.value)
+
+
+def test_two_adapters_in_one_file_are_refused(tmp_path):
+    both = {key.replace(".weight", f".{name}.weight"): tensor.clone() for name in ("a", "b")
+            for key, tensor in PAIR.items()}
+    with pytest.raises(CheckpointError, match="two of one kind, 'base_model.model.q.lora_A.a.weight' and '.*A.b.wei"):
+        adapters.opened(small_adapter(tmp_path / "lora", both))
+
+
+def test_a_field_that_nobody_knows_is_told_in_the_look_and_in_the_card(gpt2, tmp_path):
+    base, _ = gpt2
+    config = {"twist": 3, "plain": None, "init_lora_weights": "spiral"}
+    adapted = adapters.Adapted(base, adapters.opened(adapter_folder(tmp_path / "lora", config=config)))
+    assert [note.split(" says ")[1].split(",")[0] for note in adapted.notes] == ["'twist' = '3'",
+                                                                                "'init_lora_weights' = 'spiral'"]
+    notes = together.together(together.Without(base, "wpe."), [together.Without(adapted, "wpe.")])[2]
+    assert set(adapted.notes) <= set(notes)
+    assert set(adapted.notes) <= set(looking.look(base, [adapted], spectra=False, progress=False).attrs["notes"])
+    text = (writing.merge(tmp_path / "merged", "average", base, [adapted]) / "README.md").read_text()
+    assert "'twist' = '3', which is not known here" in text
+
+
+HARMLESS = ["q", "^h.0.q", r"h\.\d+\.q", r".*\.(0|1)\.q", "h.[01].k$", "(?:h|g).0.k", "nothing"]
+NAMES = ["h.0.q", "h.1.q", "h.0.k", "g.0.k", "q", "h.0.eq"]
+
+
+@pytest.mark.parametrize("pattern", HARMLESS)
+def test_a_pattern_means_what_it_means_in_peft(pattern):
+    found = patterns.first_matches(["never", pattern], NAMES)
+    assert found == [1 if re.match(rf"(.*\.)?({pattern})$", name) else None for name in NAMES]
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$x", "(a|a)" * 60 + "x"])
+def test_a_pattern_that_would_hang_is_refused(tmp_path, monkeypatch, pattern):
+    monkeypatch.setattr(patterns, "SECONDS", 0.5)
+    tensors = {f"{'a' * 60}.{key}": tensor for key, tensor in PAIR.items()}
+    with pytest.raises(CheckpointError, match="rank_pattern cannot.*has not ended after 0.5 seconds. Write the mod"):
+        adapters.opened(small_adapter(tmp_path / "lora", tensors, {"rank_pattern": {pattern: 2, "q": 2}}))
+
+
+@pytest.mark.parametrize("pattern", ["(" * 2000 + "a" + ")" * 2000, "a{2", "[", "(?P<a>b)(?P<a>c)", "+"])
+def test_a_pattern_of_any_text_is_used_or_refused(tmp_path, pattern):
+    try:
+        adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"alpha_pattern": {pattern: 2}}))
+    except CheckpointError as error:
+        assert "alpha_pattern cannot be used, since" in str(error) and len(str(error)) < 1000
+
+
+def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeypatch):
+    monkeypatch.setattr(patterns.sys, "executable", "/nowhere/python")
+    assert patterns.first_matches(["h.0.q", "q"], NAMES[:2]) == [0, 1]
+    with pytest.raises(ValueError, match="second Python process, which failed"):
+        patterns.first_matches(["(q|k)"], NAMES)
+
+
+@pytest.mark.parametrize("folder, named, config, told", [
+    ("gpt2", "openai-community/gpt2", {}, False), ("gpt2", "gpt2-medium", {}, True), ("gpt2", None, {}, False),
+    ("base", "gpt2", {"_name_or_path": "openai-community/GPT2"}, False), ("base", "gpt2", {}, True),
+    ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, False),
+    ("gpt2", "C:\\models\\gpt2", {}, False), ("gpt2", ["gpt2"], {}, False)])
+def test_another_base_than_the_adapters_own_is_told(tmp_path, folder, named, config, told):
+    base = in_folder(tmp_path / folder, BASE, {"model_type": "gpt2"} | config)
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"base_model_name_or_path": named}))
+    notes = adapters.Adapted(base, adapter).notes
+    assert len(notes) == told and all(repr(named) in note and folder in note for note in notes)
+    assert adapters.Adapted(dict(base), adapter).notes == []  # nobody knows what this one is called
+
+
+@pytest.mark.parametrize("kind, config, told", [
+    ("GPT2LMHeadModel", {"model_type": "gpt2"}, False), ("BertForMaskedLM", {"model_type": "gpt2"}, True),
+    ("XLMRobertaModel", {"model_type": "xlm-roberta"}, False), ("BertForMaskedLM", {}, False),
+    ("OwnNet", {"model_type": "net", "architectures": ["OwnNet"]}, False)])
+def test_another_architecture_than_the_adapters_own_is_told(tmp_path, kind, config, told):
+    base = in_folder(tmp_path / "base", BASE, config or {"hidden_size": 4})
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"auto_mapping": {"base_model_class": kind}}))
+    assert [kind in note for note in adapters.Adapted(base, adapter).notes] == [True] * told
+
+
+OF_VIT = {"attention.q_proj": "attention.attention.query", "attention.k_proj": "attention.attention.key",
+          "attention.v_proj": "attention.attention.value", "attention.o_proj": "attention.output.dense",
+          "mlp.fc1": "intermediate.dense", "mlp.fc2": "output.dense"}
+
+
+@pytest.mark.parametrize("prefix", ["vit.", ""])
+def test_a_vits_modules_are_found_under_their_older_names(tmp_path, prefix):
+    base = {f"{prefix}encoder.layer.{number}.{old}.weight": torch.zeros(6, 4) for number in (1, 11)
+            for old in OF_VIT.values()}
+    tensors = {f"vit.layers.{number}.{new}.{key[2:]}": (number + place) * tensor for number in (1, 11)
+               for place, new in enumerate(OF_VIT) for key, tensor in PAIR.items()}
+    adapted = adapters.Adapted(base, adapters.opened(small_adapter(tmp_path / "lora", tensors)))
+    for number in (1, 11):
+        for place, old in enumerate(OF_VIT.values()):
+            assert (adapted[f"{prefix}encoder.layer.{number}.{old}.weight"] == 4 * (number + place) ** 2).all()
+    (note,) = adapted.notes
+    assert "names of transformers 5, such as 'vit.layers.1." in note and "encoder.layer.1." in note
+
+
+@pytest.mark.parametrize("module, base, says", [
+    ("vision_model.encoder.layers.0.mlp.fc1", {"vit.encoder.layer.0.intermediate.dense.weight": (6, 4)}, "other names"),
+    ("vit.layers.0.mlp.fc1", {"bert.encoder.layer.0.intermediate.dense.weight": (6, 4)}, "under other names"),
+    ("model.q", {"model.query.weight": (6, 4), "model.norm.weight": (6,)}, "1 of its tensors have.*'model.query.wei"),
+    ("model.q", {"model.query.weight": (7, 4)}, "No tensor of it has the shape.*Is it the base"),
+    ("lm_head", {"wte.weight": (6, 4), "h.0.q.weight": (4, 4)}, "shares 'wte.weight' .tie_word_embeddings.*merge_and")])
+def test_where_a_name_is_missing_the_message_says_what_is_different(tmp_path, module, base, says):
+    base = {key: torch.zeros(shape) for key, shape in base.items()}
+    if module.startswith("vision"):
+        base["vit.encoder.layer.0.attention.attention.query.weight"] = torch.zeros(4, 4)
+    tensors = {f"{module}.{key[2:]}": tensor for key, tensor in PAIR.items()}
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", tensors))
+    with pytest.raises(CheckpointError, match=says):
+        adapters.Adapted(base, adapter)
+
+
+def test_parameters_that_are_no_modules_weight_are_told(tmp_path):
+    tensors = {f"mlp.experts.{key[2:]}": tensor for key, tensor in PAIR.items()}
+    config = {"target_parameters": ["experts.gate_up_proj"]}
+    adapter = adapters.opened(small_adapter(tmp_path / "lora", tensors, config))
+    with pytest.raises(CheckpointError, match="parameters that are no module's weight .'experts.gate_up_proj'"):
+        adapters.Adapted({"mlp.experts.gate_up_proj": torch.zeros(2, 6, 4)}, adapter)
+
+
+@pytest.mark.parametrize("alpha, says", [
+    ("NaN", "lora_alpha a finite number"), ("Infinity", "lora_alpha a finite number"),
+    ("true", "lora_alpha a finite number"), ("1" + 400 * "0", "lora_alpha a finite number"),
+    ("1e308", r"B·A of 'q' would be multiplied by 5e\+307.*Is lora_alpha right")])
+def test_a_scale_that_cannot_be_meant_is_refused(tmp_path, alpha, says):
+    folder = small_adapter(tmp_path / "lora", PAIR)
+    text = (folder / "adapter_config.json").read_text()
+    (folder / "adapter_config.json").write_text(text.replace('"lora_alpha": 4', f'"lora_alpha": {alpha}'))
+    with pytest.raises(CheckpointError, match=says):
+        adapters.opened(folder)
+
+
+def test_a_task_vector_of_a_gpt2_is_written_as_peft_stores_it(gpt2, tmp_path):
+    base, tuned = gpt2
+    adapter = adapters.opened(example.as_adapter(tmp_path / "cut", base, tuned[0], 3))
+    for key, (inputs, outputs) in {"h.0.mlp.c_fc": (WIDTH, 4 * WIDTH), "h.0.attn.c_proj": (WIDTH, WIDTH)}.items():
+        down, up = adapter.factors(key)
+        assert down.shape == (3, inputs) and up.shape == (outputs, 3)
+        change = tuned[0][f"{key}.weight"] - base[f"{key}.weight"]
+        left, sigma, right = torch.linalg.svd(change, full_matrices=False)
+        adapted = adapters.Adapted(base, adapter)[f"{key}.weight"] - base[f"{key}.weight"]
+        torch.testing.assert_close(adapted, left[:, :3] * sigma[:3] @ right[:3], rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(adapter.delta(key, turned=False), adapted.T, rtol=1e-3, atol=1e-5)
 
 
 # -- the course's own networks as files ----------------------------------------------------------------------------
@@ -618,6 +859,66 @@ def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
     assert len(adapted.modules) == 6
     for key in adapted:
         torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+def tiny(transformers, what):
+    """A tiny model of transformers: GPT-2 with 2 labels or with as many as it is wide, BERT, or ViT."""
+    if what.startswith("gpt2"):
+        config = transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=8, vocab_size=40, pad_token_id=0,
+                                         num_labels=16 if "square" in what else 2)
+        return transformers.GPT2ForSequenceClassification(config)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    if what == "bert":
+        return transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=40, **sizes))
+    return transformers.ViTForImageClassification(transformers.ViTConfig(image_size=8, patch_size=4, **sizes))
+
+
+@pytest.mark.parametrize("said", [False, True])
+@pytest.mark.parametrize("what, targets", [
+    ("gpt2", ["c_attn", "c_proj"]), ("gpt2", ["attn.c_proj"]), ("gpt2", ["score"]), ("gpt2, square", ["score"]),
+    ("gpt2", ["attn.c_proj", "score"]), ("gpt2", ["c_attn", "score"]), ("gpt2, square", ["attn.c_proj", "score"]),
+    ("bert", "all-linear"), ("vit", "all-linear")])
+def test_what_peft_decides_by_module_is_what_we_decide(tmp_path, what, targets, said):
+    peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model = tiny(transformers, what)
+    model.save_pretrained(tmp_path / "base")
+    wrapped = peft.get_peft_model(model, peft.LoraConfig(r=4, lora_alpha=8, target_modules=targets,
+                                                         fan_in_fan_out=said))
+    for name, parameter in wrapped.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    wrapped.save_pretrained(tmp_path / "lora")
+    wrapped.merge_and_unload().save_pretrained(tmp_path / "merged")  # its file has the names of the base's file
+    adapted = adapters.Adapted(folders.opened(tmp_path / "base"), adapters.opened(tmp_path / "lora"))
+    expected = folders.opened(tmp_path / "merged")
+    assert adapted.keys() == expected.keys() and adapted.modules
+    for key in adapted:
+        torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+def test_an_adapter_that_we_wrote_of_a_gpt2_is_what_peft_reads(tmp_path):
+    peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model = tiny(transformers, "gpt2, square")
+    model.save_pretrained(tmp_path / "base")
+    base = folders.opened(tmp_path / "base")
+    tuned = weights.add(base, drawn({key: tuple(base[key].shape) for key in base}, 1, 0.01))
+    example.as_adapter(tmp_path / "lora", base, tuned, 4)
+    config = json.loads((tmp_path / "lora/adapter_config.json").read_text())
+    adapter = adapters.opened(tmp_path / "lora")
+    adapted = adapters.Adapted(base, adapter)
+    modules = [module for module in adapter.pairs if not module.endswith(("wte", "wpe"))]  # these are embeddings
+    (tmp_path / "lora/adapter_config.json").write_text(json.dumps(config | {"target_modules": modules}))
+    merged = peft.PeftModel.from_pretrained(model, tmp_path / "lora").merge_and_unload().state_dict()
+    assert len(modules) == 9
+    for module in modules:
+        torch.testing.assert_close(merged[f"{module}.weight"], adapted[f"{module}.weight"], rtol=1e-5, atol=1e-6)
+
+
+def test_every_field_that_peft_has_is_decided():
+    peft = pytest.importorskip("peft")
+    assert set(peft.LoraConfig.__dataclass_fields__) <= adapters.KNOWN
 
 
 @pytest.mark.slow  # writes 1.5 GB

@@ -15,7 +15,7 @@ from data import store
 from data.types import digest
 from lessons.merging.lowrank import factors
 from lessons.merging.states import wide
-from lessons.vit.checkpoints import adapters, folders, looking, opening
+from lessons.vit.checkpoints import adapters, conv1d, folders, looking, opening
 from lessons.vit.checkpoints.opening import CheckpointError
 from toy_models.weights import State
 
@@ -111,7 +111,8 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
     for key in base:
         shape = base[key].shape
         if len(shape) == 2 and looking.is_matrix(shape) and min(shape) > rank and key.endswith(".weight"):
-            left, right = factors(wide(finetuned[key]) - wide(base[key]), rank)
+            change = wide(finetuned[key]) - wide(base[key])
+            left, right = factors(change.T if conv1d.is_turned(base, key) else change, rank)
             name = adapters.PREFIX + key.removesuffix(".weight")
             state[f"{name}.lora_B.weight"] = (left / scale).float().contiguous()
             state[f"{name}.lora_A.weight"] = right.float().contiguous()

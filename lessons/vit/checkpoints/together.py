@@ -156,7 +156,15 @@ def _notes(models, weights, dtypes):
             notes.append(f"{name_of(state)} holds {narrow}: it is read as {widest}, with the digits that it has.")
         if left := [key for key in state if key.endswith(BUFFERS)]:
             notes.append(f"{name_of(state)}: {left[0]!r} is no weight and is left out.")
+        notes += _told(state)
     return notes
+
+
+def _told(state):
+    """What was told of a model when it was opened, an adapter beside another base than its own for one."""
+    found = list(getattr(state, "notes", ()))
+    behind = getattr(state, "state", None)
+    return found if behind is None else found + _told(behind)
 
 
 def finite_task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:
