@@ -5,12 +5,14 @@ import re
 import shutil
 import signal
 import threading
+import time
 import warnings
 
 import pytest
 import torch
 
 from data import store
+from data.threads import side_by_side, stop_if_asked
 from toy_models import Architecture, Recipe, training, zoo
 from toy_models.training import train
 
@@ -157,6 +159,77 @@ def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_i
         zoo.get_all([recipe(lr=1e60), sound, recipe(seed=2).finetune(options={"angle": 30.0}, lr=1e60)])
     assert set(kept()) <= {zoo.path_of(made).name for made in (sound, recipe(seed=2))}
     assert same_weights(zoo.get(sound), train(sound))
+
+
+@pytest.mark.parametrize("work", [
+    """
+    recipes = [Recipe.on("spirals", Architecture.of("MLP", widths=(2, 32, 32, 2)), lr=0.1, epochs=100_000, seed=seed)
+               for seed in range(3)]
+    work = lambda: zoo.get_all(recipes, progress=False)
+    """, """
+    stack = abreast.stacked([MLP((784, 100, 10)).state_dict() for _ in range(8)])
+    x, y = torch.rand(512, 784), torch.zeros(512, dtype=torch.long)
+    work = lambda: abreast.in_groups(lambda group, _: list(abreast.descend(group, [(x, y)] * 10**6, 0.1)), stack, 512)
+    """], ids=["zoo", "abreast"])
+def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, work):
+    process = start_python("""
+    import threading, time
+    import torch
+    from toy_models import MLP, Architecture, Recipe, abreast, zoo
+    """ + work + """
+    def tell():
+        while threading.active_count() < 3:
+            time.sleep(0.05)
+        time.sleep(1)
+        print("training", flush=True)
+
+    threading.Thread(target=tell, daemon=True).start()
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+    """)
+    assert process.stdout.readline() == "training\n", process.communicate()[1]
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert out == "stopped\n" and process.returncode == 0 and not errors
+    assert time.monotonic() - start < 5 and kept() == []
+
+
+def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_others_are_not_begun():
+    begun, done, waiting = [], [], threading.Event()
+
+    def work(item):
+        begun.append(item)
+        if item == 0:
+            waiting.wait(10)
+            raise ValueError("nothing came of it")
+        waiting.set()
+        time.sleep(0.2)
+        stop_if_asked()
+        done.append(item)
+
+    with pytest.raises(ValueError, match="nothing came of it"):
+        side_by_side(work, range(6), at_once=2)
+    assert begun[:2] == [0, 1] and len(begun) < 6 and done == begun[1:]
+
+
+def test_work_inside_work_is_stopped_with_it():
+    def inner(_):
+        for _ in range(1000):
+            stop_if_asked()
+            time.sleep(0.01)
+
+    def outer(item):
+        if item:
+            raise KeyboardInterrupt  # as the learner's
+        side_by_side(inner, range(2), at_once=2)
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(outer, range(2), at_once=2)
+    assert time.monotonic() - start < 5
 
 
 def test_convolutional_networks_are_trained_one_after_the_other(monkeypatch):

@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 import data
-from data import store
+from data import store, threads
 from data.pinning import pinned
 from toy_models import training
 from toy_models.recipe import CONSTANT, Recipe, key_of
@@ -46,12 +45,12 @@ def _elsewhere(recipe):
 
 
 def has(recipe: Recipe) -> bool:
-    """Whether the recipe's model is on disk, so that it has not to be trained."""
+    """Whether the recipe's model is kept, so that it has not to be trained."""
     return os.path.exists(path_of(recipe)) or _elsewhere(recipe) is not None
 
 
 def path_of(recipe: Recipe) -> Path:
-    """Where the recipe's model is kept."""
+    """Where the recipe's model is kept, or, below the learner's own folder, would be (`store.places`)."""
     return store.root() / "zoo" / f"{recipe.key}.safetensors"
 
 
@@ -89,17 +88,10 @@ def _train_side_by_side(recipes, bar):
             _make(groups[0], bar)
             continue
         bar.set_description(f"{len(groups)} networks side by side")
-        workers = min(_AT_ONCE, os.cpu_count() or 1)
-        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
-        with training.one_thread(), pool:
-            futures = [pool.submit(_make, group, silent) for group in groups]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    bar.update(groups[futures.index(future)][-1].epochs)
-            except BaseException:  # one diverged, or the learner pressed stop: the others are not begun
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        epochs = [group[-1].epochs for group in groups]
+        with training.one_thread():
+            threads.side_by_side(lambda group: _make(group, silent), groups, min(_AT_ONCE, threads.cores()),
+                                 lambda number: bar.update(epochs[number]))
 
 
 def _grouped(recipes):
