@@ -32,6 +32,7 @@ from toy_models import training  # noqa: E402
 
 # before any test changes it
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
+os.environ["WEIGHTSPACE_OWN"] = os.path.join(os.devnull, "own")  # nothing of the developer's own is read
 
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, database=None, max_examples=50)
 hypothesis.settings.load_profile("course")
@@ -66,8 +67,9 @@ def shares_or_starts(item):
 def quiet_store(tmp_path, monkeypatch):
     """An empty data folder, which does not exist yet, and no network."""
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("WEIGHTSPACE_OWN", str(tmp_path / "own"))
     monkeypatch.setenv("WEIGHTSPACE_OFFLINE", "1")
-    monkeypatch.setattr(store, "_no_network", "")
+    monkeypatch.setattr(store, "_silent", {})
     return tmp_path / "data"
 
 

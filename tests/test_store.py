@@ -211,17 +211,24 @@ def test_an_error_while_writing_leaves_everything_as_it_was(tmp_path, before):
 
 
 def test_the_next_write_removes_what_a_killed_process_left(tmp_path):
-    leftover, other = tmp_path / ".value.999999.part", tmp_path / ".another.999999.part"
-    leftover.write_text("half")
-    other.write_text("half")
+    host = store.part_of(tmp_path / "value").name.split(".")[2]
+    for name in (f".value.{host}.999999.part", ".value.999999.part", ".value.another-host.999999.part",
+                 f".value.another-host.{os.getpid()}.part", f".value.{host}.{os.getppid()}.part",
+                 f".value.{host}.part", f".another.{host}.999999.part", f".value.{host}.999999.partial"):
+        (tmp_path / name).write_text("half")
+    kept = [name for name in names(tmp_path) if name != f".value.{host}.999999.part"]
     with store.atomic(tmp_path / "value") as part:
+        assert part.name == f".value.{host}.{os.getpid()}.part"
         part.write_text("whole")
-    assert names(tmp_path) == [other.name, "value"]
+    assert names(tmp_path) == [*kept, "value"] and len(kept) == 7
 
 
-def test_the_next_write_removes_the_folder_of_a_killed_download(tmp_path):
-    (tmp_path / ".value.999999.abcd.part").mkdir()
-    (tmp_path / ".value.999999.abcd.part" / "half").write_text("half")
+@pytest.mark.parametrize("whose", ["a dead process", "this process"])
+def test_the_next_write_removes_a_folder_that_was_left_in_the_middle(tmp_path, whose):
+    part = store.part_of(tmp_path / "value")
+    part = part if whose == "this process" else part.with_name(part.name.replace(str(os.getpid()), "999999"))
+    part.mkdir()
+    (part / "half").write_text("half")
     with store.atomic(tmp_path / "value") as part:
         part.write_text("whole")
     assert names(tmp_path) == ["value"]
@@ -262,8 +269,10 @@ def test_a_data_file_in_a_folder_that_may_not_be_looked_into_is_not_missing(quie
     def refused(path, **_):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(type(quiet_store), "stat", refused)
-    with pytest.raises(store.StoreError, match=f"^{quiet_store / 'some/file'} may not be read"):
+    monkeypatch.setattr(os, "stat", refused)
+    path = quiet_store / "some/file"
+    told = f"^{path} may not be read, nor even looked for, since {path.parent} is closed to you"
+    with pytest.raises(store.StoreError, match=told):
         store.fetch(remote())
 
 
@@ -382,6 +391,7 @@ def test_a_process_killed_while_it_writes_leaves_no_file_and_no_lock(start_pytho
     assert process.stdout.readline() == "half-way\n"
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert names(quiet_store) == [f".value.{process.pid}.part", "log"]
+    left, log = names(quiet_store)
+    assert left.startswith(".value.") and left.endswith(f".{process.pid}.part") and log == "log"
     assert store.once(quiet_store / "value", lambda: "made.", read=read, write=write) == "made."
     assert names(quiet_store) == ["log", "value"]

@@ -5,7 +5,6 @@ and two processes that ask for one model train it once (`data.store.once`).
 """
 import dataclasses
 import hashlib
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -46,7 +45,7 @@ def _elsewhere(recipe):
 
 def has(recipe: Recipe) -> bool:
     """Whether the recipe's model is kept, so that it has not to be trained."""
-    return os.path.exists(path_of(recipe)) or _elsewhere(recipe) is not None
+    return store.has(path_of(recipe)) or _elsewhere(recipe) is not None
 
 
 def path_of(recipe: Recipe) -> Path:
@@ -88,10 +87,9 @@ def _train_side_by_side(recipes, bar):
             _make(groups[0], bar)
             continue
         bar.set_description(f"{len(groups)} networks side by side")
-        epochs = [group[-1].epochs for group in groups]
         with training.one_thread():
             threads.side_by_side(lambda group: _make(group, silent), groups, min(_AT_ONCE, threads.cores()),
-                                 lambda number: bar.update(epochs[number]))
+                                 lambda number, groups=groups: bar.update(groups[number][-1].epochs))
 
 
 def _grouped(recipes):
@@ -200,14 +198,13 @@ def _write(state, path, recipe):
 
 
 def _read(path, recipe):
-    if not path.exists():
-        raise FileNotFoundError(path)
+    store.regular(path)
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}
     # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
-    except Exception as error:
+    except (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise store.Damaged(f"not readable: {error}") from None
     if metadata.get("recipe") != recipe.to_json():
         raise store.Damaged("it holds another recipe's model")
