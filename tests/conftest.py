@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from pathlib import Path
@@ -92,6 +93,19 @@ def forbid(monkeypatch):
 
         monkeypatch.setattr(builtins, "open", refusing)
     return forbid
+
+
+@pytest.fixture
+def close(monkeypatch):
+    """close(folder): nothing may be written below it from now on, as in another user's. (Root may write anywhere.)"""
+    def close(folder):
+        def refusing(*rest, dir=None, made=tempfile.TemporaryFile, **options):
+            if Path(dir).is_relative_to(folder):
+                raise PermissionError(errno.EACCES, "Permission denied", str(dir))
+            return made(*rest, dir=dir, **options)
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", refusing)
+    return close
 
 
 @pytest.fixture(scope="session")
@@ -208,13 +222,15 @@ def network(monkeypatch):
 def server(network):
     """A web server on 127.0.0.1: `.url`, `.pages` {path: bytes} to fill, and `.asked`, what was asked for.
 
-    Of the pages in `.halves` it sends the first half, sets `.half_sent` and sends no more.
+    Of the pages in `.halves` it sends the first half, sets `.half_sent` and sends no more. What a page is like, but not
+    the page itself, it does not tell of those in `.no_head` (405).
     """
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.server.asked.append(f"{self.command} {self.path}")
             page = self.server.pages.get(self.path)
-            self.send_response(200 if page is not None else 404)
+            refused = self.command == "HEAD" and self.path in self.server.no_head
+            self.send_response(405 if refused else 200 if page is not None else 404)
             self.send_header("Content-Length", str(len(page or b"")))
             self.end_headers()
             if page and self.command == "GET":
@@ -232,7 +248,7 @@ def server(network):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url = f"http://127.0.0.1:{server.server_port}"
-    server.asked, server.pages, server.halves = [], {}, set()
+    server.asked, server.pages, server.halves, server.no_head = [], {}, set(), set()
     server.half_sent, server.closing = threading.Event(), threading.Event()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server

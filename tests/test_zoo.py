@@ -212,7 +212,7 @@ def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_othe
 
     with pytest.raises(ValueError, match="nothing came of it"):
         side_by_side(work, range(6), at_once=2)
-    assert begun[:2] == [0, 1] and len(begun) < 6 and done == begun[1:]
+    assert begun[:2] == [0, 1] and len(begun) < 6 and sorted(done) == begun[1:]
 
 
 def test_work_inside_work_is_stopped_with_it():
