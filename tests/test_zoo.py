@@ -9,6 +9,7 @@ import time
 import warnings
 
 import pytest
+import safetensors
 import torch
 
 from data import store
@@ -135,6 +136,54 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     with pytest.raises(store.StoreError, match="WEIGHTSPACE_DATA") as raised:
         zoo.get(RECIPE)
     assert str(tmp_path / "a file" / "folder") in str(raised.value)
+
+
+def test_a_model_that_a_closed_folder_lacks_goes_to_the_learner_s_own(trained, quiet_store, tmp_path, close):
+    zoo.get(RECIPE)
+    close(quiet_store)
+    assert not zoo.has(FINETUNED)
+    with pytest.warns(store.DataWarning, match=f"^{quiet_store} cannot be written .* {tmp_path / 'own'}"):
+        first = zoo.get(FINETUNED)
+    assert zoo.has(FINETUNED) and trained == [RECIPE, FINETUNED] and len(kept()) == 1
+    assert (tmp_path / "own/zoo" / zoo.path_of(FINETUNED).name).exists()
+    assert same_weights(zoo.get(FINETUNED), first) and same_weights(zoo.get(RECIPE), train(RECIPE))
+    assert trained == [RECIPE, FINETUNED]
+
+
+def test_on_a_full_disk_trained_models_stay_in_memory(trained, monkeypatch):
+    def full(tensors, path, **_):
+        raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(zoo.safetensors.torch, "save_file", full)
+    with pytest.warns(store.DataWarning, match="has no room for .* bytes are free") as said:
+        child = zoo.get(FINETUNED)
+    assert len(said) == 1 and kept() == [] and zoo.has(RECIPE) and zoo.has(FINETUNED)
+    child.layers[0].weight.fill_(100)
+    again = zoo.get(FINETUNED)
+    assert trained == [RECIPE, FINETUNED] and same_weights(zoo.get(RECIPE), train(RECIPE))
+    assert same_weights(again, train(FINETUNED, train(RECIPE).state_dict()))
+
+
+@pytest.mark.parametrize("what", ["folder", "fifo", "loop"])
+def test_what_is_no_file_in_a_model_s_place_is_named_and_not_waited_for(trained, what):
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
+    for call in (lambda: zoo.get(RECIPE), lambda: zoo._read(path, RECIPE)):
+        with pytest.raises(store.StoreError, match=f"^{path} is a .*Move it away"):
+            call()
+    assert not trained
+
+
+@pytest.mark.parametrize("error", [ImportError("no torch"), MemoryError()])
+def test_what_is_no_fault_of_the_file_is_not_called_damage(right, trained, monkeypatch, error):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr(zoo.safetensors, "safe_open", failing)
+    with pytest.raises(type(error)):
+        get_from(right[1])
+    assert not trained and kept() == [zoo.path_of(RECIPE).name]
 
 
 # -- side by side ------------------------------------------------------------------------------------------------------
