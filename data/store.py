@@ -199,12 +199,17 @@ def writable(folder: Path) -> Path:
 
 def _is_full(error):
     """Whether the disk is full. safetensors has an error of its own, which tells the system's in its text."""
+    return _number(error) in _FULL
+
+
+def _number(error):
+    """The system's number of an error, or None."""
     told = re.search(r"\(os error (\d+)\)", str(error))
-    return (int(told[1]) if told else getattr(error, "errno", None)) in _FULL
+    return int(told[1]) if told else getattr(error, "errno", None)
 
 
 def _no_room(folder, what, error):
-    reason = getattr(error, "strerror", None) or str(error)
+    reason = os.strerror(_number(error))
     try:
         free = f"{shutil.disk_usage(folder).free:,} bytes are free"
     except OSError:
@@ -398,21 +403,22 @@ def once(path: Path, make, *, read, write, elsewhere: bool = True):
             full = error
         if (value := _stored(path, read, warn=False)) is not None:  # another process made it while we waited
             return value
-        value = make()
+        value = copy.deepcopy(_unstored[path]) if path in _unstored else make()
         try:
             if full:
                 raise full
             with atomic(place) as part:
                 write(value, part)
+            _unstored.pop(path, None)
         except NoRoom as error:
-            _unstored[path] = copy.deepcopy(value)
-            _say_once(f"{path.parent} is full", f"{error} What is made meanwhile stays in this kernel's memory, and "
-                      "goes with it")
+            _unstored[path] = copy.deepcopy(value)  # a learner may change what is given
+            _say_once(f"{path.parent} is full", f"{error} What is made meanwhile stays in this kernel's memory. It is "
+                      "stored when it is asked for again and there is room")
         return value
 
 
 def _stored(path, read, warn):
-    """The value from one of its places, or from memory, or None."""
+    """The value from one of its places, or None."""
     damaged = []
     for place in places(path):
         try:
@@ -423,8 +429,6 @@ def _stored(path, read, warn):
             pass
         except Damaged as error:
             damaged.append(f"{place} is damaged ({error}); it is made again")
-    if path in _unstored:
-        return copy.deepcopy(_unstored[path])  # a learner may change what was given before
     for message in damaged if warn else ():
         warnings.warn(message, DataWarning, stacklevel=4)
     return None

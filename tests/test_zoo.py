@@ -13,7 +13,7 @@ import safetensors
 import torch
 
 from data import store
-from data.threads import side_by_side, stop_if_asked
+from data.threads import cores, side_by_side, stop_if_asked
 from toy_models import Architecture, Recipe, training, zoo
 from toy_models.training import train
 
@@ -262,6 +262,17 @@ def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_othe
     with pytest.raises(ValueError, match="nothing came of it"):
         side_by_side(work, range(6), at_once=2)
     assert begun[:2] == [0, 1] and len(begun) < 6 and sorted(done) == begun[1:]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to a core")
+def test_cores_are_those_that_this_process_may_use():
+    before = os.sched_getaffinity(0)
+    assert 1 <= cores() <= len(before)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def test_work_inside_work_is_stopped_with_it():
