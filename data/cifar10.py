@@ -58,7 +58,7 @@ def read(split: str, size: int | None = None) -> tuple[torch.Tensor, torch.Tenso
     """Pixels (samples, 3, 32, 32) in uint8 and labels (samples,) from the archive, read as a stream: nothing of it is
     written to the disk."""
     parts = {}
-    with tarfile.open(store.root() / ARCHIVE.path, "r|*") as tar:
+    with tarfile.open(store.path_of(ARCHIVE), "r|*") as tar:
         for member in tar:
             name = member.name.rpartition("/")[2]
             if name in MEMBERS[split] and member.isfile():

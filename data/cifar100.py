@@ -79,7 +79,7 @@ def read(split: str, classes, size: int | None, where: Source) -> tuple[torch.Te
     if where.is_stand_in:
         pixels, y = drawn.pixels(split, classes, size)
     else:
-        pixels, y = rows(store.root() / FILES[split][0].path, classes, size)
+        pixels, y = rows(store.path_of(FILES[split][0]), classes, size)
     mean, std = _constants(where)
     return pixels.to(torch.float32).div_(255).sub_(mean).div_(std), y
 
@@ -99,7 +99,7 @@ def class_names() -> list[str]:
     """
     if found().is_stand_in:
         return drawn.class_names()
-    return (store.root() / FILES["names"][0].path).read_text().replace("_", " ").split("\n")[:CLASSES]
+    return store.path_of(FILES["names"][0]).read_text().replace("_", " ").split("\n")[:CLASSES]
 
 
 def unnormalise(x: torch.Tensor) -> torch.Tensor:

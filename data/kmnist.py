@@ -47,9 +47,9 @@ def load(split: str) -> Dataset:
 def read(images: store.RemoteFile, labels: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) from two gzipped files in MNIST's format: a header
     of 16 bytes before the pixels, of 8 before the labels."""
-    with gzip.open(store.root() / images.path) as file:
+    with gzip.open(store.path_of(images)) as file:
         pixels = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28, 28)
-    with gzip.open(store.root() / labels.path) as file:
+    with gzip.open(store.path_of(labels)) as file:
         numbers = np.frombuffer(file.read(), np.uint8, offset=8)
     x = torch.from_numpy(pixels.astype(np.float32)).div_(255)
     return x, torch.from_numpy(numbers.astype(np.int64))

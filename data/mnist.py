@@ -45,5 +45,5 @@ def read(images: store.RemoteFile, labels: store.RemoteFile) -> tuple[torch.Tens
     """
     from data.vision import torchvision
     idx = torchvision.datasets.mnist
-    x = idx.read_image_file(store.root() / images.path).to(torch.float32).div_(255)
-    return x, idx.read_label_file(store.root() / labels.path)
+    x = idx.read_image_file(store.path_of(images)).to(torch.float32).div_(255)
+    return x, idx.read_label_file(store.path_of(labels))

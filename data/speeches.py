@@ -65,7 +65,7 @@ def _numbers(stand_in):
 
 
 def _speeches():
-    with zipfile.ZipFile(store.root() / FILES["all"][0].path) as archive:
+    with zipfile.ZipFile(store.path_of(FILES["all"][0])) as archive:
         names = sorted(name for name in archive.namelist() if name.endswith(".txt"))  # by year
         return "\n".join(archive.read(name).decode("utf-8", "replace") for name in names)
 

@@ -1,15 +1,19 @@
 """The folder that keeps files: datasets that were fetched, and whatever `once` made (trained models, sweeps).
 
-It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Nothing in it is believed unread: datasets have published
+It is `$WEIGHTSPACE_DATA`, or `data/cache` beside this file. Where it may be read but not written, as a class's shared
+folder, what is missing in it goes to the learner's own folder: `$WEIGHTSPACE_OWN`, or the system's place for a user's
+data (`~/.local/share/weightspace` on Linux). Both are read. Nothing in them is believed unread: datasets have published
 digests, and what `once` stores is checked by the function that reads it. Every write goes to a temporary file first and
 is renamed when complete; every write happens under a lock between processes.
 """
 import contextlib
-import gzip
+import copy
+import errno
 import hashlib
 import itertools
-import logging
 import os
+import platform
+import re
 import shutil
 import stat
 import tarfile
@@ -25,16 +29,32 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import filelock
+import platformdirs
+import psutil
 
+from data.threads import stop_if_asked
 from data.types import Source, digest
 
 NETWORK_SECONDS = 5
+PATIENCE = 5  # seconds after which is told whom a lock is waited for
 _as_published = ContextVar("as_published", default=False)
 _OWN_FOLDER = "set the environment variable WEIGHTSPACE_DATA to a folder of your own, then restart the kernel"
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS}
+_LOCKLESS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+_HOST = re.sub(r"[^\w-]", "-", platform.node()) or "unknown"
 
 
 class StoreError(OSError):
     """The data folder, or a file in it, cannot be used."""
+
+
+class NoRoom(StoreError):
+    """The disk is full."""
+
+
+class Closed(StoreError):
+    """The folder may be read but not written."""
 
 
 class Damaged(Exception):
@@ -71,8 +91,88 @@ class RemoteFile:
 
 
 def root() -> Path:
-    """The data folder: `$WEIGHTSPACE_DATA`, or `data/cache` in this repository."""
-    return Path(os.environ.get("WEIGHTSPACE_DATA") or Path(__file__).parent / "cache").expanduser()
+    """The data folder: `$WEIGHTSPACE_DATA`, or `data/cache` in this repository.
+
+    Raises:
+        StoreError: the variable begins with the home of a user who does not exist.
+    """
+    return _folder("WEIGHTSPACE_DATA") or Path(__file__).parent / "cache"
+
+
+def own() -> Path:
+    """The learner's own folder, for what a data folder that cannot be written lacks: `$WEIGHTSPACE_OWN`, or the
+    system's place for a user's data. It need not exist.
+
+    Raises:
+        StoreError: the variable begins with the home of a user who does not exist.
+    """
+    usual = platformdirs.user_data_path("weightspace", appauthor=False)
+    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # without a home there is none
+
+
+def _folder(variable):
+    """The folder that an environment variable names, or None."""
+    text = os.environ.get(variable)
+    return _absolute(variable, text) if text else None
+
+
+@lru_cache(maxsize=64)
+def _absolute(variable, text):
+    """A relative path is that of the folder in which it was used first, wherever the notebook goes to later."""
+    try:
+        path = Path(text).expanduser()
+    except RuntimeError as error:
+        raise StoreError(f"{variable} is {text!r}: {error} Set it to the whole path of a folder, then restart the "
+                         "kernel.") from None
+    if not path.is_absolute():
+        path = path.absolute()
+        warnings.warn(f"{variable} is the relative path {text!r}: in this kernel it is {path}. Set it to a whole path, "
+                      "so that every notebook finds the same folder", DataWarning, stacklevel=4)
+    return path
+
+
+def places(path: Path) -> list[Path]:
+    """Where a file of the data folder is looked for: below the learner's own folder, then where it is said to be."""
+    try:
+        mine = own() / path.relative_to(root())
+        os.stat(own())
+    except (ValueError, PermissionError):  # the path belongs to another folder, or the learner's own one is not theirs
+        return [path]
+    except OSError:  # it is not there yet
+        pass
+    return [path] if mine == path else [mine, path]
+
+
+def has(path: Path) -> bool:
+    """Whether a file of the data folder is in one of its `places`, or was made and found no room on the disk."""
+    return path in _unstored or any(os.path.exists(place) for place in places(path))
+
+
+def regular(path: Path) -> Path:
+    """The path itself, where a file lies there, maybe behind links: to be asked before opening it.
+
+    Raises:
+        StoreError: a folder lies there, or something that would be waited for for ever, or a link to itself.
+        FileNotFoundError: nothing lies there.
+    """
+    if what := _no_file(path):
+        raise StoreError(f"{path} {what}, and a file belongs there. Move it away, then try again.")
+    return path
+
+
+_KINDS = ((stat.S_ISREG, ""), (stat.S_ISDIR, "is a folder"), (stat.S_ISFIFO, "is a FIFO (a pipe between processes)"),
+          (stat.S_ISSOCK, "is a socket"), (lambda mode: True, "is a device"))
+
+
+def _no_file(path):
+    """What lies there instead of a file, as the end of a sentence, or ""."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "is a link that leads back to itself"
+        raise
+    return next(what for belongs, what in _KINDS if belongs(mode))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -81,16 +181,41 @@ def writable(folder: Path) -> Path:
     """Create the folder if need be and return it.
 
     Raises:
-        StoreError: it cannot be created or written; the message names it and says what to do.
+        StoreError: it cannot be created or written; the message names it and says what to do. It is `NoRoom` on a full
+            disk, `Closed` where the folder may not be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise StoreError(f"cannot write to the data folder {folder}: {error.strerror or error}. Free some space or set "
-                         "the environment variable WEIGHTSPACE_DATA to a folder that you can write to, then restart "
-                         "the kernel.") from error
+        if _is_full(error):
+            raise _no_room(folder, "another file", error) from error
+        kind = Closed if error.errno in _CLOSED else StoreError
+        raise kind(f"cannot write to the data folder {folder}: {error.strerror or error}. Free some space or set "
+                   "the environment variable WEIGHTSPACE_DATA to a folder that you can write to, then restart "
+                   "the kernel.") from error
+
+
+def _is_full(error):
+    """Whether the disk is full. safetensors has an error of its own, which tells the system's in its text."""
+    return _number(error) in _FULL
+
+
+def _number(error):
+    """The system's number of an error, or None."""
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else getattr(error, "errno", None)
+
+
+def _no_room(folder, what, error):
+    reason = os.strerror(_number(error))
+    try:
+        free = f"{shutil.disk_usage(folder).free:,} bytes are free"
+    except OSError:
+        free = "how much is free is not known"
+    return NoRoom(f"{folder} has no room for {what} ({reason}; {free}). Delete what you do not need, or set the "
+                  "environment variable WEIGHTSPACE_DATA to a folder on a larger disk, then restart the kernel.")
 
 
 @contextlib.contextmanager
@@ -99,13 +224,26 @@ def _readable(path):
     try:
         yield
     except PermissionError as error:
-        raise StoreError(f"{path} may not be read: {error.strerror}. Let its owner run `chmod -R a+rX {root()}`, "
-                         f"or {_OWN_FOLDER}.") from error
+        raise StoreError(f"{path} may not be read{_whose_folder(path)}: {error.strerror}. Let its owner run "
+                         f"`chmod -R a+rX {root()}`, or {_OWN_FOLDER}.") from error
+
+
+def _whose_folder(path):
+    """What is said of a file in a folder that keeps even the names in it to itself."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return f", nor even looked for, since {path.parent} is closed to you"
+    except OSError:
+        pass
+    return ""
 
 
 @contextlib.contextmanager
 def lock(path: Path):
     """Hold a lock between processes for one file of the store; it dies with its process.
+
+    Who waits for long is told in a warning for whom.
 
     Raises:
         StoreError: the folder cannot be written, or its file system or another user's lock file does not let us lock.
@@ -115,23 +253,104 @@ def lock(path: Path):
     mode = folder.stat().st_mode & 0o666  # who may write to the folder may lock in it, whatever umask the first one had
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(filelock.FileLock(file, mode=mode))
+            held.enter_context(_waited_for(filelock.FileLock(file, mode=mode), path, file))
         except OSError as error:
-            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. If another user left this lock, "
-                             f"let its owner delete it while nobody uses the folder, or {_OWN_FOLDER}.") from error
+            if _is_full(error):
+                raise _no_room(folder, file.name, error) from error
+            raise StoreError(f"cannot lock {path}: {file}: {error.strerror or error}. "
+                             f"{_advice_on_locks(error.errno, folder)}") from error
+        _sign(file)
         yield
+
+
+def _waited_for(held, path, file):
+    """The lock, acquired."""
+    start, told = time.monotonic(), False
+    while True:
+        stop_if_asked()
+        try:
+            return held.acquire(timeout=0.5)
+        except filelock.Timeout:
+            if not told and time.monotonic() - start > PATIENCE and (whom := _holder(file)) is not None:
+                told = True
+                warnings.warn(f"{path} is waited for: {whom} holds its lock {file}", DataWarning, stacklevel=5)
+
+
+def _sign(file):
+    """Write into a lock's file who holds it. Nobody depends on it: Windows, or a full disk, may not let us."""
+    with contextlib.suppress(OSError), open(file, "r+", encoding="utf-8") as note:
+        note.truncate()
+        note.write(f"{_HOST} {os.getpid()} {time.time():.0f}\n")
+
+
+def _holder(file):
+    """Who holds a lock, since when, and what can be done, in words; None where it is another thread of this process."""
+    try:
+        host, pid, since = file.read_text(encoding="utf-8").split()
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(int(since)))
+        pid = int(pid)
+    except (OSError, ValueError, OverflowError):
+        return "another process"
+    if host != _HOST:
+        return f"process {pid} on {host} (since {when})"
+    if pid == os.getpid():
+        return None
+    try:
+        stopped = psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        stopped = False
+    advice = f", which is stopped: let it go on (`kill -CONT {pid}`) or end it (`kill -KILL {pid}`)" if stopped else ""
+    return f"process {pid} (since {when}{advice})"
+
+
+def _advice_on_locks(number, folder):
+    if number in _LOCKLESS:
+        return (f"The file system of {folder} has no locks, or its server gives none: set the environment variable "
+                "WEIGHTSPACE_DATA to a folder on a disk of this machine, then restart the kernel.")
+    if number in _CLOSED:
+        return ("If another user left this lock, let its owner delete it while nobody uses the folder, or "
+                f"{_OWN_FOLDER}.")
+    return f"If it happens again, {_OWN_FOLDER}."
+
+
+def part_of(path: Path) -> Path:
+    """Where this process writes what will be `path`, a file or a folder: beside it, under a name that says whose it is.
+    """
+    return path.parent / f".{path.name}.{_HOST}.{os.getpid()}.part"
+
+
+def clear_leftovers(path: Path) -> None:
+    """Delete what processes of this machine that are no more left while they wrote `path`: files and folders named by
+    `part_of`, also this process's own. Those of other machines stay, since from here nobody can tell who still writes.
+    """
+    begin = f".{path.name}.{_HOST}."
+    for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
+        pid = left.name.removeprefix(begin).removesuffix(".part")
+        if left.name == f"{begin}{pid}.part" and pid.isdecimal() and not _another_lives(int(pid)):
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def _another_lives(pid):
+    """Whether this is the number of another process that still runs."""
+    try:
+        return pid != os.getpid() and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:  # it is there but not ours to ask
+        return True
 
 
 @contextlib.contextmanager
 def atomic(path: Path):
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not.
 
-    Call with the lock held. The file gets an ordinary new file's mode; safetensors and pooch make theirs private.
+    Call with the lock held. The file gets an ordinary new file's mode; safetensors makes its private.
+
+    Raises:
+        NoRoom: the disk is full, also where the block finds that out.
     """
-    # what is left over is of a process that was killed while it wrote: we hold the lock, so it is gone
-    for leftover in path.parent.glob(f".{path.name}.*.part"):
-        shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    part = path.parent / f".{path.name}.{os.getpid()}.part"
+    clear_leftovers(path)
+    part = part_of(path)
     try:
         with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
             mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
@@ -142,43 +361,105 @@ def atomic(path: Path):
         if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
             part.chmod(mode)
         os.replace(part, path)
+    except Exception as error:
+        if _is_full(error) and not isinstance(error, NoRoom):
+            raise _no_room(path.parent, path.name, error) from error
+        raise
     finally:
         part.unlink(missing_ok=True)
 
 
-def once(path: Path, make, *, read, write):
+_unstored = {}  # path -> the value that was made for it, where the disk had no room
+_said = set()  # what is said once in a process
+
+
+def once(path: Path, make, *, read, write, elsewhere: bool = True):
     """The value stored at `path`; made now if it is missing or damaged, by one process only while the others wait.
 
+    Where the disk has no room for it, a warning says so and the value stays in memory while this process lives.
+
     Args:
-        path: where the value is kept.
+        path: where the value is kept, or, where this folder cannot be written, the learner's own one (`places`).
         make: () -> value. Takes as long as it takes.
         read: path -> value; raises FileNotFoundError or Damaged.
         write: (value, path) -> None.
+        elsewhere: whether the learner's own folder is used. If not, nothing is kept where `path` cannot be written.
 
     Raises:
-        StoreError: the file is there but may not be read, or the folder cannot be written.
+        StoreError: the file is there but may not be read, or is no file, or no folder can be written.
     """
-    def stored(warn):
+    if (value := _stored(path, read, warn=True)) is not None:
+        return value
+    with contextlib.ExitStack() as held:
+        full = None
         try:
-            with _readable(path), open(path, "rb"):  # safetensors would call a file that it may not open missing
-                pass
-            return read(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except Damaged as error:
-            if warn:
-                warnings.warn(f"{path} is damaged ({error}); it is made again", DataWarning, stacklevel=4)
-            return None
-
-    if (value := stored(warn=True)) is not None:
-        return value
-    with lock(path):
-        if (value := stored(warn=False)) is not None:  # another process made it while we waited
+            place = _place(path, elsewhere)
+            held.enter_context(lock(place))
+        except Closed:
+            if elsewhere:
+                raise
+            return make()
+        except NoRoom as error:
+            full = error
+        if (value := _stored(path, read, warn=False)) is not None:  # another process made it while we waited
             return value
-        value = make()
-        with atomic(path) as part:
-            write(value, part)
+        value = copy.deepcopy(_unstored[path]) if path in _unstored else make()
+        try:
+            if full:
+                raise full
+            with atomic(place) as part:
+                write(value, part)
+            _unstored.pop(path, None)
+        except NoRoom as error:
+            _unstored[path] = copy.deepcopy(value)  # a learner may change what is given
+            _say_once(f"{path.parent} is full", f"{error} What is made meanwhile stays in this kernel's memory. It is "
+                      "stored when it is asked for again and there is room")
         return value
+
+
+def _stored(path, read, warn):
+    """The value from one of its places, or None."""
+    damaged = []
+    for place in places(path):
+        try:
+            with _readable(place), open(regular(place), "rb"):  # safetensors would call it missing
+                pass
+            return read(place)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except Damaged as error:
+            damaged.append(f"{place} is damaged ({error}); it is made again")
+    for message in damaged if warn else ():
+        warnings.warn(message, DataWarning, stacklevel=4)
+    return None
+
+
+def _place(path, elsewhere=True):
+    """Where a file of the data folder is written: as said, or, if that folder may not be written, the learner's own.
+
+    Raises:
+        StoreError: it cannot be written, nor can the learner's own one.
+    """
+    *mine, shared = places(path)
+    try:
+        writable(shared.parent)
+    except Closed as error:
+        if not mine or not elsewhere:
+            raise
+        try:
+            writable(mine[0].parent)
+        except StoreError as second:
+            raise type(second)(f"{error} Your own folder {own()} cannot be written either: {second}") from second
+        _say_once(f"{root()} is closed", f"{root()} cannot be written ({error.__cause__.strerror}), so what is missing "
+                  f"there is kept in your own folder, {own()}. The environment variable WEIGHTSPACE_OWN moves it")
+        return mine[0]
+    return shared
+
+
+def _say_once(key, message):
+    if key not in _said:
+        _said.add(key)
+        warnings.warn(message, DataWarning, stacklevel=4)
 
 
 # -- fetching ----------------------------------------------------------------------------------------------------------
@@ -188,15 +469,16 @@ def fetch(remote: RemoteFile) -> Path:
 
     Raises:
         Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
-        StoreError: the data folder cannot be written, or the file is there but may not be read.
+        StoreError: the data folder cannot be written, or the disk is full, or the file is there but may not be read.
     """
-    path = root() / remote.path
+    path = path_of(remote)
     if not (problem := wrong_with(path, remote)):
         return path
     try:
         if path in _given_up:
             raise Unavailable(_given_up[path])
         get = _getter(remote)  # asks the network before anything is written
+        path = _place(root() / remote.path)
         with lock(path):
             if not (problem := wrong_with(path, remote)):  # another process fetched it while we waited
                 return path
@@ -214,6 +496,12 @@ def fetch(remote: RemoteFile) -> Path:
     except Unavailable as error:
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
+
+
+def path_of(remote: RemoteFile) -> Path:
+    """Where a dataset's file lies: in that of its `places` where it is right; in the data folder where it is not."""
+    *mine, path = places(root() / remote.path)
+    return next((place for place in mine if not wrong_with(place, remote)), path)
 
 
 def official(name: str, files: Mapping[str, Sequence[RemoteFile]], stand_in: Callable[[str], Source]) -> Source:
@@ -239,11 +527,14 @@ def as_published():
 
 
 def _getter(remote):
-    """part -> None, which writes the file: from its tar archive, which is fetched first, or from those of its addresses
-    that answer.
+    """part -> None, which writes the file: from its tar archive, which is fetched first, from its gzip archive where
+    that lies beside it, or from those of its addresses that answer.
     """
     if remote.within:
         return partial(extract, remote, fetch(remote.within))
+    for packed in places(root() / f"{remote.path}.gz") if remote.archive_md5 else ():
+        if packed.is_file() and _md5_of(packed) == remote.archive_md5:
+            return partial(_unpack, remote, packed)
     return partial(download, remote, answering(remote.urls))
 
 
@@ -255,6 +546,8 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
     """
     with _readable(path):
         try:
+            if what := _no_file(path):
+                return what
             found = path.stat()
         except PermissionError:
             raise
@@ -262,18 +555,28 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
             return "is missing"
         if found.st_size < remote.size:
             return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
-        if _md5(path, found.st_mtime_ns, found.st_size) != remote.md5:
+        if _md5_of(path) != remote.md5:
             return "has been altered (its MD5 is not the published one)"
     return ""
 
 
+def _md5_of(path):
+    found = path.stat()
+    return _md5_at(path, found.st_mtime_ns, found.st_size)
+
+
 @lru_cache(maxsize=64)
-def _md5(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+def _md5_at(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "md5").hexdigest()
+        return hashlib.file_digest(file, _md5).hexdigest()
 
 
-_no_network = ""  # why the network was given up in this process: it is tried once
+def _md5():
+    """A hasher that also machines with approved digests alone (FIPS) give out: it finds damage, it keeps no secret."""
+    return hashlib.md5(usedforsecurity=False)
+
+
+_silent = {}  # host -> why it was given up in this process: each is tried once
 _given_up = {}  # path -> why its download failed: a file too is tried once
 
 
@@ -281,37 +584,53 @@ def answering(urls: tuple[str, ...]) -> list[str]:
     """Those of the addresses that answer within 5 seconds, asked all at once.
 
     Raises:
-        Unavailable: none does. Where no host answered at all, the network is not tried again in this process.
+        Unavailable: none does. A host that did not answer is not tried again in this process.
     """
-    global _no_network
     if os.environ.get("WEIGHTSPACE_OFFLINE"):
         raise Unavailable("the network is switched off (WEIGHTSPACE_OFFLINE)")
-    if _no_network:
-        raise Unavailable(_no_network)
-    import requests
     answers = {}
 
     def ask(url):
-        try:
-            answers[url] = requests.head(url, timeout=NETWORK_SECONDS, allow_redirects=True).status_code
-        except requests.RequestException as error:
-            answers[url] = type(error).__name__
+        answers[url] = _status(url)
 
+    asked = [url for url in urls if _host(url) not in _silent]
     # threads, since looking up a name cannot be given a limit
-    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in urls]
+    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in asked]
     end = time.monotonic() + NETWORK_SECONDS
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
     said = dict(answers)
-    if good := [url for url in urls if said.get(url) == 200]:
+    for url in asked:
+        if not isinstance(answer := said.get(url, _SILENCE), int):
+            _silent[_host(url)] = f"{_host(url)} {answer}"
+    if good := [url for url in asked if said.get(url) == 200]:
         return good
-    reason = "; ".join(f"{url.split('/')[2]} gave no answer within {NETWORK_SECONDS} s ({said.get(url, 'silence')})"
-                       for url in urls)
-    if not any(isinstance(answer, int) for answer in said.values()):
-        _no_network = reason
-    raise Unavailable(reason)
+    raise Unavailable("; ".join(_silent.get(_host(url)) or f"{_host(url)} answered {said[url]}" for url in urls))
+
+
+_SILENCE = f"gave no answer within {NETWORK_SECONDS} s"
+_NO_HEAD = (403, 405, 501)  # a host that does not want to be asked what it has can give it all the same
+
+
+def _status(url):
+    """The number with which an address answers, or in words that it does not."""
+    import requests
+    try:
+        number = requests.head(url, timeout=NETWORK_SECONDS, allow_redirects=True).status_code
+        if number in _NO_HEAD:
+            with requests.get(url, timeout=NETWORK_SECONDS, stream=True) as answer:
+                return answer.status_code
+        return number
+    except requests.Timeout:
+        return _SILENCE
+    except requests.RequestException as error:
+        return f"gave no answer ({type(error).__name__})"
+
+
+def _host(url):
+    return url.split("/")[2]
 
 
 def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
@@ -319,29 +638,69 @@ def download(remote: RemoteFile, urls: list[str], target: Path) -> None:
 
     Raises:
         Unavailable: no address gave the right bytes.
+        OSError: they cannot be written.
     """
-    import pooch
-    pooch.get_logger().setLevel(logging.WARNING)
     errors = []
     for url in urls:
-        # `atomic` knows this name
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.stem}.", suffix=".part") as folder:
-            try:
-                came = pooch.retrieve(url, f"md5:{remote.archive_md5 or remote.md5}", path=folder,
-                                      downloader=pooch.HTTPDownloader(progressbar=True, timeout=NETWORK_SECONDS))
-                if remote.archive_md5:
-                    with gzip.open(came) as packed, open(target, "wb") as unpacked:
-                        shutil.copyfileobj(packed, unpacked)
-                else:
-                    os.replace(came, target)
-            # requests' errors are OSErrors; a wrong digest is a ValueError
-            except (OSError, ValueError, EOFError) as error:
-                errors.append(f"{url}: {error}")
-                continue
-        if not (problem := wrong_with(target, remote)):
-            return
-        errors.append(f"{url}: what came {problem}")
+        try:
+            _stream(remote, url, target)
+        # requests' errors are OSErrors
+        except (OSError, ValueError, zlib.error) as error:
+            if _is_full(error):
+                raise
+            errors.append(f"{url}: {error}")
+        else:
+            if not (problem := wrong_with(target, remote)):
+                return
+            errors.append(f"{url}: what came {problem}")
     raise Unavailable(f"{remote.path} could not be fetched: {'; '.join(errors)}")
+
+
+def _stream(remote, url, target):
+    """Write what comes from an address, unpacked on the way, and no more of it than the file has."""
+    import requests
+    from tqdm.auto import tqdm
+    plain = {"Accept-Encoding": "identity"}  # the digest is that of the bytes as they were published
+    with requests.get(url, headers=plain, stream=True, timeout=NETWORK_SECONDS) as answer:
+        answer.raise_for_status()
+        expected = int(answer.headers.get("Content-Length") or 0)
+        with tqdm(total=expected or None, unit="B", unit_scale=True, desc=Path(remote.path).name) as bar:
+            came = _written(remote, answer.iter_content(_CHUNK), target, bar.update)
+    if came != (remote.archive_md5 or remote.md5):
+        raise ValueError(f"what came has the MD5 {came}, not {remote.archive_md5 or remote.md5}")
+
+
+def _unpack(remote, packed, target):
+    """Write what a gzip archive beside the file holds."""
+    with open(packed, "rb") as file:
+        _written(remote, iter(partial(file.read, _CHUNK), b""), target, lambda count: None)
+
+
+_CHUNK = 1 << 16  # bytes
+
+
+def _written(remote, chunks, target, on_bytes):
+    """Write chunks of a file or of its gzip archive as the file; the MD5 of what came.
+
+    Raises:
+        ValueError: the file has fewer bytes than come, or the archive ends too early.
+    """
+    hasher = _md5()
+    unpacker = zlib.decompressobj(wbits=31) if remote.archive_md5 else None  # 31: gzip's header, the widest window
+    size = 0
+    with open(target, "wb") as file:
+        for chunk in chunks:
+            stop_if_asked()
+            hasher.update(chunk)
+            piece = unpacker.decompress(chunk) if unpacker else chunk
+            size += len(piece)
+            if remote.size and size > remote.size:
+                raise ValueError(f"more came than the {remote.size:,} bytes that the file has")
+            file.write(piece)
+            on_bytes(len(chunk))
+    if unpacker and not unpacker.eof:
+        raise ValueError("the archive ends too early")
+    return hasher.hexdigest()
 
 
 def extract(remote: RemoteFile, archive: Path, target: Path) -> None:
@@ -355,11 +714,15 @@ def extract(remote: RemoteFile, archive: Path, target: Path) -> None:
         with tarfile.open(archive, "r|*") as tar:
             for member in tar:
                 if member.name == remote.path and member.isfile():
-                    with tar.extractfile(member) as packed, open(target, "wb") as unpacked:
-                        shutil.copyfileobj(packed, unpacked)
-                    problem = wrong_with(target, remote)
+                    problem = f"there it has {member.size:,} bytes, not {remote.size:,}"
+                    if member.size == remote.size:
+                        with tar.extractfile(member) as packed, open(target, "wb") as unpacked:
+                            shutil.copyfileobj(packed, unpacked)
+                        problem = wrong_with(target, remote)
                     break
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        if _is_full(error):
+            raise
         problem = str(error)
     if problem:
         raise Unavailable(f"{remote.path} could not be taken from {archive}: {problem}")

@@ -54,7 +54,7 @@ def read(file: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:
     """Pixels (samples, 3, 32, 32) in uint8 and labels (samples,) from a file in which an image is (32, 32, 3), the
     images are the last axis, and a zero is called 10."""
     from scipy.io import loadmat
-    found = loadmat(store.root() / file.path, variable_names=("X", "y"))
+    found = loadmat(store.path_of(file), variable_names=("X", "y"))
     pixels = np.ascontiguousarray(found["X"].transpose(3, 2, 0, 1))
     return torch.from_numpy(pixels), torch.from_numpy(found["y"][:, 0].astype(np.int64) % 10)
 

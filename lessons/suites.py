@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 import data
 from data import medley, split_cifar100
+from data.threads import stop_if_asked
 from lessons import cast
 from lessons.merging.storage import PerTask
 from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, batchnorm, zoo
@@ -188,7 +189,7 @@ class Loaded:
     @torch.no_grad()
     def _correct(self, network, task, part):
         x, y = self.images_of(part)[task]
-        logits = torch.cat([network(some) for some in x.split(_BATCH)])
+        logits = torch.cat(_answers(network, x.split(_BATCH)))
         if self.suite.splits:
             return share_correct_among(logits, y, self.suite.splits[task])
         return self._share_correct(logits, y, task)
@@ -198,7 +199,7 @@ class Loaded:
         images = self.images_of(part)
         x = torch.cat([x for x, _ in images])
         whole = x.split(len(x) if self.suite.kind == "MLP" else _BATCH)
-        of_task = torch.cat([network(some) for some in whole]).split([len(y) for _, y in images])
+        of_task = torch.cat(_answers(network, whole)).split([len(y) for _, y in images])
         return np.array([self._share_correct(some, images[task][1], task) for task, some in enumerate(of_task)])
 
     def _share_correct(self, logits, y, task):
@@ -382,3 +383,12 @@ def altered(width: int = 64, seed: int = 0, size: int = 3000, epochs: int = 3, l
         recipes[name] = base.finetune("altered", options, lr=lr, epochs=epochs, frozen=("head.",), seed=seed)
     choices = tuple(data.altered.outputs(of) for of, _ in medley.TASKS)
     return Suite("eight altered tasks", base, recipes, choices=choices)
+
+
+def _answers(network, parts):
+    """What the network says to every part of the images."""
+    said = []
+    for some in parts:
+        stop_if_asked()
+        said.append(network(some))
+    return said

@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from pathlib import Path
@@ -32,6 +33,7 @@ from toy_models import training  # noqa: E402
 
 # before any test changes it
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
+os.environ["WEIGHTSPACE_OWN"] = os.path.join(os.devnull, "own")  # nothing of the developer's own is read
 
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, database=None, max_examples=50)
 hypothesis.settings.load_profile("course")
@@ -66,8 +68,9 @@ def shares_or_starts(item):
 def quiet_store(tmp_path, monkeypatch):
     """An empty data folder, which does not exist yet, and no network."""
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("WEIGHTSPACE_OWN", str(tmp_path / "own"))
     monkeypatch.setenv("WEIGHTSPACE_OFFLINE", "1")
-    monkeypatch.setattr(store, "_no_network", "")
+    monkeypatch.setattr(store, "_silent", {})
     return tmp_path / "data"
 
 
@@ -90,6 +93,19 @@ def forbid(monkeypatch):
 
         monkeypatch.setattr(builtins, "open", refusing)
     return forbid
+
+
+@pytest.fixture
+def close(monkeypatch):
+    """close(folder): nothing may be written below it from now on, as in another user's. (Root may write anywhere.)"""
+    def close(folder):
+        def refusing(*rest, dir=None, made=tempfile.TemporaryFile, **options):
+            if Path(dir).is_relative_to(folder):
+                raise PermissionError(errno.EACCES, "Permission denied", str(dir))
+            return made(*rest, dir=dir, **options)
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", refusing)
+    return close
 
 
 @pytest.fixture(scope="session")
@@ -206,13 +222,15 @@ def network(monkeypatch):
 def server(network):
     """A web server on 127.0.0.1: `.url`, `.pages` {path: bytes} to fill, and `.asked`, what was asked for.
 
-    Of the pages in `.halves` it sends the first half, sets `.half_sent` and sends no more.
+    Of the pages in `.halves` it sends the first half, sets `.half_sent` and sends no more. What a page is like, but not
+    the page itself, it does not tell of those in `.no_head` (405).
     """
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.server.asked.append(f"{self.command} {self.path}")
             page = self.server.pages.get(self.path)
-            self.send_response(200 if page is not None else 404)
+            refused = self.command == "HEAD" and self.path in self.server.no_head
+            self.send_response(405 if refused else 200 if page is not None else 404)
             self.send_header("Content-Length", str(len(page or b"")))
             self.end_headers()
             if page and self.command == "GET":
@@ -230,7 +248,7 @@ def server(network):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.url = f"http://127.0.0.1:{server.server_port}"
-    server.asked, server.pages, server.halves = [], {}, set()
+    server.asked, server.pages, server.halves, server.no_head = [], {}, set(), set()
     server.half_sent, server.closing = threading.Event(), threading.Event()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server

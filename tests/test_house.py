@@ -227,6 +227,13 @@ def test_ruff_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_one_helper_starts_threads_and_counts_cores():
+    asked = {path.relative_to(ROOT).as_posix() for path in PYTHON_FILES for node in ast.walk(tree(path))
+             if isinstance(node, ast.Attribute | ast.Name | ast.alias)
+             and {"ThreadPoolExecutor", "cpu_count"} & {getattr(node, field, "") for field in ("attr", "id", "name")}}
+    assert asked == {"data/threads.py"}, "use data.threads: an interrupt ends its work, and containers count"
+
+
 def test_no_function_has_more_than_40_lines():
     """Without its docstring; functions inside it count."""
     found = []

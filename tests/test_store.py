@@ -3,8 +3,11 @@ import gzip
 import hashlib
 import os
 import signal
+import tempfile
+import threading
 import time
 import warnings
+from pathlib import Path
 
 import filelock
 import pytest
@@ -169,6 +172,243 @@ def test_switched_off_the_network_is_not_asked(server, monkeypatch):
     assert not server.asked
 
 
+def test_a_host_that_does_not_say_what_it_has_is_asked_for_the_file_itself(server):
+    server.no_head.add("/right.gz")
+    assert store.fetch(remote(f"{server.url}/right.gz")).read_bytes() == CONTENT
+    assert server.asked[:2] == ["HEAD /right.gz", "GET /right.gz"]
+
+
+def test_a_dead_host_says_nothing_of_another_one(server, dead_url):
+    dead = dead_url.split("/")[2]
+    with pytest.raises(store.Unavailable, match=rf"{dead} gave no answer \(ConnectionError\)"):
+        store.fetch(remote(dead_url))
+    with pytest.raises(store.Unavailable) as raised:
+        store.fetch(store.RemoteFile("another/file", 1, "", "", (f"{server.url}/nothing",)))
+    assert dead not in str(raised.value) and f"{server.url.split('/')[2]} answered 404" in str(raised.value)
+    assert store.fetch(remote(f"{server.url}/right.gz")).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("archive", [gzip.compress(CONTENT * 500, mtime=0), None], ids=["gzipped", "as it is"])
+def test_no_more_is_taken_than_the_file_has(server, quiet_store, archive):
+    server.pages["/long"] = archive or CONTENT * 500
+    told = f"/long: more came than the {len(CONTENT):,} bytes that the file has"
+    with pytest.raises(store.Unavailable, match=told):
+        store.download(remote(archive=archive), [f"{server.url}/long"], quiet_store.parent / "part")
+    assert (quiet_store.parent / "part").stat().st_size <= len(CONTENT)
+
+
+def test_the_archive_beside_a_missing_file_is_unpacked_where_it_is_the_published_one(server, quiet_store):
+    (quiet_store / "some").mkdir(parents=True)
+    (quiet_store / "some/file.gz").write_bytes(ARCHIVE)
+    assert store.fetch(remote()).read_bytes() == CONTENT and not server.asked
+    (quiet_store / "some/file").unlink()
+    (quiet_store / "some/file.gz").write_bytes(gzip.compress(b"another", mtime=0))
+    assert store.fetch(remote(f"{server.url}/right.gz")).read_bytes() == CONTENT and server.asked
+
+
+@pytest.mark.parametrize("what, told", [("folder", "is a folder"), ("fifo", "is a FIFO"), ("loop", "is a link that")])
+def test_what_is_no_file_in_a_data_file_s_place_is_named_and_put_aside(server, quiet_store, what, told):
+    path = put(quiet_store / "some/file", what)
+    with pytest.raises(store.Unavailable, match=f"{path} {told}"):
+        store.fetch(remote(f"{server.url}/nothing"))
+    with warnings.catch_warnings(action="ignore"):
+        assert store.fetch(remote(f"{server.url}/right.gz")).read_bytes() == CONTENT
+
+
+def put(path, what):
+    """Put something that is no file there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
+    return path
+
+
+def test_md5_is_asked_for_as_machines_with_approved_digests_alone_give_it(server, monkeypatch):
+    def approved(*rest, usedforsecurity=True, made=hashlib.md5):
+        if usedforsecurity:
+            raise ValueError("[digital envelope routines] unsupported")
+        return made(*rest, usedforsecurity=False)
+
+    file = remote(f"{server.url}/right.gz")
+    monkeypatch.setattr(hashlib, "md5", approved)
+    assert store.fetch(file).read_bytes() == CONTENT and not store.wrong_with(store.path_of(file), file)
+
+
+# -- the folders -------------------------------------------------------------------------------------------------------
+
+def test_a_relative_folder_is_that_in_which_it_was_used_first_and_said_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("WEIGHTSPACE_DATA", f"relative/{tmp_path.name}")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(store.DataWarning, match=f"WEIGHTSPACE_DATA is the relative path .* it is {tmp_path}/relative"):
+        first = store.root()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with warnings.catch_warnings(action="error"):
+        assert store.root() == first == tmp_path / "relative" / tmp_path.name
+
+
+@pytest.mark.parametrize("variable, folder", [("WEIGHTSPACE_DATA", store.root), ("WEIGHTSPACE_OWN", store.own)])
+def test_the_home_of_a_user_who_does_not_exist_is_a_store_error(variable, folder, monkeypatch):
+    monkeypatch.setenv(variable, "~nosuchuser/folder")
+    with pytest.raises(store.StoreError, match=f"^{variable} is '~nosuchuser/folder'"):
+        folder()
+
+
+def test_without_variables_the_learner_s_own_folder_lies_where_the_system_keeps_a_user_s_data(monkeypatch):
+    monkeypatch.delenv("WEIGHTSPACE_OWN")
+    assert store.own().is_absolute() and store.own().name == "weightspace"
+
+
+def test_what_a_closed_folder_lacks_goes_to_the_learner_s_own_and_is_said_once(quiet_store, tmp_path, close):
+    (quiet_store / "zoo").mkdir(parents=True)
+    (quiet_store / "zoo/old").write_text("old.")
+    close(quiet_store)
+    with pytest.warns(store.DataWarning) as said:
+        for name in ("first", "second"):
+            made = store.once(quiet_store / "zoo" / name, lambda name=name: f"{name}.", read=read, write=write)
+            assert made == f"{name}." and store.has(quiet_store / "zoo" / name)
+    told, = (str(warning.message) for warning in said)
+    assert told.startswith(f"{quiet_store} cannot be written (Permission denied)") and "WEIGHTSPACE_OWN" in told
+    assert names(tmp_path / "own/zoo") == ["first", "second"] and names(quiet_store / "zoo") == ["old"]
+    for name in ("old", "first", "second"):
+        path = quiet_store / "zoo" / name
+        assert store.once(path, lambda: pytest.fail("made again"), read=read, write=write) == f"{name}."
+
+
+def test_what_is_damaged_in_a_closed_folder_is_made_again_in_the_learner_s_own_once(quiet_store, close):
+    path = quiet_store / "value"
+    quiet_store.mkdir()
+    path.write_text("mad")
+    close(quiet_store)
+    with pytest.warns(store.DataWarning) as said:
+        store.once(path, lambda: "made.", read=read, write=write)
+    damaged, moved = (str(warning.message) for warning in said)
+    assert damaged.startswith(f"{path} is damaged") and moved.startswith(f"{quiet_store} cannot be written")
+    with warnings.catch_warnings(action="error"):
+        assert store.once(path, lambda: pytest.fail("made again"), read=read, write=write) == "made."
+    assert path.read_text() == "mad"
+
+
+def test_where_the_learner_s_own_folder_is_closed_too_both_are_named(quiet_store, tmp_path, close):
+    close(tmp_path)
+    with pytest.raises(store.StoreError) as raised:
+        store.once(quiet_store / "value", lambda: pytest.fail("made"), read=read, write=write)
+    assert str(quiet_store) in str(raised.value) and str(tmp_path / "own") in str(raised.value)
+
+
+def test_a_data_file_that_a_closed_folder_lacks_goes_to_the_learner_s_own(server, quiet_store, tmp_path, close):
+    close(quiet_store)
+    file = remote(f"{server.url}/right.gz")
+    with warnings.catch_warnings(action="ignore"):
+        path = store.fetch(file)
+    assert path == store.path_of(file) == tmp_path / "own/some/file" and path.read_bytes() == CONTENT
+    server.asked.clear()
+    assert store.fetch(file) == path and not server.asked
+
+
+def test_an_own_folder_that_may_not_be_looked_into_is_left_alone(quiet_store, tmp_path, monkeypatch):
+    def refused(path, *rest, looked=os.stat, **options):
+        if str(path).startswith(str(tmp_path / "own")):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return looked(path, *rest, **options)
+
+    monkeypatch.setattr(os, "stat", refused)
+    assert store.once(quiet_store / "value", lambda: "made.", read=read, write=write) == "made."
+    assert store.places(quiet_store / "value") == [quiet_store / "value"]
+
+
+CLOSED = """
+    import os, stat, sys, warnings
+    from pathlib import Path
+    from data import store
+    root = Path(os.environ["WEIGHTSPACE_DATA"])
+    root.mkdir()
+    (root / "old").write_text("old.")
+    root.chmod(0o555)
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    warnings.simplefilter("always")
+    read, write = Path.read_text, lambda value, path: path.write_text(value)
+    for name in ("old", "new", "new"):
+        print(store.once(root / name, lambda: f"made {name}.", read=read, write=write))
+    print(sorted(path.name for path in root.iterdir()))
+    print((store.own() / "new").read_text())
+    store.once(root / "picture", lambda: print("drawn"), read=read, write=write, elsewhere=False)
+    print(sorted(path.name for path in store.own().iterdir() if path.suffix != ".lock"))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="this system has no users to become")
+def test_another_user_s_folder_is_read_and_what_it_lacks_goes_to_one_s_own(start_python, monkeypatch):
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is for its user alone
+        Path(folder).chmod(0o777)
+        monkeypatch.setenv("WEIGHTSPACE_DATA", f"{folder}/shared")
+        monkeypatch.setenv("WEIGHTSPACE_OWN", f"{folder}/own")
+        out, errors = start_python(CLOSED).communicate(timeout=60)
+        (Path(folder) / "shared").chmod(0o755)
+    assert out.splitlines() == ["old.", "made new.", "made new.", "['old']", "made new.", "drawn", "['new']"], errors
+    assert errors.count("DataWarning") == 1
+
+
+# -- a full disk -------------------------------------------------------------------------------------------------------
+
+class LikeSafetensors(Exception):
+    """An error that tells the system's number in its text alone."""
+
+
+FULL = [OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EDQUOT, "Disk quota exceeded"),
+        OSError(errno.EFBIG, "File too large"), LikeSafetensors("I/O error: No space left on device (os error 28)")]
+
+
+@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__name__ + str(getattr(error, "errno", "")))
+def test_what_finds_no_room_stays_in_memory_and_is_said_once(tmp_path, error):
+    def full(value, path):
+        path.write_text("half")
+        raise error
+
+    told = rf"^{tmp_path} has no room for value .*[\d,]+ bytes are free.* WEIGHTSPACE_DATA .*memory"
+    with pytest.warns(store.DataWarning, match=told):
+        first = store.once(tmp_path / "value", lambda: ["made."], read=read, write=full)
+    assert first == ["made."] and names(tmp_path) == [] and store.has(tmp_path / "value")
+    first.append("changed by the learner")
+    with warnings.catch_warnings(action="error"):
+        assert store.once(tmp_path / "value", lambda: pytest.fail("again"), read=read, write=full) == ["made."]
+        assert store.once(tmp_path / "second", lambda: "made too.", read=read, write=full) == "made too."
+        # the learner made room
+        store.once(tmp_path / "second", lambda: pytest.fail("again"), read=read, write=write)
+    assert names(tmp_path) == ["second"] and (tmp_path / "second").read_text() == "made too."
+
+
+def test_a_disk_without_room_for_a_lock_is_full(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.warns(store.DataWarning, match="has no room"):
+        assert store.once(tmp_path / "value", lambda: "made.", read=read, write=write) == "made."
+    with pytest.raises(store.NoRoom, match=f"^{tmp_path} has no room"):
+        store.writable(tmp_path)
+
+
+@pytest.mark.parametrize("archive", [ARCHIVE, None], ids=["gzipped", "as it is"])
+def test_a_download_on_a_full_disk_is_no_stand_in(server, quiet_store, start_python, archive):
+    page = "right.gz" if archive else "plain"
+    process = start_python(f"""
+    import resource
+    from data import store
+    file = store.{remote(f"{server.url}/{page}", archive=archive)!r}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    try:
+        store.official("digits", {{"train": [file]}}, lambda reason: print("stand-in:", reason))
+    except store.NoRoom as error:
+        print(error)
+    """)
+    out, errors = process.communicate(timeout=60)
+    assert out.startswith(f"{quiet_store / 'some'} has no room for file (File too large; "), errors
+    assert names(quiet_store / "some") == []
+
+
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 def test_atomic_writes_the_file_under_its_name_when_it_is_complete(tmp_path):
@@ -211,17 +451,24 @@ def test_an_error_while_writing_leaves_everything_as_it_was(tmp_path, before):
 
 
 def test_the_next_write_removes_what_a_killed_process_left(tmp_path):
-    leftover, other = tmp_path / ".value.999999.part", tmp_path / ".another.999999.part"
-    leftover.write_text("half")
-    other.write_text("half")
+    host = store.part_of(tmp_path / "value").name.split(".")[2]
+    for name in (f".value.{host}.999999.part", ".value.999999.part", ".value.another-host.999999.part",
+                 f".value.another-host.{os.getpid()}.part", f".value.{host}.{os.getppid()}.part",
+                 f".value.{host}.part", f".another.{host}.999999.part", f".value.{host}.999999.partial"):
+        (tmp_path / name).write_text("half")
+    kept = [name for name in names(tmp_path) if name != f".value.{host}.999999.part"]
     with store.atomic(tmp_path / "value") as part:
+        assert part.name == f".value.{host}.{os.getpid()}.part"
         part.write_text("whole")
-    assert names(tmp_path) == [other.name, "value"]
+    assert names(tmp_path) == [*kept, "value"] and len(kept) == 7
 
 
-def test_the_next_write_removes_the_folder_of_a_killed_download(tmp_path):
-    (tmp_path / ".value.999999.abcd.part").mkdir()
-    (tmp_path / ".value.999999.abcd.part" / "half").write_text("half")
+@pytest.mark.parametrize("whose", ["a dead process", "this process"])
+def test_the_next_write_removes_a_folder_that_was_left_in_the_middle(tmp_path, whose):
+    part = store.part_of(tmp_path / "value")
+    part = part if whose == "this process" else part.with_name(part.name.replace(str(os.getpid()), "999999"))
+    part.mkdir()
+    (part / "half").write_text("half")
     with store.atomic(tmp_path / "value") as part:
         part.write_text("whole")
     assert names(tmp_path) == ["value"]
@@ -262,8 +509,10 @@ def test_a_data_file_in_a_folder_that_may_not_be_looked_into_is_not_missing(quie
     def refused(path, **_):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(type(quiet_store), "stat", refused)
-    with pytest.raises(store.StoreError, match=f"^{quiet_store / 'some/file'} may not be read"):
+    monkeypatch.setattr(os, "stat", refused)
+    path = quiet_store / "some/file"
+    told = f"^{path} may not be read, nor even looked for, since {path.parent} is closed to you"
+    with pytest.raises(store.StoreError, match=told):
         store.fetch(remote())
 
 
@@ -275,6 +524,47 @@ def test_a_lock_that_another_user_left_is_named(tmp_path, monkeypatch):
     told = r"cannot lock .*/value: .*/\.value\.lock: Permission denied.* let its owner delete it .*WEIGHTSPACE_DATA"
     with pytest.raises(store.StoreError, match=told):
         store.once(tmp_path / "value", lambda: pytest.fail("made without a lock"), read=read, write=write)
+
+
+@pytest.mark.parametrize("number, told", [
+    (errno.ENOLCK, "has no locks"), (errno.EOPNOTSUPP, "has no locks"), (errno.EPERM, "another user left this lock"),
+    (errno.EIO, "If it happens again")], ids=errno.errorcode.get)
+def test_the_advice_on_a_lock_is_that_for_what_happened(tmp_path, monkeypatch, number, told):
+    def refused(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(filelock.FileLock, "acquire", refused)
+    with pytest.raises(store.StoreError, match="cannot lock .*WEIGHTSPACE_DATA") as raised, \
+            store.lock(tmp_path / "value"):
+        pytest.fail("locked")
+    assert [said for said in ("has no locks", "another user", "If it happens again") if said in str(raised.value)] == \
+        [said for said in ("has no locks", "another user", "If it happens again") if said in told]
+
+
+def test_who_waits_for_a_stopped_process_is_told_for_whom(start_python, quiet_store, monkeypatch):
+    process = start_python("""
+    import time
+    from data import store
+    with store.lock(store.root() / "value"):
+        print("locked", flush=True)
+        time.sleep(600)
+    """)
+    assert process.stdout.readline() == "locked\n"
+    process.send_signal(signal.SIGSTOP)
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
+    threading.Timer(1.5, process.kill).start()
+    path, lock = quiet_store / "value", quiet_store / ".value.lock"
+    told = rf"^{path} is waited for: process {process.pid} \(since \d+-.*, which is stopped: .* holds its lock {lock}$"
+    with pytest.warns(store.DataWarning, match=told) as said:
+        assert store.once(path, lambda: "made.", read=read, write=write) == "made."
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("note, told", [("", "another process"), ("elsewhere 7 0", "process 7 on elsewhere"),
+                                        ("elsewhere 7 " + "9" * 30, "another process")])
+def test_a_lock_says_of_its_holder_what_it_knows(tmp_path, note, told):
+    (tmp_path / "lock").write_text(note)
+    assert store._holder(tmp_path / "lock").startswith(told)
 
 
 @pytest.mark.parametrize("folder, file", [(0o755, 0o644), (0o775, 0o664), (0o777, 0o666)])
@@ -348,6 +638,18 @@ def test_once_stores_nothing_when_making_fails(tmp_path):
     assert store.once(tmp_path / "value", lambda: "made.", read=read, write=write) == "made."
 
 
+@pytest.mark.parametrize("what, told", [("folder", "is a folder"), ("fifo", "is a FIFO"), ("loop", "is a link that")])
+def test_what_is_no_file_in_a_value_s_place_is_named_and_not_waited_for(tmp_path, what, told):
+    path = put(tmp_path / "value", what)
+    with pytest.raises(store.StoreError, match=f"^{path} {told}.*Move it away"):
+        store.once(path, lambda: pytest.fail("made"), read=lambda path: pytest.fail("read"), write=write)
+
+
+def test_a_device_in_a_file_s_place_is_named():
+    with pytest.raises(store.StoreError, match=f"^{os.devnull} is a device"):
+        store.regular(Path(os.devnull))
+
+
 ONCE = """
     import os, time
     from data import store
@@ -382,6 +684,7 @@ def test_a_process_killed_while_it_writes_leaves_no_file_and_no_lock(start_pytho
     assert process.stdout.readline() == "half-way\n"
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert names(quiet_store) == [f".value.{process.pid}.part", "log"]
+    left, log = names(quiet_store)
+    assert left.startswith(".value.") and left.endswith(f".{process.pid}.part") and log == "log"
     assert store.once(quiet_store / "value", lambda: "made.", read=read, write=write) == "made."
     assert names(quiet_store) == ["log", "value"]

@@ -14,7 +14,7 @@ import torch
 import xarray
 
 from data import imported, store
-from lessons.kit import kept, sweep
+from lessons.kit import archive, kept, sweep
 from lessons.kit.sweep import COEF_BINS, cached, on_grid, summarise
 
 NAN = float("nan")
@@ -92,6 +92,85 @@ def test_a_flipped_bit_anywhere_in_a_sweep_is_damage_or_changes_no_value(quiet_s
         else:
             assert found.equals(first) and found.attrs == first.attrs, position
     assert damaged > len(whole) / 2
+
+
+FULL = """
+    import resource, sys, warnings
+    import xarray
+    from data import store
+    from lessons.kit import kept, sweep
+    from toy_models import Architecture, Recipe, zoo
+    warnings.simplefilter("always")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    measured, drawn = [], []
+
+    def measure():
+        measured.append(1)
+        return xarray.Dataset({"a": ("x", range(2000))})
+
+    def draw():
+        drawn.append(1)
+        return "p" * 5000
+
+    recipe = Recipe.on("spirals", Architecture.of("MLP", widths=(2, 64, 64, 2)), lr=0.1, epochs=1)
+    for _ in range(2):
+        zoo.get(recipe, progress=False)
+        found = sweep.cached("small", {}, measure, module="lessons.kit.noise")
+        assert kept.kept(draw, found, (), ".html", draw) == "p" * 5000
+    print(len(measured), len(drawn), found.a.sum().item())
+"""
+
+
+def test_on_a_full_disk_what_was_trained_measured_and_drawn_stays_in_memory(start_python, quiet_store):
+    """The limit on a file's size stands for the full disk: both are told when the bytes are written."""
+    out, errors = start_python(FULL).communicate(timeout=60)
+    assert out == "1 1 1999000\n", errors
+    for folder in ("zoo", "sweeps", "figures"):
+        assert errors.count(f"DataWarning: {quiet_store / folder} has no room for") == 1
+        assert not [path.name for path in (quiet_store / folder).iterdir() if path.suffix != ".lock"]
+
+
+def test_what_a_closed_folder_lacks_is_drawn_and_not_kept_and_measured_and_kept_in_the_learner_s_own(
+        quiet_store, tmp_path, close):
+    close(quiet_store)
+    with pytest.warns(store.DataWarning, match=f"^{quiet_store} cannot be written"):
+        found = [cached("small", {}, lambda: xarray.Dataset({"a": 1.0})) for _ in range(2)]
+    assert found[0].equals(found[1]) and len(list((tmp_path / "own/sweeps").glob("*.nc"))) == 1
+    drawn = []
+
+    def draw():
+        drawn.append(1)
+        return "<p></p>"
+
+    with warnings.catch_warnings(action="error"):
+        assert [kept.kept(draw, found[0], (), ".html", draw) for _ in range(2)] == ["<p></p>"] * 2
+    assert len(drawn) == 2 and not (tmp_path / "own/figures").exists()
+
+
+@pytest.mark.parametrize("what", ["folder", "fifo", "loop"])
+def test_what_is_no_file_in_a_sweep_s_or_a_figure_s_place_is_named_and_not_waited_for(tmp_path, what):
+    path = tmp_path / "place"
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
+    for read in (sweep.read, archive.read, kept._read):
+        with pytest.raises(store.StoreError, match=f"^{path} is a .*Move it away"):
+            read(path)
+
+
+def test_what_is_no_fault_of_the_file_is_not_called_damage(quiet_store, monkeypatch):
+    def failing(*_, **__):
+        raise ImportError("No module named 'dask.base'")
+
+    cached("small", {}, lambda: xarray.Dataset({"a": 1.0}))
+    monkeypatch.setattr(xarray, "open_dataset", failing)
+    with pytest.raises(ImportError, match="dask.base"):
+        cached("small", {}, lambda: pytest.fail("measured again"))
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/evil", "a/b", "a\\b", "..", ".hidden", ""])
+def test_a_sweep_s_name_leads_to_no_other_folder(name, quiet_store):
+    with pytest.raises(ValueError, match="beginning of a file's name"):
+        cached(name, {}, lambda: pytest.fail("measured"))
+    assert not quiet_store.exists()
 
 
 def test_a_page_is_sound_also_where_text_gets_other_line_ends(tmp_path, monkeypatch):

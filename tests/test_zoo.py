@@ -5,12 +5,15 @@ import re
 import shutil
 import signal
 import threading
+import time
 import warnings
 
 import pytest
+import safetensors
 import torch
 
 from data import store
+from data.threads import cores, side_by_side, stop_if_asked
 from toy_models import Architecture, Recipe, training, zoo
 from toy_models.training import train
 
@@ -135,6 +138,54 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     assert str(tmp_path / "a file" / "folder") in str(raised.value)
 
 
+def test_a_model_that_a_closed_folder_lacks_goes_to_the_learner_s_own(trained, quiet_store, tmp_path, close):
+    zoo.get(RECIPE)
+    close(quiet_store)
+    assert not zoo.has(FINETUNED)
+    with pytest.warns(store.DataWarning, match=f"^{quiet_store} cannot be written .* {tmp_path / 'own'}"):
+        first = zoo.get(FINETUNED)
+    assert zoo.has(FINETUNED) and trained == [RECIPE, FINETUNED] and len(kept()) == 1
+    assert (tmp_path / "own/zoo" / zoo.path_of(FINETUNED).name).exists()
+    assert same_weights(zoo.get(FINETUNED), first) and same_weights(zoo.get(RECIPE), train(RECIPE))
+    assert trained == [RECIPE, FINETUNED]
+
+
+def test_on_a_full_disk_trained_models_stay_in_memory(trained, monkeypatch):
+    def full(tensors, path, **_):
+        raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(zoo.safetensors.torch, "save_file", full)
+    with pytest.warns(store.DataWarning, match="has no room for .* bytes are free") as said:
+        child = zoo.get(FINETUNED)
+    assert len(said) == 1 and kept() == [] and zoo.has(RECIPE) and zoo.has(FINETUNED)
+    child.layers[0].weight.fill_(100)
+    again = zoo.get(FINETUNED)
+    assert trained == [RECIPE, FINETUNED] and same_weights(zoo.get(RECIPE), train(RECIPE))
+    assert same_weights(again, train(FINETUNED, train(RECIPE).state_dict()))
+
+
+@pytest.mark.parametrize("what", ["folder", "fifo", "loop"])
+def test_what_is_no_file_in_a_model_s_place_is_named_and_not_waited_for(trained, what):
+    path = zoo.path_of(RECIPE)
+    path.parent.mkdir(parents=True)
+    {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[what]()
+    for call in (lambda: zoo.get(RECIPE), lambda: zoo._read(path, RECIPE)):
+        with pytest.raises(store.StoreError, match=f"^{path} is a .*Move it away"):
+            call()
+    assert not trained
+
+
+@pytest.mark.parametrize("error", [ImportError("no torch"), MemoryError()])
+def test_what_is_no_fault_of_the_file_is_not_called_damage(right, trained, monkeypatch, error):
+    def failing(*_, **__):
+        raise error
+
+    monkeypatch.setattr(zoo.safetensors, "safe_open", failing)
+    with pytest.raises(type(error)):
+        get_from(right[1])
+    assert not trained and kept() == [zoo.path_of(RECIPE).name]
+
+
 # -- side by side ------------------------------------------------------------------------------------------------------
 
 def test_networks_that_are_trained_side_by_side_get_the_weights_of_their_recipes():
@@ -157,6 +208,88 @@ def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_i
         zoo.get_all([recipe(lr=1e60), sound, recipe(seed=2).finetune(options={"angle": 30.0}, lr=1e60)])
     assert set(kept()) <= {zoo.path_of(made).name for made in (sound, recipe(seed=2))}
     assert same_weights(zoo.get(sound), train(sound))
+
+
+@pytest.mark.parametrize("work", [
+    """
+    recipes = [Recipe.on("spirals", Architecture.of("MLP", widths=(2, 32, 32, 2)), lr=0.1, epochs=100_000, seed=seed)
+               for seed in range(3)]
+    work = lambda: zoo.get_all(recipes, progress=False)
+    """, """
+    stack = abreast.stacked([MLP((784, 100, 10)).state_dict() for _ in range(8)])
+    x, y = torch.rand(512, 784), torch.zeros(512, dtype=torch.long)
+    work = lambda: abreast.in_groups(lambda group, _: list(abreast.descend(group, [(x, y)] * 10**6, 0.1)), stack, 512)
+    """], ids=["zoo", "abreast"])
+def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, work):
+    process = start_python("""
+    import threading, time
+    import torch
+    from toy_models import MLP, Architecture, Recipe, abreast, zoo
+    """ + work + """
+    def tell():
+        while threading.active_count() < 3:
+            time.sleep(0.05)
+        time.sleep(1)
+        print("training", flush=True)
+
+    threading.Thread(target=tell, daemon=True).start()
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+    """)
+    assert process.stdout.readline() == "training\n", process.communicate()[1]
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert out == "stopped\n" and process.returncode == 0 and not errors
+    assert time.monotonic() - start < 5 and kept() == []
+
+
+def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_others_are_not_begun():
+    begun, done, waiting = [], [], threading.Event()
+
+    def work(item):
+        begun.append(item)
+        if item == 0:
+            waiting.wait(10)
+            raise ValueError("nothing came of it")
+        waiting.set()
+        time.sleep(0.2)
+        stop_if_asked()
+        done.append(item)
+
+    with pytest.raises(ValueError, match="nothing came of it"):
+        side_by_side(work, range(6), at_once=2)
+    assert begun[:2] == [0, 1] and len(begun) < 6 and sorted(done) == begun[1:]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to a core")
+def test_cores_are_those_that_this_process_may_use():
+    before = os.sched_getaffinity(0)
+    assert 1 <= cores() <= len(before)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert cores() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def test_work_inside_work_is_stopped_with_it():
+    def inner(_):
+        for _ in range(1000):
+            stop_if_asked()
+            time.sleep(0.01)
+
+    def outer(item):
+        if item:
+            raise KeyboardInterrupt  # as the learner's
+        side_by_side(inner, range(2), at_once=2)
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(outer, range(2), at_once=2)
+    assert time.monotonic() - start < 5
 
 
 def test_convolutional_networks_are_trained_one_after_the_other(monkeypatch):

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 import data
 from data.pinning import pinned
+from data.threads import stop_if_asked
 from toy_models import losses
 from toy_models.mlp import MLP
 from toy_models.recipe import CONSTANT, Recipe
@@ -124,6 +125,7 @@ def _epochs(network, recipe, x, y, on_epoch):
     yield 0
     for epoch in range(1, recipe.epochs + 1):
         for batch in torch.randperm(len(x), generator=order).to(x.device).split(recipe.batch_size or len(x)):
+            stop_if_asked()
             step(x.index_select(0, batch).to(dtype), y.index_select(0, batch))
         on_epoch()
         yield epoch

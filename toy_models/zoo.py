@@ -5,9 +5,7 @@ and two processes that ask for one model train it once (`data.store.once`).
 """
 import dataclasses
 import hashlib
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 import data
-from data import store
+from data import store, threads
 from data.pinning import pinned
 from toy_models import training
 from toy_models.recipe import CONSTANT, Recipe, key_of
@@ -46,12 +44,12 @@ def _elsewhere(recipe):
 
 
 def has(recipe: Recipe) -> bool:
-    """Whether the recipe's model is on disk, so that it has not to be trained."""
-    return os.path.exists(path_of(recipe)) or _elsewhere(recipe) is not None
+    """Whether the recipe's model is kept, so that it has not to be trained."""
+    return store.has(path_of(recipe)) or _elsewhere(recipe) is not None
 
 
 def path_of(recipe: Recipe) -> Path:
-    """Where the recipe's model is kept."""
+    """Where the recipe's model is kept, or, below the learner's own folder, would be (`store.places`)."""
     return store.root() / "zoo" / f"{recipe.key}.safetensors"
 
 
@@ -89,17 +87,9 @@ def _train_side_by_side(recipes, bar):
             _make(groups[0], bar)
             continue
         bar.set_description(f"{len(groups)} networks side by side")
-        workers = min(_AT_ONCE, os.cpu_count() or 1)
-        pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
-        with training.one_thread(), pool:
-            futures = [pool.submit(_make, group, silent) for group in groups]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-                    bar.update(groups[futures.index(future)][-1].epochs)
-            except BaseException:  # one diverged, or the learner pressed stop: the others are not begun
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        with training.one_thread():
+            threads.side_by_side(lambda group: _make(group, silent), groups, min(_AT_ONCE, threads.cores()),
+                                 lambda number, groups=groups: bar.update(groups[number][-1].epochs))
 
 
 def _grouped(recipes):
@@ -208,14 +198,13 @@ def _write(state, path, recipe):
 
 
 def _read(path, recipe):
-    if not path.exists():
-        raise FileNotFoundError(path)
+    store.regular(path)
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             state = {name: file.get_tensor(name) for name in file.keys()}
     # safetensors raises its own error, but a flipped header byte can also give a KeyError or a UnicodeDecodeError
-    except Exception as error:
+    except (OSError, LookupError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise store.Damaged(f"not readable: {error}") from None
     if metadata.get("recipe") != recipe.to_json():
         raise store.Damaged("it holds another recipe's model")

@@ -61,10 +61,12 @@ def read(path: Path) -> xarray.Dataset | None:
 
     A damaged one is said in a warning and left out: it is measured instead.
     """
-    if _anew.get() or os.environ.get(KEEP) or not path.exists():
+    if _anew.get() or os.environ.get(KEEP):
         return None
     try:
         return sweep.read(path)
+    except FileNotFoundError:
+        return None
     except store.Damaged as error:
         warnings.warn(f"{path} is damaged ({error}); `git checkout data/measured/{path.name}` brings it back. It is "
                       "measured instead", store.DataWarning, stacklevel=2)

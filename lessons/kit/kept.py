@@ -10,7 +10,7 @@ from lessons.kit.sweep import behind
 
 
 def kept(function, sweep, arguments: tuple, suffix: str, draw: Callable[[], str]) -> str:
-    """What draw() returns, from disk where it was drawn before.
+    """What draw() returns, from disk where it was drawn before; not kept where the data folder may not be written.
 
     Args:
         function: that draws; its name and the code behind its module are part of the key.
@@ -27,7 +27,7 @@ def kept(function, sweep, arguments: tuple, suffix: str, draw: Callable[[], str]
     parts = [digests, function.__name__, *arguments, mpl.__version__, code]
     key = hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
     path = store.root() / "figures" / f"{function.__name__}-{key}{suffix}"
-    return store.once(path, draw, read=_read, write=_write)
+    return store.once(path, draw, read=_read, write=_write, elsewhere=False)
 
 
 def _digests(sweep):
@@ -44,7 +44,7 @@ def _write(page, path):
 
 
 def _read(path):
-    text = path.read_bytes().decode(errors="replace")
+    text = store.regular(path).read_bytes().decode(errors="replace")
     signature, _, page = text.partition("\n")
     if signature != hashlib.sha256(page.encode()).hexdigest():
         raise store.Damaged("its digest does not match its contents")

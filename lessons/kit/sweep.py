@@ -3,6 +3,8 @@ import ast
 import functools
 import hashlib
 import json
+import re
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,7 +31,12 @@ def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Da
             ingredient too, so old numbers are not shown under new code. The result also gets the attribute `digest`, of
             its numbers.
         module: the module that measures, where it is not the one that `measure` is written in.
+
+    Raises:
+        ValueError: the name would lead to another folder.
     """
+    if not re.fullmatch(r"\w[\w .-]*", name):
+        raise ValueError(f"a sweep's name must be the beginning of a file's name, such as \"linearity\", not {name!r}")
     ingredients = json.dumps([ingredients, behind(module or measure.__module__)], sort_keys=True)
     path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
     return store.once(path, lambda: _signed(_undisturbed(measure)), read=read, write=_write)
@@ -248,19 +255,23 @@ def _write(dataset, path):
     dataset.to_netcdf(path, engine="scipy")
 
 
+# as what a flipped byte surfaces, in the parser or after it; a module that cannot be imported is no damage
+_OF_FORMAT = (OSError, EOFError, ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError,
+              struct.error)
+
+
 def read(path: Path) -> xarray.Dataset:
     """A signed sweep.
 
     Raises:
-        FileNotFoundError: there is none. store.Damaged: it is not what was written.
+        FileNotFoundError: there is none. store.Damaged: it is not what was written. store.StoreError: it is no file.
     """
-    if not path.exists():
-        raise FileNotFoundError(path)
+    store.regular(path)
     try:
         with xarray.open_dataset(path, engine="scipy") as file:
             dataset = file.load()
         sound = str(dataset.attrs.get("digest")) == _digest(dataset)  # str: a flipped byte can make numbers of it
-    except Exception as error:  # a flipped byte can surface as nearly anything, in the parser or after it
+    except _OF_FORMAT as error:
         raise store.Damaged(f"not readable: {error}") from None
     if not sound:
         raise store.Damaged("its digest does not match its contents")

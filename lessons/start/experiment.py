@@ -1,7 +1,6 @@
 """Two networks that learned two turned spirals, from one pretrained start or as strangers; and what this machine has
 and can do."""
 import itertools
-import os
 import platform
 import time
 
@@ -9,6 +8,7 @@ import torch
 import xarray
 
 import data
+from data.threads import cores
 from lessons import cast
 from lessons.kit.experiment import estimate
 from lessons.kit.profiles import Profiles
@@ -105,7 +105,7 @@ def _name_of(device):
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     threads = torch.get_num_threads()
-    return f"CPU, {threads} thread{'s' * (threads > 1)} on {os.cpu_count()} cores"
+    return f"CPU, {threads} thread{'s' * (threads > 1)} on {cores()} cores"
 
 
 def _speed(rate):

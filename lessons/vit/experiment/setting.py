@@ -1,14 +1,12 @@
 """What all measurements of the small ViT share: how much is trained and looked at, and how a merge is looked at."""
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 import xarray
 
 import data
+from data import threads
 from data.types import Source
 from lessons import suites
 from lessons.kit.experiment import Experiment
@@ -115,8 +113,7 @@ def images_of(settings: Settings) -> str:
 
 def in_threads(function: Callable, items: Iterable) -> list:
     """[function(item), …], on all cores."""
-    with ThreadPoolExecutor(os.cpu_count() or 1, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        return list(pool.map(function, items))
+    return threads.side_by_side(function, items)
 
 
 def looked_at(loaded: Loaded, merges: Iterable[Merge], part: str) -> np.ndarray:
