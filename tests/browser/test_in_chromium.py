@@ -74,6 +74,32 @@ def test_a_veil_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_l
     assert "measured" not in page.locator(".weightspace-prediction").first.inner_text()
 
 
+WIDTHS = """(index) => {
+    const {model, node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
+    const code = node.querySelector('.jp-InputArea-editor .cm-scroller');
+    return model.type === 'code' && code && [code.scrollWidth, code.clientWidth]; }"""
+
+
+def test_a_first_start_asks_nothing_cuts_no_line_at_1024_pixels_and_its_links_open(lab_and_browser, page):
+    """Nothing is run, so that the page is as a learner meets it."""
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(lab_and_browser[0].format(name="00_start_here.ipynb"))
+    lab.until(page, "a kernel", lab.READY, seconds=90)
+    measured = 0
+    for index in range(page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")):
+        page.evaluate("(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
+        lab.until(page, f"cell {index}", f"(index) => ({WIDTHS})(index) !== null", index)
+        if widths := page.evaluate(WIDTHS, index):
+            assert widths[0] <= widths[1], f"cell {index} has a line of code that is cut"
+            measured += 1
+    assert measured
+    for name, wanted in (("glossary", "docs/glossary.md"), ("chapter 1, linearity", "notebooks/01_linearity.ipynb")):
+        page.get_by_role("link", name=name, exact=True).click()
+        lab.until(page, wanted, "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path", wanted)
+        page.evaluate("(path) => { window.jupyterapp.commands.execute('docmanager:open', {path}); }", lab.FIRST)
+    assert page.locator(".Toastify__toast, .jp-Dialog").count() == 0, "JupyterLab asks a question"
+
+
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
     sweep = mlp.run("quick", 0)
     path = lines.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
