@@ -50,7 +50,7 @@ class Read(HTMLParser):
 
 @functools.cache
 def page_of(chapter):
-    """The page of a chapter that was not executed. Chapter 0 has the one output that carries links: the course's map."""
+    """The page of a chapter that was not executed. Chapter 0 has the one output with links: the course's map."""
     notebook = nbformat.read(chapter, as_version=4)
     for cell in notebook.cells:
         if cell.source.startswith("panels.course"):

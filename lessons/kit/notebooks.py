@@ -1,7 +1,7 @@
 """Running the chapters without a person: papermill, and what papermill does not notice.
 
-`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each, with pages of what they link
-to (`make notebooks`).
+`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each, with pages of what they
+link to (`make notebooks`).
 """
 import argparse
 import copy
