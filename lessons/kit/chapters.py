@@ -58,7 +58,7 @@ class Chapter:
     def data(self) -> str:
         """The data sets that it needs, for the README."""
         named, more = (", ".join(map(DATA.get, names)) for names in (self.needs, self.needs_in_full))
-        return f"{named}; with `full` also {more}" if more else named
+        return f"{named}; in `full` also {more}" if more else named
 
     @property
     def quick_in_full(self) -> bool:
@@ -155,7 +155,7 @@ def readme_table() -> str:
     for one in CHAPTERS:
         name = one.stem.partition("_")[2].replace("_", " ")
         link = f"[{one.number} {name}](notebooks/{one.notebook.name})"
-        rows.append(f"| {link} | {one.teaches} | {one.minutes} min | {one.data} | {one.slider} |")
+        rows.append(f"| {link} | {one.teaches} | {one.minutes}&nbsp;min | {one.data} | {one.slider} |")
     *most, last = (one.number for one in CHAPTERS if one.quick > _MINUTE)
     return "\n".join([*rows, "", f"""\
 The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with
