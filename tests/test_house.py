@@ -101,7 +101,7 @@ def test_jupyterlab_serves_the_repository_opens_chapter_0_and_fetches_nothing_by
     monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.extend)
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/mine")
     lab.main(["--no-browser"])
-    assert started[-2:] == ["--no-browser", str(ROOT / "notebooks/00_start_here.ipynb")]
+    assert started[-2:] == ["--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb", "--no-browser"]
     assert {f"--ServerApp.root_dir={ROOT}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
             "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"} < set(started)
     ours, *others = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
-from lessons.kit import chapters
+from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, mathml, to_html, write_documents
 from lessons.start import panels
 
@@ -83,6 +83,16 @@ def test_every_link_of_every_page_leads_to_a_page_or_to_the_internet(site):
     links = [link for page in site.values() for link in page.links]
     assert all(link.startswith(("https://", "#")) or ".html" in link for link in links)
     assert links.count("09_sail.html") >= 2, "the course's map and chapter 8 link to it"
+
+
+def test_make_notebooks_writes_the_pages_there(site, tmp_path, monkeypatch):
+    """Nothing is executed here."""
+    monkeypatch.setattr(notebooks, "CHAPTERS", CHAPTERS[:1])
+    monkeypatch.setattr(notebooks, "execute", lambda chapter, output, **options: nbformat.read(chapter, as_version=4))
+    assert notebooks.main(["--out", str(tmp_path)]) == 0
+    root = next(page for page in site if page.name == "CLAIMS.html").parent
+    expected = {page.relative_to(root) for page in site if page.stem not in [path.stem for path in CHAPTERS[1:]]}
+    assert {page.relative_to(tmp_path) for page in tmp_path.rglob("*.html")} == expected
 
 
 @pytest.mark.parametrize("source, link", [

@@ -110,7 +110,8 @@ def main(arguments=None) -> None:
     # JupyterLab reads defaults of its settings here: long lines of code are wrapped. A learner's own settings win.
     places = [str(Path(__file__).parent / "jupyter"), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(places)
-    LabApp.launch_instance([*options(known.root), *others, str(known.root / FIRST)])
+    # also in the address that is printed, for those whose browser does not open by itself
+    LabApp.launch_instance([*options(known.root), f"--LabApp.default_url=/lab/tree/{FIRST}", *others])
 
 
 @contextlib.contextmanager
