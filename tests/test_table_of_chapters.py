@@ -18,11 +18,15 @@ def test_the_readme_shows_the_table():
     assert (ROOT / "README.md").read_text(encoding="utf-8") == chapters.readme()
 
 
-def test_every_picture_of_the_table_is_in_docs_and_shown_in_the_gallery():
-    gallery = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
-    for name in (name for chapter in CHAPTERS for name in chapter.pictures.values()):
-        assert (ROOT / "docs" / f"{name}.png").exists()
-        assert f"{name}.png" in gallery
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_exercises_carry_their_chapters_number(chapter):
+    exercises = importlib.import_module(chapter.exercises).EXERCISES
+    assert {exercise.id.split(".")[0] for exercise in exercises} == {chapter.number}
+
+
+def test_an_unknown_chapter_is_named_with_those_that_there_are():
+    with pytest.raises(ValueError, match="'13_more'.*00_start_here"):
+        chapters.chapter("13_more")
 
 
 def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
@@ -49,14 +53,3 @@ def test_the_table_says_which_data_a_chapter_needs_and_which_chapters_take_longe
     assert "| MNIST, Fashion-MNIST; in `full` also CIFAR-100 |" in rows["7"]
     slow = re.search(r"that of chapters ([\d, ]+ and \d+)\s", chapters.readme_table())[1]
     assert re.findall(r"\d+", slow) == [chapter.number for chapter in CHAPTERS if chapter.quick > 90]
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_exercises_carry_their_chapters_number(chapter):
-    exercises = importlib.import_module(chapter.exercises).EXERCISES
-    assert {exercise.id.split(".")[0] for exercise in exercises} == {chapter.number}
-
-
-def test_an_unknown_chapter_is_named_with_those_that_there_are():
-    with pytest.raises(ValueError, match="'13_more'.*00_start_here"):
-        chapters.chapter("13_more")

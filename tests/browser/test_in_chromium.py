@@ -76,6 +76,25 @@ def test_a_veil_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_l
     assert "measured" not in page.locator(".weightspace-prediction").first.inner_text()
 
 
+def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
+    sweep = mlp.run("quick", 0)
+    path = lines.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
+    page.context.set_offline(True)
+    try:
+        page.goto(path.as_uri())
+        slider, stage = page.locator("input[type=range]"), page.locator(".stage")
+        slider.focus()
+        page.keyboard.press("Home")
+        assert "α = 0.00" in stage.get_attribute("aria-label")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.locator("select").select_option(label="22.5° and 45°")
+        here = mlp.at(sweep, pair="22.5° and 45°", alpha=0.15)
+        assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
+    finally:
+        page.context.set_offline(False)
+
+
 WIDTHS = """(index) => {
     const {model, node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const code = node.querySelector('.jp-InputArea-editor .cm-scroller');
@@ -115,22 +134,3 @@ def test_a_chapters_page_cuts_no_line_at_1024_pixels(name, page, tmp_path):
     widths = page.locator("pre").evaluate_all("(all) => all.map((one) => [one.scrollWidth, one.clientWidth])")
     assert len(widths) > 10 and all(inside <= seen for inside, seen in widths)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
-    sweep = mlp.run("quick", 0)
-    path = lines.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
-    page.context.set_offline(True)
-    try:
-        page.goto(path.as_uri())
-        slider, stage = page.locator("input[type=range]"), page.locator(".stage")
-        slider.focus()
-        page.keyboard.press("Home")
-        assert "α = 0.00" in stage.get_attribute("aria-label")
-        for _ in range(3):
-            page.keyboard.press("ArrowRight")
-        page.locator("select").select_option(label="22.5° and 45°")
-        here = mlp.at(sweep, pair="22.5° and 45°", alpha=0.15)
-        assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
-    finally:
-        page.context.set_offline(False)
