@@ -2,6 +2,7 @@
 import ast
 import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lessons.kit.chapters import CHAPTERS as TABLE
+from tools import lab
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ["data", "toy_models", "lessons"]
@@ -88,16 +90,61 @@ def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere()
     assert f"You need Python {LEAST_PYTHON} or newer" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("user, flags", [(0, ["--ip=127.0.0.1", "--allow-root"]), (1000, ["--ip=127.0.0.1"])])
-def test_make_lab_serves_this_machine_alone_also_as_root(user, flags, tmp_path, monkeypatch):
-    id = tmp_path / "id"
-    id.write_text(f"#!/bin/sh\necho {user}\n")
-    id.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    command = ["make", "-n", "--no-print-directory", "lab"]
-    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert lines[-1].split()[1:] == ["-m", "jupyterlab", *flags, "notebooks/00_start_here.ipynb"]
+def test_jupyterlab_serves_this_machine_alone_also_as_root(user, flags, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: user, raising=False)
+    assert lab.options(ROOT)[:-4] == flags
+
+
+def test_jupyterlab_serves_the_repository_opens_chapter_0_and_fetches_nothing_by_itself(monkeypatch):
+    started = []
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.extend)
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/mine")
+    lab.main(["--no-browser"])
+    assert started[-2:] == ["--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb", "--no-browser"]
+    assert {f"--ServerApp.root_dir={ROOT}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
+            "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"} < set(started)
+    ours, *others = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    defaults = json.loads((Path(ours) / "labconfig/default_setting_overrides.json").read_text(encoding="utf-8"))
+    assert defaults["@jupyterlab/apputils-extension:notification"] == {"checkForUpdates": False, "fetchNews": "false"}
+    assert others == ["/mine"]
+
+
+MAKE_RUNS = """#!/bin/sh
+echo "$@" >> {log}
+case "$*" in {fails}) exit 1;; esac
+"""
+
+
+def made(tmp_path, *targets, stamps=(), fails="nothing"):
+    """What `make` runs as Python for `targets` in an environment with these stamps: (exit status, a line a command,
+    what it says)."""
+    log, python = tmp_path / "log", tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(MAKE_RUNS.format(log=log, fails=fails))
+    python.chmod(0o755)
+    for stamp in stamps:
+        (tmp_path / stamp).touch()
+    command = ["make", "-j2", *targets, f"VENV={tmp_path}", f"PYTHON={python}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.returncode, log.read_text().splitlines(), done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
+    _, lines, said = made(tmp_path, "lab")
+    installed = [line for line in lines if "pip install" in line]
+    assert installed[-1].endswith("-e .") and not any("[test]" in line for line in installed)
+    assert lines[-1] == "-m tools.lab"
+    first = said.index("pip install")
+    assert "download of" in said[:first] and "on disk" in said[:first] and "seconds" in said[:first]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("target", ["test-shared", "test-timed", "quick", "bench", "screenshots"])
+def test_what_needs_the_test_tools_installs_them(target, tmp_path):
+    _, lines, _ = made(tmp_path, target, stamps=[".ready"])
+    assert lines[0] == "-m pip install -q -c constraints.txt -e .[test]" and "pip" not in lines[2]
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
@@ -112,24 +159,12 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
     assert seen.split() == ["??", ".gitignore"]
 
 
-MAKE_RUNS = """#!/bin/sh
-echo "$@" >> {log}
-case "$*" in {fails}) exit 1;; esac
-"""
-
-
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("fails", ["nothing", "*-n*", "*-m?timed*"])
 def test_make_test_runs_both_parts_and_fails_where_one_does(fails, tmp_path):
-    log, python = tmp_path / "log", tmp_path / "bin" / "python"
-    python.parent.mkdir()
-    python.write_text(MAKE_RUNS.format(log=log, fails=fails))
-    python.chmod(0o755)
-    (tmp_path / ".ready").touch()
-    done = subprocess.run(["make", "-j2", "test", f"VENV={tmp_path}"], cwd=ROOT, capture_output=True)
-    assert log.read_text().splitlines() == ["-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed",
-                                            "-m pytest -m timed"]
-    assert (done.returncode == 0) is (fails == "nothing")
+    status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-tests"], fails=fails)
+    assert lines == ["-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed", "-m pytest -m timed"]
+    assert (status == 0) is (fails == "nothing")
 
 
 # -- arrows between rooms ------------------------------------------------------------------------------------------

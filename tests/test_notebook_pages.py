@@ -1,12 +1,16 @@
 """The pages that `make notebooks` writes: they need no network and no script."""
 import copy
+import functools
 import re
 from html.parser import HTMLParser
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
 
-from lessons.kit.notebooks import CHAPTERS, NotebookError, mathml, to_html
+from lessons.kit import chapters, notebooks
+from lessons.kit.notebooks import CHAPTERS, NotebookError, mathml, to_html, write_documents
+from lessons.start import panels
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
 
@@ -16,8 +20,8 @@ class Read(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.open, self.tags, self.fetched = [], [], []
-        self.prose, self.formulas, self.styles = "", "", ""
+        self.open, self.tags, self.fetched, self.links, self.anchors = [], [], [], [], {""}
+        self.prose, self.formulas, self.styles, self.title = "", "", "", ""
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
@@ -25,7 +29,9 @@ class Read(HTMLParser):
         self.tags.append(tag)
         self.fetched += [attributes[name] for name in ("src", "srcset", "poster", "xlink:href") if name in attributes]
         self.fetched += [attributes["href"]] if tag != "a" and "href" in attributes else []
-        self.open += [tag] if tag in ("math", "style", "pre", "code") else []
+        self.links += [attributes["href"]] if tag == "a" and "href" in attributes else []
+        self.anchors |= {attributes["id"]} if "id" in attributes else set()
+        self.open += [tag] if tag in ("math", "style", "pre", "code", "title") else []
 
     def handle_endtag(self, tag):
         if self.open and self.open[-1] == tag:
@@ -34,10 +40,82 @@ class Read(HTMLParser):
     def handle_data(self, text):
         if "style" in self.open:
             self.styles += text
+        elif "title" in self.open:
+            self.title += text
         elif "math" in self.open:
             self.formulas += text
         elif not self.open:
             self.prose += text
+
+
+@functools.cache
+def page_of(chapter):
+    """The page of a chapter that was not executed. Chapter 0 has the one output with links: the course's map."""
+    notebook = nbformat.read(chapter, as_version=4)
+    for cell in notebook.cells:
+        if cell.source.startswith("panels.course"):
+            cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": panels.course()._repr_html_()})]
+    return Read(to_html(notebook))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """{where `make notebooks` writes a page: what a browser finds in it}."""
+    folder = tmp_path_factory.mktemp("site")
+    write_documents(folder)
+    documents = {path: Read(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+    return documents | {folder / "notebooks" / f"{path.stem}.html": page_of(path) for path in CHAPTERS}
+
+
+def dead_links(page, site):
+    """The links of a page of the site that lead nowhere: to no page of the site, or to no place in it."""
+    dead = []
+    for link in site[page].links:
+        parts = urlsplit(link)
+        target = (page.parent / parts.path).resolve() if parts.path else page
+        if not parts.scheme and (target not in site or parts.fragment not in site[target].anchors):
+            dead.append(link)
+    return dead
+
+
+def test_every_link_of_every_page_leads_to_a_page_or_to_the_internet(site):
+    assert {page.name: dead for page in site if (dead := dead_links(page, site))} == {}
+    links = [link for page in site.values() for link in page.links]
+    assert all(link.startswith(("https://", "#")) or ".html" in link for link in links)
+    assert links.count("09_sail.html") >= 2, "the course's map and chapter 8 link to it"
+
+
+def test_make_notebooks_writes_the_pages_there(site, tmp_path, monkeypatch):
+    """Nothing is executed here."""
+    monkeypatch.setattr(notebooks, "CHAPTERS", CHAPTERS[:1])
+    monkeypatch.setattr(notebooks, "execute", lambda chapter, output, **options: nbformat.read(chapter, as_version=4))
+    assert notebooks.main(["--out", str(tmp_path)]) == 0
+    root = next(page for page in site if page.name == "CLAIMS.html").parent
+    expected = {page.relative_to(root) for page in site if page.stem not in [path.stem for path in CHAPTERS[1:]]}
+    assert {page.relative_to(tmp_path) for page in tmp_path.rglob("*.html")} == expected
+
+
+@pytest.mark.parametrize("source, link", [
+    ("[there](../docs/none.md)", "../docs/none.html"), ("[there](#Nowhere)", "#Nowhere"),
+    ("[there](12_text.ipynb#Here)", "12_text.html#Here")])
+def test_a_dead_link_is_noticed(source, link, tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source)])
+    page = tmp_path / "page.html"
+    assert dead_links(page, {page: Read(to_html(notebook))}) == [link]
+
+
+def test_links_to_other_sites_and_code_stay_as_they_are():
+    text = "[a notebook](https://github.com/who/what/x.ipynb) and `<a href=\"x.ipynb\">`"
+    page = to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
+    assert "https://github.com/who/what/x.ipynb" in Read(page).links and "x.html" not in page
+
+
+def test_a_page_has_its_first_headings_title(site):
+    titles = {page.name: read.title for page, read in site.items()}
+    assert titles["00_start_here.html"] == "0 · Start here" and titles["glossary.html"] == "Glossary"
+    assert len(set(titles.values())) == len(site) == len(chapters.CHAPTERS) + 3
+    heading = nbformat.v4.new_markdown_cell("Some words\n\n## <script>alert(1)</script> & more")
+    assert "<script>" not in to_html(nbformat.v4.new_notebook(cells=[heading])).partition("</title>")[0]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
@@ -45,7 +123,7 @@ def test_a_chapters_page_fetches_nothing_and_shows_every_formula(chapter):
     notebook = nbformat.read(chapter, as_version=4)
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     formulas = re.findall(r"\$\$.+?\$\$|\$[^$]+\$", prose, re.DOTALL)
-    page = Read(to_html(notebook))
+    page = page_of(chapter)
     assert formulas and page.tags.count("math") == len(formulas)
     assert "$" not in page.prose and "\\" not in page.formulas
     assert "script" not in page.tags

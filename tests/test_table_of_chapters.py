@@ -1,7 +1,10 @@
 """The table of chapters: what is generated from it, and what it says of notebooks and pictures."""
 import importlib
+import re
 
 import pytest
+import yaml
+from PIL import Image
 
 from lessons.kit import chapters
 from lessons.kit.chapters import CHAPTERS, ROOT
@@ -15,14 +18,6 @@ def test_the_readme_shows_the_table():
     assert (ROOT / "README.md").read_text(encoding="utf-8") == chapters.readme()
 
 
-def test_every_picture_of_the_table_is_in_docs_and_shown_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in (name for chapter in CHAPTERS for name in chapter.pictures.values()):
-        assert (ROOT / "docs" / f"{name}.png").exists()
-        if name != "linearity_strangers":  # a picture that README has no room for
-            assert f"docs/{name}.png" in readme
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_exercises_carry_their_chapters_number(chapter):
     exercises = importlib.import_module(chapter.exercises).EXERCISES
@@ -32,3 +27,29 @@ def test_exercises_carry_their_chapters_number(chapter):
 def test_an_unknown_chapter_is_named_with_those_that_there_are():
     with pytest.raises(ValueError, match="'13_more'.*00_start_here"):
         chapters.chapter("13_more")
+
+
+def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", readme)
+    with Image.open(ROOT / picture) as opened:
+        assert opened.is_animated
+    assert "(docs/gallery.md)" in readme
+
+
+def test_the_readme_names_every_source_with_its_address():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    claims = yaml.safe_load((ROOT / "lessons/claims.yaml").read_text(encoding="utf-8"))
+    keys = {claim["id"].partition("-")[0] for claim in claims}
+    rows = dict(re.findall(r"^\| ([A-Z]+) \| (.+) \|", readme, re.MULTILINE))
+    assert rows.keys() == keys
+    for key, row in rows.items():
+        assert re.search(r"\*.+\*.*\]\(https://", row), f"{key} has no title or no address"
+
+
+def test_the_table_says_which_data_a_chapter_needs_and_which_chapters_take_longer_to_run():
+    rows = {row.split("[")[1].split()[0]: row for row in chapters.readme_table().splitlines() if row.startswith("| [")}
+    assert "| 70&nbsp;min | CIFAR-100 |" in rows["2"]
+    assert "| MNIST, Fashion-MNIST; in `full` also CIFAR-100 |" in rows["7"]
+    slow = re.search(r"that of chapters ([\d, ]+ and \d+)\s", chapters.readme_table())[1]
+    assert re.findall(r"\d+", slow) == [chapter.number for chapter in CHAPTERS if chapter.quick > 90]

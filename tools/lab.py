@@ -1,7 +1,8 @@
-"""JupyterLab in a headless Chromium: open a notebook, run it, press keys on its sliders.
+"""JupyterLab as `make lab` starts it (`python -m tools.lab`), and the same JupyterLab in a headless Chromium.
 
-For tests, benchmarks and screenshots.
+Tests, benchmarks and screenshots open a notebook there, run it and press keys on its sliders.
 """
+import argparse
 import contextlib
 import os
 import secrets
@@ -15,6 +16,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+ROOT = Path(__file__).parents[1]
+FIRST = "notebooks/00_start_here.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
@@ -83,12 +86,41 @@ def chromium(width: int = 1300, height: int = 1000):
         yield page
 
 
-@contextlib.contextmanager
-def server(folder: Path, **environment: str):
-    """JupyterLab on this machine, with a random token and settings of its own.
+def options(root: Path) -> list[str]:
+    """What JupyterLab is told when it serves the course.
 
     Args:
-        folder: with the notebooks, which are copied: it saves what it opens.
+        root: the repository's root. JupyterLab opens no file outside the folder that it serves, and notebooks link to
+            the glossary and to the ledger of claims, which lie beside their own folder.
+    """
+    # In most containers one is root, and Jupyter serves no root unless told. Only this machine can reach it, and only
+    # with its token.
+    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    return ["--ip=127.0.0.1", *as_root, f"--ServerApp.root_dir={root}",
+            "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
+            "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"]
+
+
+def main(arguments=None) -> None:
+    """Start JupyterLab with chapter 0. Arguments that are not known here go to JupyterLab, as `--no-browser` does."""
+    from jupyterlab.labapp import LabApp
+    parser = argparse.ArgumentParser(prog="python -m tools.lab", description=main.__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT, help="another copy of the course to serve")
+    known, others = parser.parse_known_args(arguments)
+    # JupyterLab reads defaults of its settings here: long lines of code are wrapped. A learner's own settings win.
+    places = [str(Path(__file__).parent / "jupyter"), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(places)
+    # also in the address that is printed, for those whose browser does not open by itself
+    LabApp.launch_instance([*options(known.root), f"--LabApp.default_url=/lab/tree/{FIRST}", *others])
+
+
+@contextlib.contextmanager
+def server(folder: Path, **environment: str):
+    """JupyterLab on this machine as `make lab` starts it, with a random token and settings of its own.
+
+    Args:
+        folder: with the notebooks, which are copied: it saves what it opens. Beside them lie copies of what they link
+            to, as in the repository.
         environment: variables for it and its kernels, besides this process's.
 
     Yields:
@@ -99,34 +131,37 @@ def server(folder: Path, **environment: str):
         port, token = probe.getsockname()[1], secrets.token_hex(16)
         probe.close()
         home = Path(home)
-        variables = {**os.environ, **environment, **_settings(home, folder)}
-        process = subprocess.Popen(_command(home, port, token), env=variables,
+        variables = {**os.environ, **environment, **_settings(home)}
+        process = subprocess.Popen(_command(_course(home / "course", folder), port, token), env=variables, cwd=ROOT,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
-            yield f"http://127.0.0.1:{port}/lab/tree/{{name}}?token={token}&reset"
+            yield f"http://127.0.0.1:{port}/lab/tree/notebooks/{{name}}?token={token}&reset"
         finally:
             process.terminate()
             process.wait(20)
 
 
-def _command(home, port, token):
+def _command(root, port, token):
     """How JupyterLab is started."""
-    return [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
-            "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-            f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={home / 'notebooks'}",
-            "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
-            "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate"]
+    return [sys.executable, "-m", "tools.lab", "--root", str(root), "--no-browser",
+            f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}",
+            "--LabApp.expose_app_in_browser=True"]
 
 
-def _settings(home, folder):
-    """Fill JupyterLab's home, and the environment variables that say where it is."""
-    settings = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    settings.parent.mkdir(parents=True)
-    settings.write_text('{"fetchNews": "false", "checkForUpdates": false}')
-    (home / "notebooks").mkdir()
+def _course(root, folder):
+    """Fill the folder `root` as the repository is filled, with the notebooks of `folder`."""
+    shutil.copytree(ROOT / "docs", root / "docs")
+    (root / "notebooks").mkdir()
     for notebook in folder.glob("*.ipynb"):
-        shutil.copy(notebook, home / "notebooks")
+        shutil.copy(notebook, root / "notebooks")
+    for page in ROOT.glob("*.md"):
+        shutil.copy(page, root)
+    return root
+
+
+def _settings(home):
+    """The environment variables that give JupyterLab settings of its own: those of somebody who never started it."""
     return {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
             **{f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}}
@@ -250,3 +285,7 @@ def says(panel) -> str:
 def percentile_90(times: list[float]) -> float:
     """The 90th percentile."""
     return statistics.quantiles(times, n=10)[-1]
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,7 @@ class Chapter:
         quick, full: budgets with nothing kept, in epochs of chapter 1's MLP; `make bench` says how many seconds one
             takes here. Machines differ by a factor of two and more: 45 epochs were 30 s on two AVX2 cores.
         needs: the data sets behind its official files: "mnist", "cifar", "fashion".
+        needs_in_full: those that its profile "full" needs besides.
         pictures: {index of a panel: name of its picture in docs/}.
         keys: how often the arrow key is pressed before a picture is taken.
     """
@@ -35,6 +36,7 @@ class Chapter:
     quick: int = 45
     full: int = 90
     needs: tuple[str, ...] = ("mnist",)
+    needs_in_full: tuple[str, ...] = ()
     pictures: Mapping[int, str] = field(default_factory=dict)
     keys: int = 4
 
@@ -53,12 +55,19 @@ class Chapter:
         return ROOT / "notebooks" / f"{self.stem}.ipynb"
 
     @property
+    def data(self) -> str:
+        """The data sets that it needs, for the README."""
+        named, more = (", ".join(map(DATA.get, names)) for names in (self.needs, self.needs_in_full))
+        return f"{named}; in `full` also {more}" if more else named
+
+    @property
     def quick_in_full(self) -> bool:
         """Whether profile "full", too, takes minutes at most: no ResNets are trained."""
         return self.full <= 90
 
 
-ALL_DATA = ("mnist", "cifar", "fashion")
+DATA = {"mnist": "MNIST", "cifar": "CIFAR-100", "fashion": "Fashion-MNIST"}
+CIFAR = ("cifar",)
 
 CHAPTERS = (
     Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α", keys=25,
@@ -77,37 +86,38 @@ CHAPTERS = (
                     "difference from noise; how much pretraining it takes",
             pictures={3: "resnet_batchnorm"}),
     Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models", keys=2,
-            needs=ALL_DATA, full=450,
+            needs_in_full=CIFAR, full=450,
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
                     "when pairs tell about twenty",
             pictures={3: "averaging_triangle"}),
-    Chapter("04_task_arithmetic", "lessons.task_arithmetic", minutes=75, panels=5, slider="λ", needs=ALL_DATA,
+    Chapter("04_task_arithmetic", "lessons.task_arithmetic", minutes=75, panels=5, slider="λ", needs_in_full=CIFAR,
             quick=90, full=1350,
             teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
                     "cause; what below chance means; a mixing desk for eight tasks",
             pictures={4: "task_arithmetic_mixing_desk"}),
-    Chapter("05_pretraining", "lessons.pretraining", minutes=90, panels=5, slider="α", needs=ALL_DATA, quick=75,
+    Chapter("05_pretraining", "lessons.pretraining", minutes=90, panels=5, slider="α", needs_in_full=CIFAR, quick=75,
             full=1350,
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
                     "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
             pictures={1: "pretraining_along_the_line"}),
-    Chapter("06_gradients", "lessons.gradients", minutes=90, panels=5, slider="η, α, epochs, rounds", needs=ALL_DATA,
+    Chapter("06_gradients", "lessons.gradients", minutes=90, panels=5, slider="η, α, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
                     "often to merge",
             pictures={1: "gradients_gap"}),
-    Chapter("07_interference", "lessons.interference", minutes=90, panels=5, slider="λ, density", needs=ALL_DATA,
-            full=3600,
+    Chapter("07_interference", "lessons.interference", minutes=90, panels=5, slider="λ, density",
+            needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="what interference is; TIES by hand; thirteen merging methods on three suites of tasks, "
                     "hyper-parameters chosen on held-out images; test-time adaptation",
             pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("08_cart", "lessons.cart", minutes=90, panels=8, slider="rank, λ", needs=ALL_DATA, quick=130, full=3600,
+    Chapter("08_cart", "lessons.cart", minutes=90, panels=8, slider="rank, λ", needs_in_full=("fashion", "cifar"),
+            quick=130, full=3600,
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
     Chapter("09_sail", "lessons.sail", minutes=105, panels=7, slider="γ, T, d, steps, the sum of a row",
-            needs=ALL_DATA, quick=65, full=1000,
+            needs=("mnist", "fashion"), needs_in_full=CIFAR, quick=65, full=1000,
             teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
@@ -140,12 +150,17 @@ def chapter(stem: str) -> Chapter:
 
 
 def readme_table() -> str:
-    """The README's table of chapters; a test compares."""
-    rows = ["| notebook | what you will know | slider |", "|---|---|---|"]
+    """The README's table of chapters, with how long they run; a test compares."""
+    rows = ["| chapter | what you will know | time | data | slider |", "|---|---|---|---|---|"]
     for one in CHAPTERS:
-        name = one.notebook.name
-        rows.append(f"| [{name}](notebooks/{name}) | {one.teaches}; {one.minutes} minutes | {one.slider} |")
-    return "\n".join(rows)
+        name = one.stem.partition("_")[2].replace("_", " ")
+        link = f"[{one.number} {name}](notebooks/{one.notebook.name})"
+        rows.append(f"| {link} | {one.teaches} | {one.minutes}&nbsp;min | {one.data} | {one.slider} |")
+    *most, last = (one.number for one in CHAPTERS if one.quick > _MINUTE)
+    return "\n".join([*rows, "", f"""\
+The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with
+two cores, the first run of most chapters takes less than a minute, and that of chapters {", ".join(most)} and {last}
+takes one to two minutes. Every later run opens in seconds, because models and measurements are kept."""])
 
 
 def readme() -> str:
@@ -154,6 +169,7 @@ def readme() -> str:
     return f"{before}{_BEGINS}\n{readme_table()}\n{_ENDS}{rest.partition(_ENDS)[2]}"
 
 
+_MINUTE = 90  # epochs of chapter 1's MLP in a minute, on two AVX2 cores
 _BEGINS = "<!-- chapters: written by python -m lessons.kit.chapters -->"
 _ENDS = "<!-- end of chapters -->"
 

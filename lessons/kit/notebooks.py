@@ -1,6 +1,7 @@
 """Running the chapters without a person: papermill, and what papermill does not notice.
 
-`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each (`make notebooks`).
+`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each, with pages of what they
+link to (`make notebooks`).
 """
 import argparse
 import copy
@@ -23,6 +24,9 @@ from lessons.kit import chapters
 
 CHAPTERS = [chapter.notebook for chapter in chapters.CHAPTERS]
 PROFILES = ("quick", "full")
+DOCUMENTS = ("CLAIMS.md", "docs/glossary.md", "docs/which-method.md")  # what the chapters link to, besides each other
+# A kernel warns that it talks to this process without encryption. Both are on this machine.
+_QUIET = ["--IPKernelApp.log_level=ERROR"]
 
 
 def budget(chapter: str, profile: str) -> int:
@@ -61,7 +65,7 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
         timeout = max(600, 10 * budget(notebook.stem, parameters.get("profile", "quick")))
     papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False,
                                cwd=str(notebook.parent), request_save_on_cell_execute=False,
-                               execution_timeout=timeout, log_output=False)
+                               execution_timeout=timeout, log_output=False, extra_arguments=_QUIET)
     executed = nbformat.read(output, as_version=4)
     if errors := hidden_errors(executed):
         raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))
@@ -97,6 +101,7 @@ _PAGE = """
 math { font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math; }
 math mtext { font-family: serif; }
 math .boxed { border: 1px solid; padding: 0.5em; }
+.jp-Notebook pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 </style>
 {%- endblock -%}
 """
@@ -162,8 +167,15 @@ class _Renderer(IPythonRenderer):
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
 
 
+# Links to other places than files beside the page have a colon: https://…
+_LINK = re.compile(r'(<a\b[^>]*?\bhref="[^":#]+)\.(?:ipynb|md)(?=["#])')
+
+
 def to_html(notebook: nbformat.NotebookNode) -> str:
     """The notebook as a page without network or script: formulas are MathML, widgets the still pictures they carry.
+
+    Its title is the notebook's first heading. Where the notebook links to another notebook or to a Markdown file, the
+    page links to the page NAME.html in the same place.
 
     Raises:
         NotebookError: a formula cannot be shown.
@@ -172,7 +184,28 @@ def to_html(notebook: nbformat.NotebookNode) -> str:
     exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
     markdown = MarkdownWithMath(renderer=_Renderer(escape=False))
     exporter.register_filter("markdown2html", markdown.render)
-    return exporter.from_notebook_node(_without_widgets(notebook))[0]
+    resources = {"metadata": {"name": _title(notebook)}}
+    page, _ = exporter.from_notebook_node(_without_widgets(notebook), resources)
+    return _LINK.sub(r"\1.html", page)
+
+
+def document(text: str) -> str:
+    """A Markdown file as a page in the chapters' dress.
+
+    Args:
+        text: what stands in the file.
+
+    Raises:
+        NotebookError: a formula cannot be shown.
+    """
+    return to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
+
+
+def _title(notebook):
+    """The first heading."""
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    heading = re.search(r"^#+ +(.+?) *$", prose, re.MULTILINE)
+    return heading[1] if heading else "Weightspace"
 
 
 def _without_widgets(notebook):
@@ -186,19 +219,30 @@ def _without_widgets(notebook):
     return still
 
 
+def write_documents(out: Path) -> None:
+    """Write pages of the documents that the chapters link to, where links from `out`/notebooks find them."""
+    for name in DOCUMENTS:
+        page = (out / name).with_suffix(".html")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(document((chapters.ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def main(arguments=None) -> int:
-    """Execute all chapters and write NAME.ipynb and NAME.html for each."""
+    """Execute all chapters and write notebooks/NAME.ipynb and notebooks/NAME.html for each, and the pages that they
+    link to."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--out", type=Path, default=Path("build/notebooks"))
+    parser.add_argument("--out", type=Path, default=Path("build"), help="the folder for notebooks/ and docs/")
     parser.add_argument("--profile", default="quick", choices=PROFILES)
     parser.add_argument("--solved", action="store_true")
     options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
+    write_documents(options.out)
+    folder = options.out / "notebooks"
+    folder.mkdir(parents=True, exist_ok=True)
     for notebook in (bar := tqdm(CHAPTERS, unit="chapter")):
         bar.set_description(notebook.stem)
         start = time.perf_counter()
-        executed = execute(notebook, options.out / notebook.name, profile=options.profile, solved=options.solved)
-        (options.out / f"{notebook.stem}.html").write_text(to_html(executed), encoding="utf-8")
+        executed = execute(notebook, folder / notebook.name, profile=options.profile, solved=options.solved)
+        (folder / f"{notebook.stem}.html").write_text(to_html(executed), encoding="utf-8")
         tqdm.write(f"{notebook.stem}: {time.perf_counter() - start:.0f} s")
     return 0
 

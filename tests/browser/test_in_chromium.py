@@ -5,9 +5,11 @@ chapter's own `chapter_N.py` beside this file.
 """
 import importlib
 
+import nbformat
 import pytest
 
 from lessons.kit import chapters
+from lessons.kit.notebooks import to_html
 from lessons.linearity.experiment import mlp
 from lessons.linearity.panels import lines
 from tools import lab
@@ -158,3 +160,44 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
     finally:
         page.context.set_offline(False)
+
+
+WIDTHS = """(index) => {
+    const {model, node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
+    const code = node.querySelector('.jp-InputArea-editor .cm-scroller');
+    return model.type === 'code' && code && [code.scrollWidth, code.clientWidth]; }"""
+
+
+def test_a_first_start_asks_nothing_cuts_no_line_at_1024_pixels_and_its_links_open(lab_and_browser, page):
+    """Nothing is run, so that the page is as a learner meets it."""
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(lab_and_browser[0].format(name="00_start_here.ipynb"))
+    lab.until(page, "a kernel", lab.READY, seconds=90)
+    measured = 0
+    for index in range(page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length")):
+        page.evaluate("(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
+        lab.until(page, f"cell {index}", f"(index) => ({WIDTHS})(index) !== null", index)
+        if widths := page.evaluate(WIDTHS, index):
+            assert widths[0] <= widths[1], f"cell {index} has a line of code that is cut"
+            measured += 1
+    assert measured
+    for name, wanted in (("glossary", "docs/glossary.md"), ("chapter 1, linearity", "notebooks/01_linearity.ipynb")):
+        page.get_by_role("link", name=name, exact=True).click()
+        lab.until(page, wanted, "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path", wanted)
+        page.evaluate("(path) => { window.jupyterapp.commands.execute('docmanager:open', {path}); }", lab.FIRST)
+    assert page.locator(".Toastify__toast, .jp-Dialog").count() == 0, "JupyterLab asks a question"
+
+
+@pytest.mark.parametrize("name", ["00_start_here", "11_vit_checkpoints"])
+def test_a_chapters_page_cuts_no_line_at_1024_pixels(name, page, tmp_path):
+    """Unexecuted, with an output whose lines are long and cannot be broken at a space."""
+    notebook = nbformat.read(chapters.chapter(name).notebook, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    cell.outputs = [nbformat.v4.new_output("stream", text=300 * "/folder")]
+    path = tmp_path / f"{name}.html"
+    path.write_text(to_html(notebook), encoding="utf-8")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(path.as_uri())
+    widths = page.locator("pre").evaluate_all("(all) => all.map((one) => [one.scrollWidth, one.clientWidth])")
+    assert len(widths) > 10 and all(inside <= seen for inside, seen in widths)
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -240,6 +240,12 @@ def test_an_error_that_a_widget_hides_is_found(code, tmp_path):
 
 
 @pytest.mark.slow  # starts a kernel
+def test_a_kernel_says_nothing_in_the_terminal(tmp_path, capfd):
+    execute(small(tmp_path, "print('in the notebook')"), tmp_path / "out.ipynb", timeout=30)
+    assert "WARNING" not in capfd.readouterr().err
+
+
+@pytest.mark.slow  # starts a kernel
 def test_a_cell_that_takes_too_long_is_stopped(tmp_path):
     with pytest.raises(Exception, match="(?i)timed? ?out"):
         execute(small(tmp_path, "import time; time.sleep(60)"), tmp_path / "out.ipynb", timeout=2)
