@@ -204,7 +204,7 @@ def _judge_function(exercise, answer, left):
     if not any(problems):
         return True, exercise.praise + _left_behind(left)
     for wrong in exercise.wrong:
-        theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal) for case in cases]
+        theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
         if all(_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
             return False, wrong.says + _left_behind(left)
     return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(left)

@@ -94,7 +94,7 @@ def _switches(changed):
 
 @contextlib.contextmanager
 def _environment(changed):
-    before = dict(os.environ)
+    before, imported = dict(os.environ), len(sys.modules)
     try:
         yield
     finally:
@@ -102,6 +102,8 @@ def _environment(changed):
         for name in sorted(before.keys() | now.keys()):
             if before.get(name) == now.get(name):
                 continue
+            if name not in before and len(sys.modules) > imported and not name.startswith("WEIGHTSPACE_"):
+                continue  # what is imported may set its own
             changed.append(f"the environment variable {name}")
             if name in before:
                 os.environ[name] = before[name]
@@ -149,12 +151,13 @@ def _interrupt(changed):
 
 @contextlib.contextmanager
 def _as_written(changed):
-    before = [(home, dict(vars(home))) for home in _homes()]
+    before, imported = [(home, dict(vars(home))) for home in _homes()], len(sys.modules)
     try:
         yield
     finally:
+        more = len(sys.modules) > imported
         for home, names in before:
-            changed += [f"{_name_of(home)}.{name}" for name in _set_back(home, names)]
+            changed += [f"{_name_of(home)}.{name}" for name in _set_back(home, names, more)]
 
 
 def _homes():
@@ -175,11 +178,12 @@ def _name_of(home):
     return home.__name__ if isinstance(home, types.ModuleType) else f"{home.__module__}.{home.__qualname__}"
 
 
-def _set_back(home, before):
+def _set_back(home, before, imported):
     """The names in a module or class that were replaced or deleted, set back; and what hides an inherited function,
-    taken away."""
+    taken away. Where something was `imported` meanwhile, a package may have replaced its own."""
     now = vars(home)
-    replaced = [name for name, value in before.items() if now.get(name) is not value and _is_fixed(name, value)]
+    replaced = [name for name, value in before.items() if now.get(name) is not value and _is_fixed(name, value)
+                and not (imported and name in now and _is_by_itself(home, now[name]))]
     for name in replaced:
         setattr(home, name, before[name])
     hiding = [name for name in now.keys() - before.keys() if _hides(home, name)]
@@ -195,6 +199,11 @@ def _is_fixed(name, value):
         return False
     return callable(value) or isinstance(value, (types.ModuleType, property, staticmethod, classmethod)) \
         or not name.startswith("_") and isinstance(value, _CONSTANTS)
+
+
+def _is_by_itself(home, value):
+    package = home.__name__ if isinstance(home, types.ModuleType) else home.__module__
+    return str(getattr(value, "__module__", "")).partition(".")[0] == package.partition(".")[0]
 
 
 def _hides(home, name):

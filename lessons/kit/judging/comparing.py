@@ -140,7 +140,9 @@ def _held(value, entries):
     """An answer, and how many things it holds."""
     if getattr(value, "shape", None) == ():  # of torch, numpy or xarray
         return f"one, {shown(_plain(value))}"
-    return shown(value) if entries is None else f"{shown(value)}, {len(entries)} things"
+    if entries is not None:
+        return f"{shown(value)}, {len(entries)} things"
+    return f"a {type(value).__name__} of shape {tuple(value.shape)}" if hasattr(value, "shape") else shown(value)
 
 
 def _entries(value):

@@ -37,18 +37,18 @@ class _TooLong(BaseException):
     """No Exception, so that a learner's `except Exception` lets it pass."""
 
 
-def outcome(function, case: tuple, same, shown_of: "Shown | None" = None) -> Outcome:
+def outcome(function, case: tuple, same, printed: "Shown | None" = None, ours: bool = False) -> Outcome:
     """Try a function on copies of a case's arguments.
 
     Args:
         same: (a, b) -> whether two sets of arguments are the same.
-        shown_of: what a whole check may show of what is printed; without it this case has an allowance of its own.
+        printed: what a whole check may show of what is printed; without it this case has an allowance of its own.
+        ours: whether it is a function of the course, which sets nothing for the whole process. It is not watched.
     """
     arguments = copy.deepcopy(case)
     left, value = [], None
     try:
-        # the solution, run next, must find them as they were
-        with quieter(shown_of or Shown()), surroundings.restored(left), alone() as copies, limited(SECONDS):
+        with _watched(left, printed) if not ours else contextlib.nullcontext() as copies, limited(SECONDS):
             value = function(*arguments)
     except KeyboardInterrupt:
         raise
@@ -57,6 +57,13 @@ def outcome(function, case: tuple, same, shown_of: "Shown | None" = None) -> Out
     else:
         kind, problem = ("fork", _FORKED) if copies else _returned(value, same(arguments, case))
     return Outcome(kind, value, problem, tuple(left))
+
+
+@contextlib.contextmanager
+def _watched(left, printed):
+    """The solution, run next, must find everything as it was."""
+    with quieter(printed or Shown()), surroundings.restored(left), alone() as copies:
+        yield copies
 
 
 _FORKED = ("Your function started a copy of the notebook's Python (os.fork), which would have run the rest of the "
@@ -97,18 +104,18 @@ class Shown:
 class _Quieter(io.TextIOBase):
     """A stream that hands on to another what may still be shown, says once that it stops, and drops the rest."""
 
-    def __init__(self, stream, shown_of):
-        self._stream, self._shown_of = stream, shown_of
+    def __init__(self, stream, printed):
+        self._stream, self._printed = stream, printed
 
     def write(self, text):
-        allowed = text[:self._shown_of.left]
+        allowed = text[:self._printed.left]
         if allowed:
             self._stream.write(allowed)
-        if len(allowed) < len(text) and self._shown_of.most:
-            self._stream.write(f"\n[Your function prints more than {self._shown_of.most:,} characters. "
+        if len(allowed) < len(text) and self._printed.most:
+            self._stream.write(f"\n[Your function prints more than {self._printed.most:,} characters. "
                                "The rest is not shown.]\n")
-            self._shown_of.most = 0
-        self._shown_of.left -= len(allowed)
+            self._printed.most = 0
+        self._printed.left -= len(allowed)
         return len(text)
 
     def flush(self):
@@ -126,10 +133,10 @@ class _Quieter(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def quieter(shown_of: Shown):
+def quieter(printed: Shown):
     """What is printed inside is shown as far as is allowed."""
-    with contextlib.redirect_stdout(_Quieter(sys.stdout, shown_of)), \
-            contextlib.redirect_stderr(_Quieter(sys.stderr, shown_of)):
+    with contextlib.redirect_stdout(_Quieter(sys.stdout, printed)), \
+            contextlib.redirect_stderr(_Quieter(sys.stderr, printed)):
         yield
 
 

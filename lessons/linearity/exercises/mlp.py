@@ -466,7 +466,7 @@ _PLACES = [
           "You looked at the first pair only. The worst can be any."),
     Wrong(_of_shares(lambda share: int(share.values.argmax())),
           "That is one number, counted through all axes. Asked are the names of the pair and of the layer."),
-    Wrong(lambda gap, own: int(gap.argmax()),
+    Wrong(lambda gap, own: int(gap.values.argmax()),
           "That is one number, counted through all axes, of the largest gap. Divide by own first, and give the names of "
           "the pair and of the layer."),
     Wrong(_largest(lambda gap, own: gap.max("alpha") / own.max("layer")),
