@@ -90,6 +90,11 @@ INTERPOLATE = [
     Natural("1.1", "parentheses forgotten", floats(lambda p, q, alpha: alpha * p + 1 - alpha * q),
             "Python multiplies before it subtracts"),
     Natural("1.1", "half of each", floats(lambda p, q, alpha: (p + q) / 2), "This is the average whatever"),
+    Natural("1.1", "through float16", lambda a, b, alpha: {
+        k: (alpha * a[k] + (1 - alpha) * b[k]).half().float() if a[k].is_floating_point() else a[k] for k in a},
+            "rounds it to float16"),
+    Natural("1.1", "weights alone came back", lambda a, b, alpha: {
+        k: alpha * a[k] + (1 - alpha) * b[k] for k in a if "weight" in k}, "called “weight” came back"),
     Natural("1.1", "dicts multiplied", lambda a, b, alpha: alpha * a + (1 - alpha) * b,
             "Python does not multiply whole"),
     Natural("1.1", "only the weights, biases are a's", lambda a, b, alpha: {
