@@ -78,7 +78,7 @@ def _settings():
                        "the working directory": os.getcwd()}
 
 
-# -- each of them: a context that sets it back, and adds to `changed` what had been set to something else ---------------
+# -- each of them: a context that sets it back, and adds to `changed` what had been set to something els
 
 @contextlib.contextmanager
 def _switches(changed):
@@ -147,7 +147,7 @@ def _interrupt(changed):
             changed.append("what an interrupt does")
 
 
-# -- functions that were replaced by others ------------------------------------------------------------------------------
+# -- functions that were replaced by others ------------------------------------------------------------
 
 @contextlib.contextmanager
 def _as_written(changed):

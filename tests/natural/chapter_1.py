@@ -404,6 +404,8 @@ RIGHT = [
     Natural("1.2", "numpy.interp", lambda losses, alphas: np.max(
         losses.numpy() - np.interp(alphas, [0, 1], [losses[0], losses[-1]]))),
     Natural("1.2", "a tensor of no dimension", arrays(lambda losses, alphas: (losses - line(losses, alphas)).max())),
+    Natural("1.2", "with a graph", lambda losses, alphas: (
+        torch.tensor(torch.as_tensor(losses).tolist(), requires_grad=True) - line(losses, alphas)).max()),
     Natural("1.2", "in float32", lambda losses, alphas: (
         losses.float() - line(losses.float(), alphas.float())).max()),
     Natural("1.3", "torch's cosine_similarity", gap(F.cosine_similarity)),

@@ -73,8 +73,8 @@ _FORKED = ("Your function started a copy of the notebook's Python (os.fork), whi
 def _returned(value, unchanged):
     """(kind, problem) of a function that returned."""
     if not unchanged:
-        return "changed", ("Your function changed one of its arguments in place. The caller's tensors must stay as they "
-                           "are: make new ones.")
+        return "changed", ("Your function changed one of its arguments in place. The caller's tensors must stay as "
+                           "they are: make new ones.")
     if value is None or value is Ellipsis:
         return "nothing", "Your function returned nothing yet: end it with a return statement."
     return "value", ""
@@ -83,16 +83,16 @@ def _returned(value, unchanged):
 def _stopped(error):
     """(kind, problem) of a function that ended in an exception."""
     if isinstance(error, _TooLong):
-        return "endless", (f"Your function was still running after {SECONDS:g} seconds and was stopped. Does one of its "
-                           "loops ever end?")
+        return "endless", (f"Your function was still running after {SECONDS:g} seconds and was stopped. Does one of "
+                           "its loops ever end?")
     if isinstance(error, SystemExit):
-        return "SystemExit", ("Your function called exit(), which would end the notebook's Python: give the result back "
-                              "with return.")
+        return "SystemExit", ("Your function called exit(), which would end the notebook's Python: give the result "
+                              "back with return.")
     name = type(error).__name__
     return name, f"Your function stopped with {name}: {shown(error, str)}"
 
 
-# -- what a function prints ----------------------------------------------------------------------------------------------
+# -- what a function prints ----------------------------------------------------------------------------
 
 class Shown:
     """How many characters may still be shown of what is printed."""
@@ -140,7 +140,7 @@ def quieter(printed: Shown):
         yield
 
 
-# -- what would end or double the process --------------------------------------------------------------------------------
+# -- what would end or double the process --------------------------------------------------------------
 
 _copies = []  # one list for each context that is open, with an entry for each copy that was forked inside
 

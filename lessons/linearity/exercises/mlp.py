@@ -467,8 +467,8 @@ _PLACES = [
     Wrong(_of_shares(lambda share: int(share.values.argmax())),
           "That is one number, counted through all axes. Asked are the names of the pair and of the layer."),
     Wrong(lambda gap, own: int(gap.values.argmax()),
-          "That is one number, counted through all axes, of the largest gap. Divide by own first, and give the names of "
-          "the pair and of the layer."),
+          "That is one number, counted through all axes, of the largest gap. Divide by own first, and give the names "
+          "of the pair and of the layer."),
     Wrong(_largest(lambda gap, own: gap.max("alpha") / own.max("layer")),
           "You divided by the largest distance of each pair. Every layer has its own: divide place by place, gap / "
           "own."),
