@@ -1,5 +1,9 @@
 """What the check says about answers that no exercise foresaw, and which dress it lets pass."""
+import io
 import math
+import os
+import signal
+import sys
 import time
 import warnings
 
@@ -11,6 +15,8 @@ import xarray
 from lessons.kit import exercise
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.kit.judging import comparing, running
+from toy_models import weights
+from toy_models.mlp import MLP
 
 
 def judged(solution, answer, cases=((),), **more):
@@ -212,7 +218,30 @@ LEFT = {
     "torch's seed": lambda: torch.manual_seed(12345),
     "torch's number of threads": lambda: torch.set_num_threads(torch.get_num_threads() + 1),
     "whether torch records gradients": lambda: torch.set_grad_enabled(False),
+    "whether torch must be deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "torch's search for anomalies": lambda: torch.autograd.set_detect_anomaly(True),
+    "what numpy does about overflow and division by 0": lambda: np.seterr(all="raise"),
+    "Python's recursion limit": lambda: sys.setrecursionlimit(sys.getrecursionlimit() + 7),
+    "which warnings are shown": lambda: warnings.simplefilter("error"),
+    "the environment variable WEIGHTSPACE_DATA": lambda: os.environ.update(WEIGHTSPACE_DATA="/elsewhere"),
+    "the environment variable WEIGHTSPACE_OFFLINE": lambda: os.environ.pop("WEIGHTSPACE_OFFLINE"),
+    "sys.stdout": lambda: setattr(sys, "stdout", io.StringIO()),
+    "what an interrupt does": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    "torch.lerp": lambda: setattr(torch, "lerp", lambda *_: 7.0),
+    "torch.Tensor.mul": lambda: setattr(torch.Tensor, "mul", lambda *_: 7.0),  # hides the inherited one
+    "torch.Tensor.backward": lambda: setattr(torch.Tensor, "backward", lambda *_: None),
+    "math.pi": lambda: setattr(math, "pi", 3.0),
+    "toy_models.weights.mix": lambda: setattr(weights, "mix", lambda *_: 7.0),
+    "toy_models.mlp.MLP.forward": lambda: setattr(MLP, "forward", lambda *_: 7.0),
 }
+
+
+def state():
+    """What the changes in LEFT change."""
+    return [torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled(), np.geterr(),
+            sys.getrecursionlimit(), list(warnings.filters), dict(os.environ), sys.stdout,
+            signal.getsignal(signal.SIGINT), torch.lerp, torch.Tensor.mul, torch.Tensor.backward, math.pi, weights.mix,
+            MLP.forward, torch.get_num_threads(), torch.is_grad_enabled(), torch.get_default_dtype()]
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -221,9 +250,121 @@ def test_what_an_answer_changed_for_everybody_is_said(name, change, right):
     def answer():
         change()
         return 1.0 if right else 7.3
+    if "deterministic" in name:
+        torch.use_deterministic_algorithms(False)  # torch imports much of itself when this is first called
+    before = state()
     passed, message = judged(lambda: 1.0, answer)
-    assert passed is right
+    assert passed is right and state() == before
     assert f"(Your function changed {name} for the whole notebook; that has been set back.)" in message
+
+
+def test_what_is_changed_before_an_exception_is_set_back_and_said():
+    def answer():
+        torch.lerp = None
+        raise ValueError("after it")
+    before = torch.lerp
+    _, message = judged(lambda: 1.0, answer)
+    assert torch.lerp is before and "after it" in message and "changed torch.lerp" in message
+
+
+def test_a_module_that_a_function_imports_is_not_said_to_be_changed(monkeypatch):
+    def answer():
+        import wave  # nobody else here does
+        return float(wave.WAVE_FORMAT_PCM)
+    monkeypatch.delitem(sys.modules, "wave", raising=False)
+    assert judged(lambda: 1.0, answer) == (True, "Right.")
+
+
+def test_a_right_function_that_changes_something_leaves_nothing_behind_in_the_next_cell_either():
+    def between(a, b, alpha):
+        torch.lerp = None
+        return alpha * a + (1 - alpha) * b
+    before = torch.lerp
+    given = exercise.mine("0.1", between)
+    assert given(torch.ones(2), torch.zeros(2), 0.25).tolist() == [0.25, 0.25] and torch.lerp is before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_copy_of_the_process_ends_at_once_and_is_said(tmp_path):
+    def answer():
+        if os.fork() == 0:
+            (tmp_path / "the copy went on").touch()
+        os.wait()
+        return 1.0
+    passed, message = judged(lambda: 1.0, answer)
+    assert not passed and "os.fork" in message and "ended at once" in message
+    assert not list(tmp_path.iterdir())
+
+
+def test_outside_of_an_answer_a_process_may_be_forked():
+    assert not running._copies
+
+
+def test_what_is_printed_is_limited_over_all_cases_and_said_once(capsys):
+    def answer(number):
+        print(running.PRINTED * "x")
+        return number
+    assert judged(lambda number: number, answer, cases=[(1,), (2,), (3,)])[0]
+    printed = capsys.readouterr().out
+    assert printed.count("x") == running.PRINTED and printed.count("The rest is not shown") == 1
+
+
+def test_a_few_lines_are_printed_as_they_are(capsys):
+    judged(lambda: 1.0, lambda: print("a =", 3) or 1.0)
+    assert capsys.readouterr().out == "a = 3\n"
+
+
+def test_a_generators_exit_is_said():
+    def answer():
+        raise GeneratorExit
+    passed, message = judged(lambda: 1.0, answer)
+    assert not passed and "stopped with GeneratorExit" in message
+
+
+def test_the_notebooks_exit_ends_no_kernel(monkeypatch):
+    """IPython's exit() returns and asks the kernel to end some moments later."""
+    import IPython
+    from IPython.core.autocall import ExitAutocall
+
+    class Shell:
+        ended = False
+
+        def ask_exit(self):
+            self.ended = True
+    shell = Shell()
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    passed, message = judged(lambda: 1.0, lambda: ExitAutocall(shell)())
+    assert not passed and "called exit()" in message and not shell.ended
+    shell.ask_exit()
+    assert shell.ended
+
+
+# -- numbers -------------------------------------------------------------------------------------------
+
+def test_a_number_that_has_its_graph_passes():
+    assert judged(lambda: 0.25, lambda: torch.tensor(0.25, requires_grad=True))[0]
+
+
+def test_a_whole_number_may_be_rounded_in_its_last_digits_alone():
+    assert judged(lambda: 1, lambda: 0.9999999999999998)[0]
+    passed, message = judged(lambda: 1, lambda: 0.999998)
+    assert not passed and "should be 1, but it is 0.999998" in message
+
+
+def test_two_numbers_that_look_alike_are_shown_with_all_their_digits():
+    assert comparing.difference(1.0000001, 1.0, 0.0) == "The number should be 1, but it is 1.0000001."
+
+
+def test_numbers_that_are_right_are_not_said_to_be_right_to_so_many_digits():
+    """Here what is wrong is the text beside them."""
+    passed, message = judged(lambda x: (x, "a"), lambda x: (x * (1 + 1e-8), "b"), [(1.0,), (3.0,)])
+    assert not passed and "digits" not in message
+
+
+def test_one_thing_in_place_of_two_is_shown_as_a_value():
+    _, message = judged(lambda: (1, 2), lambda: xarray.DataArray(7))
+    assert "This should hold 2 things, but it is one, 7." in message
 
 
 def test_who_only_draws_random_numbers_is_told_nothing():

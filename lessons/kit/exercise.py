@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from lessons.kit import chapters, surroundings
+from lessons.kit.judging import dressing, running
 from lessons.kit.judging.comparing import difference, letter, same
 from lessons.kit.judging.relating import relation
-from lessons.kit.judging.running import outcome
 from lessons.kit.judging.telling import case_in_words, shown, size
 from lessons.kit.page import Page
 
@@ -124,14 +124,30 @@ def check(id: str, answer, solved: bool = False) -> Result:
 
 def mine(id: str, answer):
     """The learner's answer where it is right, else the library's; a line says which. So that the next cell can run it.
+
+    A function gives what the library's own would give: a tensor where the learner's gives a list or an array, of the
+    same dtype, and without a graph that its arguments do not have. Where the check said that it changed something for
+    the whole notebook, that is set back after every call.
     """
     exercise = find(id)
+    left = []
     with surroundings.restored():
-        passed, _ = _judge(exercise, answer)
+        passed, _ = _judge(exercise, answer, left)
+        given = _in_dress(exercise, answer, left) if passed else exercise.solution
     thing = "function" if callable(exercise.solution) else "answer"
     print(f"This cell runs your {thing}." if passed else
           f"Exercise {id} is still open, so this cell runs the course's own {thing}.")
-    return answer if passed else exercise.solution
+    return given
+
+
+def _in_dress(exercise, answer, left):
+    """A right answer, as the next cell needs it: what it gives is what the library's would be, in type and dtype."""
+    if isinstance(exercise.solution, str):
+        return exercise.solution  # the letter, however it was written
+    if not callable(exercise.solution):
+        return dressing.dressed(answer, dressing.learned([exercise.solution], [()]))
+    function = running.guarded(answer) if left else answer
+    return dressing.wrapped(function, dressing.of_function(exercise), instead=exercise.solution)
 
 
 def hint(id: str) -> Page:
@@ -160,7 +176,8 @@ def solution(id: str) -> Page:
 
 # -- judging ---------------------------------------------------------------------------------------
 
-def _judge(exercise, answer):
+def _judge(exercise, answer, left=None):
+    """(passed, message); to the list `left` is added what a function changed for the whole process."""
     if answer is None or answer is Ellipsis:
         return False, "Nothing here yet: write your answer in the cell above and run it again."
     if not callable(exercise.solution):
@@ -168,28 +185,29 @@ def _judge(exercise, answer):
     if not callable(answer):
         kind = type(answer).__name__
         return False, f"This should be a function, but it is a {kind}: hand over its name without calling it."
-    return _judge_function(exercise, answer)
+    return _judge_function(exercise, answer, [] if left is None else left)
 
 
-def _judge_function(exercise, answer):
+def _judge_function(exercise, answer, left):
     cases = exercise.cases()
     equal = functools.partial(same, tolerance=0.0)
     solution = _seen(exercise, exercise.solution)
-    outcomes = []
+    outcomes, printed = [], running.Shown()
     for case in cases:
-        outcomes.append(outcome(_seen(exercise, answer), case, equal))
+        outcomes.append(running.outcome(_seen(exercise, answer), case, equal, printed))
+        left += outcomes[-1].left
         if outcomes[-1].kind == "endless":  # it would be on the others too, and the learner waits
-            return False, outcomes[-1].problem + _on(exercise, case)
+            return False, outcomes[-1].problem + _on(exercise, case) + _left_behind(left)
     expected = [solution(*copy.deepcopy(case)) for case in cases]
     problems = [here.problem or difference(here.value, right, exercise.tolerance)
                 for here, right in zip(outcomes, expected)]
     if not any(problems):
-        return True, exercise.praise + _left_behind(outcomes)
+        return True, exercise.praise + _left_behind(left)
     for wrong in exercise.wrong:
-        theirs = [outcome(_seen(exercise, wrong.answer), case, equal) for case in cases]
+        theirs = [running.outcome(_seen(exercise, wrong.answer), case, equal, ours=True) for case in cases]
         if all(_alike(here, there, exercise.tolerance) for here, there in zip(outcomes, theirs)):
-            return False, wrong.says + _left_behind(outcomes)
-    return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(outcomes)
+            return False, wrong.says + _left_behind(left)
+    return False, _explained(exercise, cases, outcomes, expected, problems) + _left_behind(left)
 
 
 def _seen(exercise, function):
@@ -233,12 +251,13 @@ def _parameters(exercise):
     return list(inspect.signature(exercise.teaching or exercise.solution).parameters)
 
 
-def _left_behind(outcomes):
+def _left_behind(left):
     """What an answer changed for the whole process, in a sentence."""
-    left = list(dict.fromkeys(name for one in outcomes for name in one.left))
     if not left:
         return ""
-    return f" (Your function changed {' and '.join(left)} for the whole notebook; that has been set back.)"
+    names = list(dict.fromkeys(left))
+    more = [f"{len(names) - 5} more things"] if len(names) > 5 else []
+    return f" (Your function changed {' and '.join(names[:5] + more)} for the whole notebook; that has been set back.)"
 
 
 # -- values ----------------------------------------------------------------------------------------

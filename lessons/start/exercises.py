@@ -8,7 +8,8 @@ from toy_models import weights
 def _cases():
     a = torch.tensor([1.0, 2.0, 4.0])
     b = torch.tensor([3.0, -2.0, 0.5])
-    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (a, b, 0.625)]
+    rounded = torch.tensor([0.1, 1.7, -2.3]), torch.tensor([0.7, 0.3, 3.1])  # by float16, which holds the others
+    return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (a, b, 0.625), (*rounded, 0.3)]
 
 
 def between(a, b, alpha):
@@ -40,6 +41,12 @@ EXERCISES = [
                   "You start at b and walk away from a. The way from b to a is a − b."),
             Wrong(lambda a, b, alpha: alpha * (a - b),
                   "That is a share of the way, without the place it begins at. The way from b to a begins at b."),
+            Wrong(lambda a, b, alpha: between(a, b, alpha).half(),
+                  "The line is right, but .half() rounds it to float16, about three digits. Leave the numbers in the "
+                  "precision that they come in."),
+            Wrong(lambda a, b, alpha: b + alpha * a,
+                  "You add α·a to the whole of b. On the line between them the two shares sum to 1: what does a leave "
+                  "for b?"),
             Wrong(lambda a, b, alpha: alpha * a,
                   "That is a's share. What is left, 1 − α, goes to b."),
         ],

@@ -20,6 +20,8 @@ WRONG = [
     Natural("0.1", "in place", lambda a, b, alpha: a.mul_(alpha).add_(b, alpha=1 - alpha), "in place"),
     Natural("0.1", "as a Python sum", lambda a, b, alpha: sum([alpha * a, (1 - alpha) * b]).sum(), "one sum too far"),
     Natural("0.1", "rounded", lambda a, b, alpha: (alpha * a + (1 - alpha) * b).round(), "rounded"),
+    Natural("0.1", "float16", lambda a, b, alpha: (alpha * a + (1 - alpha) * b).half(), "rounds it to float16"),
+    Natural("0.1", "a's share added to b", lambda a, b, alpha: b + alpha * a, "to the whole of b"),
     Natural("0.1", "printed", lambda a, b, alpha: print(end=""), "returned nothing yet"),
 ]
 
@@ -28,5 +30,6 @@ RIGHT = [
     Natural("0.1", "lerp from b", lambda a, b, alpha: torch.lerp(b, a, alpha)),
     Natural("0.1", "numpy", lambda a, b, alpha: alpha * np.asarray(a) + (1 - alpha) * np.asarray(b)),
     Natural("0.1", "lists", lambda a, b, alpha: [alpha * x + (1 - alpha) * y for x, y in zip(a.tolist(), b.tolist())]),
+    Natural("0.1", "with a graph", lambda a, b, alpha: alpha * a.clone().requires_grad_() + (1 - alpha) * b),
     Natural("0.1", "in float64", lambda a, b, alpha: alpha * a.double() + (1 - alpha) * b.double()),
 ]

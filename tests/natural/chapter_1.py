@@ -90,6 +90,11 @@ INTERPOLATE = [
     Natural("1.1", "parentheses forgotten", floats(lambda p, q, alpha: alpha * p + 1 - alpha * q),
             "Python multiplies before it subtracts"),
     Natural("1.1", "half of each", floats(lambda p, q, alpha: (p + q) / 2), "This is the average whatever"),
+    Natural("1.1", "through float16", lambda a, b, alpha: {
+        k: (alpha * a[k] + (1 - alpha) * b[k]).half().float() if a[k].is_floating_point() else a[k] for k in a},
+            "rounds it to float16"),
+    Natural("1.1", "weights alone came back", lambda a, b, alpha: {
+        k: alpha * a[k] + (1 - alpha) * b[k] for k in a if "weight" in k}, "called “weight” came back"),
     Natural("1.1", "dicts multiplied", lambda a, b, alpha: alpha * a + (1 - alpha) * b,
             "Python does not multiply whole"),
     Natural("1.1", "only the weights, biases are a's", lambda a, b, alpha: {
@@ -399,6 +404,8 @@ RIGHT = [
     Natural("1.2", "numpy.interp", lambda losses, alphas: np.max(
         losses.numpy() - np.interp(alphas, [0, 1], [losses[0], losses[-1]]))),
     Natural("1.2", "a tensor of no dimension", arrays(lambda losses, alphas: (losses - line(losses, alphas)).max())),
+    Natural("1.2", "with a graph", lambda losses, alphas: (
+        torch.tensor(torch.as_tensor(losses).tolist(), requires_grad=True) - line(losses, alphas)).max()),
     Natural("1.2", "in float32", lambda losses, alphas: (
         losses.float() - line(losses.float(), alphas.float())).max()),
     Natural("1.3", "torch's cosine_similarity", gap(F.cosine_similarity)),

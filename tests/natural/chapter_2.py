@@ -313,6 +313,8 @@ RIGHT = [
     Natural("2.1", "review: torch's", torch.tensor(1000)),
     Natural("2.1", "a product", 2 * 5 * 100),
     Natural("2.2", "one less, one more", lambda images, batch_size: (images - 1) % batch_size + 1),
+    Natural("2.2", "by quotients", lambda images, batch_size: (
+        images / batch_size - math.ceil(images / batch_size) + 1) * batch_size),
     Natural("2.2", "a loop", counts_down),
     Natural("2.2", "torch.split", lambda images, batch_size: torch.arange(images).split(batch_size)[-1].numel()),
     Natural("2.2", "review: a float", lambda images, batch_size: math.fmod(images, batch_size) or float(batch_size)),

@@ -148,6 +148,14 @@ def right_by_matrix(f, theta_0, theta_i, theta_j, alpha):
     return alpha * (1 - alpha) / 2 * (d @ torch.func.hessian(f)(theta_0) @ d)
 
 
+def right_by_gradients(f, theta_0, theta_i, theta_j, alpha):
+    """By autograd twice; the number keeps its graph."""
+    d, theta = theta_j - theta_i, theta_0.clone().requires_grad_()
+    gradient, = torch.autograd.grad(f(theta), theta, create_graph=True)
+    along, = torch.autograd.grad(gradient @ d, theta, create_graph=True)
+    return alpha * (1 - alpha) / 2 * (along @ d)
+
+
 def right_by_step_d(f, theta_0, theta_i, theta_j, alpha):
     v_i, v_j = theta_i - theta_0, theta_j - theta_0
 
@@ -380,6 +388,7 @@ RIGHT = [
     Natural("5.4", "review: capital", "B"),
     Natural("5.4", "review: in parentheses", "(b)"),
     Natural("5.5", "whole matrix, tensor", right_by_matrix),
+    Natural("5.5", "by autograd twice, with its graph", right_by_gradients),
     Natural("5.5", "step d, numpy number", right_by_step_d),
     Natural("5.6", "library's shape, a tensor", right_with_ratio),
     Natural("5.6", "numpy number", lambda product, start, steps: np.float64(iterated()(product, start, steps))),

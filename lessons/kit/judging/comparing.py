@@ -132,9 +132,17 @@ def _listed(keys):
 def _of_lists(got, right, tolerance):
     entries = _entries(got)
     if entries is None or len(entries) != len(right):
-        held = "" if entries is None else f", {len(entries)} things"
-        return f"This should hold {len(right)} things, but it is {shown(got)}{held}."
+        return f"This should hold {len(right)} things, but it is {_held(got, entries)}."
     return next((problem for a, b in zip(entries, right) if (problem := difference(a, b, tolerance))), "")
+
+
+def _held(value, entries):
+    """An answer, and how many things it holds."""
+    if getattr(value, "shape", None) == ():  # of torch, numpy or xarray
+        return f"one, {shown(_plain(value))}"
+    if entries is not None:
+        return f"{shown(value)}, {len(entries)} things"
+    return f"a {type(value).__name__} of shape {tuple(value.shape)}" if hasattr(value, "shape") else shown(value)
 
 
 def _entries(value):
@@ -154,6 +162,8 @@ def _of_truths(got, right):
 
 
 def _of_numbers(got, right, tolerance):
+    if isinstance(got, torch.Tensor):
+        got = got.detach()  # numpy refuses a number that has its graph
     if np.iscomplexobj(got):  # float() would take the real part of numpy's
         return "This should be a real number, but it is a complex one."
     got = _plain(got)
@@ -165,7 +175,8 @@ def _of_numbers(got, right, tolerance):
         return f"This should be a number, but it is a {type(got).__name__}."
     except OverflowError:
         return f"The number should be {brief(right)}, but it is too large for a float."
-    whole = isinstance(right, numbers.Integral)
-    if number == right if whole else math.isclose(number, right, rel_tol=tolerance, abs_tol=tolerance):
+    relative = 0 if isinstance(right, numbers.Integral) else tolerance  # a whole number may be rounded, not another one
+    if math.isclose(number, right, rel_tol=relative, abs_tol=tolerance):
         return ""
-    return f"The number should be {brief(right)}, but it is {brief(number)}."
+    asked, yours = brief(right), brief(number)
+    return f"The number should be {asked}, but it is {repr(number) if asked == yours else yours}."

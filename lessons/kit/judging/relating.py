@@ -181,10 +181,11 @@ def _by_a_step(yours, asked, tolerance):
 
 def _by_digits(yours, asked, tolerance):
     apart = (np.abs(yours - asked) / np.abs(asked).clip(1e-3 * np.abs(asked).max())).max()
-    if not 0 < apart < 2e-4:
+    if not tolerance < apart < 2e-4:  # closer numbers are right, and something else is wrong
         return ""
-    return (f"Right to about {-math.floor(math.log10(apart))} digits, and the difference is no rounding of the last: "
-            "a small number that is added somewhere (eps), float32, or a derivative by finite steps?")
+    return (f"Right to about {-math.floor(math.log10(apart))} digits. More are asked for: "
+            "is there a small number that is added somewhere (eps), float32 or float16, or a derivative by finite "
+            "steps?")
 
 
 def _by_a_factor_a_case(got, right, tolerance):

@@ -44,18 +44,19 @@ def worst(gap, own):
 # -- 1.1 ---------------------------------------------------------------------------------------------
 
 def _states():
-    """The shortest first; then counters the other way round, names in another order and a tensor in float64."""
+    """The shortest first; then counters the other way round, names in another order, a tensor in float64, and numbers
+    that float16 rounds."""
     a = {"layer.weight": torch.tensor([[1.0, -2.0]]),
          "layer.bias": torch.tensor([4.0]),
          "norm.num_batches_tracked": torch.tensor(7)}
     b = {"layer.weight": torch.tensor([[5.0, 0.5]]),
          "layer.bias": torch.tensor([-3.0]),
          "norm.num_batches_tracked": torch.tensor(4)}
-    c = {"layer.weight": torch.tensor([[0.5, 3.0, 1.0]]),
-         "scale": torch.tensor([2.0, 0.3, -1.0], dtype=torch.float64),
+    c = {"scale": torch.tensor([2.0, 0.3, -1.0], dtype=torch.float64),
+         "layer.weight": torch.tensor([[0.5, 3.1, 1.7]]),
          "norm.num_batches_tracked": torch.tensor(3)}
-    d = {"scale": torch.tensor([1.0, -0.6, 4.0], dtype=torch.float64),
-         "layer.weight": torch.tensor([[-1.0, 2.0, 0.25]]),
+    d = {"layer.weight": torch.tensor([[-1.0, 2.3, 0.25]]),
+         "scale": torch.tensor([1.0, -0.6, 4.0], dtype=torch.float64),
          "norm.num_batches_tracked": torch.tensor(12)}
     return [(a, b, 0.25), (a, b, 1.0), (a, b, 0.0), (c, d, 0.625)]
 
@@ -135,6 +136,11 @@ _INTERPOLATED = [
     Wrong(_counter_lost,
           "The weights are right, but “num_batches_tracked” got lost: a network could not load this. "
           "Carry whole numbers over from the first state dict."),
+    Wrong(lambda a, b, alpha: {key: _line(a[key], b[key], alpha) for key in a if "weight" in key},
+          "Only the tensors called “weight” came back. Biases, scales and counters belong to the network as much."),
+    Wrong(_floats(lambda a, b, alpha: _line(a, b, alpha).half()),
+          "The line is right, but .half() rounds it to float16, about three digits. Leave the numbers in the precision "
+          "that they come in."),
     Wrong(_where(lambda key, tensor: key.endswith("weight")),
           "Only the tensors called “weight” are mixed. Biases and scales belong to the network as much."),
     Wrong(_where(lambda key, tensor: tensor.dtype == torch.float32),
@@ -460,6 +466,12 @@ _PLACES = [
           "You looked at the first pair only. The worst can be any."),
     Wrong(_of_shares(lambda share: int(share.values.argmax())),
           "That is one number, counted through all axes. Asked are the names of the pair and of the layer."),
+    Wrong(lambda gap, own: int(gap.values.argmax()),
+          "That is one number, counted through all axes, of the largest gap. Divide by own first, and give the names "
+          "of the pair and of the layer."),
+    Wrong(_largest(lambda gap, own: gap.max("alpha") / own.max("layer")),
+          "You divided by the largest distance of each pair. Every layer has its own: divide place by place, gap / "
+          "own."),
     Wrong(_of_shares(lambda share: share.max("alpha").argmax(["pair", "layer"])),
           "argmax gives the two places as numbers, in a dict. Asked are the names there, as (pair, layer)."),
     Wrong(_of_shares(lambda share: (_place(share)[0], share.layer[-1].item())),

@@ -1,0 +1,169 @@
+"""Whatever right answer is given, `mine` gives what the library's function gives: the next cell needs no other type."""
+import copy
+import importlib
+
+import numpy as np
+import pytest
+import torch
+import xarray
+
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.exercise import check, exercises, mine
+from lessons.kit.judging import dressing
+
+ALL = list(exercises().values())
+FUNCTIONS = [one for one in ALL if callable(one.solution)]
+NATURAL = [answer for chapter in CHAPTERS for answer in
+           importlib.import_module(f"tests.natural.chapter_{chapter.number}").RIGHT]
+
+
+def each(change):
+    """The change, made to every tensor and number inside a result."""
+    def inside(value):
+        if isinstance(value, dict):
+            return {key: inside(one) for key, one in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(inside, value))
+        return change(value) if isinstance(value, (torch.Tensor, float)) else value
+    return inside
+
+
+def with_graph(value):
+    tensor = torch.as_tensor(value)
+    return tensor.clone().requires_grad_() if tensor.is_floating_point() else value
+
+
+def listed(value):
+    return value.tolist() if isinstance(value, torch.Tensor) else value
+
+
+def backwards(value):
+    return dict(reversed(value.items())) if isinstance(value, dict) else value
+
+
+DRESSES = {
+    "arrays": each(np.asarray),
+    "lists": each(listed),
+    "nested lists": lambda value: each(listed)(list(value) if isinstance(value, tuple) else value),
+    "tuples for lists": lambda value: tuple(value) if isinstance(value, list) else value,
+    "lists for tensors' rows": each(lambda value: list(value) if isinstance(value, torch.Tensor) and value.ndim
+                                    else value),
+    "tensors for numbers": each(torch.as_tensor),
+    "xarrays": each(lambda value: xarray.DataArray(np.asarray(value))),
+    "a graph": each(with_graph),
+    "parameters": each(lambda value: torch.nn.Parameter(with_graph(value))
+                       if torch.as_tensor(value).is_floating_point() else value),
+    "float64": each(lambda value: torch.as_tensor(value).double()),
+    "numpy's numbers": each(lambda value: np.float64(value) if isinstance(value, float) else value),
+    "keys in another order": backwards,
+}
+
+
+def like(got, right) -> bool:
+    """Whether a result is what the library gives in type, dtype, shape, keys and graph."""
+    if isinstance(right, torch.Tensor):
+        return (type(got) is torch.Tensor and got.dtype == right.dtype and got.shape == right.shape
+                and got.requires_grad == right.requires_grad)
+    if isinstance(right, dict):
+        return isinstance(got, dict) and got.keys() == right.keys() and all(like(got[key], right[key]) for key in right)
+    if isinstance(right, (list, tuple)):
+        return type(got) is type(right) and len(got) == len(right) and all(map(like, got, right))
+    return type(got) is type(right)
+
+
+def holds_for(exercise, answer):
+    """That what `mine` gives is like the library's on every case."""
+    given = mine(exercise.id, answer)
+    assert given is not exercise.solution
+    for case in exercise.cases():
+        right = exercise.solution(*copy.deepcopy(case))
+        assert like(given(*copy.deepcopy(case)), right), (exercise.id, right)
+
+
+@pytest.mark.slow  # every exercise in a dozen dresses, each tried on every case
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_the_right_function_in_any_dress_that_passes_gives_what_the_librarys_gives(one):
+    passed = []
+    for name, dress in DRESSES.items():
+        def answer(*arguments, dress=dress):
+            return dress(one.solution(*arguments))
+        if check(one.id, answer).passed:
+            passed.append(name)
+            holds_for(one, answer)
+    assert {"keys in another order", "a graph", "float64"} & set(passed)
+
+
+@pytest.mark.slow  # every right answer of tests/natural, each tried on every case
+@pytest.mark.parametrize("answer", NATURAL, ids=lambda one: f"{one.id} {one.what}")
+def test_a_natural_right_answer_gives_what_the_librarys_function_gives(answer):
+    one = exercises()[answer.id]
+    if callable(one.solution):
+        holds_for(one, answer.answer)
+    else:
+        assert like(mine(one.id, answer.answer), one.solution)
+
+
+QUICK = {
+    "0.1 arrays": ("0.1", lambda a, b, alpha: alpha * np.asarray(a) + (1 - alpha) * np.asarray(b)),
+    "0.1 lists": ("0.1", lambda a, b, alpha: (alpha * a + (1 - alpha) * b).tolist()),
+    "1.1 arrays": ("1.1", lambda a, b, alpha: {
+        key: (alpha * a[key] + (1 - alpha) * b[key] if a[key].is_floating_point() else a[key]).numpy() for key in b}),
+    "1.2 a graph": ("1.2", lambda losses, alphas: (
+        losses.clone().requires_grad_() - alphas * losses[-1] - (1 - alphas) * losses[0]).max()),
+    "2.2 by quotients": ("2.2", lambda images, size: (images / size - -(-images // size) + 1) * size),
+    "4.3 a list": ("4.3", lambda lams: [1 - sum(lams), *lams]),
+    "6.2 a list": ("6.2", lambda gradients, alpha: [alpha * sum(gradients) - one for one in gradients]),
+}
+
+
+@pytest.mark.parametrize("id, answer", QUICK.values(), ids=QUICK)
+def test_mine_gives_what_the_librarys_function_gives(id, answer):
+    holds_for(exercises()[id], answer)
+
+
+def test_the_dtype_follows_the_arguments_as_the_librarys_does():
+    """The cases are in float32, a network may be in float64."""
+    given = mine("0.1", lambda a, b, alpha: (alpha * a + (1 - alpha) * b).tolist())
+    a = torch.ones(3, dtype=torch.float64)
+    assert given(a, a, 0.5).dtype == torch.float64 and given(a.float(), a.float(), 0.5).dtype == torch.float32
+
+
+def test_keys_that_no_case_has_are_dressed_too():
+    given = mine("1.1", lambda a, b, alpha: {
+        key: (alpha * a[key] + (1 - alpha) * b[key] if a[key].is_floating_point() else a[key]).numpy() for key in a})
+    state = {"layers.7.weight": torch.ones(2, 2, dtype=torch.float64), "steps": torch.tensor(3)}
+    assert like(given(state, state, 0.5), state)
+
+
+def test_keys_come_in_the_order_of_the_arguments():
+    """Who makes a vector of a state dict goes through it in order."""
+    given = mine("1.1", lambda a, b, alpha: {
+        key: alpha * a[key] + (1 - alpha) * b[key] if a[key].is_floating_point() else a[key] for key in sorted(a)})
+    state = {"z": torch.ones(2), "a": torch.ones(2)}
+    assert list(given(state, state, 0.5)) == ["z", "a"]
+
+
+def test_a_graph_that_the_arguments_have_is_kept():
+    given = mine("0.1", lambda a, b, alpha: alpha * a + (1 - alpha) * b)
+    a = torch.ones(3, requires_grad=True)
+    assert given(a, a, 0.5).requires_grad
+
+
+def test_the_learners_name_and_words_stay():
+    def between(a, b, alpha):
+        """On the line."""
+        return alpha * a + (1 - alpha) * b
+    given = mine("0.1", between)
+    assert given.__name__ == "between" and given.__doc__ == "On the line."
+
+
+def test_what_cannot_be_brought_into_the_dress_is_replaced_and_told_once():
+    said = []
+    dress = dressing.learned([torch.ones(2)], [(torch.ones(2),)])
+    given = dressing.wrapped(lambda a: object(), dress, instead=lambda a: 2 * a, tell=said.append)
+    assert given(torch.ones(2)).tolist() == [2, 2] and given(torch.ones(2)).tolist() == [2, 2]
+    assert len(said) == 1 and "cannot be brought into the form" in said[0] and "the course's own" in said[0]
+
+
+def test_a_letter_comes_back_as_the_library_writes_it():
+    assert mine("1.6", " (B) ") == "b"
