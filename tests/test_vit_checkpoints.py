@@ -454,12 +454,14 @@ def test_a_config_is_found_behind_whatever_stands_before_it(sound):
 WRONG = {
     "missing": ({"layer.weight": STATE["layer.weight"]}, "lacks 'layer.bias'"),
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
-    "renamed": ({f"model.{key}": tensor for key, tensor in STATE.items()}, "has 'model.' before its keys"),
+    "renamed": ({key.replace("layer", "block"): tensor for key, tensor in STATE.items()},
+                r"naming import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
     "renamed, and a number besides": (
-        {f"model.{key}": tensor for key, tensor in STATE.items()} | {"a.scale": torch.ones(())}, "has 'model.' before"),
-    "a buffer": (STATE | {"layer.ids": torch.arange(3)}, "'layer.ids' is I64.*Leave it out of all models: .Without"),
+        {f"model.{key}": tensor for key, tensor in STATE.items()} | {"a.scale": torch.ones(())},
+        r"'a.scale' besides.*`base = Without\(base, 'a.'\)`"),
+    "a buffer": (STATE | {"layer.ids": torch.arange(3)}, "'layer.ids' is I64.*Leave it out of all models: .from"),
     "float8": (STATE | {"layer.weight": torch.ones(3, 4).to(torch.float8_e4m3fn)}, "'layer.weight' is F8_E4M3"),
 }
 
@@ -470,6 +472,33 @@ def test_models_that_do_not_belong_together_are_refused_by_file_and_key(tmp_path
     with pytest.raises(CheckpointError, match=says) as raised:
         together.together(one, [two])
     assert "two.safetensors" in str(raised.value)
+
+
+def test_official_names_of_bert_and_prefixes_are_brought_to_the_bases():
+    names = ("LayerNorm.gamma", "LayerNorm.beta"), ("LayerNorm.weight", "LayerNorm.bias")
+    official, today = ({f"bert.{scale}": torch.ones(3), f"bert.{shift}": torch.zeros(3), "bert.w": torch.ones(1, 3)}
+                       for scale, shift in names)
+    bare = {key.removeprefix("bert."): tensor for key, tensor in today.items()}
+    for base, other, said in ((official, today, "LayerNorm.gamma"), (today, official, "LayerNorm.gamma"),
+                              (bare, today, "has 'bert.' before"), (official, bare, "has no 'bert.' before")):
+        a, (b,), notes = together.together(base, [other])
+        assert list(a) == list(b) == ([*bare] if base is bare else [*today]) and said in " ".join(notes)
+        assert a[list(a)[2]].shape == b[list(b)[2]].shape == (1, 3)
+
+
+def test_a_prefix_is_not_guessed_where_there_are_two():
+    two = {f"{tower}.{key}": tensor for tower in ("text", "vision") for key, tensor in STATE.items()}
+    with pytest.raises(CheckpointError, match="lacks 'layer.bias'"):
+        together.together(STATE, [two])
+
+
+def test_keys_are_renamed_by_words_and_prefixes():
+    found = naming.renamed({"model.a.attn.w": torch.ones(1, 2), "model.attn2.w": torch.zeros(3)}, remove="model.",
+                           add="bert.", words={"attn": "attention"})
+    assert list(found) == ["bert.a.attention.w", "bert.attn2.w"] and found["bert.a.attention.w"].shape == (1, 2)
+    assert found.entry("bert.attn2.w").shape == (3,)
+    with pytest.raises(CheckpointError, match="'gamma' and 'weight' would both be named 'weight'"):
+        naming.renamed({"gamma": torch.ones(1), "weight": torch.ones(1)}, words={"gamma": "weight"})
 
 
 def test_a_head_that_only_one_has_is_left_out_on_request():
