@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import psutil
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
@@ -130,8 +129,21 @@ def _clear_leftovers(folder):
     begin = _beginning(folder)
     for left in folder.parent.glob(f"{glob.escape(begin)}*.part"):
         number = left.name.removeprefix(begin).removesuffix(".part").split("-")[0]
-        if number.isdecimal() and not psutil.pid_exists(int(number)):
+        if number.isdecimal() and not _lives(int(number)):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(number):
+    """Whether a process of this machine has that number; True where asking could end it (Windows)."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(number, 0)  # signal 0 only asks
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True
 
 
 def merge_once(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State],
@@ -256,7 +268,8 @@ def _said(value):
 
 
 def sources(state: State) -> list[tuple[str, str, str]]:
-    """(name of the folder or file, file, SHA-256) of all that a state dict was read from; one row says so where that was no
+    """(name of the folder or file, file, SHA-256) of all that was read for a state dict; one row says so where that
+    was no file.
     file.
     """
     behind = [getattr(state, attribute, None) for attribute in ("adapter", "state", "base")]
