@@ -2,6 +2,7 @@
 import contextlib
 import errno
 import glob
+import hashlib
 import itertools
 import json
 import os
@@ -27,7 +28,7 @@ from lessons.vit.checkpoints.folders import config_of, entry_of
 from lessons.vit.checkpoints import looking
 from lessons.vit.checkpoints.looking import checked_names
 from lessons.vit.checkpoints.naming import is_buffer, name_of
-from lessons.vit.checkpoints.opening import BYTES, CheckpointError, sha256
+from lessons.vit.checkpoints.opening import BYTES, CheckpointError, header, sha256
 from lessons.vit.checkpoints.together import heads, together
 from toy_models.weights import State
 
@@ -168,10 +169,14 @@ def _numbered(folder):
 
 
 def _contents(folder):
-    """{file name: SHA-256} of an ordinary folder's files; {} where it is none."""
-    if not folder.is_dir():
+    """{file name: what tells it from others} of a merge's folder; {} where it is none."""
+    if not (folder / WEIGHTS).is_file():
         return {}
-    return {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
+    found = {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
+    front = header(folder / WEIGHTS)  # safetensors writes the metadata in any order, so they are compared as a dict
+    with open(folder / WEIGHTS, "rb") as file:
+        file.seek(min(start for start, _ in front.places.values()))
+        return found | {WEIGHTS: (front, hashlib.file_digest(file, "sha256").hexdigest())}
 
 
 def unused(folder: str | os.PathLike) -> Path:
@@ -270,7 +275,6 @@ def _said(value):
 def sources(state: State) -> list[tuple[str, str, str]]:
     """(name of the folder or file, file, SHA-256) of all that was read for a state dict; one row says so where that
     was no file.
-    file.
     """
     behind = [getattr(state, attribute, None) for attribute in ("adapter", "state", "base")]
     found = [row for one in behind if one is not None for row in sources(one)]
