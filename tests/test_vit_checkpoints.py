@@ -4,9 +4,11 @@ import hashlib
 import http.server
 import io
 import json
+import os
 import pickle
 import re
 import threading
+import time
 import zipfile
 
 import numpy as np
@@ -106,6 +108,9 @@ REFUSED = {
     "unknown dtype": (raw({"a": entry([1], 0, 4, "F128")}, bytes(4)), "'a' is F128, and such numbers are not read"),
     "name twice": (raw(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},'
                        b'"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), "'a' stands in it twice"),
+    "metadata of numbers": (raw({"__metadata__": {"a": 1}, "a": entry([1], 0, 4)}, bytes(4)), "must map text to text"),
+    "half a letter": (raw({"\ud800": entry([1], 0, 4)}, bytes(4)), "header that cannot be read"),
+    "70 dimensions": (raw({"a": entry([1] * 70, 0, 4)}, bytes(4)), "'a' has 70 dimensions"),
     "overlapping": (raw({"a": entry([1], 0, 4), "b": entry([1], 0, 4)}, bytes(4)), "contradicts itself at 'b'"),
     "wrong number of bytes": (raw({"a": entry([3], 0, 4)}, bytes(4)), "contradicts itself at 'a': 4 bytes"),
     "bytes behind": (raw({"a": entry([1], 0, 4)}, bytes(9)), "has 5 bytes behind its last tensor"),
@@ -165,7 +170,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 def test_headers_tell_shapes_and_metadata_without_reading_a_tensor(sound, monkeypatch):
     checkpoint = folders.opened(sound)
-    monkeypatch.setattr(folders.StateFile, "__getitem__", lambda *_: pytest.fail("a tensor was read"))
+    monkeypatch.setattr(opening, "read", lambda *_: pytest.fail("a tensor was read"))
     assert checkpoint.entries["layer.weight"] == opening.Entry("F32", (3, 4)) and len(checkpoint) == 2
     assert checkpoint.metadata == {"made": "by a test"} and naming.parameters(checkpoint) == 15
 
@@ -184,6 +189,97 @@ def test_a_flipped_bit_is_noticed_by_its_digest_alone(sound):
 def test_another_size_is_said_before_a_digest_is_taken(sound):
     with pytest.raises(CheckpointError, match="the published file 1,000,000. A download that stopped"):
         opening.verify(sound, "0" * 64, 1_000_000)
+
+
+# -- files that change ---------------------------------------------------------------------------------------------
+
+def replaced(path):
+    other = path.with_name("other")
+    save_file({key: tensor + 1 for key, tensor in STATE.items()}, other, metadata={"made": "by a test"})
+    os.replace(other, path)
+
+
+def rewritten(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    with open(path, "rb+") as file:
+        file.write(content)
+
+
+def written_with_the_old_time(path):
+    before = path.stat()
+    rewritten(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def cut_short(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("change", [replaced, rewritten, written_with_the_old_time, cut_short, os.remove],
+                         ids=lambda change: change.__name__)
+def test_a_file_that_changed_after_it_was_opened_gives_neither_tensor_nor_digest(sound, change):
+    checkpoint = folders.opened(sound)
+    assert checkpoint["layer.bias"].tolist() == [1.0] * 3
+    checkpoint.digests()
+    time.sleep(0.02)  # clocks of file systems tick every few milliseconds
+    change(sound)
+    for asked in (lambda: checkpoint["layer.bias"], checkpoint.digests):
+        with pytest.raises(CheckpointError, match="model.safetensors (has changed since it was opened|cannot be read)"):
+            asked()
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(sound):
+    known = opening.identity(sound)
+    with pytest.raises(CheckpointError, match="ends after .* bytes, where .* are due"):
+        opening.read(sound, 8, 10**6, known)  # in a mapped file this would kill the process
+
+
+def test_a_digest_is_taken_anew_where_contents_changed_and_size_and_time_did_not(sound):
+    before = opening.sha256(sound)
+    time.sleep(0.02)
+    written_with_the_old_time(sound)
+    assert opening.sha256(sound) != before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_a_pipe_and_a_loop_of_links_are_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.safetensors")
+    for path in (tmp_path, tmp_path / "model.safetensors"):
+        with pytest.raises(CheckpointError, match="model.safetensors is no ordinary file but a pipe"):
+            folders.opened(path)
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(CheckpointError, match="loop cannot be read"):
+        folders.opened(tmp_path / "loop")
+
+
+def test_headers_that_take_minutes_to_read_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "MOST_TENSORS", 5)
+    save_file({str(number): torch.zeros(1) for number in range(6)}, tmp_path / "many.safetensors")
+    with pytest.raises(CheckpointError, match="header of 6 tensors, where 5 is the most"):
+        folders.opened(tmp_path / "many.safetensors")
+
+
+@pytest.mark.parametrize("path, says", [
+    ("bert-base-uncased", r"snapshot_download\('bert-base-uncased'\)"),
+    ("openai/clip-vit-base-patch32", "name of a model on the hub, download it first"),
+    ("https://huggingface.co/gpt2", "An address is not opened: download the model first"),
+    ("x" * 256, "cannot be read: File name too long"), ("a\0b", "cannot be read"),
+    ("~nosuchuser/model", "home directory. Write the path without ~")])
+def test_what_is_no_path_on_this_machine_is_told(path, says):
+    with pytest.raises(CheckpointError, match=says):
+        folders.opened(path)
+
+
+@pytest.mark.parametrize("names, says", [
+    (["checkpoint-500/", "checkpoint-1000/"], r"a folder of training runs.*opened\('.*checkpoint-1000'\)"),
+    (["my_model.safetensors"], "one safetensors file by another name: give the file itself, .*my_model.safetensors"),
+    (["model-q4.gguf"], "model-q4.gguf is a GGUF file")])
+def test_a_folder_without_a_model_says_what_to_open(tmp_path, names, says):
+    for name in names:
+        (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_bytes(b"")
+    with pytest.raises(CheckpointError, match=says):
+        folders.opened(tmp_path)
 
 
 # -- folders -------------------------------------------------------------------------------------------------------
@@ -358,12 +454,14 @@ def test_a_config_is_found_behind_whatever_stands_before_it(sound):
 WRONG = {
     "missing": ({"layer.weight": STATE["layer.weight"]}, "lacks 'layer.bias'"),
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
-    "renamed": ({f"model.{key}": tensor for key, tensor in STATE.items()}, "has 'model.' before its keys"),
+    "renamed": ({key.replace("layer", "block"): tensor for key, tensor in STATE.items()},
+                r"naming import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
     "renamed, and a number besides": (
-        {f"model.{key}": tensor for key, tensor in STATE.items()} | {"a.scale": torch.ones(())}, "has 'model.' before"),
-    "a buffer": (STATE | {"layer.ids": torch.arange(3)}, "'layer.ids' is I64.*Leave it out of all models: .Without"),
+        {f"model.{key}": tensor for key, tensor in STATE.items()} | {"a.scale": torch.ones(())},
+        r"'a.scale' besides.*`base = Without\(base, 'a.'\)`"),
+    "a buffer": (STATE | {"layer.ids": torch.arange(3)}, "'layer.ids' is I64.*Leave it out of all models: .from"),
     "float8": (STATE | {"layer.weight": torch.ones(3, 4).to(torch.float8_e4m3fn)}, "'layer.weight' is F8_E4M3"),
 }
 
@@ -374,6 +472,33 @@ def test_models_that_do_not_belong_together_are_refused_by_file_and_key(tmp_path
     with pytest.raises(CheckpointError, match=says) as raised:
         together.together(one, [two])
     assert "two.safetensors" in str(raised.value)
+
+
+def test_official_names_of_bert_and_prefixes_are_brought_to_the_bases():
+    names = ("LayerNorm.gamma", "LayerNorm.beta"), ("LayerNorm.weight", "LayerNorm.bias")
+    official, today = ({f"bert.{scale}": torch.ones(3), f"bert.{shift}": torch.zeros(3), "bert.w": torch.ones(1, 3)}
+                       for scale, shift in names)
+    bare = {key.removeprefix("bert."): tensor for key, tensor in today.items()}
+    for base, other, said in ((official, today, "LayerNorm.gamma"), (today, official, "LayerNorm.gamma"),
+                              (bare, today, "has 'bert.' before"), (official, bare, "has no 'bert.' before")):
+        a, (b,), notes = together.together(base, [other])
+        assert list(a) == list(b) == ([*bare] if base is bare else [*today]) and said in " ".join(notes)
+        assert a[list(a)[2]].shape == b[list(b)[2]].shape == (1, 3)
+
+
+def test_a_prefix_is_not_guessed_where_there_are_two():
+    two = {f"{tower}.{key}": tensor for tower in ("text", "vision") for key, tensor in STATE.items()}
+    with pytest.raises(CheckpointError, match="lacks 'layer.bias'"):
+        together.together(STATE, [two])
+
+
+def test_keys_are_renamed_by_words_and_prefixes():
+    found = naming.renamed({"model.a.attn.w": torch.ones(1, 2), "model.attn2.w": torch.zeros(3)}, remove="model.",
+                           add="bert.", words={"attn": "attention"})
+    assert list(found) == ["bert.a.attention.w", "bert.attn2.w"] and found["bert.a.attention.w"].shape == (1, 2)
+    assert found.entry("bert.attn2.w").shape == (3,)
+    with pytest.raises(CheckpointError, match="'gamma' and 'weight' would both be named 'weight'"):
+        naming.renamed({"gamma": torch.ones(1), "weight": torch.ones(1)}, words={"gamma": "weight"})
 
 
 def test_a_head_that_only_one_has_is_left_out_on_request():
@@ -541,6 +666,8 @@ def hub(network, monkeypatch):
         def do_GET(self):
             hub = self.server
             asked = self.headers.get("Range")
+            if self.headers.get("If-Range", hub.headers.get("ETag")) != hub.headers.get("ETag") and hub.knows_if:
+                asked = None
             start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and hub.knows_ranges else 0
             body = hub.page[start:]
             self.send_response(416 if asked and not body else 206 if start else 200)
@@ -548,7 +675,7 @@ def hub(network, monkeypatch):
                 self.send_header(name, str(text))
             self.end_headers()
             if self.command == "GET":
-                hub.ranges.append(asked)
+                hub.ranges.append(self.headers.get("Range"))
                 cut, hub.cut = hub.cut, None
                 self.wfile.write(body[:cut])
 
@@ -559,6 +686,7 @@ def hub(network, monkeypatch):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.page, server.cut, server.ranges, server.headers, server.knows_ranges = CONTENT, None, [], {}, True
+    server.knows_if = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     monkeypatch.setattr(known, "HUB", f"http://127.0.0.1:{server.server_port}")
     yield server
@@ -603,10 +731,56 @@ def test_a_download_that_stopped_goes_on_where_it_did(hub):
     with pytest.raises(store.Unavailable, match="stopped after .* bytes.*goes on from there"):
         fetching.fetch(remote(), progress=False)
     folder = fetching.folder(remote())
-    assert lying(folder) == [".model.safetensors.partial"]
+    assert lying(folder) == [".model.safetensors.partial", ".model.safetensors.partial.version"]
     come = (folder / ".model.safetensors.partial").stat().st_size
     assert fetching.fetch(remote(), progress=False).read_bytes() == CONTENT
     assert come and hub.ranges == [None, f"bytes={come}-"] and lying(folder) == ["model.safetensors"]
+
+
+MOVED = CONTENT[:-1] + b"x"  # the branch moved on while the download had stopped
+
+
+def half_of(hub, asked):
+    hub.cut = 150_000
+    with pytest.raises(store.Unavailable, match="goes on from there"):
+        fetching.fetch(asked, progress=False)
+    return (fetching.folder(asked) / ".model.safetensors.partial").stat().st_size
+
+
+@pytest.mark.parametrize("before, after, knows_if", [
+    ({"ETag": '"a"'}, {"ETag": '"b"'}, True), ({"ETag": '"a"'}, {"ETag": '"b"'}, False), ({}, {}, True),
+    ({"ETag": 'W/"a"'}, {"ETag": 'W/"a"'}, True),
+    ({"Last-Modified": "Mon, 1 Jan 2024 00:00:00 GMT"}, {"Last-Modified": "Tue, 2 Jan 2024 00:00:00 GMT"}, False)],
+    ids=["told by If-Range", "told by the answer", "nobody can tell", "a weak ETag", "told by its date"])
+def test_a_download_that_goes_on_never_mixes_two_revisions(hub, before, after, knows_if):
+    asked = remote("", 0)
+    hub.headers = before
+    half_of(hub, asked)
+    hub.page, hub.headers, hub.knows_if = MOVED, after, knows_if
+    try:
+        path = fetching.fetch(asked, progress=False)
+    except store.Unavailable as error:
+        assert "has changed since the download began" in str(error) and not lying(fetching.folder(asked))[2:]
+        path = fetching.fetch(asked, progress=False)
+    assert path.read_bytes() == MOVED
+    assert lying(path.parent) == ["model.safetensors", "model.safetensors.sha256"]
+
+
+def test_a_file_that_is_not_pinned_goes_on_where_it_stopped_if_it_is_the_same(hub):
+    asked = remote("", 0)
+    hub.headers = {"ETag": '"a"'}
+    come = half_of(hub, asked)
+    assert fetching.fetch(asked, progress=False).read_bytes() == CONTENT and hub.ranges == [None, f"bytes={come}-"]
+
+
+def test_a_body_without_end_is_cut_off_at_the_size_that_was_published(hub, monkeypatch):
+    hub.page = CONTENT * 20
+    written = []
+    monkeypatch.setattr(fetching, "CHUNK", 1 << 12)
+    monkeypatch.setattr(fetching.os, "fsync", lambda number: written.append(os.fstat(number).st_size))
+    with pytest.raises(store.Unavailable, match="goes on behind the 200,... bytes that the file has"):
+        fetching.fetch(remote(), progress=False)
+    assert written == [pytest.approx(SIZE, abs=1 << 12)] and "model.safetensors" not in lying(fetching.folder(remote()))
 
 
 def test_a_server_that_knows_no_ranges_sends_it_anew(hub):

@@ -3,7 +3,9 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -299,8 +301,8 @@ def test_every_file_stands_in_the_card_with_its_own_folder(gpt2, tmp_path):
     rows = writing.sources(high)
     for name in ("low", "high"):
         digest = opening.sha256(tmp_path / name / "adapter_model.safetensors")
-        assert (str(tmp_path / name), "adapter_model.safetensors", digest) in rows
-    assert (str(base.path), "model.safetensors", opening.sha256(base.path / "model.safetensors")) in rows
+        assert (name, "adapter_model.safetensors", digest) in rows
+    assert (base.path.name, "model.safetensors", opening.sha256(base.path / "model.safetensors")) in rows
     assert writing.sources({"a": torch.ones(1)}) == [("the state dict", "in memory", "–")]
 
 
@@ -329,6 +331,133 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path,
         with pytest.raises(store.StoreError, match="new cannot be written: .*No space left"):
             writing.merge(tmp_path / "folders" / "to make" / "new", "average", base, tuned)
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
+    base, tuned = gpt2
+    script = ("import os, signal, sys\nfrom pathlib import Path\nfrom lessons.vit.checkpoints import writing\n"
+              "with writing._whole(Path(sys.argv[1])) as part:\n    (part / 'model.safetensors').write_bytes(b'half')\n"
+              "    os.kill(os.getpid(), getattr(signal, 'SIGKILL', signal.SIGTERM))")
+    target = tmp_path / "merged"
+    assert subprocess.run([sys.executable, "-c", script, str(target)]).returncode != 0
+    left = [path.name for path in tmp_path.glob(".merged.*.part")]
+    assert len(left) == 1
+    (tmp_path / ".merged.another-machine.1.part").mkdir()
+    (tmp_path / writing._part(target).name.replace(str(threading.get_ident()), "1")).mkdir()  # one that still writes
+    writing.merge(target, "average", base, tuned)
+    assert not (tmp_path / left[0]).exists() and len(list(tmp_path.glob(".merged.*.part"))) == 2
+
+
+def test_two_merges_into_one_new_folder_leave_the_first(gpt2, tmp_path, monkeypatch):
+    base, tuned = gpt2
+    def first_come(*asked, write=writing._write):
+        if not (tmp_path / "merged").exists():
+            (tmp_path / "merged").mkdir()
+            (tmp_path / "merged" / "model.safetensors").write_text("of another process")
+        write(*asked)
+    monkeypatch.setattr(writing, "_write", first_come)
+    with pytest.raises(CheckpointError, match="merged is there already, and nothing is overwritten"):
+        writing.merge(tmp_path / "merged", "average", base, tuned)
+    assert (tmp_path / "merged" / "model.safetensors").read_text() == "of another process"
+    assert not list(tmp_path.glob(".merged*"))
+
+
+def test_the_same_merge_again_takes_no_new_folder(gpt2, tmp_path):
+    base, tuned = gpt2
+    first = writing.merge_once(tmp_path / "merged", "ties", base, tuned, density=0.2)
+    other = writing.merge_once(tmp_path / "merged", "ties", base, tuned, density=0.3)
+    assert (first.name, other.name) == ("merged", "merged-2")
+    assert writing.merge_once(tmp_path / "merged", "ties", base, tuned, density=0.3) == other
+    assert writing.merge_once(tmp_path / "merged", "ties", base, tuned, density=0.2) == first
+    assert not (tmp_path / "merged-3").exists()
+
+
+def test_a_file_that_was_replaced_after_it_was_opened_is_not_merged(gpt2, tmp_path, monkeypatch):
+    base, tuned = gpt2
+    def replaced_meanwhile(*asked, made=writing.card):  # all weights are read, the card is still to be written
+        save_file(dict(tuned[1].items()), tmp_path / "another")
+        os.replace(tmp_path / "another", tuned[0].path / "model.safetensors")
+        return made(*asked)
+    monkeypatch.setattr(writing, "card", replaced_meanwhile)
+    with pytest.raises(CheckpointError, match="cola.* has changed since it was opened"):
+        writing.merge(tmp_path / "merged", "average", base, tuned)
+    assert not (tmp_path / "merged").exists()
+
+
+def test_strangers_and_copies_are_told_by_the_merge_and_by_its_card(gpt2, tmp_path):
+    base, tuned = gpt2
+    order = torch.randperm(4 * WIDTH, generator=torch.Generator().manual_seed(0))
+    shuffled = {key: tensor[order[order < len(tensor)]] for key, tensor in tuned[0].items()}
+    stranger = in_folder(tmp_path / "stranger", shuffled)
+    with pytest.warns(writing.StrangeModels, match="stranger.*does not descend from this base"):
+        folder = writing.merge(tmp_path / "merged", "average", base, [stranger, tuned[1]])
+    card = (folder / "README.md").read_text()
+    assert "stranger (stranger) does not descend from this base" in card and str(tmp_path) not in card
+    with pytest.warns(writing.StrangeModels, match="a and b are the same model"):
+        folder = writing.merge(tmp_path / "twice", "average", base, [tuned[0], tuned[0]], ["a", "b"])
+    assert "a and b are the same model" in (folder / "README.md").read_text()
+
+
+def test_a_merge_of_models_that_belong_together_warns_of_nothing(gpt2, tmp_path, recwarn):
+    base, tuned = gpt2
+    writing.merge(tmp_path / "merged", "average", base, tuned)
+    assert not [one for one in recwarn if one.category is writing.StrangeModels]
+
+
+def with_head(state, labels, seed=5):
+    head = {"score.weight": (labels, WIDTH)}
+    return {f"transformer.{key}": tensor for key, tensor in state.items()} | drawn(head, seed)
+
+
+@pytest.mark.parametrize("configs, told", [
+    ([{"id2label": {"0": "good"}}, {"id2label": {"0": "spam"}}], True), ([{}, {}], True),
+    ([{"id2label": {"0": "good"}}] * 2, False)], ids=["others", "unknown", "the same"])
+def test_heads_that_are_averaged_though_tasks_may_differ_are_told(gpt2, tmp_path, recwarn, configs, told):
+    base, tuned = gpt2
+    start = in_folder(tmp_path / "start", with_head(base, 2))
+    models = [in_folder(tmp_path / f"task{number}", with_head(state, 2, number), {"model_type": "gpt2"} | config)
+              for number, (state, config) in enumerate(zip(tuned, configs))]
+    folder = writing.merge(tmp_path / "merged", "average", start, models)
+    said = [str(one.message) for one in recwarn if one.category is writing.StrangeModels]
+    assert bool(said) == told == ("'score.weight' is a head for labels" in (folder / "README.md").read_text())
+    assert not told or "together import Without" in said[0] and "'score.'" in said[0]
+
+
+def test_a_bare_base_and_classifiers_merge_as_the_message_says(gpt2, tmp_path):
+    base, tuned = gpt2
+    base.config["architectures"] = ["GPT2LMHeadModel"]
+    masks = {f"h.{number}.attn.bias": torch.ones(1, 1, PLACES, PLACES) for number in range(BLOCKS)}
+    official = in_folder(tmp_path / "official", {**base, **masks}, {"architectures": ["GPT2LMHeadModel"]})
+    models = [in_folder(tmp_path / f"labels{number}", with_head(state, number + 2))
+              for number, state in enumerate(tuned)]
+    with pytest.raises(CheckpointError, match="The rest of their keys is the same") as raised:
+        writing.merge(tmp_path / "merged", "average", official, models)
+    lines = re.findall("`(.*?)`", str(raised.value))
+    here = {"base": official, "finetuned": models}
+    for line in lines:
+        exec(line, here)  # what the message says, word for word
+    folder = writing.merge(tmp_path / "merged", "average", here["base"], here["finetuned"])
+    merged, card = folders.opened(folder), (folder / "README.md").read_text()
+    assert set(merged) == set(base) and torch.allclose(merged["wte.weight"], sum(m["wte.weight"] for m in tuned) / 3)
+    assert "labels0: 'score.weight' was left out on request" in card and "'h.0.attn.bias' and 1 more" not in card
+    assert "'h.0.attn.bias', 'h.1.attn.bias' are no weights" in card and "'transformer.' before its keys" in card
+
+
+def test_the_config_claims_no_head_that_was_left_out(gpt2, tmp_path):
+    base, tuned = gpt2
+    config = {"model_type": "gpt2", "architectures": ["GPT2ForSequenceClassification"]}
+    models = [in_folder(tmp_path / f"m{number}", with_head(state, 2, number), config)
+              for number, state in enumerate((base, *tuned))]
+    less = [together.Without(model, "score.") for model in models]
+    folder = writing.merge(tmp_path / "merged", "average", less[0], less[1:])
+    assert folders.opened(folder).config == {"model_type": "gpt2"}
+    assert "m0: 'score.weight' was left out on request" in (folder / "README.md").read_text()
+
+
+def test_a_cart_of_two_models_is_told_to_be_their_average(gpt2):
+    base, tuned = gpt2
+    assert "Of two models CART gives the average" in writing.card("cart", {}, base, tuned[:2], ["a", "b"])
+    assert "Of two models" not in writing.card("cart", {}, base, tuned, ["a", "b", "c"])
 
 
 # -- LoRA ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Checkpoints from Hugging Face: by repository, revision and SHA-256, resumed where a download stopped.
 
-A file gets its name only when it is whole and its digest is right; until then it is `.{name}.partial` beside it.
+A file gets its name only when it is whole and its digest is right; until then it is `.{name}.partial` beside it, and
+`.{name}.partial.version` says of which version of the file that is the beginning.
 """
 import errno
 import os
@@ -95,6 +96,7 @@ def fetch(remote: Remote, progress: bool = True) -> Path:
             commit = said.get("X-Repo-Commit") or remote.revision
             digest_beside(path).write_text(f"{sha256(part)}  {path.name}  {commit}\n", encoding="utf-8")
         os.replace(part, path)
+        _version_of(part).unlink(missing_ok=True)
     return path
 
 
@@ -103,32 +105,74 @@ def fetch_all(remotes: Sequence[Remote], progress: bool = True) -> list[Path]:
     return [fetch(remote, progress) for remote in remotes]
 
 
+def _version_of(part):
+    return part.with_name(f"{part.name}.version")
+
+
+def _forget(part):
+    part.unlink(missing_ok=True)
+    _version_of(part).unlink(missing_ok=True)
+
+
+def _resumable(remote, part):
+    """(bytes that have come, which version of the file they are of). A server is asked to go on only if it can say
+    whether the file is still the same, or if the published digest says so in the end.
+    """
+    come = part.stat().st_size if part.exists() else 0
+    version = _version_of(part).read_text(encoding="utf-8").strip() if _version_of(part).exists() else ""
+    if come and (version or remote.pinned):
+        return come, version
+    return 0, ""
+
+
+def _validator(answer):
+    """What names this version of the file in `If-Range`: a strong ETag, or else its date; "" where there is none."""
+    tag = answer.headers.get("ETag", "")
+    return tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")
+
+
 def _download(remote, part, progress):
     """Bring `part` to the whole file, from where it ends; what the hub said of it on the way, {header: text}."""
     import requests
-    come = part.stat().st_size if part.exists() else 0
+    come, version = _resumable(remote, part)
     headers = {"Accept-Encoding": "identity"}  # a range of what is packed on the way would be of another file
     if come:
-        headers["Range"] = f"bytes={come}-"
+        headers |= {"Range": f"bytes={come}-"} | ({"If-Range": version} if version else {})
     try:
         with requests.get(remote.url, headers=headers, stream=True, timeout=(store.NETWORK_SECONDS, SILENCE)) as answer:
             if answer.status_code == 416 and come:  # nothing lies behind what has come: it was whole
                 return {}
             answer.raise_for_status()
             said = {name: text for one in (*answer.history, answer) for name, text in one.headers.items()}
-            resumed = come and answer.status_code == 206
-            expected = int(answer.headers.get("Content-Length") or 0) + (come if resumed else 0)
-            _check_room(part, expected - (come if resumed else 0))
-            _write(answer, part, "ab" if resumed else "wb", expected, come if resumed else 0, remote, progress)
+            resumed = come and answer.status_code == 206 and _goes_on(answer, come, version)
+            if come and answer.status_code == 206 and not resumed:
+                _forget(part)
+                raise store.Unavailable(f"{remote.url} has changed since the download began. Run the same command "
+                                        "again: it starts over.")
+            come = come if resumed else 0
+            expected = _whole_size(answer, said, remote, come)
+            _check_room(part, expected - come)
+            if not resumed:
+                _version_of(part).write_text(_validator(answer), encoding="utf-8")
+            _write(answer, part, "ab" if resumed else "wb", expected, come, remote, progress)
     except requests.RequestException as error:
         kept = part.stat().st_size if part.exists() else 0
         raise store.Unavailable(f"{remote.url} stopped after {kept:,} bytes ({type(error).__name__}). Run the same "
                                 "command again: it goes on from there.") from error
-    size = part.stat().st_size
-    if expected and size < expected:
-        raise store.Unavailable(f"{remote.url} stopped after {size:,} of {expected:,} bytes. Run the same command "
-                                "again: it goes on from there.")
     return said
+
+
+def _whole_size(answer, said, remote, come):
+    """How long the whole file is, in bytes, by the server's word; 0 where nobody knows."""
+    if length := int(answer.headers.get("Content-Length") or 0):
+        return length + come
+    return remote.size or int(said.get("X-Linked-Size") or 0)
+
+
+def _goes_on(answer, come, version):
+    """A part that was sent begins where ours ends, and is of the same version."""
+    begins = answer.headers.get("Content-Range", f"bytes {come}-").startswith(f"bytes {come}-")
+    return begins and (not version or _validator(answer) in ("", version))
 
 
 def _write(answer, part, mode, expected, come, remote, progress):
@@ -137,14 +181,28 @@ def _write(answer, part, mode, expected, come, remote, progress):
         with bar, open(part, mode) as file:
             for chunk in answer.iter_content(CHUNK):
                 file.write(chunk)
+                come += len(chunk)
                 bar.update(len(chunk))
+                if come > (remote.size or expected or come):
+                    break
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            part.unlink(missing_ok=True)
+            _forget(part)
             raise _no_room(part, error.strerror) from error
         raise
+    _check_length(remote, part, come, expected)
+
+
+def _check_length(remote, part, size, expected):
+    if size > (most := remote.size or expected or size):
+        _forget(part)
+        raise store.Unavailable(f"what came from {remote.url} is not the file: it goes on behind the {most:,} bytes "
+                                "that the file has.")
+    if expected and size < expected:
+        raise store.Unavailable(f"{remote.url} stopped after {size:,} of {expected:,} bytes. Run the same command "
+                                "again: it goes on from there.")
 
 
 def _check_room(part, needed):
@@ -173,7 +231,7 @@ def _check_what_came(remote, part, said):
         elif len(on_the_way) == 64:
             verify(part, on_the_way)
     except CheckpointError as error:
-        part.unlink()
+        _forget(part)
         raise store.Unavailable(f"what came from {remote.url} is not the file: {error}") from error
 
 

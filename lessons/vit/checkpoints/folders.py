@@ -3,14 +3,15 @@ index, and a `config.json` beside them. Tensors are read when they are asked for
 """
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from lessons.merging import StateFile
-from lessons.vit.checkpoints.opening import CheckpointError, Entry, header, sha256
+from lessons.vit.checkpoints import opening
+from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
 
 INDEX = ".index.json"
@@ -46,7 +47,9 @@ class Tensors(Mapping):
 class Checkpoint(Tensors):
     """The tensors of one model in one or more safetensors files, read when they are asked for, each time anew.
 
-    It can stand wherever a state dict can.
+    It can stand wherever a state dict can. A file that was written, cut short or replaced since it was opened is not
+    read on: the next tensor or digest that is asked for raises a CheckpointError, so the digest is always that of the
+    bytes that were read.
 
     Attributes:
         path: the file or folder that was opened.
@@ -63,19 +66,25 @@ class Checkpoint(Tensors):
         self.entries: dict[str, Entry] = {}
         self.shown = self.entries
         self.metadata: dict[str, str] = {}
-        self._file_of = {}
+        self._file_of, self._known = {}, {}
         for file in files:
-            found = header(file)
+            known = _known(file)
+            found = opening.header(file)
             if twice := sorted(found.entries.keys() & self.entries.keys()):
                 raise CheckpointError(f"{file} holds {twice[0]!r}, which {self._file_of[twice[0]][0]} holds as well. "
                                       "Shards of two models in one folder?")
-            opened = _opened_file(file)
             self.entries.update(found.entries)
             self.metadata |= found.metadata
-            self._file_of |= {key: (file, opened) for key in found.entries}
+            self._file_of |= {key: (file, *found.places[key]) for key in found.entries}
+            self._known[file] = known
 
     def __getitem__(self, key: str) -> Tensor:
-        return self._file_of[key][1][key]
+        file, start, size = self._file_of[key]
+        dtype, shape = DTYPES[self.entries[key].dtype], self.entries[key].shape
+        if not size:
+            return torch.empty(shape, dtype=dtype)
+        content = opening.read(file, start, size, self._known[file])
+        return torch.frombuffer(content, dtype=dtype).reshape(shape)
 
     def entry(self, key: str) -> Entry:
         """Dtype and shape of a tensor."""
@@ -85,19 +94,20 @@ class Checkpoint(Tensors):
         return f"Checkpoint({str(self.path)!r}, {len(self)} tensors)"
 
     def digests(self) -> dict[str, str]:
-        """{file name: SHA-256} of all its files."""
-        return {file.name: sha256(file) for file in self.files}
+        """{file name: SHA-256} of all its files, as they were when they were opened.
+
+        Raises:
+            CheckpointError: a file has changed since. Names it.
+        """
+        return {file.name: opening.sha256(file, self._known[file]) for file in self.files}
 
 
-def _opened_file(file):
+def _known(file):
     shown = os.fsencode(file).decode("utf-8", "replace")
     if shown != str(file):
-        raise CheckpointError(f"{shown}: this path is not UTF-8, and safetensors opens no such file. Rename the file "
-                              "or folder with the strange letter.")
-    try:
-        return StateFile(file)
-    except Exception as error:  # safetensors has an error of its own, and headers can break it in other ways
-        raise CheckpointError(f"{file} cannot be read: {error}. Download it again.") from error
+        raise CheckpointError(f"{shown}: this path is not UTF-8, and no message could show it. Rename the file or "
+                              "folder with the strange letter.")
+    return opening.identity(file)
 
 
 def opened(path: str | os.PathLike) -> Checkpoint:
@@ -107,10 +117,10 @@ def opened(path: str | os.PathLike) -> Checkpoint:
         CheckpointError: there is none, a file is no safetensors file (a pickle is not opened), a shard is missing or
             half-downloaded, or the index contradicts the shards. Names file and key.
     """
-    path = Path(path).expanduser()
+    path = _of_home(path)
     if path.name == ADAPTER:
         raise CheckpointError(_no_model(path.parent))
-    if not path.is_dir():
+    if not os.path.isdir(path):  # False too where a path cannot be one, 256 letters for one
         return Checkpoint(path, [path], _json(path.parent / "config.json", optional=True))
     try:
         names = sorted(file.name for file in path.iterdir())
@@ -126,6 +136,13 @@ def opened(path: str | os.PathLike) -> Checkpoint:
     raise CheckpointError(_nothing_in(path, names))
 
 
+def _of_home(path):
+    try:
+        return Path(os.fspath(path)).expanduser()
+    except RuntimeError as error:
+        raise CheckpointError(f"{path} cannot be read: {error} Write the path without ~.") from error
+
+
 def _nothing_in(path, names):
     names = [name for name in names if not name.startswith(".")]
     if ADAPTER in names:
@@ -136,6 +153,17 @@ def _nothing_in(path, names):
     if pickles := [name for name in names if name.endswith((".bin", ".pt", ".pth", ".ckpt"))]:
         return (f"{path} has no safetensors file; {pickles[0]} is a pickle and is not opened. Take a revision of the "
                 "repository that has model.safetensors, often refs/pr/….")
+    if quantised := [name for name in names if name.endswith(".gguf")]:
+        return (f"{path} has no safetensors file; {quantised[0]} is a GGUF file, as llama.cpp reads. Take the same "
+                "model as .safetensors.")
+    if runs := [name for name in names if re.fullmatch(r"checkpoint-\d+", name)]:
+        last = max(runs, key=lambda name: int(name.removeprefix("checkpoint-")))
+        return (f"{path} is a folder of training runs: {', '.join(runs[:5])}. Open one of them, "
+                f"`folders.opened({str(path / last)!r})`.")
+    if files := [name for name in names if name.endswith(".safetensors")]:
+        several = f"{len(files)} safetensors files" if len(files) > 1 else "one safetensors file"
+        return (f"{path} has {several} by another name: give the file itself, "
+                f"`folders.opened({str(path / files[0])!r})`.")
     there = f"it holds {', '.join(names[:5])}" if names else "it is empty"
     return f"{path} holds no checkpoint: no model.safetensors and no model.safetensors.index.json; {there}."
 

@@ -121,27 +121,47 @@ def _dataset(rows, keys, names, ratios, start, parent, notes, paths):
         "energy": (("layer", "task", "ratio"), gathered("energy", tasks, len(ratios))),
         "overlap": (("layer", "ratio"), gathered("overlap", len(ratios))),
     }, {"layer": keys, "task": list(names), "other": list(names), "ratio": list(ratios)})
-    found.attrs["notes"] = [*notes, *_strange(found, paths)]
+    found.attrs["notes"] = [*notes, *_strange(list(names), paths, parent, inner.sum(0))]
     return found
 
 
-def _strange(found, paths):
-    """Sentences on models that are not what they should be."""
+def _strange(names, paths, parent, inner):
+    """Sentences on models that are not what they should be, from parent (task) and ⟨τ_t, τ_s⟩ (task, other)."""
     said = []
-    for place, (name, path) in enumerate(zip(found.task.values, paths)):
-        if not found.norm[:, place].any():
+    for place, (name, path) in enumerate(zip(names, paths)):
+        if not inner[place, place]:
             said.append(f"{name} ({path}) is the base itself: its task vector is zero. A copy that was never tuned?")
-        elif found.parent[place] < UNRELATED:
+        elif parent[place] < UNRELATED:
             said.append(f"{name} ({path}) does not descend from this base: the cosine of their matrices is "
-                        f"{found.parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
+                        f"{parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
                         "the way between two strangers, and merging it will not work.")
-    inner = found.inner.sum("layer").values
     for i in range(len(inner)):
         for j in range(i):
             apart = inner[i, i] + inner[j, j] - 2 * inner[i, j]  # ‖τ_i − τ_j‖²
             if inner[i, i] > 0 and apart < 1e-9 * inner[i, i]:
-                said.append(f"{found.task.values[j]} and {found.task.values[i]} are the same model.")
+                said.append(f"{names[j]} and {names[i]} are the same model.")
     return said
+
+
+def strange(start: State, tuned: Sequence[State], names: Sequence[str]) -> list[str]:
+    """Sentences on models that do not descend from the base, are the base itself or are there twice.
+
+    Args:
+        start, tuned: as `together` gives them.
+        names: of the tasks.
+
+    Raises:
+        CheckpointError: a weight is NaN or infinite, or a file changed. Names the file.
+    """
+    inner, turn = np.zeros((len(tuned), len(tuned))), np.zeros((len(tuned), 3))
+    with torch.no_grad():
+        for key in start:
+            if DTYPES[entry_of(start, key).dtype].is_floating_point:
+                stack = finite_task_vectors(key, start, tuned)
+                inner += vectors.inner_products(stack).numpy()
+                if stack.ndim > 2:
+                    turn += _turn(wide(start[key]), stack)
+    return _strange(names, [name_of(state) for state in tuned], _parent(turn), inner)
 
 
 def _trained_on(base):

@@ -58,10 +58,12 @@ class Place:
         key: its name there.
         third: 0, 1 or 2 where it is the first, second or third third of that tensor's rows.
         turned: it is stored transposed.
+        as_it_is: nothing but the name is another; leading dimensions of 1 stay.
     """
     key: str
     third: int | None = None
     turned: bool = False
+    as_it_is: bool = False
 
     @classmethod
     def read(cls, written: str, prefix: str = "") -> "Place":
@@ -72,6 +74,8 @@ class Place:
 
     def shape(self, stored: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of ours, from that of what is stored. Leading dimensions of 1 (timm's `cls_token`) are dropped."""
+        if self.as_it_is:
+            return stored
         while len(stored) > 1 and stored[0] == 1:
             stored = stored[1:]
         if self.third is not None:
@@ -80,6 +84,8 @@ class Place:
 
     def taken(self, tensor: Tensor) -> Tensor:
         """Ours, from what is stored."""
+        if self.as_it_is:
+            return tensor
         shape = self.shape(tuple(tensor.shape))
         if self.third is not None:
             return tensor.reshape(3, *shape)[self.third]
@@ -121,6 +127,38 @@ class Renamed(Tensors):
 def name_of(state: State) -> str:
     """The file or folder behind a state dict, for messages."""
     return str(getattr(state, "path", None) or getattr(state, "name", None) or "the state dict")
+
+
+def renamed(state: State, remove: str = "", add: str = "", words: Mapping[str, str] | None = None) -> Renamed:
+    """The same tensors under other names; each is read when it is asked for.
+
+    Args:
+        state: a checkpoint or any state dict.
+        remove: what is taken away from the front of the keys that begin with it, "transformer." for one.
+        add: what is put in front of every key afterwards, "bert." for one.
+        words: {part of a key between dots: what stands there instead}, {"gamma": "weight"} for one.
+
+    Raises:
+        CheckpointError: two keys would get the same name. Names the file and both keys.
+    """
+    places = {}
+    for key in state:
+        ours = key.removeprefix(remove)
+        for old, new in (words or {}).items():
+            ours = re.sub(rf"(?<![^.]){re.escape(old)}(?![^.])", lambda _, new=new: new, ours)
+        if add + ours in places:
+            raise CheckpointError(f"{name_of(state)}: {places[add + ours].key!r} and {key!r} would both be named "
+                                  f"{add + ours!r}. Rename fewer keys.")
+        places[add + ours] = Place(key, as_it_is=True)
+    return Renamed(state, places, "renamed")
+
+
+def is_buffer(key: str, shape: tuple[int, ...]) -> bool:
+    """Whether a tensor is no weight but a table that the library makes anew: positions, or GPT-2's mask of what lies
+    ahead.
+    """
+    mask = key.endswith("attn.bias") and len(shape) == 4 and shape[:2] == (1, 1)
+    return key.endswith((*BUFFERS, "attn.masked_bias")) or mask
 
 
 # -- towers --------------------------------------------------------------------------------------------------------

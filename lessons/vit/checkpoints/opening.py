@@ -7,6 +7,8 @@ import hashlib
 import json
 import math
 import os
+import re
+import stat
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 
 LARGEST_HEADER = 100_000_000  # bytes; the safetensors library allows no more either
+MOST_TENSORS = 100_000  # in one file; the largest models have a few thousand
+MOST_SIDES = 64  # dimensions of a tensor of PyTorch
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
          "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "U32": 4, "U64": 8}
 _CONVERT = ("where it came from, on a machine that you can afford to lose, load it with torch.load(…, "
@@ -55,9 +59,11 @@ class Header:
     Attributes:
         entries: {name: Entry}.
         metadata: what its writer noted, text to text.
+        places: {name: (where its bytes begin in the file, how many they are)}.
     """
     entries: Mapping[str, Entry]
     metadata: Mapping[str, str]
+    places: Mapping[str, tuple[int, int]]
 
 
 def kind(first: bytes) -> tuple[str, str]:
@@ -93,6 +99,7 @@ def header(path: str | os.PathLike) -> Header:
     size = _size(path)
     try:
         with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
             first = file.read(512)
             length = int.from_bytes(first[:8], "little")
             if first[8:9] != b"{" or length > min(LARGEST_HEADER, size):
@@ -103,20 +110,48 @@ def header(path: str | os.PathLike) -> Header:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     if len(text) < length:
         raise CheckpointError(f"{path} is truncated: it ends inside its header, {size:,} bytes. Download it again.")
+    if (count := text.count(b'"data_offsets"')) > MOST_TENSORS:
+        raise CheckpointError(f"{path} has a header of {count:,} tensors, where {MOST_TENSORS:,} is the most that is "
+                              "read here. Such a file is damaged or made to do harm; download it again.")
     found = _parsed(path, text)
     _check_places(path, found, size - 8 - length)
     entries = {name: Entry(entry["dtype"], tuple(entry["shape"])) for name, entry in found.items()
                if name != "__metadata__"}
-    return Header(entries, found.get("__metadata__") or {})
+    places = {name: (8 + length + found[name]["data_offsets"][0], found[name]["data_offsets"][1]
+                     - found[name]["data_offsets"][0]) for name in entries}
+    return Header(entries, found.get("__metadata__") or {}, places)
 
 
 def _size(path):
-    if path.is_dir():
-        raise CheckpointError(f"{path} is a folder, where a safetensors file is due. Is the model's file inside it?")
+    return _status(path).st_size
+
+
+def _status(path):
+    """What the system says of an ordinary file; anything else is refused before it is opened, since a pipe would wait
+    for ever.
+    """
     try:
-        return path.stat().st_size
-    except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}. Is the path right?") from error
+        found = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Is the path right?"
+                              f"{_hub_hint(path)}") from error
+    if stat.S_ISDIR(found.st_mode):
+        raise CheckpointError(f"{path} is a folder, where a safetensors file is due. Is the model's file inside it?")
+    if not stat.S_ISREG(found.st_mode):
+        raise CheckpointError(f"{path} is no ordinary file but a pipe, a socket or a device, and it is not opened. "
+                              "Give the path of the model's file or folder.")
+    return found
+
+
+def _hub_hint(path):
+    """What to do about a path that looks like a name on the hub, or like an address."""
+    text = os.fspath(path)
+    if re.match(r"(https?|hf):/", text):
+        return " An address is not opened: download the model first, and give its folder on this machine."
+    if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", text) and not text.endswith(".safetensors") and text[0] not in "./":
+        return (f" If it is the name of a model on the hub, download it first: `huggingface_hub.snapshot_download("
+                f"{text!r})` gives the folder to open.")
+    return ""
 
 
 def _refusal(first, length, size):
@@ -140,12 +175,19 @@ def _parsed(path, text):
     unread = []
     try:
         found = json.loads(text, object_pairs_hook=once)
+        notes = found.get("__metadata__") or {}
+        if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
+            raise ValueError("its __metadata__ must map text to text")
         for name, entry in found.items():
+            name.encode()  # half a surrogate pair is no text
             if name != "__metadata__":
                 start, end = entry["data_offsets"]
                 sizes = [*entry["shape"], start, end]
                 if not all(isinstance(size, int) and size >= 0 for size in sizes):
                     raise ValueError(f"the entry of {name!r} makes no sense: {str(entry)[:80]}")
+                if len(entry["shape"]) > MOST_SIDES:
+                    raise ValueError(f"{name!r} has {len(entry['shape'])} dimensions, and PyTorch knows at most "
+                                     f"{MOST_SIDES}")
                 if entry["dtype"] not in BYTES:
                     unread.append(f"{name!r} is {str(entry['dtype'])[:20]}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -175,16 +217,78 @@ def _check_places(path, found, room):
                               "there. Download it again.")
 
 
-def sha256(path: str | os.PathLike) -> str:
-    """The file's SHA-256 in 64 hexadecimal digits; of a file that did not change it is remembered."""
-    found = os.stat(path)
-    return _sha256(os.fspath(path), found.st_mtime_ns, found.st_size)
+Identity = tuple[int, int, int, int, int]  # device, inode, size in bytes, times of the last changes in nanoseconds
+
+
+def identity(path: str | os.PathLike) -> Identity:
+    """What changes when a file is written, cut short or replaced, though its name stays.
+
+    Raises:
+        CheckpointError: there is no ordinary file. Names the path.
+    """
+    return _identity(_status(path))
+
+
+def _identity(found):
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> bytearray:
+    """A part of a file that is still the file that it was. It is read and not mapped, because a mapped file that is
+    cut short kills the process.
+
+    Args:
+        start: where the part begins, in bytes.
+        size: of the part, in bytes.
+        known: the file's identity when it was opened.
+
+    Raises:
+        CheckpointError: the file was written, cut short, replaced or deleted since. Names it.
+    """
+    _check_unchanged(path, _status(path), known)
+    content = bytearray(size)
+    try:
+        with open(path, "rb", buffering=0) as file:
+            file.seek(start)
+            done, view = 0, memoryview(content)
+            while done < size and (count := file.readinto(view[done:])):
+                done += count
+            _check_unchanged(path, os.fstat(file.fileno()), known)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if done < size:
+        raise CheckpointError(f"{path} ends after {start + done:,} bytes, where {start + size:,} are due. "
+                              "Download it again.")
+    return content
+
+
+def _check_unchanged(path, found, known):
+    if _identity(found) != known:
+        was = f": it had {known[2]:,} bytes and has {found.st_size:,}" if found.st_size != known[2] else ""
+        raise CheckpointError(f"{path} has changed since it was opened{was}. Wait until nobody writes it, then open it "
+                              "again.")
+
+
+def sha256(path: str | os.PathLike, known: Identity | None = None) -> str:
+    """The file's SHA-256 in 64 hexadecimal digits; of a file that did not change it is remembered.
+
+    Args:
+        known: the file's identity when it was opened; None takes the file as it is now.
+
+    Raises:
+        CheckpointError: the file is no longer the one that was opened, or it changed while it was read. Names it.
+    """
+    found = _status(path)
+    _check_unchanged(path, found, known or _identity(found))
+    return _sha256(os.fspath(path), _identity(found))
 
 
 @lru_cache(maxsize=256)
-def _sha256(path, mtime_ns, size):  # time and size are the cache's key: a file that changed is read again
+def _sha256(path, known):  # the identity is the cache's key: a file that changed is read again
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        _check_unchanged(path, os.fstat(file.fileno()), known)
+    return found
 
 
 def verify(path: str | os.PathLike, digest: str, size: int | None = None) -> None:

@@ -1,18 +1,22 @@
 """Do a base and its finetuned models belong together? Checked from their headers, before a tensor is read."""
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from lessons.merging.states import task_vectors
-from lessons.vit.checkpoints.folders import DTYPES, NAMES, Tensors, entry_of
-from lessons.vit.checkpoints.naming import BUFFERS, name_of
+from lessons.vit.checkpoints.folders import DTYPES, NAMES, Tensors, config_of, entry_of
+from lessons.vit.checkpoints.naming import Renamed, is_buffer, name_of, renamed
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import COUNTER, FLOATS, State
 
 UNRELATED = 0.5  # cosine of two models' matrices: a finetuned one has above 0.99 with its parent, a stranger about 0
 QUANTISED = ("I8", "U8", "I32", "F8_E4M3", "F8_E5M2")  # four bits are packed into whole numbers of 32
 SOME = 3  # keys that a message names
+OLD_WORDS = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}  # of BERT's first files
+HEADS = {"classifier", "score", "qa_outputs", "head", "heads"}  # parts of the keys of a layer that predicts labels
+HERE = "lessons.vit.checkpoints"
 
 
 class Cast(Tensors):
@@ -50,8 +54,10 @@ class Cast(Tensors):
 def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State], list[str]]:
     """The base and the finetuned models with the same keys, shapes and dtypes, ready for `merge`.
 
-    Buffers that are no weights (`position_ids`) are left out; BatchNorm's counters stay. Where dtypes differ, each
-    tensor is read in the widest that any of them has: float16 beside bfloat16 becomes float32.
+    Buffers that are no weights (`position_ids`, GPT-2's masks) are left out; BatchNorm's counters stay. Old names
+    (`LayerNorm.gamma`) become new ones, and where one file has a prefix before its keys that the base has not, or the
+    other way round, the base's names are taken. Where dtypes differ, each tensor is read in the widest that any of them
+    has: float16 beside bfloat16 becomes float32.
 
     Args:
         base: θ₀, a checkpoint or any state dict.
@@ -65,15 +71,81 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State
             tensor is no weight (quantised, whole numbers). Names file and key.
     """
     _check_models(base, finetuned)
-    models = [base, *finetuned]
-    weights = [{key: entry_of(state, key) for key in state if not key.endswith(BUFFERS)} for state in models]
+    given = [base, *finetuned]
+    models, notes = _alike(given)
+    weights = [_weights(state) for state in models]
     for state, entries in zip(models, weights):
         _check_kinds(state, entries)
-    for state, entries in zip(finetuned, weights[1:]):
-        _check_same(base, weights[0], state, entries)
+    for state, entries in zip(models[1:], weights[1:]):
+        _check_same(models, weights, state, entries)
     dtypes = {key: _widest([entries[key] for entries in weights]) for key in weights[0]}
     shown = [Cast(state, dtypes, weights[0]) for state in models]
-    return shown[0], shown[1:], _notes(models, weights, dtypes)
+    notes += [note for state in given for note in _left_out(state)]
+    return shown[0], shown[1:], [*notes, *_notes(models, weights, dtypes), *heads(base, finetuned, weights[0])]
+
+
+def _weights(state):
+    found = {key: entry_of(state, key) for key in state}
+    return {key: entry for key, entry in found.items() if not is_buffer(key, entry.shape)}
+
+
+def _alike(given):
+    """(the models under the base's names, what was renamed)."""
+    models, notes = [], []
+    for state in given:
+        if any(key.endswith(tuple(OLD_WORDS)) for key in state):
+            state = renamed(state, words=OLD_WORDS)
+            notes.append(f"{name_of(state)} has the old names LayerNorm.gamma and LayerNorm.beta: they are read as "
+                         "LayerNorm.weight and LayerNorm.bias.")
+        if models:
+            ours, theirs = _weights(models[0]), _weights(state)
+            if prefix := _prefix(theirs, ours):
+                state = renamed(state, remove=prefix)
+                notes.append(f"{name_of(state)} has {prefix!r} before its keys: it is read without.")
+            elif prefix := _prefix(ours, theirs):
+                state = renamed(state, add=prefix)
+                notes.append(f"{name_of(state)} has no {prefix!r} before its keys: it is read as if it had.")
+        models.append(state)
+    return models, notes
+
+
+def _prefix(longer, shorter):
+    """What stands before most keys of one model that the other has without it; "" where there is none or more than one,
+    as before the two towers of CLIP.
+    """
+    found = Counter()
+    lacking = shorter.keys() - longer.keys()
+    for key in longer.keys() - shorter.keys():
+        parts = key.split(".")
+        for place in range(1, len(parts)):
+            bare = ".".join(parts[place:])
+            if bare in lacking and longer[key].shape == shorter[bare].shape:
+                found[".".join(parts[:place]) + "."] += 1
+    (best, most), (_, next_best) = (*found.most_common(2), ("", 0), ("", 0))[:2]
+    return best if 2 * most >= min(len(longer), len(shorter)) and 2 * next_best < most else ""
+
+
+def _left_out(state):
+    """A sentence on every `Without` that stands behind a state dict."""
+    behind = [getattr(state, name, None) for name in ("state", "base")]
+    notes = [note for one in behind if isinstance(one, Mapping) for note in _left_out(one)]
+    if isinstance(state, Without) and (left := [key for key in state.state if key not in state.shown]):
+        notes.append(f"{name_of(state)}: {_some(left)} {'were' if len(left) > 1 else 'was'} left out on request.")
+    return notes
+
+
+def heads(base: State, finetuned: Sequence[State], keys: Iterable[str]) -> list[str]:
+    """A sentence on a head for labels among the keys, unless the files' `config.json` say that all tasks have the same
+    labels.
+    """
+    found = [key for key in keys if HEADS & set(key.split(".")[:-1])]
+    configs = [config_of(state) for state in finetuned]
+    labels = [config.get("id2label") or config.get("trained_on") for config in configs]
+    if not found or len(finetuned) < 2 or (labels[0] and all(one == labels[0] for one in labels)):
+        return []
+    known = "whose labels differ" if all(labels) else "of which no config.json says that they have the same labels"
+    return [f"{_some(found)} {'are' if len(found) > 1 else 'is'} a head for labels and merged like all the rest, from "
+            f"{len(finetuned)} models {known}. If the tasks differ, leave it out: {_without(_starts(found, keys))}"]
 
 
 def _check_models(base, finetuned):
@@ -102,44 +174,68 @@ def _check_kinds(state, entries):
     for key, entry in entries.items():
         if DTYPES.get(entry.dtype) not in FLOATS and not key.endswith(COUNTER):
             hint = ("A quantised model? Take the one that it was made from." if entry.dtype in QUANTISED else
-                    f"Leave it out of all models: `Without(model, {key!r})`.")
+                    f"Leave it out of all models: {_without([_stored(state, key)])}")
             raise CheckpointError(f"{name_of(state)}: {key!r} is {entry.dtype}, and such numbers are no weights that "
                                   f"can be added. {hint}")
     if not entries:
         raise CheckpointError(f"{name_of(state)} holds no weights.")
 
 
-def _check_same(base, wanted, state, entries):
+def _check_same(models, weights, state, entries):
+    base, wanted = models[0], weights[0]
     missing = sorted(wanted.keys() - entries.keys())
     extra = sorted(entries.keys() - wanted.keys())
     if missing or extra:
         said = [f"lacks {_some(missing)}"] if missing else []
         said += [f"has {_some(extra)} besides"] if extra else []
-        hint = _renamed_hint(missing, extra)
-        raise CheckpointError(f"{name_of(state)} does not fit {name_of(base)}: it {' and '.join(said)}. {hint}")
+        raise CheckpointError(f"{name_of(state)} does not fit {name_of(base)}: it {' and '.join(said)}. "
+                              f"{_hint(models, weights, missing, extra)}")
     for key, entry in entries.items():
         if entry.shape != wanted[key].shape:
             raise CheckpointError(f"{key!r} has shape {entry.shape} in {name_of(state)} and {wanted[key].shape} in "
-                                  f"{name_of(base)}. Both must come from one architecture; a head of another task is "
-                                  "left out by `Without`.")
+                                  f"{name_of(base)}. {_hint(models, weights, [], [])}")
 
 
-def _renamed_hint(missing, extra):
-    """What may be behind keys that differ: a prefix alone, or a head."""
-    if prefix := _prefix(missing, set(extra)) or _prefix(extra, set(missing)):
-        return (f"One of them has {prefix!r} before its keys: the same model under other names? For CLIP "
-                "`naming.vision_tower` brings both to one.")
-    return "Both must come from one architecture and one library; tensors that only one has are left out by `Without`."
+def _hint(models, weights, missing, extra):
+    """What to write where keys differ: what is left out of all models, or how keys are renamed."""
+    common = [key for key, entry in weights[0].items() if all(
+        key in other and other[key].shape == entry.shape for other in weights[1:])]
+    if 2 * len(common) >= min(map(len, weights)):
+        odd = {_stored(state, key) for state, entries in zip(models, weights) for key in entries.keys() - set(common)}
+        kept = {_stored(state, key) for state in models for key in common}
+        return ("The rest of their keys is the same. Leave out what is not, a head of another task for one, and merge "
+                f"again: {_without(_starts(odd, kept))}")
+    clip = " For towers of CLIP, `naming.vision_tower` does it." if any("vis" in key for key in missing + extra) else ""
+    example = f"renamed(model, words={{{extra[0]!r}: {missing[0]!r}}})" if missing and extra else (
+        "renamed(model, remove='model.')")
+    return ("Both must come from one architecture. If only the names differ, rename keys: `from "
+            f"{HERE}.naming import renamed`, then `{example}`; it also takes remove=… and add=… for what stands before "
+            f"the keys.{clip}")
 
 
-def _prefix(longer, shorter):
-    """What stands before the first of the longer keys that is else one of the shorter; "" where none is."""
-    for key in longer:
+def _stored(state, key):
+    """A key as the model that was given has it."""
+    while isinstance(state, Renamed):
+        key, state = state.places[key].key, state.state
+    return key
+
+
+def _starts(odd, kept):
+    """The shortest beginnings of keys, up to a dot, that all the odd ones have and none of those that are kept."""
+    found = set()
+    others = [key for key in kept if key not in set(odd)]
+    for key in odd:
         parts = key.split(".")
-        for place in range(1, len(parts)):
-            if ".".join(parts[place:]) in shorter:
-                return ".".join(parts[:place]) + "."
-    return ""
+        starts = [".".join(parts[:place]) + "." for place in range(1, len(parts))] + [key]
+        found.add(next((start for start in starts if not any(other.startswith(start) for other in others)), key))
+    return sorted(found)
+
+
+def _without(starts):
+    """What a reader can copy and run to leave keys out of all models."""
+    listed = ", ".join(map(repr, starts[:10])) + (", …" if len(starts) > 10 else "")
+    return (f"`from {HERE}.together import Without`, then `base = Without(base, {listed})` and `finetuned = "
+            f"[Without(model, {listed}) for model in finetuned]`.")
 
 
 def _some(keys):
@@ -154,8 +250,9 @@ def _notes(models, weights, dtypes):
             narrow = " and ".join(sorted({entries[key].dtype for key in widened}))
             widest = " and ".join(sorted({NAMES[dtypes[key]] for key in widened}))
             notes.append(f"{name_of(state)} holds {narrow}: it is read as {widest}, with the digits that it has.")
-        if left := [key for key in state if key.endswith(BUFFERS)]:
-            notes.append(f"{name_of(state)}: {left[0]!r} is no weight and is left out.")
+        if left := [key for key in state if key not in entries]:
+            what = "are no weights and are" if len(left) > 1 else "is no weight and is"
+            notes.append(f"{name_of(state)}: {_some(left)} {what} left out.")
         notes += _told(state)
     return notes
 

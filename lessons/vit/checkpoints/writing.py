@@ -1,12 +1,18 @@
 """A merge from files to a file, with a card that says what was merged, how, and of which files."""
 import contextlib
+import errno
+import glob
+import hashlib
 import itertools
 import json
 import os
+import platform
 import re
 import shutil
 import stat
-from collections.abc import Sequence
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +25,18 @@ from data.pinning import pinned
 from lessons.merging import methods
 from lessons.merging import merge as merge_states
 from lessons.vit.checkpoints.folders import config_of, entry_of
+from lessons.vit.checkpoints import looking
 from lessons.vit.checkpoints.looking import checked_names
-from lessons.vit.checkpoints.naming import name_of
-from lessons.vit.checkpoints.opening import BYTES, CheckpointError
-from lessons.vit.checkpoints.together import together
+from lessons.vit.checkpoints.naming import is_buffer, name_of
+from lessons.vit.checkpoints.opening import BYTES, CheckpointError, header, sha256
+from lessons.vit.checkpoints.together import heads, together
 from toy_models.weights import State
 
 WEIGHTS, CARD = "model.safetensors", "README.md"
+
+
+class StrangeModels(UserWarning):
+    """The models that are merged may not belong together; the merge was made all the same."""
 
 
 @pinned()
@@ -45,10 +56,14 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         CheckpointError: the folder is there already, the models do not belong together, or a weight is NaN or infinite.
         ValueError: the method or a parameter is unknown, or the method gives one model a task.
         StoreError: the folder cannot be written, or there is not enough room on the disk.
+
+    Warns:
+        StrangeModels: a model does not descend from the base, is the base itself or is there twice, or heads of tasks
+            with other labels are merged. The card says the same.
     """
     folder = Path(folder).expanduser()
     if folder.exists():
-        raise CheckpointError(f"{folder} is there already, and nothing is overwritten. Choose another folder.")
+        raise _is_there(folder)
     if method in methods() and not methods()[method].gives_one_model:
         raise ValueError(f"{method} gives one model a task and stores something for each: call lessons.merging.merge "
                          "and write result.model(task).")
@@ -63,7 +78,10 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         if said == str(error):
             raise
         raise CheckpointError(said) from error
-    text = card(method, parameters, base, finetuned, names, notes)
+    doubts = [*looking.strange(start, tuned, names), *heads(base, finetuned, start)]
+    text = card(method, parameters, base, finetuned, names, [*notes, *(one for one in doubts if one not in notes)])
+    for doubt in doubts:
+        warnings.warn(doubt, StrangeModels, stacklevel=3)
     with _whole(folder) as part:
         _write(part, merged, method, base, text)
     return folder
@@ -72,14 +90,18 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
 @contextlib.contextmanager
 def _whole(folder):
     """A folder beside it that takes its name when the block succeeds; nothing is left where it does not."""
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    part = _part(folder)
     made = [parent for parent in folder.absolute().parents if not parent.exists()]
     try:
-        shutil.rmtree(part, ignore_errors=True)  # left by a process of the same number that was killed
+        _clear_leftovers(folder)
         part.mkdir(parents=True)
         yield part
+        if folder.exists():  # where it is empty, os.replace would take its place
+            raise _is_there(folder)
         os.replace(part, folder)
     except (OSError, SafetensorError) as error:
+        if folder.exists() and getattr(error, "errno", None) in (errno.ENOTEMPTY, errno.EEXIST):
+            raise _is_there(folder) from error
         raise store.StoreError(f"{folder} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -88,11 +110,78 @@ def _whole(folder):
                 parent.rmdir()  # which only an empty folder lets happen
 
 
+def _is_there(folder):
+    return CheckpointError(f"{folder} is there already, and nothing is overwritten. Choose another folder.")
+
+
+def _beginning(folder):
+    host = re.sub(r"[^\w-]", "-", platform.node()) or "unknown"
+    return f".{folder.name}.{host}."
+
+
+def _part(folder):
+    return folder.with_name(f"{_beginning(folder)}{os.getpid()}-{threading.get_ident()}.part")
+
+
+def _clear_leftovers(folder):
+    """Remove what processes of this machine left beside the folder when they were killed; whether one of another
+    machine still writes, nobody here can tell.
+    """
+    begin = _beginning(folder)
+    for left in folder.parent.glob(f"{glob.escape(begin)}*.part"):
+        number = left.name.removeprefix(begin).removesuffix(".part").split("-")[0]
+        if number.isdecimal() and not _lives(int(number)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _lives(number):
+    """Whether a process of this machine has that number; True where asking could end it (Windows)."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(number, 0)  # signal 0 only asks
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True
+
+
+def merge_once(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State],
+               names: Sequence[str] = (), **parameters) -> Path:
+    """`merge` into a folder that is not there yet, or the folder of an earlier merge where that is the same file by
+    file: so a notebook that is run again leaves nothing new behind.
+
+    Args:
+        folder: where the first one goes; later ones that differ get -2, -3, … behind its name.
+    """
+    new = merge(unused(folder), method, base, finetuned, names, **parameters)
+    earlier = itertools.takewhile(lambda path: path != new, _numbered(Path(folder).expanduser()))
+    for old in earlier:
+        if _contents(old) == _contents(new):
+            shutil.rmtree(new)
+            return old
+    return new
+
+
+def _numbered(folder):
+    return itertools.chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)))
+
+
+def _contents(folder):
+    """{file name: what tells it from others} of a merge's folder; {} where it is none."""
+    if not (folder / WEIGHTS).is_file():
+        return {}
+    found = {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
+    front = header(folder / WEIGHTS)  # safetensors writes the metadata in any order, so they are compared as a dict
+    with open(folder / WEIGHTS, "rb") as file:
+        file.seek(min(start for start, _ in front.places.values()))
+        return found | {WEIGHTS: (front, hashlib.file_digest(file, "sha256").hexdigest())}
+
+
 def unused(folder: str | os.PathLike) -> Path:
     """The folder itself, or with -2, -3, … behind its name the first that is not there yet."""
-    folder = Path(folder).expanduser()
-    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
-    return next(path for path in itertools.chain([folder], numbered) if not path.exists())
+    return next(path for path in _numbered(Path(folder).expanduser()) if not path.exists())
 
 
 def _check_room(folder, start):
@@ -116,8 +205,17 @@ def _write(part, merged, method, base, text):
     largest = max(merged.values(), key=torch.Tensor.numel)
     for key in config.keys() & {"dtype", "torch_dtype"}:
         config[key] = str(largest.dtype).removeprefix("torch.")
+    if config.keys() & {"architectures"} and _lacks_weights(base, merged):
+        del config["architectures"]  # it would claim a head that is not there
     if config:
         (part / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+def _lacks_weights(base, merged):
+    """Whether the base's files hold more weights than the merged model: a head was left out."""
+    while isinstance(behind := getattr(base, "state", None) or getattr(base, "base", None), Mapping):
+        base = behind
+    return len([key for key in base if not is_buffer(key, entry_of(base, key).shape)]) > len(merged)
 
 
 def card(method: str, parameters: dict, base: State, finetuned: Sequence[State], names: Sequence[str],
@@ -135,8 +233,11 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
     for name, state in (("base, θ₀", base), *zip(names, finetuned)):
         for path, file, digest in sources(state):
             lines.append(f"| {name} | {path} | {file} | `{digest}` |")
+    if len(finetuned) == 2 and method.startswith("cart"):
+        notes = [*notes, "Of two models CART gives the average whatever its rank is: the two centred task vectors are "
+                         "each other's opposite and cancel."]
     if notes:
-        lines += ["", *(f"- {note}" for note in notes)]
+        lines += ["", *(f"- {_with_names(note, (base, *finetuned))}" for note in notes)]
     lines += ["", "Merged models inherit the licences of all that they were made from; this card does not know them."]
     return "\n".join(lines) + "\n"
 
@@ -148,17 +249,36 @@ def card_of(folder: str | os.PathLike) -> str:
     return re.sub(r"`([0-9a-f]{12})[0-9a-f]{52}`", r"`\1…`", text.split("# A merged model\n", 1)[-1].strip())
 
 
+def _short(path):
+    """A file or folder by name: the card is published, and where it lay on one machine is nobody's business."""
+    path = Path(path)
+    return path.parent.name if path.suffix == ".safetensors" and path.name == WEIGHTS else path.name
+
+
+def _with_names(note, states):
+    for path in sorted({path for state in states for path in _paths(state)}, key=len, reverse=True):
+        note = note.replace(path, _short(path))
+    return note
+
+
+def _paths(state):
+    names = ("adapter", "state", "base", "tensors")
+    behind = [one for one in (getattr(state, name, None) for name in names) if one is not None]
+    return [name_of(state), *(path for one in behind for path in _paths(one))]
+
+
 def _said(value):
     value = value.item() if isinstance(value, np.generic) else value
     return f"`{value!r}`" if isinstance(value, (int, float, str, bool)) else type(value).__name__
 
 
 def sources(state: State) -> list[tuple[str, str, str]]:
-    """(folder or file, file, SHA-256) of all that a state dict was read from; one row says so where that was no file.
+    """(name of the folder or file, file, SHA-256) of all that was read for a state dict; one row says so where that
+    was no file.
     """
     behind = [getattr(state, attribute, None) for attribute in ("adapter", "state", "base")]
     found = [row for one in behind if one is not None for row in sources(one)]
     if not found and hasattr(state, "digests"):
-        return [(name_of(state), file, digest) for file, digest in state.digests().items()]
+        return [(_short(name_of(state)), file, digest) for file, digest in state.digests().items()]
     return found or [(name_of(state), "in memory", "–")]
 
