@@ -47,12 +47,18 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def browser(width: int = 1300, height: int = 1000):
-    """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it."""
+def browser(width: int = 1300, height: int = 1000, scale: float = 1):
+    """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it.
+
+    Args:
+        width, height: of its window, in CSS pixels.
+        scale: device pixels a CSS pixel, 2 for pictures that stay sharp on a dense screen.
+    """
     from playwright.sync_api import sync_playwright
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height})
+            profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height},
+            device_scale_factor=scale)
         try:
             yield context
         finally:
@@ -77,9 +83,9 @@ def fresh_page(context):
 
 
 @contextlib.contextmanager
-def chromium(width: int = 1300, height: int = 1000):
+def chromium(width: int = 1300, height: int = 1000, scale: float = 1):
     """A fresh page in a fresh browser, as `browser` and `fresh_page` give them."""
-    with browser(width, height) as context, fresh_page(context) as page:
+    with browser(width, height, scale) as context, fresh_page(context) as page:
         yield page
 
 
@@ -162,7 +168,7 @@ WITH_PANELS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but car
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const panels = [...node.querySelectorAll('.weightspace-panel')];
-    return (panels.length || node.querySelector('.weightspace-prediction'))
+    return (panels.length || node.querySelector('.weightspace-prediction, .weightspace-waiting'))
         && panels.every((panel) => panel.querySelector('[data-shown]')); }"""
 
 
@@ -179,11 +185,27 @@ def until(page, wanted: str, condition: str, argument=None, seconds: float = 60)
         raise TimeoutError(f"{wanted}: not within {seconds:g} s") from None
 
 
-def run_all(page, address: str, name: str, seconds: int = 300) -> int:
-    """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors."""
+FULL = """() => {
+    const cells = window.jupyterapp.shell.currentWidget.content.widgets.map(({model}) => model);
+    const {sharedModel} = cells.find((model) => model.type === 'code');
+    sharedModel.setSource(sharedModel.source.replace('profile = "quick"', 'profile = "full"')); }"""
+
+
+def run_all(page, address: str, name: str, seconds: int = 300, full: bool = False) -> int:
+    """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors.
+
+    Args:
+        page: from `fresh_page`.
+        address: from `server`.
+        name: of the notebook.
+        seconds: after which it is given up.
+        full: run it in profile "full".
+    """
     page.add_init_script(PROBE)
     page.goto(address.format(name=name))
     until(page, f"a kernel for {name}", READY, seconds=90)
+    if full:
+        page.evaluate(FULL)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     until(page, f"the last cell of {name}", DONE, seconds=seconds)
     page.evaluate("() => window.__watch(document.querySelector('.jp-Notebook'))")
@@ -212,6 +234,14 @@ def changed(page, panel, before: str) -> None:
     """Wait until a panel shows another frame than `before`, which `settled` returned."""
     element = panel.locator(PICTURE).element_handle()
     until(page, f"another frame than {before}", "([{dataset}, before]) => dataset.shown !== before", [element, before])
+
+
+def show_anyway(panel) -> None:
+    """Lift a panel's veil, if it has one, without a guess."""
+    veil = panel.locator(".veil")
+    if veil.is_visible():
+        veil.locator("button").click()
+        veil.wait_for(state="hidden")
 
 
 def drawn_ahead(page, panel) -> None:

@@ -123,7 +123,7 @@ CHAPTERS = (
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
                     "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA",
-            pictures={3: "vit_layers"}),
+            pictures={0: "vit_lines"}),
 )
 
 
