@@ -15,14 +15,6 @@ def test_the_readme_shows_the_table():
     assert (ROOT / "README.md").read_text(encoding="utf-8") == chapters.readme()
 
 
-def test_every_picture_of_the_table_is_in_docs_and_shown_in_the_readme():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in (name for chapter in CHAPTERS for name in chapter.pictures.values()):
-        assert (ROOT / "docs" / f"{name}.png").exists()
-        if name != "linearity_strangers":  # a picture that README has no room for
-            assert f"docs/{name}.png" in readme
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_exercises_carry_their_chapters_number(chapter):
     exercises = importlib.import_module(chapter.exercises).EXERCISES

@@ -185,27 +185,11 @@ def until(page, wanted: str, condition: str, argument=None, seconds: float = 60)
         raise TimeoutError(f"{wanted}: not within {seconds:g} s") from None
 
 
-FULL = """() => {
-    const cells = window.jupyterapp.shell.currentWidget.content.widgets.map(({model}) => model);
-    const {sharedModel} = cells.find((model) => model.type === 'code');
-    sharedModel.setSource(sharedModel.source.replace('profile = "quick"', 'profile = "full"')); }"""
-
-
-def run_all(page, address: str, name: str, seconds: int = 300, full: bool = False) -> int:
-    """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors.
-
-    Args:
-        page: from `fresh_page`.
-        address: from `server`.
-        name: of the notebook.
-        seconds: after which it is given up.
-        full: run it in profile "full".
-    """
+def run_all(page, address: str, name: str, seconds: int = 300) -> int:
+    """Open the notebook `name`, run all its cells, wait until they are done; returns how many outputs are errors."""
     page.add_init_script(PROBE)
     page.goto(address.format(name=name))
     until(page, f"a kernel for {name}", READY, seconds=90)
-    if full:
-        page.evaluate(FULL)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     until(page, f"the last cell of {name}", DONE, seconds=seconds)
     page.evaluate("() => window.__watch(document.querySelector('.jp-Notebook'))")
@@ -234,14 +218,6 @@ def changed(page, panel, before: str) -> None:
     """Wait until a panel shows another frame than `before`, which `settled` returned."""
     element = panel.locator(PICTURE).element_handle()
     until(page, f"another frame than {before}", "([{dataset}, before]) => dataset.shown !== before", [element, before])
-
-
-def show_anyway(panel) -> None:
-    """Lift a panel's veil, if it has one, without a guess."""
-    veil = panel.locator(".veil")
-    if veil.is_visible():
-        veil.locator("button").click()
-        veil.wait_for(state="hidden")
 
 
 def drawn_ahead(page, panel) -> None:

@@ -1,8 +1,9 @@
 """The pictures in docs/: which panel each is of, what a reader should see in it, and what it says.
 
-A picture keeps its alternative text and the positions of its controls. `today` says what the panel says there now,
-without a browser, so that a test finds a picture that is out of date.
+A picture keeps its alternative text and the positions of its controls, within its file. `today` says what the panel
+says there now, without a browser, so that a test finds a picture that is out of date.
 """
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from PIL import Image
 
 DOCS = ROOT / "docs"
 GALLERY = DOCS / "gallery.md"
+MOVING = DOCS / "moving_alpha.gif"
 FULL = ("full", 0)  # profile and seed of all pictures
 
 
@@ -45,8 +47,8 @@ class Picture:
 
     Attributes:
         shows: a plain sentence for the gallery, without numbers.
-        panel: () -> the panel, from sweeps that lie in the repository.
-        trained: its numbers come from networks that are trained where it is drawn, and not from such a sweep.
+        panel: () -> the panel, from a sweep that lies in the repository.
+        trained: its numbers come from networks, which are trained where it is drawn if the zoo does not have them.
     """
     shows: str
     panel: Callable[[], Panel]
@@ -54,10 +56,8 @@ class Picture:
 
 
 def _desk():
-    """The mixing desk over networks that have learned nothing: its words are the same, its numbers are not."""
-    made = task_arithmetic.mlp.recipes(0)
-    networks = {angle: recipe.architecture.build() for angle, recipe in made.items()}
-    return lessons.task_arithmetic.panels.mixing_desk(task_arithmetic.mlp.run(*FULL), networks)
+    experiment = task_arithmetic.mlp
+    return lessons.task_arithmetic.panels.mixing_desk(experiment.run(*FULL), experiment.models(0))
 
 
 def _plane():
@@ -129,11 +129,45 @@ def said(name: str) -> str:
 
 def today(name: str) -> str:
     """What the panel of a picture says today, with its controls where the picture has them."""
-    panel = PICTURES[name].panel()
-    positions = json.loads(_kept(name)["Positions"])
+    return _says(PICTURES[name].panel(), json.loads(_kept(name)["Positions"]))
+
+
+def _says(panel, positions):
+    """A panel's alternative text with every control at its position."""
     for control, position in zip(panel.controls.values(), positions, strict=True):
         control.value = settings_of(control)[position]
     return panel.alt
+
+
+def moving_panel() -> Panel:
+    """Chapter 0's panel with the spirals on which no network was finetuned, all its frames drawn."""
+    panel = PICTURES["start_decision_map"].panel().set(points="between")
+    alphas, starts = map(settings_of, (panel.controls["alpha"], panel.controls["start"]))
+    for pair, alpha in itertools.product(starts, alphas):
+        panel.set(start=pair, alpha=alpha)
+    return panel.set(start=starts[0], alpha=alphas[0])
+
+
+def said_by_moving() -> str:
+    """The alternative text that the moving picture keeps."""
+    return _kept_by_moving()["Description"]
+
+
+def today_of_moving() -> str:
+    """What the panel of the moving picture says today, where the picture has the slider half-way."""
+    panel = PICTURES["start_decision_map"].panel()
+    return words_of_moving([_says(panel, positions) for positions in _kept_by_moving()["Positions"]])
+
+
+def words_of_moving(alts) -> str:
+    """The alternative text of the moving picture, from the panel's own of both times that the slider is half-way."""
+    first, second = alts
+    return f"The slider α runs from end to end, twice. Half-way, the first time: {first} The second time: {second}"
+
+
+def _kept_by_moving():
+    with Image.open(MOVING) as image:
+        return json.loads(image.info["comment"])
 
 
 def _kept(name):

@@ -1,12 +1,19 @@
-"""Pictures of the panels for the gallery, taken of the real notebooks in JupyterLab: `make screenshots`.
+"""Pictures of the panels for the gallery and the README, taken in JupyterLab: `make screenshots`.
 
-`python -m tools.screenshots 00_start_here 08_cart` takes those of some chapters alone.
+The panels are those of the notebooks, each alone in a notebook of its own: without its prediction, so without a veil,
+and with the sweep that lies in the repository. So a picture is the same wherever it is taken, and takes seconds.
+
+`python -m tools.screenshots 00_start_here 08_cart` takes those of some chapters alone; the moving one belongs to
+00_start_here.
 """
 import argparse
 import io
 import json
 import sys
+import tempfile
+from pathlib import Path
 
+import nbformat
 from PIL import Image, ImageOps, PngImagePlugin
 
 from lessons.kit import chapters
@@ -15,10 +22,13 @@ from tools import lab, pictures
 
 MARGIN = 28  # pixels of white around a panel, or its leftmost labels touch the edge
 COLOURS = 128  # a picture of lines and letters needs no more, and is half as large
+PANEL = "pictures.PICTURES[{name!r}].panel()"
+FILM = "moving.ipynb"
+CUT = 3  # pixels at the top and at the bottom, where the frame of the cell may show
 
 
 def main(arguments=None) -> int:
-    """Write docs/NAME.png for every picture that the table of chapters names, and docs/gallery.md."""
+    """Write docs/NAME.png for every picture in the table of chapters, the moving picture and docs/gallery.md."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("stems", nargs="*", metavar="CHAPTER", help="a notebook's name; all, where none is given")
     wanted = parser.parse_args(arguments).stems
@@ -26,35 +36,93 @@ def main(arguments=None) -> int:
     if reason := lab.missing():
         print(f"no screenshots: {reason}", file=sys.stderr)
         return 1
-    with lab.server(ROOT / "notebooks") as address:
-        for chapter in chosen:
-            if chapter.pictures:
-                take(chapter, address)
+    with tempfile.TemporaryDirectory() as folder:
+        for chapter in CHAPTERS:
+            cells = [PANEL.format(name=name) for name in chapter.pictures.values()]
+            _write(Path(folder) / chapter.notebook.name, cells)
+        _write(Path(folder) / FILM, ["pictures.moving_panel()"])
+        with lab.server(Path(folder), PYTHONPATH=str(ROOT)) as address:
+            for chapter in chosen:
+                if chapter.pictures:
+                    take(chapter, address)
+            if CHAPTERS[0] in chosen:
+                moving(address)
     pictures.GALLERY.write_text(pictures.gallery(), encoding="utf-8")
     return 0
 
 
-def take(chapter, address: str) -> None:
-    """The pictures of one chapter, unveiled, with its sliders a few keys to the right.
+def _write(path, panels):
+    """A notebook with a cell for every panel."""
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [nbformat.v4.new_code_cell(f"from tools import pictures\n{panel}") for panel in panels]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
 
-    The profile is "full", which opens what was measured once for all, so that they are the same wherever they are
-    taken.
+
+def take(chapter, address: str) -> None:
+    """The pictures of one chapter, as its panels open.
 
     Raises:
-        SystemExit: the notebook has errors.
+        SystemExit: a panel cannot be drawn.
     """
     with lab.chromium(width=1400, height=1100, scale=2) as page:
-        if lab.run_all(page, address, chapter.notebook.name, seconds=900, full=True):
-            raise SystemExit(f"{chapter.notebook.name} has errors")
-        found = lab.panels(page)
-        for index, name in chapter.pictures.items():
-            panel = found[index]
-            panel.scroll_into_view_if_needed()
-            lab.show_anyway(panel)
-            lab.press(page, panel, ["Home"] + ["ArrowRight"] * chapter.keys)
+        found = _panels(page, address, chapter.notebook.name)
+        for name, panel in zip(chapter.pictures.values(), found, strict=True):
             shown = lab.settled(page, panel)
-            page.evaluate("() => document.activeElement.blur()")  # no ring around the slider's handle
             keep(name, panel.screenshot(), lab.says(panel), shown)
+
+
+def _panels(page, address, name):
+    if lab.run_all(page, address, name):
+        raise SystemExit(f"the panels of {name} cannot be drawn: run `python -m pytest tests/test_pictures.py`")
+    return lab.panels(page)
+
+
+def moving(address: str) -> None:
+    """docs/moving_alpha.gif: the slider of chapter 0 runs from end to end, once for each pair of networks.
+
+    It is a GIF because readers of GitHub can stop one.
+    """
+    frames, said = [], []
+    with lab.chromium(width=1400, height=1100) as page:
+        panel, = _panels(page, address, FILM)
+        start = panel.locator("select").first
+        for pair, keys in enumerate((["Home"] + ["ArrowRight"] * 50, ["End"] + ["ArrowLeft"] * 50)):
+            start.select_option(index=pair)
+            for step, key in enumerate(keys):
+                lab.press(page, panel, [key])
+                if step == 25:
+                    said.append((lab.says(panel), lab.settled(page, panel)))
+                if step % 2 == 0 or step == 25:
+                    frames.append(_frame(panel.screenshot()))
+    _film(frames, *zip(*said))
+
+
+def _with_margin(png, margin):
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    return ImageOps.expand(image.crop((0, CUT, image.width, image.height - CUT)), margin, "white")
+
+
+def _frame(png):
+    image = _with_margin(png, MARGIN // 2)
+    return image.resize([round(0.8 * length) for length in image.size], Image.Resampling.LANCZOS)
+
+
+def _film(frames, alts, shown):
+    """Write the frames, which have one palette, with their words and the positions of the controls."""
+    palette = frames[len(frames) // 4].quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    one_run = len(frames) // 2
+    long = {0, one_run // 2, one_run - 1}  # the ends, and half-way
+    durations = [1200 if place % one_run in long else 110 for place in range(len(frames))]
+    about = {"Description": pictures.words_of_moving(alts), "Positions": [_positions(one) for one in shown]}
+    frames[0].save(pictures.MOVING, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True,
+                   comment=json.dumps(about, ensure_ascii=False).encode())
+    print(f"{pictures.MOVING.name}, {pictures.MOVING.stat().st_size // 1024} kB: {about['Description']}")
+
+
+def _positions(shown):
+    """Of the controls, in a frame's name "generation,position,…"."""
+    return [int(part) for part in shown.split(",")[1:]]
 
 
 def keep(name: str, png: bytes, alt: str, shown: str) -> None:
@@ -68,9 +136,9 @@ def keep(name: str, png: bytes, alt: str, shown: str) -> None:
     """
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", alt)
-    about.add_itxt("Positions", json.dumps([int(part) for part in shown.split(",")[1:]]))
-    image = ImageOps.expand(Image.open(io.BytesIO(png)).convert("RGB"), MARGIN, "white")
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(pictures.path(name), pnginfo=about, optimize=True)
+    about.add_itxt("Positions", json.dumps(_positions(shown)))
+    image = _with_margin(png, MARGIN).quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    image.save(pictures.path(name), pnginfo=about, optimize=True)
     print(f"docs/{name}.png, {pictures.path(name).stat().st_size // 1024} kB: {alt}")
 
 

@@ -55,6 +55,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     veiled = page.locator(".veil:visible").count()
     assert bool(guess_all(page)) == bool(veiled)
     assert not page.locator(".veil:visible").count()
+    assert "Make your guess" not in "".join(page.locator(".weightspace-waiting").all_inner_texts())
     lab.drawn_ahead(page, found[0])
     for panel in found:
         move(page, panel)
@@ -72,6 +73,15 @@ def test_a_veil_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_l
     veil.wait_for(state="hidden")
     assert stage.get_attribute("aria-hidden") is None
     assert "measured" not in page.locator(".weightspace-prediction").first.inner_text()
+
+
+def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it(opened):
+    page, _ = opened("00_start_here")
+    reading = page.locator(".weightspace-waiting")
+    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
+    assert guess_all(page) == 1
+    lab.until(page, "the reading", "(element) => element.textContent.includes('From two random starts')",
+              reading.element_handle())
 
 
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
