@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 import lessons.averaging.panels
 import lessons.cart.panels
 import lessons.gradients.panels
@@ -20,6 +22,7 @@ import lessons.sail.panels
 import lessons.start.panels
 import lessons.task_arithmetic.panels
 import lessons.vit.panels.lines
+from data import store
 from lessons.averaging import experiment as averaging
 from lessons.cart import experiment as cart
 from lessons.gradients import experiment as gradients
@@ -33,7 +36,6 @@ from lessons.sail import experiment as sail
 from lessons.start import experiment as start
 from lessons.task_arithmetic import experiment as task_arithmetic
 from lessons.vit import experiment as vit
-from PIL import Image
 
 DOCS = ROOT / "docs"
 GALLERY = DOCS / "gallery.md"
@@ -61,7 +63,8 @@ def _desk():
 
 
 def _plane():
-    suite = interference.comparison.suites_of(*FULL)["several"]
+    with store.as_published():  # the suite of the official files, whether they are here or not
+        suite = interference.comparison.suites_of(*FULL)["several"]
     return lessons.interference.panels.plane.common_and_own(interference.plane.run(suite, *FULL))
 
 

@@ -21,10 +21,9 @@ from lessons.kit.chapters import CHAPTERS, ROOT
 from tools import lab, pictures
 
 MARGIN = 28  # pixels of white around a panel, or its leftmost labels touch the edge
-COLOURS = 128  # a picture of lines and letters needs no more, and is half as large
-PANEL = "pictures.PICTURES[{name!r}].panel()"
-FILM = "moving.ipynb"
 CUT = 3  # pixels at the top and at the bottom, where the frame of the cell may show
+SCALE = 2  # pixels for every one of a laptop's screen
+NOTEBOOK = "pictures.ipynb"
 
 
 def main(arguments=None) -> int:
@@ -36,80 +35,75 @@ def main(arguments=None) -> int:
     if reason := lab.missing():
         print(f"no screenshots: {reason}", file=sys.stderr)
         return 1
+    names = [name for chapter in chosen for name in chapter.pictures.values()]
     with tempfile.TemporaryDirectory() as folder:
-        for chapter in CHAPTERS:
-            cells = [PANEL.format(name=name) for name in chapter.pictures.values()]
-            _write(Path(folder) / chapter.notebook.name, cells)
-        _write(Path(folder) / FILM, ["pictures.moving_panel()"])
-        with lab.server(Path(folder), PYTHONPATH=str(ROOT)) as address:
-            for chapter in chosen:
-                if chapter.pictures:
-                    take(chapter, address)
-            if CHAPTERS[0] in chosen:
-                moving(address)
+        _write(Path(folder) / NOTEBOOK, names)
+        with (lab.server(Path(folder), PYTHONPATH=str(ROOT)) as address,
+              lab.chromium(width=1400, height=1100, scale=SCALE) as page):
+            take(page, address, names, film=CHAPTERS[0] in chosen)
     pictures.GALLERY.write_text(pictures.gallery(), encoding="utf-8")
     return 0
 
 
-def _write(path, panels):
-    """A notebook with a cell for every panel."""
+def _write(path, names):
+    """A notebook with a cell for every picture, and one for the moving picture."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    cells = [nbformat.v4.new_code_cell(f"from tools import pictures\n{panel}") for panel in panels]
+    panels = [f"pictures.PICTURES[{name!r}].panel()" for name in names]
+    cells = [nbformat.v4.new_code_cell(f"from tools import pictures\n{panel}")
+             for panel in (*panels, "pictures.moving_panel()")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
 
 
-def take(chapter, address: str) -> None:
-    """The pictures of one chapter, as its panels open.
+def take(page, address: str, names: list[str], film: bool) -> None:
+    """Pictures of the panels as they open, and the moving one.
 
     Raises:
         SystemExit: a panel cannot be drawn.
     """
-    with lab.chromium(width=1400, height=1100, scale=2) as page:
-        found = _panels(page, address, chapter.notebook.name)
-        for name, panel in zip(chapter.pictures.values(), found, strict=True):
-            shown = lab.settled(page, panel)
-            keep(name, panel.screenshot(), lab.says(panel), shown)
+    if lab.run_all(page, address, NOTEBOOK):
+        raise SystemExit("a panel cannot be drawn: `python -m pytest tests/test_pictures.py` says why")
+    *found, last = lab.panels(page)
+    for name, panel in zip(names, found, strict=True):
+        shown = lab.settled(page, panel)
+        keep(name, panel.screenshot(), lab.says(panel), shown)
+    if film:
+        moving(page, last)
 
 
-def _panels(page, address, name):
-    if lab.run_all(page, address, name):
-        raise SystemExit(f"the panels of {name} cannot be drawn: run `python -m pytest tests/test_pictures.py`")
-    return lab.panels(page)
-
-
-def moving(address: str) -> None:
+def moving(page, panel) -> None:
     """docs/moving_alpha.gif: the slider of chapter 0 runs from end to end, once for each pair of networks.
 
     It is a GIF because readers of GitHub can stop one.
     """
     frames, said = [], []
-    with lab.chromium(width=1400, height=1100) as page:
-        panel, = _panels(page, address, FILM)
-        start = panel.locator("select").first
-        for pair, keys in enumerate((["Home"] + ["ArrowRight"] * 50, ["End"] + ["ArrowLeft"] * 50)):
-            start.select_option(index=pair)
-            for step, key in enumerate(keys):
-                lab.press(page, panel, [key])
-                if step == 25:
-                    said.append((lab.says(panel), lab.settled(page, panel)))
-                if step % 2 == 0 or step == 25:
-                    frames.append(_frame(panel.screenshot()))
+    for pair, keys in enumerate((["Home"] + ["ArrowRight"] * 50, ["End"] + ["ArrowLeft"] * 50)):
+        panel.locator("select").first.select_option(index=pair)
+        for step, key in enumerate(keys):
+            lab.press(page, panel, [key])
+            if step == 25:
+                said.append((lab.says(panel), lab.settled(page, panel)))
+            if step % 2 == 0 or step == 25:
+                frames.append(_frame(panel.screenshot()))
     _film(frames, *zip(*said))
 
 
-def _with_margin(png, margin):
+def _with_margin(png):
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    return ImageOps.expand(image.crop((0, CUT, image.width, image.height - CUT)), margin, "white")
+    return ImageOps.expand(image.crop((0, CUT, image.width, image.height - CUT)), MARGIN, "white")
 
 
 def _frame(png):
-    image = _with_margin(png, MARGIN // 2)
-    return image.resize([round(0.8 * length) for length in image.size], Image.Resampling.LANCZOS)
+    image = _with_margin(png)
+    return image.resize([round(0.8 * length / SCALE) for length in image.size], Image.Resampling.LANCZOS)
 
 
 def _film(frames, alts, shown):
     """Write the frames, which have one palette, with their words and the positions of the controls."""
-    palette = frames[len(frames) // 4].quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
+    some = frames[::9]
+    sheet = Image.new("RGB", (some[0].width, some[0].height * len(some)))
+    for place, frame in enumerate(some):
+        sheet.paste(frame, (0, place * frame.height))
+    palette = sheet.quantize(256, kmeans=2)
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     one_run = len(frames) // 2
     long = {0, one_run // 2, one_run - 1}  # the ends, and half-way
@@ -126,7 +120,7 @@ def _positions(shown):
 
 
 def keep(name: str, png: bytes, alt: str, shown: str) -> None:
-    """Write docs/NAME.png, with few colours and with what a test compares.
+    """Write docs/NAME.png, with what a test compares.
 
     Args:
         name: of the picture.
@@ -137,8 +131,7 @@ def keep(name: str, png: bytes, alt: str, shown: str) -> None:
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", alt)
     about.add_itxt("Positions", json.dumps(_positions(shown)))
-    image = _with_margin(png, MARGIN).quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    image.save(pictures.path(name), pnginfo=about, optimize=True)
+    _with_margin(png).save(pictures.path(name), pnginfo=about, optimize=True)
     print(f"docs/{name}.png, {pictures.path(name).stat().st_size // 1024} kB: {alt}")
 
 
