@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import nbformat
 import pytest
 
-from lessons.kit import plotting
+from lessons.kit import chapters, plotting
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.notebooks import to_html
 from lessons.kit.page import Page, folded
@@ -197,3 +197,17 @@ def test_whatever_a_section_shows_after_its_question_waits_for_the_guess(chapter
     allowed = [cell for stem, cell in NOT_THE_ANSWER if stem == chapter.stem]
     assert early == [cell for cell in early if cell in allowed], "veil(guess, …) these, or say why they tell nothing"
     assert sorted(early) == sorted(allowed), "an exception that is none"
+
+
+ELSEWHERE = [  # tells an answer too, from a learner's own code or in a later section
+    ("00_start_here", "what-you-saw"), ("02_linearity_resnet", "one-step"),
+    ("02_linearity_resnet", "half-way-accuracies"), ("03_averaging", "suspect-picture"), ("08_cart", "mine-8-3"),
+    ("10_linearization", "mine-10-1"), ("10_linearization", "lambda-table")]
+
+
+@pytest.mark.parametrize("stem, cell", ELSEWHERE)
+def test_what_tells_the_answer_by_other_means_waits_too(stem, cell):
+    notebook = json.loads(chapters.chapter(stem).notebook.read_text(encoding="utf-8"))
+    source = next("".join(one["source"]) for one in notebook["cells"] if one["id"] == cell)
+    *before, last = ast.parse(source).body
+    assert last.value.func.id == "veil" and "print" not in names_of(ast.Module(before, []))
