@@ -50,12 +50,18 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def browser(width: int = 1300, height: int = 1000):
-    """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it."""
+def browser(width: int = 1300, height: int = 1000, scale: float = 1):
+    """A Chromium that can reach nothing but this machine; `fresh_page` opens pages in it.
+
+    Args:
+        width, height: of its window, in CSS pixels.
+        scale: device pixels a CSS pixel, 2 for pictures that stay sharp on a dense screen.
+    """
     from playwright.sync_api import sync_playwright
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
-            profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height})
+            profile, executable_path=CHROMIUM, headless=True, args=FLAGS, viewport={"width": width, "height": height},
+            device_scale_factor=scale)
         try:
             yield context
         finally:
@@ -80,9 +86,9 @@ def fresh_page(context):
 
 
 @contextlib.contextmanager
-def chromium(width: int = 1300, height: int = 1000):
+def chromium(width: int = 1300, height: int = 1000, scale: float = 1):
     """A fresh page in a fresh browser, as `browser` and `fresh_page` give them."""
-    with browser(width, height) as context, fresh_page(context) as page:
+    with browser(width, height, scale) as context, fresh_page(context) as page:
         yield page
 
 
@@ -197,7 +203,7 @@ WITH_PANELS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but car
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const panels = [...node.querySelectorAll('.weightspace-panel')];
-    return (panels.length || node.querySelector('.weightspace-prediction'))
+    return (panels.length || node.querySelector('.weightspace-prediction, .weightspace-waiting'))
         && panels.every((panel) => panel.querySelector('[data-shown]')); }"""
 
 

@@ -24,7 +24,6 @@ class Chapter:
         needs: the data sets behind its official files: "mnist", "cifar", "fashion".
         needs_in_full: those that its profile "full" needs besides.
         pictures: {index of a panel: name of its picture in docs/}.
-        keys: how often the arrow key is pressed before a picture is taken.
     """
     stem: str
     package: str
@@ -38,7 +37,6 @@ class Chapter:
     needs: tuple[str, ...] = ("mnist",)
     needs_in_full: tuple[str, ...] = ()
     pictures: Mapping[int, str] = field(default_factory=dict)
-    keys: int = 4
 
     def __post_init__(self):
         if not self.exercises:
@@ -70,22 +68,22 @@ DATA = {"mnist": "MNIST", "cifar": "CIFAR-100", "fashion": "Fashion-MNIST"}
 CIFAR = ("cifar",)
 
 CHAPTERS = (
-    Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α", keys=25,
+    Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α",
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
-    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α", keys=10,
+    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α",
             exercises="lessons.linearity.exercises.mlp", needs=("mnist", "fashion"), quick=60,
             teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
                     "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
-    Chapter("02_linearity_resnet", "lessons.linearity", minutes=70, panels=6, slider="α", keys=10,
+    Chapter("02_linearity_resnet", "lessons.linearity", minutes=70, panels=6, slider="α",
             exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
                     "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
                     "difference from noise; how much pretraining it takes",
             pictures={3: "resnet_batchnorm"}),
-    Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models", keys=2,
+    Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models",
             needs_in_full=CIFAR, full=450,
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
                     "when pairs tell about twenty",
@@ -121,19 +119,19 @@ CHAPTERS = (
             teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
-            pictures={0: "sail_spirals"}, keys=3),
+            pictures={0: "sail_spirals"}),
     Chapter("10_linearization", "lessons.linearization", minutes=115, panels=7, slider="λ, σ, rank, α",
             quick=45, full=540,
             teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
                     "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
                     "and whether linearity is why merging works",
             pictures={4: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", minutes=150, panels=5, slider="α, rank, λ, density", keys=2,
+    Chapter("11_vit_checkpoints", "lessons.vit", minutes=150, panels=5, slider="α, rank, λ, density",
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
                     "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA",
-            pictures={3: "vit_layers"}),
+            pictures={0: "vit_lines"}),
 )
 
 

@@ -1,5 +1,6 @@
 """Pieces of a page: text with an HTML form, tables, and readings, which are sentences with measured numbers in them."""
 import functools
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -79,6 +80,11 @@ def folded(title: str, *parts) -> Page:
     text = "\n".join(repr(part) for part in parts if isinstance(part, Page))
     return Page(f"{re.sub('<[^>]*>', '', title)}\n{text}".strip(),
                 f"<details><summary>{title}</summary>{inside}</details>")
+
+
+def preformatted(text: str) -> Page:
+    """A line of text, or several, as a cell would print it."""
+    return Page(text, f"<pre>{html.escape(text)}</pre>")
 
 
 def in_full_alone(draw):

@@ -1,12 +1,17 @@
 """Predictions: before an experiment the learner commits to a number. The panel that holds the truth shows nothing until
-then, moves to the setting that was asked about, draws the guess, and the prediction says both numbers.
+then, moves to the setting that was asked about, draws the guess, and the prediction says both numbers. Readings, tables
+and still figures that would tell the answer wait for the guess too (`veil`).
 """
+import anywidget
 import ipywidgets as widgets
 import numpy as np
 import traitlets
 
 from lessons.kit.handles import Handles
+from lessons.kit.page import Page, folded, preformatted
 from lessons.kit.plotting import BLACK, PURPLE
+
+FOLDED = "Make your guess above first, then open this"
 
 
 class Prediction(widgets.VBox):
@@ -96,6 +101,80 @@ class Prediction(widgets.VBox):
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:
     """Ask for a number between low and high; hand the result to the panel that shows the truth."""
     return Prediction(question, low, high, step)
+
+
+class Waiting(anywidget.AnyWidget):
+    """Pages that are kept from the learner until a prediction is committed, or its panel is asked to show the truth.
+
+    The page in JupyterLab does not have them before that. Where no kernel can tell whether the guess was made, in a
+    saved notebook or an HTML page, they are folded.
+
+    Attributes:
+        page: what is shown now, as HTML.
+    """
+    _esm = """
+    export default { render({ model, el }) {
+      const show = () => { el.innerHTML = model.get("page"); };
+      el.classList.add("weightspace-waiting", "jp-RenderedHTMLCommon");
+      model.on("change:page", show);
+      show();
+    } };
+    """
+    page = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, prediction: Prediction, parts):
+        self._prediction = prediction
+        self._parts = [preformatted(part) if isinstance(part, str) else part for part in parts]
+        super().__init__()
+        prediction.observe(self._look, ["committed", "shown"])
+        self._look()
+
+    def _look(self, _change=None):
+        pages = [f"<p><i>{self._text()}</i></p>"] if self._prediction.hides else map(_html, self._parts)
+        self.page = "".join(pages)
+
+    def _text(self):
+        if self._prediction.hides:
+            return "This tells the answer. Make your guess above first."
+        return "\n".join(repr(part) for part in self._parts if isinstance(part, Page))
+
+    def _repr_mimebundle_(self, **arguments):
+        bundle = _data(super()._repr_mimebundle_(**arguments))
+        return {**bundle, "text/plain": self._text(), "text/html": unless_guessed([self._prediction], *self._parts)}
+
+
+def veil(prediction: Prediction, *parts) -> Waiting:
+    """Show parts once the guess is made.
+
+    Args:
+        prediction: whose answer they tell.
+        parts: each a `Page`, a line of text, or another object with an HTML form, such as a still figure.
+
+    Raises:
+        TypeError: the first argument is no prediction, or a part has no HTML form.
+    """
+    if not isinstance(prediction, Prediction):
+        raise TypeError(f"veil(…) needs the prediction first, as predict(…) gives it, not {type(prediction).__name__}")
+    for part in parts:
+        if not isinstance(part, str) and not hasattr(part, "_repr_html_"):
+            raise TypeError(f"veil(…) shows text, pages and still figures, not {type(part).__name__}")
+    return Waiting(prediction, parts)
+
+
+def unless_guessed(predictions, *parts) -> str:
+    """The HTML of pages or figures for where no kernel answers: folded while one of the predictions hides the truth."""
+    if any(prediction.hides for prediction in predictions):
+        return folded(FOLDED, *parts)._repr_html_()
+    return "".join(map(_html, parts))
+
+
+def _html(part):
+    return part._repr_html_()
+
+
+def _data(bundle):
+    """The data of what a widget's `_repr_mimebundle_` returns, which may be a pair of data and metadata."""
+    return (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
 
 
 class Star:

@@ -57,6 +57,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     veiled = page.locator(".veil:visible").count()
     assert bool(guess_all(page)) == bool(veiled)
     assert not page.locator(".veil:visible").count()
+    assert "Make your guess" not in "".join(page.locator(".weightspace-waiting").all_inner_texts())
     lab.drawn_ahead(page, found[0])
     for panel in found:
         move(page, panel)
@@ -141,6 +142,15 @@ def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_a
     label = panel.locator(".widget-label").first
     assert "digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images" in label.inner_text()
     assert page.evaluate(CUT) == []
+
+
+def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it(opened):
+    page, _ = opened("00_start_here")
+    reading = page.locator(".weightspace-waiting")
+    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
+    assert guess_all(page) == 1
+    lab.until(page, "the reading", "(element) => element.textContent.includes('From two random starts')",
+              reading.element_handle())
 
 
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):

@@ -33,9 +33,12 @@ TICKS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 # -- panel (b): one method's parameters ------------------------------------------------------------
 
 @panel
-def search(sweep: xarray.Dataset):
+def search(sweep: xarray.Dataset, prediction=None):
     """Panel (b): normalised accuracy on held-out images against λ, one line a value of the other parameter; right, task
-    by task. Controls: scale, place, method."""
+    by task. Controls: scale, place, method.
+
+    Task arithmetic with a small λ is the average, so the panel waits for the prediction that panel (c) answers.
+    """
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 4))
     tried = _Tried(sweep)
     scales = tried.scales

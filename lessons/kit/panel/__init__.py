@@ -26,8 +26,9 @@ from data import store
 from lessons.kit.hall import alone
 from lessons.kit.handles import Handles
 from lessons.kit.kept import kept
+from lessons.kit.page import Page
 from lessons.kit.plotting import MovingFigure, drawing, moving_parts, svg_tag
-from lessons.kit.predict import Prediction
+from lessons.kit.predict import Prediction, unless_guessed
 from lessons.kit.sweep import caption
 
 _HERE = Path(__file__).parent
@@ -206,7 +207,9 @@ class Panel(widgets.VBox):
             self._frames.clear()
             self.picture.generation += 1
         self._redraw(change)
-        self.set(**change.owner.at)
+        at = change.owner.at
+        if at.keys() <= self.controls.keys():  # else another panel answers, and this one only waits
+            self.set(**at)
         self._unveil()
 
     def _unveil(self, _change=None):
@@ -250,7 +253,8 @@ class Panel(widgets.VBox):
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
-        return {**(bundle or {}), "text/html": self.still()}  # shown where no widget can be: nbconvert, GitHub
+        still = unless_guessed(self.predictions, Page(self.picture.caption, self.still()))
+        return {**(bundle or {}), "text/html": still}  # shown where no widget can be: nbconvert, GitHub
 
 
 def panel(function):

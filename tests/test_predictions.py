@@ -1,0 +1,213 @@
+"""What tells the answer of a prediction waits for the guess: in JupyterLab, where the page does not have it before,
+and folded in a saved notebook, where no kernel can tell whether a guess was made."""
+import ast
+import json
+from html.parser import HTMLParser
+
+import nbformat
+import pytest
+
+from lessons.kit import chapters, plotting
+from lessons.kit.chapters import CHAPTERS
+from lessons.kit.notebooks import to_html
+from lessons.kit.page import Page, folded
+from lessons.kit.panel import panel, slider
+from lessons.kit.predict import FOLDED, predict, veil
+from lessons.linearity.experiment import mlp
+from lessons.linearity.panels import lines
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Open(HTMLParser):
+    """What a reader of a page sees before opening anything, alternative texts included."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.seen, self._closed, self._summary = "", 0, False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "details":
+            assert "open" not in attributes
+            self._closed += 1
+        self._summary = tag == "summary"
+        self.handle_data(attributes.get("alt") or "")
+
+    def handle_endtag(self, tag):
+        self._closed -= tag == "details"
+        self._summary = False
+
+    def handle_data(self, text):
+        if not self._closed or self._closed == 1 and self._summary:
+            self.seen += text
+
+
+def a_reading():
+    return Page("measured: 0.74", "<p>measured: <b>0.74</b></p>")
+
+
+def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it():
+    guess = predict("how much?")
+    waiting = veil(guess, a_reading())
+    assert "0.74" not in str(waiting.get_state()) and "Make your guess" in waiting.page
+    guess.commit(0.5)
+    assert waiting.page == "<p>measured: <b>0.74</b></p>"
+
+
+def test_who_asks_to_see_the_truth_without_a_guess_sees_the_reading_too():
+    guess = predict("how much?")
+    waiting = veil(guess, a_reading())
+    guess.show_anyway()
+    assert "0.74" in waiting.page
+
+
+def test_a_saved_reading_is_folded_and_says_why():
+    bundle = veil(predict("how much?"), a_reading())._repr_mimebundle_()
+    assert VIEW in bundle and "0.74" in bundle["text/html"] and "0.74" not in bundle["text/plain"]
+    assert Open(bundle["text/html"]).seen == FOLDED
+
+
+def test_a_reading_that_is_shown_after_the_guess_is_open():
+    guess = predict("how much?")
+    guess.commit(0.5)
+    bundle = veil(guess, a_reading())._repr_mimebundle_()
+    assert "0.74" in Open(bundle["text/html"]).seen and bundle["text/plain"] == "measured: 0.74"
+
+
+def test_a_figure_keeps_its_alternative_text_and_what_a_cell_would_print_is_text():
+    fig, ax = plotting.figure()
+    guess = predict("how much?")
+    waiting = veil(guess, plotting.show(fig, "a line at 0.74"), "<b> 0.74", folded("All", a_reading()))
+    still = waiting._repr_mimebundle_()["text/html"]
+    assert 'alt="a line at 0.74"' in still and "&lt;b&gt; 0.74" in still and "0.74" not in Open(still).seen
+    guess.commit(0.5)
+    assert 'alt="a line at 0.74"' in waiting.page and "<pre>&lt;b&gt; 0.74</pre>" in waiting.page
+
+
+def test_what_cannot_wait_is_refused():
+    with pytest.raises(TypeError, match="needs the prediction first.*Page"):
+        veil(a_reading(), predict("how much?"))
+    with pytest.raises(TypeError, match="text, pages and still figures, not float"):
+        veil(predict("how much?"), 0.74)
+
+
+@panel
+def answering(sweep, prediction):
+    fig, ax = plotting.figure()
+    line, = ax.plot([0, 1], [0, 0.74], animated=True)
+    prediction.panel_answers(0.74, {"alpha": 1.0})
+    return {"alpha": slider("α", [0.0, 1.0], 0.0)}, fig, lambda alpha: "it is 0.74", "caption"
+
+
+def test_a_saved_panel_is_folded_before_the_guess_and_open_after_it():
+    guess = predict("how much?")
+    before = answering(None, guess)._repr_mimebundle_()["text/html"]
+    assert 'alt="it is 0.74"' in before and Open(before).seen == FOLDED
+    guess.commit(0.5)
+    after = answering(None, guess)._repr_mimebundle_()["text/html"]
+    assert "it is 0.74" in Open(after).seen
+
+
+@panel
+def only_waiting(sweep, prediction):
+    fig, ax = plotting.figure()
+    line, = ax.plot([0, 1], [0, 1], animated=True)
+    return {"beta": slider("β", [0.0, 1.0], 0.0)}, fig, lambda beta: f"β = {beta}", "caption"
+
+
+def test_a_panel_that_waits_for_another_panels_guess_stays_where_it_is():
+    guess = predict("how much?")
+    waiting, _ = only_waiting(None, guess), answering(None, guess)
+    assert waiting.picture.veil
+    guess.commit(0.5)
+    assert not waiting.picture.veil and waiting.values == {"beta": 0.0}
+
+
+def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
+    """With the panel and the reading of chapter 1, whose sweep lies in the repository."""
+    sweep = mlp.run("full", 0)
+    guess = predict("how large is the gap?", high=0.3)
+    shown = [guess, lines.gap_per_layer(sweep, guess), veil(guess, lines.reading_of_the_gap(sweep))]
+    outputs = [nbformat.v4.new_output("display_data", one._repr_mimebundle_()) for one in shown]
+    cell = nbformat.v4.new_code_cell("guess", outputs=outputs)
+    page = to_html(nbformat.v4.new_notebook(cells=[cell]))
+    told = str(lines.reading_of_the_gap(sweep))
+    assert told in page.replace("&amp;", "&")
+    seen = Open(page).seen
+    assert seen.count(FOLDED) == 2 and told not in seen and "gap against" not in seen
+
+
+# -- the chapters ----------------------------------------------------------------------------------
+
+NOT_THE_ANSWER = {  # what is shown after a question in the same section and tells something else
+    ("01_linearity", "unit-7"): "pictures of weights",
+    ("02_linearity_resnet", "panel-coef"): "lengths of features; asked was an accuracy",
+    ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
+    ("03_averaging", "speed"): "seconds",
+    ("03_averaging", "resnet"): "other networks",
+    ("07_interference", "chosen"): "the λ that were chosen; asked was an accuracy",
+    ("09_sail", "overlap"): "other parents",
+    ("11_vit_checkpoints", "averaged"): "averages of eight; asked was what lies between two",
+    ("11_vit_checkpoints", "control"): "averages of eight; asked was what lies between two",
+    ("11_vit_checkpoints", "panel-negation"): "forgetting; asked was merging",
+    ("11_vit_checkpoints", "reading-negation"): "forgetting; asked was merging",
+}
+
+
+def names_of(tree):
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def panel_rooms(cells):
+    """The names under which a notebook has modules of panels."""
+    found = set()
+    for node in (node for cell in cells for node in ast.walk(cell)):
+        if isinstance(node, ast.ImportFrom):
+            inside = "panels" in node.module
+            found |= {name.asname or name.name for name in node.names if inside or name.name == "panels"}
+    return found
+
+
+def told_too_early(notebook):
+    """The ids of the cells that show something of the panels after a question, in its section, and do not wait."""
+    cells = [(cell, "".join(cell["source"])) for cell in notebook["cells"]]
+    code = {cell["id"]: ast.parse(source) for cell, source in cells if cell["cell_type"] == "code"}
+    rooms, guesses, asked, early = panel_rooms(code.values()), set(), set(), []
+    for cell, source in cells:
+        if cell["cell_type"] == "markdown":
+            if source.startswith(("## ", "### ")) and not source.startswith("### Exercise"):
+                asked = set()
+            continue
+        tree = code[cell["id"]]
+        assigned = [line for line in tree.body if isinstance(line, ast.Assign)]
+        made = {line.targets[0].id for line in assigned if "predict" in names_of(line)}
+        waits = names_of(tree) & (guesses | made)
+        asked |= waits
+        guesses |= made
+        if asked and not waits and names_of(tree) & rooms:
+            early.append(cell["id"])
+    return early
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_whatever_a_section_shows_after_its_question_waits_for_the_guess(chapter):
+    early = told_too_early(json.loads(chapter.notebook.read_text(encoding="utf-8")))
+    allowed = [cell for stem, cell in NOT_THE_ANSWER if stem == chapter.stem]
+    assert early == [cell for cell in early if cell in allowed], "veil(guess, …) these, or say why they tell nothing"
+    assert sorted(early) == sorted(allowed), "an exception that is none"
+
+
+ELSEWHERE = [  # tells an answer too, from a learner's own code or in a later section
+    ("00_start_here", "what-you-saw"), ("02_linearity_resnet", "one-step"),
+    ("02_linearity_resnet", "half-way-accuracies"), ("03_averaging", "suspect-picture"), ("08_cart", "mine-8-3"),
+    ("10_linearization", "mine-10-1"), ("10_linearization", "lambda-table")]
+
+
+@pytest.mark.parametrize("stem, cell", ELSEWHERE)
+def test_what_tells_the_answer_by_other_means_waits_too(stem, cell):
+    notebook = json.loads(chapters.chapter(stem).notebook.read_text(encoding="utf-8"))
+    source = next("".join(one["source"]) for one in notebook["cells"] if one["id"] == cell)
+    *before, last = ast.parse(source).body
+    assert last.value.func.id == "veil" and "print" not in names_of(ast.Module(before, []))
