@@ -159,7 +159,7 @@ class Panel(widgets.VBox):
                              "texts": _texts(control), "slider": isinstance(control, widgets.SelectionSlider)})
         rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
         page = rooms.get_template("page.html.j2").render(
-            controls=controls, frames=_for_script(frames), background=self._figure.background,
+            controls=controls, frames=frames, background=self._figure.background,
             caption=self.picture.caption, css=(_HERE / "picture.css").read_text(encoding="utf-8"),
             script=(_HERE / "page.js").read_text(encoding="utf-8"))
         path = Path(path)
@@ -241,7 +241,7 @@ class Panel(widgets.VBox):
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
-        return {**(bundle or {}), "text/html": self.still()}  # shown where no widget can be: nbconvert, GitHub
+        return {**(bundle or {}), "text/html": str(self.still())}  # shown where no widget can be: nbconvert, GitHub
 
 
 def panel(function):
@@ -299,8 +299,3 @@ def _texts(control):
 
 def _number(value):
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _for_script(value):
-    """JSON that can stand inside a <script> element."""
-    return json.dumps(value).replace("</", "<\\/")
