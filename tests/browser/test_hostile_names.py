@@ -31,6 +31,7 @@ def nothing_ran(page, canaries, dialogs):
 def saved(address, name, code):
     """Put a notebook of these cells into the folder of a JupyterLab."""
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in code])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     body = json.dumps({"type": "notebook", "format": "json", "content": book}).encode()
     where = address.format(name=name).replace("/lab/tree/", "/api/contents/")
     urllib.request.urlopen(urllib.request.Request(where, body, method="PUT")).close()
