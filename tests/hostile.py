@@ -34,8 +34,9 @@ def written(root: Path) -> dict[str, str]:
     base = {TENSOR: torch.randn(8, 8, generator=draw), "b.weight": torch.randn(8, 8, generator=draw)}
     folders = {name: root / evil(name) for name in ("base", "cola", "mrpc", "adapter", "data")}
     for name in ("base", "cola", "mrpc"):
-        change = 0.0 if name == "base" else 0.01
-        state = {key: tensor + change * torch.randn(8, 8, generator=draw) for key, tensor in base.items()}
+        moved = {TENSOR: 0.1, "b.weight": 0.01}  # the panels name the matrix that moved most
+        state = {key: tensor + (name != "base") * moved[key] * torch.randn(8, 8, generator=draw)
+                 for key, tensor in base.items()}
         state[f"{worse('buffer')}\n# two.position_ids"] = torch.arange(4)
         folders[name].mkdir(parents=True)
         save_file(state, folders[name] / "model.safetensors", {"format": "pt", evil("metadata"): worse("value")})
