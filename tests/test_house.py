@@ -291,6 +291,45 @@ def test_html_names_no_colour_for_letters():
     assert wrong == []
 
 
+ELEMENT = re.compile(r"</?[a-z][a-z0-9]*(\s[^<>]*(/?>|$)|/?>)|&#?\w+;")
+# what only looks like HTML: nbconvert's own template, the end of an SVG, the end of a word in CLIP's vocabulary, groups
+# in a regular expression, and the one place that makes two stars bold in a question that it has escaped
+NO_HTML = {"lessons/kit/notebooks.py", "lessons/kit/plotting.py: </svg>", "lessons/vit/algorithms/tokens.py: </w>",
+           "lessons/vit/checkpoints/adapters.py", "lessons/kit/predict.py: <b>\\1</b>"}
+
+
+def html_in_plain_strings(code):
+    """Literals with elements or entities of HTML in them that are no `Markup(…)`; an f-string cannot be one."""
+    fine = {id(argument) for node in ast.walk(code) if isinstance(node, ast.Call)
+            and getattr(node.func, "id", "") == "Markup" for argument in node.args}
+    for node in ast.walk(code):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            fine.add(id(node.body[0].value))
+    for node in ast.walk(code):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in fine:
+            if ELEMENT.search(node.value):
+                yield node.value
+
+
+def test_html_is_a_markup_wherever_it_is_written():
+    """So that what is put into it is escaped; a plain string with an element in it would show the element's name."""
+    found = []
+    for name, _, code in sources():
+        path = f"{name.replace('.', '/')}.py"
+        if name.startswith("lessons.") or "." not in name:
+            found += [f"{path}: {text}" for text in html_in_plain_strings(code)
+                      if not {path, f"{path}: {text}"} & NO_HTML]
+    assert found == [], "text becomes HTML in lessons/kit/page.py alone; write Markup(…).format(…)"
+
+
+@pytest.mark.parametrize("line, wrong", [
+    ('f"<p>{text}</p>"', True), ('f"<b title={text}>x"', True), ('"<b>x</b>"', True), ('"a &nbsp; b"', True),
+    ('Markup(f"<p>{text}</p>")', True), ('Markup("<p>{}</p>").format(text)', False), ('"a < b > c"', False),
+    ('said(Markup("<b>{n}</b>"), n=1)', False), ('"<b>" + text', True)])
+def test_html_in_a_plain_string_is_noticed(line, wrong):
+    assert bool(list(html_in_plain_strings(ast.parse(f"x = {line}")))) is wrong
+
+
 def test_the_readme_shows_pictures_that_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):

@@ -153,7 +153,7 @@ def readme_table() -> str:
     for one in CHAPTERS:
         name = one.stem.partition("_")[2].replace("_", " ")
         link = f"[{one.number} {name}](notebooks/{one.notebook.name})"
-        rows.append(f"| {link} | {one.teaches} | {one.minutes}&nbsp;min | {one.data} | {one.slider} |")
+        rows.append(f"| {link} | {one.teaches} | {one.minutes}\N{NO-BREAK SPACE}min | {one.data} | {one.slider} |")
     *most, last = (one.number for one in CHAPTERS if one.quick > _MINUTE)
     return "\n".join([*rows, "", f"""\
 The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with

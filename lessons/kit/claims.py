@@ -13,7 +13,6 @@ numbers may differ as long as the conditions hold.
 import argparse
 import copy
 import fnmatch
-import html
 import importlib
 import statistics
 import sys
@@ -28,7 +27,7 @@ from scipy.special import stdtrit
 
 from lessons.kit import archive
 from lessons.kit.experiment import Collection, Experiment
-from lessons.kit.page import Page, table
+from lessons.kit.page import Markup, Page, quiet, table
 
 _HERE = Path(__file__).parent
 _LESSONS = _HERE.parent
@@ -251,7 +250,7 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
             there, since they belong to another profile, are shown with the ledger's values alone.
         caption: what was measured on.
     """
-    shown, lines = "", []
+    shown, lines = Markup(""), []
     for id, here in numbers.items():
         claim = ledger()[id]
         stands = all(condition.holds(here[condition.number]) for condition in claim.conditions
@@ -259,7 +258,7 @@ def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
         shown += _shown(claim, here, measured().get(id, {}), stands)
         doubt = "" if stands else " (the numbers measured here do not carry it)"
         lines.append(f"{id}, {claim.verdict}{doubt}: {here}")
-    return Page("\n".join(lines), f"{shown}<p style='opacity:0.75'>{html.escape(caption)}</p>")
+    return Page("\n".join(lines), shown + quiet(caption))
 
 
 def brief(numbers: dict[str, dict[str, float]]) -> Page:
@@ -276,8 +275,7 @@ def brief(numbers: dict[str, dict[str, float]]) -> Page:
                   if condition.number in here]
         carried = "✓" if all(judged) else "✗"
         verdict = claim.verdict
-        rows.append((html.escape(claim.place), html.escape(claim.says), verdict.finding, verdict.explanation,
-                     verdict.formula, carried))
+        rows.append((claim.place, claim.says, verdict.finding, verdict.explanation, verdict.formula, carried))
     return table(("where", "what the source says", "finding observed", "explanation survives", "formula right", "here"),
                  rows, left=2)
 
@@ -286,18 +284,17 @@ def _shown(claim, here, known, stands):
     """One claim as HTML: what it says, its verdict, and a row for every condition."""
     note = ""
     if not stands:
-        note = "<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?"
+        note = Markup("<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?")
     rows = []
     for condition in claim.conditions:
         value = here.get(condition.number)
         mark = "" if value is None else "✓ " if condition.holds(value) else "✗ "
         written = "–" if value is None else f"{value:.4g}"
-        rows.append((html.escape(condition.means), written, span(known.get(condition.number)), mark + condition.bounds))
-    head = f"<h4>{claim.id} ({html.escape(claim.place)}): {html.escape(claim.says)}</h4>"
-    scope = f" ({html.escape(claim.verdict.scope)})"
-    answers = str(claim.verdict).capitalize()
-    mistake = f" In the formula, {html.escape(claim.verdict.mistake)}." if claim.verdict.mistake else ""
-    verdict = f"<p><b>{answers}</b>{scope}.{mistake} {html.escape(claim.why)}{note}</p>"
+        rows.append((condition.means, written, span(known.get(condition.number)), mark + condition.bounds))
+    head = Markup("<h4>{} ({}): {}</h4>").format(claim.id, claim.place, claim.says)
+    mistake = f" In the formula, {claim.verdict.mistake}." if claim.verdict.mistake else ""
+    verdict = Markup("<p><b>{}</b> ({}).{} {}{}</p>").format(
+        str(claim.verdict).capitalize(), claim.verdict.scope, mistake, claim.why, note)
     return table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=head + verdict).page
 
 

@@ -7,7 +7,6 @@ told what its results have to do with the right ones, and on which input that sh
 """
 import copy
 import functools
-import html
 import importlib
 import inspect
 import textwrap
@@ -19,7 +18,7 @@ from lessons.kit.judging import dressing, running
 from lessons.kit.judging.comparing import difference, letter, same
 from lessons.kit.judging.relating import relation
 from lessons.kit.judging.telling import case_in_words, shown, size
-from lessons.kit.page import Page
+from lessons.kit.page import Markup, Page, bold
 
 @dataclass(frozen=True)
 class Wrong:
@@ -74,10 +73,10 @@ class Result:
 
     def _repr_html_(self):
         colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻")
-        title = html.escape(self.exercise.title) + ("" if self.exercise.title.endswith("?") else ".")
-        head = f"<b>{mark} Exercise {self.exercise.id}, {title}</b>"
-        style = f"border-left:5px solid {colour};padding:0.3em 0.8em"
-        return f'<div role="status" style="{style}">{head} {html.escape(self.message)}</div>'
+        stop = "" if self.exercise.title.endswith("?") else "."
+        head = bold(f"{mark} Exercise {self.exercise.id}, {self.exercise.title}{stop}")
+        template = Markup('<div role="status" style="border-left:5px solid {};padding:0.3em 0.8em">{} {}</div>')
+        return str(template.format(colour, head, self.message))
 
 
 @functools.cache
@@ -153,25 +152,26 @@ def _in_dress(exercise, answer, left):
 def hint(id: str) -> Page:
     """The hints of an exercise, folded: open one at a time."""
     steps = find(id).hints
-    lines, folded = [], ""
+    lines, folded = [], Markup("")
+    template = Markup("<details><summary>Hint {} of {}</summary>{}</details>")
     for number, step in enumerate(steps, 1):
         lines.append(f"Hint {number}: {step}")
-        folded += f"<details><summary>Hint {number} of {len(steps)}</summary>{html.escape(step)}</details>"
+        folded += template.format(number, len(steps), step)
     return Page("\n".join(lines), folded)
 
 
 def solution(id: str) -> Page:
     """The right value, or a function of a few lines that gives it, folded, and where the library has its own."""
     exercise = find(id)
-    summary = f"Show the solution of {exercise.id}, {html.escape(exercise.title)}"
+    summary = f"Show the solution of {exercise.id}, {exercise.title}"
     if not callable(exercise.solution):
         text, more = repr(exercise.solution), ""
     else:
         text = textwrap.dedent(inspect.getsource(exercise.teaching or exercise.solution))
         more = f"In the library: {exercise.solution.__module__}.{exercise.solution.__qualname__}"
-    code = f"<pre style='word-break:normal'>{html.escape(text)}</pre>"  # JupyterLab would break words at the margin
-    page = f"<details><summary>{summary}</summary>{code}<p>{more}</p></details>"
-    return Page(f"{text}\n{more}".strip(), page)
+    # JupyterLab would break words at the margin
+    page = Markup("<details><summary>{}</summary><pre style='word-break:normal'>{}</pre><p>{}</p></details>")
+    return Page(f"{text}\n{more}".strip(), page.format(summary, text, more))
 
 
 # -- judging ---------------------------------------------------------------------------------------

@@ -1,67 +1,100 @@
-"""Pieces of a page: text with an HTML form, tables, and readings, which are sentences with measured numbers in them."""
+"""Pieces of a page: text with an HTML form, tables, and readings, which are sentences with measured numbers in them.
+
+Text becomes HTML here and nowhere else. A plain string is never HTML: it is escaped, wherever it came from. What an
+author writes as HTML is a `Markup`, a constant; `Markup(…).format(…)` escapes what is put into it.
+"""
 import functools
 import html
 import re
 from collections.abc import Iterable, Sequence
 
+from markupsafe import Markup, escape
+
 
 class Page:
-    """A piece of HTML with a plain-text form."""
+    """A piece of HTML with a plain-text form.
 
-    def __init__(self, text, page):
-        self.text, self.page = text, page
+    Args:
+        text: the plain text; of a `Markup` what it says, without its tags.
+        page: a `Markup`; another text is escaped.
+    """
+
+    def __init__(self, text: str, page: str):
+        self.text, self.page = plain(text), escape(page)
 
     def __repr__(self):
         return self.text
 
     def _repr_html_(self):
-        return self.page
+        return str(self.page)
+
+
+def plain(text: object) -> str:
+    """What a text says: a `Markup` without its tags and entities, anything else as it is."""
+    return html.unescape(re.sub("<[^>]*>", "", text)) if isinstance(text, Markup) else str(text)
+
+
+def paragraph(text: object) -> Markup:
+    """A paragraph; the text is escaped unless it is a `Markup`."""
+    return Markup("<p>{}</p>").format(text)
+
+
+def quiet(text: object) -> Markup:
+    """A paragraph in a paler shade, for captions; the text is escaped unless it is a `Markup`."""
+    return Markup("<p style='opacity:0.75'>{}</p>").format(text)
+
+
+def bold(text: object) -> Markup:
+    """Text in bold; it is escaped unless it is a `Markup`."""
+    return Markup("<b>{}</b>").format(text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence], text: str = "", before: str = "", after: str = "",
           left: int = 1) -> Page:
-    """A table.
+    """A table. Whatever is no `Markup` is escaped.
 
     Args:
-        head: a title for every column, as HTML.
-        rows: of cells, as HTML.
+        head: a title for every column.
+        rows: of cells.
         text: the plain-text form; left out, a line for every row, "first cell: title cell, title cell".
-        before, after: HTML around the table.
+        before, after: what stands around the table.
         left: so many columns are aligned to the left.
     """
-    rows = [[str(cell) for cell in row] for row in rows]
+    rows = [list(row) for row in rows]
     lines = []
     for first, *others in rows:
-        cells = ", ".join(f"{title} {cell}" for title, cell in zip(head[1:], others))
-        lines.append(f"{first}: {cells}")
-    body = "".join(_row(row, "td", left) for row in rows)
-    text = text or re.sub("<[^>]*>", "", "\n".join(lines))
-    return Page(text, f"{before}<table>{_row(head, 'th', left)}{body}</table>{after}")
+        cells = ", ".join(f"{plain(title)} {plain(cell)}" for title, cell in zip(head[1:], others))
+        lines.append(f"{plain(first)}: {cells}")
+    body = Markup("").join(_row(row, "td", left) for row in rows)
+    page = Markup("{}<table>{}{}</table>{}").format(before, _row(head, "th", left), body, after)
+    return Page(text or "\n".join(lines), page)
 
 
 def _row(cells, tag, left):
     shown = []
     for place, cell in enumerate(cells):
-        style = " style='text-align:left'" if place < left else ""
-        shown.append(f"<{tag}{style}>{cell}</{tag}>")
-    return f"<tr>{''.join(shown)}</tr>"
+        style = Markup(" style='text-align:left'") if place < left else ""
+        shown.append(Markup("<{tag}{style}>{cell}</{tag}>").format(tag=tag, style=style, cell=cell))
+    return Markup("<tr>{}</tr>").format(Markup("").join(shown))
 
 
 def said(template: str, **numbers) -> str:
     """A sentence with numbers in it, wrapped in the code as prose is.
 
     Args:
-        template: as for `str.format`; line ends and indentation count as one space.
+        template: as for `str.format`; line ends and indentation count as one space. Of a `Markup` a Markup is made, in
+            which the numbers and names are escaped.
         numbers: for its named fields, for example gap=0.0031 for "{gap:.4f}".
     """
-    return " ".join(template.split()).format(**numbers)
+    words = " ".join(template.split())
+    return Markup(words).format(**numbers) if isinstance(template, Markup) else words.format(**numbers)
 
 
 def reading(title: str, template: str, **numbers) -> Page:
     """What a figure of a source and ours say, compared: `said` under a title, or a question, in bold."""
     text = said(template, **numbers)
     stop = "" if title.endswith("?") else "."
-    return Page(text, f"<p><b>{title}{stop}</b> {text}</p>")
+    return Page(text, Markup("<p><b>{}{}</b> {}</p>").format(title, stop, text))
 
 
 def agrees(holds: bool) -> str:
@@ -73,18 +106,18 @@ def folded(title: str, *parts) -> Page:
     """Pages or figures under a title that opens them: what not every reader needs.
 
     Args:
-        title: what is inside, as HTML.
+        title: what is inside; escaped unless it is a `Markup`.
         parts: each a `Page`, or another object with an HTML form, such as a figure.
     """
-    inside = "".join(part._repr_html_() for part in parts)
+    inside = Markup("").join(Markup(part._repr_html_()) for part in parts)
     text = "\n".join(repr(part) for part in parts if isinstance(part, Page))
-    return Page(f"{re.sub('<[^>]*>', '', title)}\n{text}".strip(),
-                f"<details><summary>{title}</summary>{inside}</details>")
+    return Page(f"{plain(title)}\n{text}".strip(),
+                Markup("<details><summary>{}</summary>{}</details>").format(title, inside))
 
 
 def preformatted(text: str) -> Page:
     """A line of text, or several, as a cell would print it."""
-    return Page(text, f"<pre>{html.escape(text)}</pre>")
+    return Page(text, Markup("<pre>{}</pre>").format(text))
 
 
 def in_full_alone(draw):
@@ -95,5 +128,5 @@ def in_full_alone(draw):
             return draw(sweep)
         text = said("""Measured in profile “full” alone, because it trains larger networks for some minutes.
                        Set profile = "full" in the first cell and run the notebook again.""")
-        return Page(text, f"<p><i>{text}</i></p>")
+        return Page(text, Markup("<p><i>{}</i></p>").format(text))
     return inside

@@ -7,7 +7,6 @@ hangs on colour alone.
 import base64
 import contextlib
 import functools
-import html
 import io
 import threading
 
@@ -18,6 +17,7 @@ from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
 
 from lessons.kit.kept import kept
+from lessons.kit.page import Markup
 
 BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"
 RED, PURPLE, SKY = "#D55E00", "#CC79A7", "#56B4E9"
@@ -125,12 +125,12 @@ def show(fig: Figure, alt: str, caption: str = ""):
     return HTML(image_tag(fig, alt, caption))
 
 
-def image_tag(fig: Figure, alt: str, caption: str = "") -> str:
+def image_tag(fig: Figure, alt: str, caption: str = "") -> Markup:
     """The HTML of `show`."""
     return svg_tag(_svg(fig), fig.get_figwidth(), alt, caption)
 
 
-def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
+def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> Markup:
     """An HTML image of an SVG, `width` inches wide.
 
     Raises:
@@ -139,10 +139,9 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> str:
     if not alt.strip():
         raise ValueError("a figure needs alternative text: say what it shows")
     data = base64.b64encode(svg.encode()).decode()
-    below = f'<figcaption style="opacity:0.75;font-size:90%">{html.escape(caption)}</figcaption>' if caption else ""
-    image = (f'<img style="max-width:100%" width="{width * 96:.0f}" alt="{html.escape(alt, quote=True)}" '
-             f'src="data:image/svg+xml;base64,{data}">')
-    return f'<figure style="margin:0.4em 0">{image}{below}</figure>'
+    below = Markup('<figcaption style="opacity:0.75;font-size:90%">{}</figcaption>').format(caption) if caption else ""
+    image = Markup('<img style="max-width:100%" width="{:.0f}" alt="{}" src="data:image/svg+xml;base64,{}">')
+    return Markup('<figure style="margin:0.4em 0">{}{}</figure>').format(image.format(width * 96, alt, data), below)
 
 
 class WithQuartiles:

@@ -2,13 +2,15 @@
 then, moves to the setting that was asked about, draws the guess, and the prediction says both numbers. Readings, tables
 and still figures that would tell the answer wait for the guess too (`veil`).
 """
+import re
+
 import anywidget
 import ipywidgets as widgets
 import numpy as np
 import traitlets
 
 from lessons.kit.handles import Handles
-from lessons.kit.page import Page, folded, preformatted
+from lessons.kit.page import Markup, Page, escape, folded, paragraph, preformatted
 from lessons.kit.plotting import BLACK, PURPLE
 
 FOLDED = "Make your guess above first, then open this"
@@ -39,8 +41,8 @@ class Prediction(widgets.VBox):
                                       tooltip="Fix your prediction; the panel below then shows the truth beside it")
         self._said = widgets.HTML()
         self._button.on_click(lambda _: self.commit(self._answer.value))
-        self._question = f"<b>Your prediction.</b> {question}"
-        super().__init__([widgets.HTML(self._question), widgets.HBox([self._answer, self._button]), self._said,
+        self._question = Markup("<b>Your prediction.</b> {}").format(_emphasised(question))
+        super().__init__([widgets.HTML(str(self._question)), widgets.HBox([self._answer, self._button]), self._said,
                           Handles()])
         self.add_class("weightspace-prediction")
 
@@ -84,22 +86,26 @@ class Prediction(widgets.VBox):
         """You said this, measured was that."""
         if self.committed is None:
             return
-        said = f"You said <b>{self.committed:.{self._digits}f}</b>"
+        said = Markup("You said <b>{:.{}f}</b>").format(self.committed, self._digits)
         if self._truth is None:
-            self._said.value = f"{said}. Run the cells below: they hold the answer."
+            self._said.value = str(said + ". Run the cells below: they hold the answer.")
             return
         apart = round(self._truth - self.committed, self._digits)
         side = "right on it" if not apart else f"{abs(apart):.{self._digits}f} {'higher' if apart > 0 else 'lower'}"
-        self._said.value = (f"{said}, measured: <b>{self._truth:.{self._digits}f}</b>, {side}. Your guess is the "
-                            f"{self._mark} in the next picture; commit again to move it.")
+        template = Markup("{}, measured: <b>{:.{}f}</b>, {}. Your guess is the {} in the next picture; commit again to "
+                          "move it.")
+        self._said.value = str(template.format(said, self._truth, self._digits, side, self._mark))
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
-        return {**(bundle or {}), "text/html": f"<p>{self._question}</p>"}  # shown where no widget can be
+        return {**(bundle or {}), "text/html": str(paragraph(self._question))}  # shown where no widget can be
 
 
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:
-    """Ask for a number between low and high; hand the result to the panel that shows the truth."""
+    """Ask for a number between low and high; hand the result to the panel that shows the truth.
+
+    In the question, **two stars** around words make them bold; all else is shown as it is written.
+    """
     return Prediction(question, low, high, step)
 
 
@@ -130,7 +136,8 @@ class Waiting(anywidget.AnyWidget):
         self._look()
 
     def _look(self, _change=None):
-        pages = [f"<p><i>{self._text()}</i></p>"] if self._prediction.hides else map(_html, self._parts)
+        waits = Markup("<p><i>{}</i></p>").format(self._text())
+        pages = [waits] if self._prediction.hides else map(_html, self._parts)
         self.page = "".join(pages)
 
     def _text(self):
@@ -175,6 +182,11 @@ def _html(part):
 def _data(bundle):
     """The data of what a widget's `_repr_mimebundle_` returns, which may be a pair of data and metadata."""
     return (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
+
+
+def _emphasised(question):
+    """A question as HTML: escaped, and bold between two stars."""
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(question))))
 
 
 class Star:

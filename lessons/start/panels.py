@@ -1,13 +1,11 @@
 """The panel of chapter 0, and the table of what was found on this machine."""
-import html
-
 import matplotlib as mpl
 import numpy as np
 
 import data
 from lessons.kit import plotting
 from lessons.kit.chapters import CHAPTERS
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, themed
@@ -132,8 +130,8 @@ def course() -> Page:
     """The map of the course: every chapter, how long it takes, what one knows afterwards."""
     rows = []
     for one in CHAPTERS:
-        link = f'<a href="{one.notebook.name}">{one.stem.partition("_")[2].replace("_", " ")}</a>'
-        rows.append((one.number, link, f"{one.minutes} min", html.escape(one.teaches)))
+        link = Markup('<a href="{}">{}</a>').format(one.notebook.name, one.stem.partition("_")[2].replace("_", " "))
+        rows.append((one.number, link, f"{one.minutes} min", one.teaches))
     return table(("", "chapter", "time", "what you will know"), rows, left=4)
 
 
@@ -149,14 +147,13 @@ class Found:
     def _repr_html_(self):
         rows = [_row(name, text) for name, text in self.found.items()]
         advice = _ADVICE if self.found["data"].startswith("stand-in") else ""
-        return f"<table>{''.join(rows)}</table>{advice}"
+        return str(Markup("<table>{}</table>{}").format(Markup("").join(rows), advice))
 
 
 def _row(name, text):
-    left = "style='text-align:left'"
-    return f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(text)}</td></tr>"
+    return Markup("<tr><th style='text-align:left'>{}</th><td style='text-align:left'>{}</td></tr>").format(name, text)
 
 
-_ADVICE = said("""<p style='border-left:5px solid #D55E00;padding:0.3em 0.8em'><b>The real MNIST is not here.</b>
+_ADVICE = said(Markup("""<p style='border-left:5px solid #D55E00;padding:0.3em 0.8em'><b>The real MNIST is not here.</b>
                   Everything works on the stand-in, and every figure says so; the numbers are then not those of MNIST.
-                  With a network the files come by themselves; README.md, “Offline”, says how to bring them.</p>""")
+                  With a network the files come by themselves; README.md, “Offline”, says how to bring them.</p>"""))

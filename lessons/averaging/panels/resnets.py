@@ -6,7 +6,7 @@ from lessons.averaging.panels.features import BASE, GAP
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE, images_of
 from lessons.kit import plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Page, in_full_alone, said
+from lessons.kit.page import Page, in_full_alone, paragraph, said
 from lessons.kit.plotting import BLUE, GREY, RED, WithQuartiles, still
 from lessons.kit.sweep import caption
 
@@ -18,7 +18,7 @@ def introduction() -> Page:
                    its BatchNorm statistics are estimated again on training images; beside it, what happens if they are
                    simply averaged like weights. Ten triples are too few for a correlation: compare their level with the
                    five models alone, and the size of the gap with the MLP's.""")
-    return Page(text, f"<p>{text}</p>")
+    return Page(text, paragraph(text))
 
 
 @in_full_alone

@@ -79,7 +79,7 @@ def question(sweep: xarray.Dataset) -> str:
     row = levels_of(one(sweep, setting=DISJOINT))
     ranks = Ranks(sweep)
     return said("""Four tasks, all pixels permuted. The own networks read {own:.2f}, their average {average:.2f}. CART
-                   keeps <b>{kept}</b> of {all} in layer 1, with λ = {lam:g}. What mean accuracy does it have?""",
+                   keeps **{kept}** of {all} in layer 1, with λ = {lam:g}. What mean accuracy does it have?""",
                 own=row["own"], average=row["average"], kept=ranks.said(SHOWN_RANK), all=ranks.count(1.0),
                 lam=SHOWN_LAM)
 

@@ -8,7 +8,7 @@ from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_
 from lessons.cart.experiment import tasks as experiment
 from lessons.cart.panels.parts import AVERAGE, OF_AVERAGE, OF_OWN, OWN, numbers_of, percent, titles
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
@@ -131,10 +131,10 @@ def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 25
     for name, of_widths in ranks.items():
         times = (low_rank_bits(width, width, rank) / mask_bits(width, width) for width, rank in zip(widths, of_widths))
         rows.append((name, *(f"{value:.2f}" for value in times)))
-    before = "<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p>"
-    after = said("""<p>With k = {fixed} low rank wins from M = {wins:,} on. With a share γ of the rank both grow like
-                    M², and it wins where 64γ &lt; 1, at any width or at none.</p>""",
-                 fixed=fixed, wins=width_where_low_rank_wins(fixed))
+    before = Markup("<p><b>Low rank over mask, bits a task</b> (below 1 the low rank is smaller).</p>")
+    after = paragraph(said("""With k = {fixed} low rank wins from M = {wins:,} on. With a share γ of the rank both grow
+                              like M², and it wins where 64γ < 1, at any width or at none.""",
+                           fixed=fixed, wins=width_where_low_rank_wins(fixed)))
     return table(("", *(f"M = {width:,}" for width in widths)), rows, before=before, after=after)
 
 

@@ -8,7 +8,7 @@ from lessons.cart.experiment.readings import along_the_ranks, one, row_space
 from lessons.cart.panels.overlap import short
 from lessons.cart.panels.parts import Ranks, curves_of_hows, listed, tasks_slider, titles
 from lessons.kit import page, plotting
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.panel import choice, panel
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
@@ -86,7 +86,7 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     head = ("", *(f"as {reading}, {how}" for reading in READINGS for how in ("centred", "from θ₀")))
     text = said("As meant, I(8 %) is lower when centred for {lower} of {all} sets of tasks{names}.",
                 lower=len(lower), all=len(rows), names=f": {', '.join(lower)}" if lower else "")
-    return table(head, rows, text, after=f"<p>{text}</p>")
+    return table(head, rows, text, after=paragraph(text))
 
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
@@ -98,11 +98,12 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     measures = next(iter(found.values()))
     rows = [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()]
     ranks = sweep.sizes["rank"]
-    title = said("""<p><b>Rank correlations with CART's accuracy, over {ranks} ranks, at λ = 1</b> (1: the two always go
-                    together; by chance alone, half of the time it would lie within ± {chance:.2f}, and nineteen times
-                    in twenty within ± {wide:.2f}).</p>""",
+    title = said(Markup("""
+        <p><b>Rank correlations with CART's accuracy, over {ranks} ranks, at λ = 1</b> (1: the two always go together;
+        by chance alone, half of the time it would lie within ± {chance:.2f}, and nineteen times in twenty within
+        ± {wide:.2f}).</p>"""),
                  ranks=ranks, chance=0.67 / (ranks - 1) ** 0.5, wide=1.96 / (ranks - 1) ** 0.5)
-    return table(("", *measures), rows, before=title, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
+    return table(("", *measures), rows, before=title, after=quiet(caption(sweep)))
 
 
 # -- Theorem 2 -------------------------------------------------------------------------------------

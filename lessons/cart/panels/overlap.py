@@ -16,7 +16,7 @@ from lessons.cart.panels.bell import DISJOINT, LEVELS, levels_of, settings_of
 from lessons.cart.panels.parts import Ranks, curves_of_hows, listed, tasks_slider, titles
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import Markup, Page, quiet, said, table
 from lessons.kit.panel import choice, panel
 from lessons.kit.panel.moving import Look, cloud, curve, level
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY
@@ -142,8 +142,9 @@ def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:
     rows = []
     for (name, part), high, *values in zip(parts.items(), heights, *measures.values()):
         rows.append((name, f"{high:+.3f} ± {WIDE * error_of_height(part):.3f}", *(f"{value:.3f}" for value in values)))
-    rows.append((f"<i>rank correlation with the height, over {len(parts)} sets</i>", "", *correlations.values()))
+    last = Markup("<i>rank correlation with the height, over {} sets</i>").format(len(parts))
+    rows.append((last, "", *correlations.values()))
     text = "; ".join(f"{label}: rank correlation with the height {value}" for label, value in correlations.items())
-    after = said("""<p style='opacity:0.75'>± two standard errors, at most. A rank correlation over {sets} sets is no
-                    more than a hint. {caption}</p>""", sets=len(parts), caption=caption(sweep))
+    after = quiet(said("""± two standard errors, at most. A rank correlation over {sets} sets is no more than a hint.
+                          {caption}""", sets=len(parts), caption=caption(sweep)))
     return table(("", "height", *measures), rows, text, after=after)

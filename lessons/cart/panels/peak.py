@@ -23,7 +23,7 @@ from lessons.cart.panels.parts import (
 )
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference, told
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, bold, paragraph, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level
 from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, still
@@ -176,8 +176,8 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
         tops = [plateau(part, head) for head in experiment.HEADS]
         rows.append((name, f"{part.large.item():.0f}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
     head = ("", "large singular values", "rule of 8.5", *(f"CART best, {head}" for head in experiment.HEADS))
-    after = said("""<p style='opacity:0.75'>In brackets: what cannot be told from the best, that is, lies within two
-                    standard errors of it. {caption}</p>""", caption=caption(sweep))
+    after = quiet(said("""In brackets: what cannot be told from the best, that is, lies within two standard errors of
+                          it. {caption}""", caption=caption(sweep)))
     return table(head, rows, after=after)
 
 
@@ -190,15 +190,15 @@ def reading_of_centring(sweep: xarray.Dataset) -> Page:
     for head in experiment.HEADS:
         cells = []
         for apart, error in centred_over_truncated(part, head):
-            bold = abs(apart) > WIDE * error
-            cells.append(f"<b>{apart:+.3f}</b>" if bold else f"{apart:+.3f}")
+            cell = f"{apart:+.3f}"
+            cells.append(bold(cell) if abs(apart) > WIDE * error else cell)
         rows.append((head, *cells))
     shown = [place for place, rank in enumerate(ranks.values) if ranks.count(rank) in (2, 4, 6, 8, 10, 12, 16, 32, 64)]
     head = ("directions", *(ranks.texts[place] for place in shown))
     rows = [(row[0], *(row[1 + place] for place in shown)) for row in rows]
-    return table(head, rows, before="<p><b>Accuracy of CART minus that of task vectors from θ₀, cut alike</b></p>",
-                 after=said("""<p style='opacity:0.75'>λ at its best for each. Bold: more than two standard errors.
-                               {caption}</p>""", caption=caption(sweep)))
+    return table(head, rows, before=paragraph(bold("Accuracy of CART minus that of task vectors from θ₀, cut alike")),
+                 after=quiet(said("λ at its best for each. Bold: more than two standard errors. {caption}",
+                                  caption=caption(sweep))))
 
 
 def reading_of_the_best(sweep: xarray.Dataset) -> Page:
@@ -210,7 +210,9 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
         centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
         ahead = told(plain.max() - centred.max(), error_of_difference(plain.max(), centred.max(), images))
         gains = told(plain[1:-1].max() - plain[-1], error_of_difference(plain[1:-1].max(), plain[-1], images))
-        sentences.append(f"<b>{head[0].upper()}{head[1:]}</b>: CART {centred.max():.3f}, from θ₀ {plain.max():.3f} "
-                         f"at its best and {plain[-1]:.3f} with all directions. {ahead}: that leaving the centring out "
-                         f"is better. {gains}: that cutting helps task vectors from θ₀")
-    return reading("Does centring help, and does cutting?", f"{'. '.join(sentences)}.")
+        sentences.append(said(Markup("""
+            <b>{head}</b>: CART {centred:.3f}, from θ₀ {plain:.3f} at its best and {all:.3f} with all directions.
+            {ahead}: that leaving the centring out is better. {gains}: that cutting helps task vectors from θ₀."""),
+                              head=f"{head[0].upper()}{head[1:]}", centred=centred.max(), plain=plain.max(),
+                              all=plain[-1], ahead=ahead, gains=gains))
+    return reading("Does centring help, and does cutting?", Markup("{found}"), found=Markup(" ").join(sentences))

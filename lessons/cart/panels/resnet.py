@@ -9,7 +9,7 @@ from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs
 from lessons.cart.panels.parts import percent
 from lessons.kit import page
-from lessons.kit.page import Page, in_full_alone
+from lessons.kit.page import Markup, Page, in_full_alone
 from lessons.kit.panel import Panel
 
 
@@ -76,4 +76,4 @@ class Both(Page):
     """A figure and a reading below it."""
 
     def __init__(self, figure, reading):
-        super().__init__(repr(reading), figure.data + reading.page)
+        super().__init__(repr(reading), Markup(figure.data) + reading.page)

@@ -87,7 +87,7 @@ def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (d)."""
     here = sweep.sel(data=DIGITS, optimiser=SGD)
     return said("""Digits, SGD. After one epoch the six networks read {own:.2f} of their own tasks; the network before
-                   finetuning read {before:.2f} of all six. How accurate on all six is their <b>merge</b>, at the best
+                   finetuning read {before:.2f} of all six. How accurate on all six is their **merge**, at the best
                    scale?""", own=float(here.own.sel(epochs=1).mean()), before=float(here.before))
 
 

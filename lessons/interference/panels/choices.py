@@ -1,6 +1,4 @@
 """A table: where sources and code differ, and what difference it makes."""
-import html
-
 import xarray
 
 from lessons.interference.experiment import results
@@ -21,10 +19,10 @@ def table(sweep: xarray.Dataset) -> page.Page:
     for place, choice in enumerate(CHOICES):
         cells = _cells(choice, sweep.isel(choice=place))
         method, what, one_way, other_way, entries, _, one, other, points = cells
-        shown = [html.escape(cell) for cell in cells]
+        shown = list(cells)
         apart, half = _difference(sweep.isel(choice=place))
         if abs(apart) > half:
-            shown[-1] = f"<b>{shown[-1]}</b>"
+            shown[-1] = page.bold(shown[-1])
         rows.append(shown)
         lines.append(f"{method}, {what}: {one_way} {one}, {other_way} {other} ({points} points); "
                      f"{entries} of the weights differ")
@@ -32,9 +30,8 @@ def table(sweep: xarray.Dataset) -> page.Page:
         """{suite}. Distance: between both results, as a share of the first one's from θ₀. Accuracy: share of the single
            model's, mean over tasks. Difference: with its 95 % interval over tasks; bold where it can be told from 0.
            {measured}""",
-        suite=html.escape(sweep.attrs["suite"]),
-        measured=html.escape(caption(sweep)))
-    return page.table(HEAD, rows, "\n".join(lines), left=4, after=f"<p style='opacity:0.75'>{note}</p>")
+        suite=sweep.attrs["suite"], measured=caption(sweep))
+    return page.table(HEAD, rows, "\n".join(lines), left=4, after=page.quiet(note))
 
 
 def _cells(choice, found):

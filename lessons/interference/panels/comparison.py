@@ -1,6 +1,5 @@
 """The pictures of the comparison: the search panel, all methods side by side, the λ that were chosen, and the tables of
 what was chosen and who is ahead of whom."""
-import html
 
 import numpy as np
 import xarray
@@ -10,7 +9,7 @@ from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, 
 from lessons.interference.panels.methods import LOOKS, OTHERS, WHAT, title_of
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Page, folded, said, table
+from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, SKY, still
@@ -368,8 +367,8 @@ def _points(mean, half):
     """A lead and its interval in points; bold where it is above 0, struck where below."""
     text = f"{100 * mean:+.1f} ± {100 * half:.1f}"
     if mean > half:
-        return f"<b>{text}</b>"
-    return f"<s>{text}</s>" if mean < -half else text
+        return bold(text)
+    return Markup("<s>{}</s>").format(text) if mean < -half else text
 
 
 SUITES = {
@@ -417,7 +416,7 @@ def _over_seeds(values):
 
 
 def _table(head, rows, note):
-    found = table(list(map(html.escape, head)), rows, after=f"<p style='opacity:0.75'>{html.escape(note)}</p>")
+    found = table(head, rows, after=quiet(note))
     return Page(f"{found.text}\n{note}", found.page)
 
 
@@ -430,10 +429,10 @@ def registry() -> Page:
     for name, method in methods().items():
         drops, combines = WHAT[name]
         needs = ", ".join(method.needs)
-        rows.append([html.escape(cell) for cell in (method.title, drops, combines, needs)])
+        rows.append([method.title, drops, combines, needs])
         lines.append(f"{name}: drops {drops}; {combines} [{needs}]")
         parameters = ", ".join(map(_with_default, method.parameters)) or "none"
-        details.append([html.escape(cell) for cell in (name, method.says, parameters, method.source)])
+        details.append([name, method.says, parameters, method.source])
     more = folded("Formulas, parameters and sources",
                   table(("name", "in one line", "parameters", "source"), details, left=4))
     return table(("method", "drops", "puts together", "needs"), rows, "\n".join(lines), left=4,

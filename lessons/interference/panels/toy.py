@@ -13,7 +13,7 @@ from lessons.interference.experiment import toy as experiment
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import plotting
 from lessons.kit.noise import told
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import Page, bold, paragraph, quiet, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
@@ -191,10 +191,8 @@ HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "T
 def reading_of_the_draws(count: int = 100) -> Page:
     """A table: what merging costs over many toys with other numbers, each method at its best."""
     rows = [_over_draws(shared, experiment.draws(shared, count)) for shared in SEEN]
-    note = said(
-        """<p style='opacity:0.75'>Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.</p>
-        """, count=count)
-    return table(HEAD, rows, before="<p><b>Was it the draw?</b></p>", after=note)
+    note = quiet(f"Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.")
+    return table(HEAD, rows, before=paragraph(bold("Was it the draw?")), after=note)
 
 
 def _over_draws(shared, costs):

@@ -164,7 +164,7 @@ class Panel(widgets.VBox):
                              "texts": _texts(control), "slider": isinstance(control, widgets.SelectionSlider)})
         rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
         page = rooms.get_template("page.html.j2").render(
-            controls=controls, frames=_for_script(frames), background=self._figure.background,
+            controls=controls, frames=frames, background=self._figure.background,
             caption=self.picture.caption, css=(_HERE / "picture.css").read_text(encoding="utf-8"),
             script=(_HERE / "page.js").read_text(encoding="utf-8"))
         path = Path(path)
@@ -314,8 +314,3 @@ def _texts(control):
 
 def _number(value):
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _for_script(value):
-    """JSON that can stand inside a <script> element."""
-    return json.dumps(value).replace("</", "<\\/")

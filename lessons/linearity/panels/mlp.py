@@ -6,7 +6,7 @@ import xarray
 import data
 from lessons.kit import plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still, themed
@@ -171,7 +171,7 @@ def rises(sweep: xarray.Dataset) -> Page:
     strangers = barrier(sweep.start_loss.sel(start="two random starts").values, alphas)
     head = ("θᵢ and θⱼ finetuned on", "barrier, one task", "barrier, both tasks",
             "half-way: below the straight line by", "half-way: below the better end by")
-    after = f"<p>For comparison, the barrier between two random starts: {strangers:.2f}. All in nats.</p>"
+    after = paragraph(f"For comparison, the barrier between two random starts: {strangers:.2f}. All in nats.")
     return table(head, rows, after=after)
 
 

@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, error_of_share, told
-from lessons.kit.page import Page, folded, reading, said
+from lessons.kit.page import Markup, Page, folded, reading, said
 from lessons.kit.panel import panel
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, layer_ticks,
@@ -199,13 +199,13 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     numbers = {name: f"{100 * gain:+.1f} ± {100 * error:.1f}" for name, (gain, error) in found.items()}
     scores = accuracies(sweep)
     batch = " cannot be told" if _unclear(found["batch"]) else " can be told"
-    return reading("Does it help the network?", """
+    return reading("Does it help the network?", Markup("""
         Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
         {verdict}: estimating anew helps by {gain} points. (Behind ±: the standard error of the difference, from the
         same {images:,} images.) Whether those of the batch are better than new ones{batch} here: {of_batch}. Is all of
         it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If their
         statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what estimating
-        anew adds to that is {rest}.""",
+        anew adds to that is {rest}."""),
         interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=numbers["anew"],
         verdict=_verdict(found["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
         of_batch=numbers["batch"], ends=numbers["ends"], fresh=numbers["fresh ends"], rest=numbers["rest"])
@@ -415,7 +415,7 @@ def in_full(sweep: xarray.Dataset | None) -> Page:
     if sweep is None:
         text = said("""Not in this copy of the course. With profile = "full" in the first cell it is measured; before
                        it starts, it says how long that takes on this machine.""")
-        return folded(title, Page(text, f"<p><i>{text}</i></p>"))
+        return folded(title, Page(text, Markup("<p><i>{}</i></p>").format(text)))
     return folded(title, figure_15(sweep), reading_of_blocks(sweep), reading_of_lengths(sweep),
                   reading_of_treatments(sweep))
 
@@ -428,7 +428,7 @@ def question() -> str:
     before = ""
     if shares:
         before = f"In chapter 1 the gap was never more than {max(shares):.0%} of the two ends' own distance. "
-    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in <b>block 8</b>, the last "
+    return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in **block 8**, the last "
             "one, of ResNet-18?")
 
 

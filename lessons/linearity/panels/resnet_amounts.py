@@ -5,7 +5,7 @@ from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference, error_of_share
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, layer_ticks, still
@@ -159,7 +159,7 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
                    first=in_block_8[0].item(), last=in_block_8[-1].item(), before=scores["network"][0],
                    after=scores["network"][-1], verdict=_compared(sweep, scores["network"], 0, -1))
     verdict += " " + _at_equal_steps(sweep, in_block_8.values, scores["network"])
-    return table(head, rows, verdict.strip(), after=f"<p>{verdict}</p><p style='opacity:0.75'>{_caption(sweep)}</p>")
+    return table(head, rows, verdict.strip(), after=paragraph(verdict) + quiet(_caption(sweep)))
 
 
 def _compared(sweep, accuracy, first, second):
@@ -177,9 +177,10 @@ def _at_equal_steps(sweep, shares, accuracy):
     if not amounts.keys() >= set(wanted):
         return ""
     once, twice, varied = (amounts[name] for name in wanted)
-    return said("""<b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
+    return said(Markup("""
+                   <b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
                    to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on ten splits, none of them
-                   a finetuning task: {varied:.0%}, and beside twice the steps the accuracy changes {wider}.""",
+                   a finetuning task: {varied:.0%}, and beside twice the steps the accuracy changes {wider}."""),
                 once=shares[once], twice=shares[twice], varied=shares[varied],
                 longer=_compared(sweep, accuracy, once, twice), wider=_compared(sweep, accuracy, twice, varied))
 
@@ -190,6 +191,6 @@ def more_pretraining(sweep: xarray.Dataset | None):
         text = said("""Profile “full” also pretrains on 5, 10 and all 20 splits. What it measured is not in this copy
                        of the course. experiment.resnet_amounts.run("full") trains these eighteen networks of width 16
                        and measures them.""")
-        return Page(text, f"<p><i>{text}</i></p>")
+        return Page(text, Markup("<p><i>{}</i></p>").format(text))
     picture, words = all_amounts(sweep), reading_of_amounts(sweep)
-    return Page(words.text, picture.data + words.page)
+    return Page(words.text, Markup(picture.data) + words.page)

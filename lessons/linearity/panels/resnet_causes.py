@@ -3,7 +3,7 @@ import xarray
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Markup, Page, reading, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
 from lessons.kit.sweep import caption
@@ -51,14 +51,14 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     shares = {treatment: summary(sweep)["share"].sel(treatment=treatment, block=8).item() for treatment in TREATMENTS}
     half = summary(sweep)["left"].sel(treatment="re-estimated")
     pooled = summary(sweep)["pooled"].sel(block=8)
-    return reading("What you should have seen", """
+    return reading("What you should have seen", Markup("""
         <b>Every block misses something by itself, and hands on what was missed before.</b> Given the exact mix, a
         single block misses {least:.0%} to {most:.0%} of the ends' own distance. No block comes near the {share:.0%}
         that the network has in block 8; {sum:.0%} is what the eight add up to. What is missed early is partly lost on
         the way: repaired in block 4, the network still has {left_4:.0%} of block 8's gap, repaired in block 7
         {left_7:.0%}. <b>And behind the last block it is averaging that helps.</b> A mean over the pixels keeps what
         they have in common. It brings the share in block 8 from {share:.0%} to {pooled:.0%}, and would bring it down in
-        every block before.""",
+        every block before."""),
         least=alone.min().item(), most=alone.max().item(), share=shares["re-estimated"],
         sum=summary(sweep)["alone"].sel(treatment="re-estimated").sum().item(), left_4=half.sel(block=4).item(),
         left_7=half.sel(block=7).item(), pooled=pooled.sel(treatment="re-estimated").item())

@@ -5,7 +5,7 @@ import xarray
 from matplotlib.patches import Polygon
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, RED, SKY
@@ -26,7 +26,7 @@ LEAST = 1e-9  # share of the error that is drawn
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     return said("""All layers, mean of squares, λ/2 = 1, n = {n} samples. Somebody forgets the n and takes σ = λ/2. By
-                   what <b>power of ten</b> is the training error that they predict too small?""",
+                   what **power of ten** is the training error that they predict too small?""",
                 n=sweep.sizes["number"])
 
 
@@ -176,7 +176,7 @@ def closed_form_table(sweep: xarray.Dataset) -> Page:
         rows.append((f"{loss} of squares", f"{float(part.agrees):.0e}",
                      *(f"{float(part.mistaken.sel(mistake=name)):.2g}" for name in experiment.MISTAKES)))
     head = ("difference of the answers, root mean square", "right", *experiment.MISTAKES)
-    after = said("<p>Targets are ±1. A mistake that does not matter for a loss shows the right difference.</p>")
+    after = paragraph("Targets are ±1. A mistake that does not matter for a loss shows the right difference.")
     return table(head, rows, after=after)
 
 
@@ -186,12 +186,12 @@ def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     total = shares.sum()
     low, high = kernel.risk_bounds(kappa, total.sqrt(), 1.0)
     exact = kernel.risk(kappa, shares, 1.0)
-    return reading("How tight is Theorem 5?", """
+    return reading("How tight is Theorem 5?", Markup("""
         All layers, sum of squares, σ = 1: of {start:.0f} the exact sum leaves {exact:.3g}. The upper bound is
         {high:.0f} times that, the lower one {low:,.0f} times less. The extreme eigenvalues say little, because the
         target hardly lies there: {top:.1%} of ‖ỹ‖² is in the top direction, {ten:.0%} in the top ten. Where the target
         <i>is</i> the top eigenvector, the mean training error is {right:.2g}, and the bound printed for a mean,
-        {printed:.2g}, is {times:.0f} times larger: it lacks 1/n.""", start=float(total), exact=float(exact),
+        {printed:.2g}, is {times:.0f} times larger: it lacks 1/n."""), start=float(total), exact=float(exact),
                    high=float(high / exact), low=float(exact / low), top=float(shares[-1] / total),
                    ten=float(shares[-10:].sum() / total), right=float(sweep.top), printed=float(sweep.printed_top),
                    times=float(sweep.printed_top / sweep.top))

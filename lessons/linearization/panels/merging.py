@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
@@ -22,7 +22,7 @@ def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (g)."""
     merged = experiment.by_count(sweep).sel(family=ROTATED, count=2)
     return said("""Turned digits, two tasks at a time, α chosen on held-out images. Merged networks read {network:.1%}
-                   right. By how many <b>points</b> more do merged tangents read?""",
+                   right. By how many **points** more do merged tangents read?""",
                 network=float(merged.accuracy.sel(arm=NETWORK)))
 
 
@@ -135,13 +135,13 @@ def arms_table(sweep: xarray.Dataset) -> Page:
         rows.append((arm, *cells))
     counts = [f"{count} tasks" for count in best["count"].values]
     head = ["", *(f"{name.split()[0]}: {what}" for name in experiment.FAMILIES for what in ("alone", *counts))]
-    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, after=paragraph(caption(sweep)))
 
 
 def reading_of_merging(sweep: xarray.Dataset) -> Page:
     """Linear against short, on alike and on unrelated tasks, with this sweep's numbers."""
     parts = [_of_family(sweep, family) for family in experiment.FAMILIES]
-    return Page(" ".join(part.text for part in parts), "".join(part.page for part in parts))
+    return Page(" ".join(part.text for part in parts), Markup("").join(part.page for part in parts))
 
 
 def reading_in_full(sweep: xarray.Dataset) -> Page:
@@ -149,7 +149,7 @@ def reading_in_full(sweep: xarray.Dataset) -> Page:
     known = experiment.EXPERIMENT.archived("full")
     known = sweep if known is None else known
     found = reading_of_merging(known)
-    return Page(f"{found.text}\n{caption(known)}", f"{found.page}<p style='opacity:0.75'>{caption(known)}</p>")
+    return Page(f"{found.text}\n{caption(known)}", found.page + quiet(caption(known)))
 
 
 def _of_family(sweep, family):

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
@@ -165,13 +165,13 @@ def lambda_table(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page:
         values = [float(now[name].sel(lam=lam)) for lam in sweep.lam.values]
         if not np.isnan(values).all():
             rows.append((title, *("–" if np.isnan(value) else form.format(value) for value in values)))
-    return table((setting, *(f"λ = {lam:g}" for lam in sweep.lam.values)), rows, after=f"<p>{caption(sweep)}</p>")
+    return table((setting, *(f"λ = {lam:g}" for lam in sweep.lam.values)), rows, after=paragraph(caption(sweep)))
 
 
 def reading_of_early_stopping(sweep: xarray.Dataset) -> Page:
     """λ beside early stopping at the same training error, with this sweep's numbers."""
     parts = [_beside_stopping(sweep, setting) for setting in (EVEN_ODD, TEN_SGD)]
-    return Page(" ".join(part.text for part in parts), "".join(part.page for part in parts))
+    return Page(" ".join(part.text for part in parts), Markup("").join(part.page for part in parts))
 
 
 def _beside_stopping(sweep, setting):
@@ -252,4 +252,4 @@ def causes_table(sweep: xarray.Dataset) -> Page:
         rows.append((name, f"{float(at.taylor):.2f}", f"{float(at.trained):.2f}", f"{float(at.kernel_change):.2f}",
                      f"{float(at.distance):.2f}"))
     head = ("a fifth of the error left", "Taylor gap / move", "trained gap / move", "change of the kernel", "distance")
-    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, after=paragraph(caption(sweep)))

@@ -4,7 +4,7 @@ import xarray
 from scipy import stats
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, RED
@@ -111,7 +111,7 @@ def signs_table(sweep: xarray.Dataset) -> Page:
 def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
     """Why the sign turns, with this sweep's numbers."""
     of = experiment.claims(sweep)["LFT-12"]
-    return reading("Does a higher condition number go with a higher loss?", """
+    return reading("Does a higher condition number go with a higher loss?", Markup("""
         With σ = {small:g}, far below most smallest eigenvalues, yes: the rank correlation with Adam's training error is
         {wide_small:+.2f} for the wide network and {deep_small:+.2f} for the deep one. With σ = {large:g}, above them,
         it is {wide_large:+.2f} and {deep_large:+.2f}: the other way round. Nothing was trained anew, only σ changed.
@@ -119,7 +119,7 @@ def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
         condition number. The training error that ridge regression predicts keeps its sign at every σ: its correlation
         with the errors by Adam, and by one step size for all, lies between {risk_least:+.2f} and {risk_most:+.2f}.
         Where each subset has a step size of its own, training takes another time for each, and it is at least
-        {risk_own_least:+.2f}.""", small=experiment.SIGMAS[0], large=experiment.SIGMAS[6], **of)
+        {risk_own_least:+.2f}."""), small=experiment.SIGMAS[0], large=experiment.SIGMAS[6], **of)
 
 
 def rules_table(sweep: xarray.Dataset) -> Page:
@@ -147,7 +147,7 @@ def reading_of_the_rules(sweep: xarray.Dataset) -> Page:
 def reading_of_adding(sweep: xarray.Dataset) -> Page:
     """Theorems 6 and 7 on real layers, with this sweep's numbers."""
     of = experiment.claims(sweep)
-    return reading("A layer is added", """
+    return reading("A layer is added", Markup("""
         {pairs:.0f} times a layer was added to a subset. The printed η is at least {eta_least:.2f}; it is infinite in
         {eta_infinite:.0%} of the cases, where the layers had fewer weights than there are samples, and below 1, where
         Theorem 7 has a proof, in {eta_below_1:.0%}. η_σ is always finite, {eta_sigma_median:.1f} in the median.
@@ -155,4 +155,4 @@ def reading_of_adding(sweep: xarray.Dataset) -> Page:
         where the printed one has a proof, its upper end was at least {printed_high_least:.1f}, so it never says that a
         layer helps. Trained by Adam, {trained_rises:.0%} of the errors rose with the layer. In two dimensions, with the
         worst target, the root of the training error <i>rises</i> to {worst:.3f} times for κ = {worst_kappa:g}, and the
-        tight bound is {worst_bound:.3f}.""", **of["LFT-9"], **of["LFT-10"])
+        tight bound is {worst_bound:.3f}."""), **of["LFT-9"], **of["LFT-10"])

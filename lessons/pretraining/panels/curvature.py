@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, still
@@ -71,7 +71,7 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     derived = sweep.function_along.sel(function="loss").item()
-    return said("""Automatic differentiation says that the loss has the curvature <b>{derived:+.3f}</b> along this line,
+    return said("""Automatic differentiation says that the loss has the curvature **{derived:+.3f}** along this line,
                    at the checkpoint. The two networks are now brought close to it, s = {scale}. Which curvature is
                    measured there?""", derived=derived, scale=_scale(sweep.scale.values[experiment.NEAR]))
 
@@ -265,4 +265,4 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
                    has over the distance: {half_way_over_distance:+.2f} ({half_way_over_distance_low:+.2f} to
                    {half_way_over_distance_high:+.2f}). The largest λmax of a checkpoint is {largest_spread:,.0f} times
                    the smallest.""", **of)
-    return table(head, rows, f"{'; '.join(lines)}. {more}", after=f"<p>{more}</p>")
+    return table(head, rows, f"{'; '.join(lines)}. {more}", after=paragraph(more))

@@ -5,7 +5,7 @@ import xarray
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, reading, said, table
+from lessons.kit.page import Markup, Page, agrees, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQuartiles, layer_ticks, still
@@ -146,7 +146,8 @@ def suspects(sweep: xarray.Dataset) -> Page:
             rows.append((pair, name, f"{here.gap_mean.mean().item():.5f}", f"{here.curvature.item():.1f}",
                          f"{here.along.item():+.2f}", f"{here.distance.item():.2f}",
                          f"{here.equal_gap.mean().item():.5f}"))
-    head = ("finetuned on", "pretraining", "gap", "λ<sub>max</sub> at the start", "curvature along the line, half-way",
+    head = ("finetuned on", "pretraining", "gap", Markup("λ<sub>max</sub> at the start"),
+            "curvature along the line, half-way",
             "distance ‖θᵢ − θⱼ‖", "gap at the normal pair's distance")
     return table(head, rows, left=2)
 
@@ -213,7 +214,7 @@ def gap_against_distance(sweep: xarray.Dataset):
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before the panel."""
     gap = sweep.gap_mean.sel(start=NORMAL, pair=PAIRS[1]).mean().item()
-    return said("""Two tasks. After <b>normal</b> pretraining the gap, 1 − cosine, is {gap:.3f}, mean over the layers.
+    return said("""Two tasks. After **normal** pretraining the gap, 1 − cosine, is {gap:.3f}, mean over the layers.
                    What is it when all labels of the pretraining were shuffled?""", gap=gap)
 
 
@@ -222,13 +223,12 @@ def reading_of_figure_12(sweep: xarray.Dataset) -> Page:
     starts = {"random": fraction_name(1), "true": fraction_name(0), "nothing": NOTHING}
     times = {name: [experiment.over_normal(sweep, pair, start) for pair in PAIRS] for name, start in starts.items()}
     accuracy = sweep.own_accuracy.mean("end").sel(pair=PAIRS[1])
-    found = reading("Figure 12 of CTL, and ours", """
+    return reading("Figure 12 of CTL, and ours", Markup("""
         {agrees}: after pretraining on random labels the gap is {random[0]:.0f} times that after normal pretraining for
         one task learned in two ways, and {random[1]:.1f} times for two tasks. Differs: the same few images learned by
         heart with their <i>true</i> labels give {true[0]:.0f} and {true[1]:.1f} times. And with no pretraining at all,
         from one random start, it is {nothing[0]:.1f} and {nothing[1]:.1f} times, for networks that are less accurate
         ({untaught:.2f} on their own task against {normal:.2f}). So a lack of common knowledge is not what hurts
-        here.""",
+        here."""),
         agrees=agrees(times["random"][0] > 2 and times["random"][1] > 1.5), **times,
         untaught=accuracy.sel(start=NOTHING).item(), normal=accuracy.sel(start=NORMAL).item())
-    return Page(found.text.replace("<i>", "").replace("</i>", ""), found.page)

@@ -128,7 +128,7 @@ def question_of_matching(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     here = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
     return said("""Half-way between two strangers, output layer: the gap is {share:.2f} of the two networks' own
-                   distance. What is it once the second network's units are <b>matched by weights</b>?""",
+                   distance. What is it once the second network's units are **matched by weights**?""",
                 share=(here.gap_mean / here.own_mean).item())
 
 
@@ -236,8 +236,8 @@ def _with_mean(sweep, settings, share):
 def question_of_time(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (c)."""
     of = experiment.equally_long(sweep)
-    return said("""Both pairs were apart for <b>one</b> epoch. The pretrained pair has the gap {gap:.3f}, mean over the
-                   hidden layers. What has the pair that shares only its <b>random</b> start?""",
+    return said("""Both pairs were apart for **one** epoch. The pretrained pair has the gap {gap:.3f}, mean over the
+                   hidden layers. What has the pair that shares only its **random** start?""",
                 gap=of["one_epoch_pretrained_gap"])
 
 

@@ -4,7 +4,7 @@ import xarray
 from matplotlib.ticker import FixedLocator
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
@@ -123,7 +123,7 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
         rows.append((start, *cells))
     looks = ("at once", "20 steps", f"{last} steps")
     heads = [f"{network}, {steps}" for network in (PLAIN, RESIDUAL) for steps in looks]
-    return table(("start", *heads), rows, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
+    return table(("start", *heads), rows, after=quiet(caption(sweep)))
 
 
 def reading_of_equation_9(sweep: xarray.Dataset) -> Page:

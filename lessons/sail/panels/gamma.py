@@ -4,7 +4,7 @@ import xarray
 from matplotlib.ticker import FixedLocator
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
@@ -159,7 +159,7 @@ def proposals(sweep: xarray.Dataset) -> Page:
                      ", ".join(best)))
     steps = ", ".join(str(int(steps)) for steps in sweep.steps.values)
     heads = ("parents", *experiment.RULES, f"best after {steps} steps")
-    return table(heads, rows, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
+    return table(heads, rows, after=quiet(caption(sweep)))
 
 
 def reading_of_figure_2b(sweep: xarray.Dataset) -> Page:

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, in_full_alone, reading, table
+from lessons.kit.page import Page, in_full_alone, quiet, reading, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
 from lessons.kit.sweep import caption
@@ -116,8 +116,8 @@ def apart(sweep: xarray.Dataset | None) -> Page:
         rows.append((f"{SHRINK}, {how}", SCRATCH, *_cells(sweep, f"{SHRINK}: {how}", SCRATCH)))
     heads = [f"{int(steps)} steps" for steps in sweep.steps.values]
     return table(("half-way, or at another width", "its loss above that of", *heads), rows, left=2,
-                 after=f"<p style='opacity:0.75'>In nats, ± one standard error over the images; below 0 it is ahead. "
-                       f"“?”: within two standard errors, which cannot be told here. {caption(sweep)}</p>")
+                 after=quiet("In nats, ± one standard error over the images; below 0 it is ahead. "
+                             f"“?”: within two standard errors, which cannot be told here. {caption(sweep)}"))
 
 
 def _cells(sweep, start, other):
@@ -177,5 +177,5 @@ def without_labels(sweep: xarray.Dataset | None) -> Page:
             for name in sweep.start.values]
     error = noise.error_of_difference(0.75, 0.75, byol.TEST)
     return table(("start", *(f"{int(steps)} steps" for steps in sweep.steps.values)), rows,
-                 after=f"<p style='opacity:0.75'>{caption(sweep)} Standard error of a difference: at most "
-                       f"{100 * error:.1f} points.</p>")
+                 after=quiet(f"{caption(sweep)} Standard error of a difference: at most "
+                             f"{100 * error:.1f} points."))

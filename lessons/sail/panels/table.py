@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY
@@ -103,7 +103,7 @@ def question(sweep: xarray.Dataset) -> str:
     now = experiment.chosen(sweep).sel(set_up=NEAR.name, steps=100)
     return said("""Three parents learned digits turned by −45°, 0° and 45°. The target is digits turned by 20°. After
                    100 steps, each start with the learning rate that suits it, scratch reads {scratch:.0%} of the test
-                   digits. By how many <b>points</b> is SAIL's mixture more accurate than the best parent alone?""",
+                   digits. By how many **points** is SAIL's mixture more accurate than the best parent alone?""",
                 scratch=float(now.accuracy.sel(start=SCRATCH)))
 
 
@@ -116,9 +116,9 @@ def bill(sweep: xarray.Dataset) -> Page:
             (SEARCHED, "all", "66 looks with three parents, 31 with two", "–"),
             (LIGO, "one small one that learned all their data", "–", f"{experiment.MAP_STEPS} steps, counted")]
     return table(("start", "parents needed", "looks at 1,000 held-out images", "besides"), rows, left=4,
-                 after=f"<p style='opacity:0.75'>A parent took about {steps} steps. A look costs a seventh of an "
-                       "epoch's forward passes. Everybody's learning rate was tried at "
-                       f"{sweep.sizes['rate']} values: that bill is the same for all.</p>")
+                 after=quiet(f"A parent took about {steps} steps. A look costs a seventh of an epoch's "
+                             "forward passes. Everybody's learning rate was tried at "
+                             f"{sweep.sizes['rate']} values: that bill is the same for all."))
 
 
 def six(sweep: xarray.Dataset) -> Page:
@@ -130,7 +130,7 @@ def six(sweep: xarray.Dataset) -> Page:
     whose = ("over the near parent's", "over scratch's")
     heads = [f"{of}, {steps} steps" for of in whose for steps in experiment.LOOKS]
     return table(("set-up: loss of SAIL's mixture", *heads), rows,
-                 after=f"<p style='opacity:0.75'>Below 1: SAIL's mixture is better. {caption(sweep)}</p>")
+                 after=quiet(f"Below 1: SAIL's mixture is better. {caption(sweep)}"))
 
 
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:

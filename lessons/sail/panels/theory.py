@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREY, RED
@@ -63,8 +63,9 @@ def rules(sweep: xarray.Dataset) -> Page:
             cells += [f"{float(here_now.missed):.2f}", f"{float(here_now.cost):.2f}"]
         rows.append((rule, *cells))
     heads = [f"κ = {condition:g}: {what}" for condition in sweep.condition.values for what in ("off by", "distance²")]
-    return table(("distances of", *heads), rows, after=f"<p style='opacity:0.75'>Computed here: medians over "
-                 f"{sweep.attrs['images']}; three linear discriminants of {experiment.FEATURES} features.</p>")
+    after = quiet(f"Computed here: medians over {sweep.attrs['images']}; three linear discriminants of "
+                  f"{experiment.FEATURES} features.")
+    return table(("distances of", *heads), rows, after=after)
 
 
 def reading_of_theorem_2(sweep: xarray.Dataset) -> Page:
@@ -95,4 +96,4 @@ def reading_of_theorem_4(sweep: xarray.Dataset) -> Page:
         values = sweep.tv.sel(of=of)
         rows.append((of, *("–" if np.isnan(value) else f"{float(value):.3f}" for value in values)))
     heads = [f"{int(size):,} points" for size in sweep["size"].values]
-    return table(("two samples of the same", *heads), rows, after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
+    return table(("two samples of the same", *heads), rows, after=quiet(caption(sweep)))

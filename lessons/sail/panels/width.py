@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
@@ -121,7 +121,7 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
         part = sweep.accuracy.sel(direction=direction, how=how, optimiser=optimiser)
         rows.append((text, *(f"{float(part.sel(steps=steps)):.3f}" for steps in (0, 20, last))))
     return table(("map", "at once", "20 steps", f"{last} steps"), rows,
-                 after=f"<p style='opacity:0.75'>{caption(sweep)}</p>")
+                 after=quiet(caption(sweep)))
 
 
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:

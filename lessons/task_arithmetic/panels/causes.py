@@ -4,7 +4,7 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, said
+from lessons.kit.page import Markup, Page, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption
@@ -82,7 +82,7 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
                 bent=causes.exponents(sweep, "Eq. 2", "curvature")["output"],
                 kinked=causes.exponents(sweep, "Eq. 2", "kinks")["output"],
                 late=output.sel(step=1.0).item(), sure=_how_sure(sweep))
-    return Page(text, f"<p><b>What was measured.</b> {text}</p>")
+    return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))
 
 
 def _how_sure(sweep):

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, reading, said, table
+from lessons.kit.page import Page, agrees, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still, violin
@@ -188,5 +188,5 @@ def where_it_ends(sweep: xarray.Dataset) -> Page:
         for name, label in kinds.items():
             values = found[name].sel(equation=equation).values
             rows.append((f"{equation}, {label}", *("never" if np.isnan(value) else f"{value:g}" for value in values)))
-    below = "<p style='opacity:0.75'>The smallest λ of those measured; mean over all pairs or tasks.</p>"
+    below = quiet("The smallest λ of those measured; mean over all pairs or tasks.")
     return table(("from which λ on", *LAYERS), rows, after=below)

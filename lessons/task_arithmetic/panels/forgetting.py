@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, said
+from lessons.kit.page import Markup, Page, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, still
 from lessons.task_arithmetic.experiment import forgetting
@@ -67,7 +67,8 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     lost = far["read_out_lost"]
     error = noise.error_of_difference(third["θ₀"], third["θ₀ − τ"], int(sweep.attrs["test_images"]))
     apart = "no difference can be told" if abs(lost) < noise.WIDE * error else f"{abs(lost):.2f} apart"
-    text = said("""Leave out 22.5°, of which much remains. On the other seven tasks θ₀ − τ is right for {own:.1%} of the
+    text = said(Markup("""
+                   Leave out 22.5°, of which much remains. On the other seven tasks θ₀ − τ is right for {own:.1%} of the
                    images, and chance is 10 %. If it knew the answer with the wrong sign, the right class would have the
                    smallest output. It has for {smallest:.0%}: more than chance, far from all. So the right class was
                    pushed down the list, not to its end. Pushing needs the direction of τ: the same numbers in shuffled
@@ -75,9 +76,9 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                    layer reads {negated:.2f} from those of θ₀ − τ and {pretrained:.2f} from those of θ₀: {apart}.
                    Mind the control: from an <i>untrained</i> network it reads {untrained:.2f}.
                    And after 20 steps of training on the task, θ₀ − τ reads {again:.2f}, θ₀ {again_before:.2f}, the
-                   untrained network {again_untrained:.2f}.""",
+                   untrained network {again_untrained:.2f}."""),
                 own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
                 shuffled=far["task_shuffled"], before=forgetting.over_tasks(sweep, "accuracy")["θ₀"],
                 apart=apart, negated=third["θ₀ − τ"], pretrained=third["θ₀"], untrained=third["untrained"],
                 again=again["θ₀ − τ"], again_before=again["θ₀"], again_untrained=again["untrained"])
-    return Page(text.replace("<i>", "").replace("</i>", ""), f"<p><b>What was measured.</b> {text}</p>")
+    return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))

@@ -4,7 +4,7 @@ import seaborn
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, said
+from lessons.kit.page import Markup, Page, paragraph, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, here, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, still
@@ -58,7 +58,7 @@ def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
                    they are not parallel.""",
                 all_near=found["all_near"], least=found["all"].min(), first=np.median(found["first"]),
                 last=np.median(found["last"]), degrees=np.degrees(np.arccos(np.median(found["last"]))))
-    return Page(text, f"<p>{text}</p>")
+    return Page(text, paragraph(text))
 
 
 # -- panel (a) -------------------------------------------------------------------------------------
@@ -138,8 +138,9 @@ def misconception(sweep: xarray.Dataset) -> Page:
                     one model is sure and the other undecided, the average of the numbers sides with the sure one.""",
                  name=name, whole=accuracy.sel(lam=1.0).mean().item(), halved=accuracy.sel(lam=0.5).mean().item(),
                  abilities=sweep.own.sel(model=tasks, task=tasks).mean().item())
-    style = "border-left:5px solid #E69F00;padding:0.3em 0.8em"
-    return Page(f"{wrong} {right}", f"<div style='{style}'><b>A misconception.</b> “{wrong}” {right}</div>")
+    template = Markup("<div style='border-left:5px solid #E69F00;padding:0.3em 0.8em'>"
+                      "<b>A misconception.</b> “{}” {}</div>")
+    return Page(f"{wrong} {right}", template.format(wrong, right))
 
 
 # -- sums of many, analogies -----------------------------------------------------------------------
@@ -194,7 +195,7 @@ def best_shares(sweep: xarray.Dataset) -> Page:
                    {first:.2f} with one task to {last:.2f} with eight.""",
                 two=best[1], four=best[3], eight=best[7], least=times.min(), most=times.max(),
                 first=reached[0], last=reached[-1])
-    return Page(text, f"<p>{text}</p>")
+    return Page(text, paragraph(text))
 
 
 @still

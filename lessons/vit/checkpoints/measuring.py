@@ -12,7 +12,7 @@ import xarray as xr
 
 import data
 from data import cifar100, store
-from lessons.kit.page import Page, said
+from lessons.kit.page import Page, paragraph, said
 from lessons.kit.sweep import cached
 from lessons.merging import merge
 from lessons.vit.checkpoints import clip, fetching, folders, known, totals
@@ -53,7 +53,7 @@ def announce() -> Page:
         unpinned = sum(not remote.pinned for remote in known.SETS["b32"])
         text = said("""CLIP's checkpoints are in {folder}. {unpinned} of {all} files are not pinned: nobody published
                        their digests.""", folder=folder, unpinned=unpinned, all=len(known.SETS["b32"]))
-    return Page(text, f"<p>{text}</p>")
+    return Page(text, paragraph(text))
 
 
 def images(count: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:

@@ -228,16 +228,16 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
     lines = ["---", "library_name: weightspace", "tags: [merge]", "---", "", "# A merged model", "",
              f"Merged by *{entry.title}* ({entry.source}): {entry.says}", "",
              "| parameter | value |", "|---|---|", f"| method | `{method}` |"]
-    lines += [f"| {name} | {_said(value)} |" for name, value in settings.items()]
+    lines += [f"| {_text(name)} | {_said(value)} |" for name, value in settings.items()]
     lines += ["", "| model | from | file | SHA-256 |", "|---|---|---|---|"]
     for name, state in (("base, θ₀", base), *zip(names, finetuned)):
         for path, file, digest in sources(state):
-            lines.append(f"| {name} | {path} | {file} | `{digest}` |")
+            lines.append(f"| {_text(name)} | {_text(path)} | {_text(file)} | `{digest}` |")
     if len(finetuned) == 2 and method.startswith("cart"):
         notes = [*notes, "Of two models CART gives the average whatever its rank is: the two centred task vectors are "
                          "each other's opposite and cancel."]
     if notes:
-        lines += ["", *(f"- {_with_names(note, (base, *finetuned))}" for note in notes)]
+        lines += ["", *(f"- {_text(_with_names(note, (base, *finetuned)))}" for note in notes)]
     lines += ["", "Merged models inherit the licences of all that they were made from; this card does not know them."]
     return "\n".join(lines) + "\n"
 
@@ -269,7 +269,19 @@ def _paths(state):
 
 def _said(value):
     value = value.item() if isinstance(value, np.generic) else value
-    return f"`{value!r}`" if isinstance(value, (int, float, str, bool)) else type(value).__name__
+    if not isinstance(value, (int, float, str, bool)):
+        return type(value).__name__
+    told = repr(value)
+    return _text(told) if set(told) & set("`|<$") else f"`{told}`"
+
+
+# what means something in Markdown, in a table or in JupyterLab's formulas; "_" alone where no letter is on both sides
+_MEANING = re.compile(r"[&<>|`*\[\]!~$#\\]|(?<![^\W_])_|_(?![^\W_])|:(?=//)")
+
+
+def _text(name):
+    """A name from a file or a path in Markdown, on one line, where it is read as the text that it is."""
+    return _MEANING.sub(lambda found: f"&#{ord(found[0])};", " ".join(str(name).split()))
 
 
 def sources(state: State) -> list[tuple[str, str, str]]:

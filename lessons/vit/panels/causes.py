@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
-from lessons.kit.page import Page, in_full_alone, reading, said, table
+from lessons.kit.page import Page, in_full_alone, paragraph, reading, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import causes as experiment
@@ -84,9 +84,9 @@ def parts_table(sweep: xarray.Dataset) -> Page:
              *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
             for place in found.place.values]
     head = ["part", "of ‖τ‖²", "spoilt", "mended", "alone"]
-    ends = said("<p>Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.</p>",
-                single=float(mean.single), average=float(mean.average), base=float(mean.base))
-    return table(head, rows, before=ends, after=f"<p>{caption(sweep)}</p>")
+    ends = paragraph(said("Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.",
+                          single=float(mean.single), average=float(mean.average), base=float(mean.base)))
+    return table(head, rows, before=ends, after=paragraph(caption(sweep)))
 
 
 @in_full_alone

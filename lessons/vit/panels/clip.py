@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
@@ -13,7 +13,7 @@ from lessons.vit import published
 
 def _missing():
     text = "Measured only where CLIP's checkpoints are at hand; what is published stands above."
-    return Page(text, f"<p><i>{text}</i></p>")
+    return Page(text, Markup("<p><i>{}</i></p>").format(text))
 
 
 def table_beside(found: xarray.Dataset | None) -> Page:
@@ -29,10 +29,11 @@ def table_beside(found: xarray.Dataset | None) -> Page:
         for task in found.task.values:
             ours = 100 * float(found.accuracy.sel(model=name, task=task))
             beside = theirs[task] if name == "θ₀" else singles[task] if name == f"single: {task}" else None
-            cells.append(f"{ours:.1f}" + (f" <i>({beside:.1f})</i>" if beside is not None else ""))
+            cells.append(f"{ours:.1f}" + (Markup(" <i>({:.1f})</i>").format(beside) if beside is not None else ""))
         rows.append([name, *cells, f"{100 * float(found.accuracy.sel(model=name).mean()):.1f}"])
-    before = (f"<p><b>CLIP, six tasks.</b> In per cent, {found.attrs['images']}; in italics what is "
-              f"<i>{published.MARK.lower()}</i> ({published.FUSION}).</p>")
+    before = said(Markup("""<p><b>CLIP, six tasks.</b> In per cent, {images}; in italics what is <i>{mark}</i>
+                            ({source}).</p>"""),
+                  images=found.attrs["images"], mark=published.MARK.lower(), source=published.FUSION)
     return table(["", *found.task.values, "mean"], rows, before=before)
 
 
@@ -52,9 +53,10 @@ def beside_small(every: xarray.Dataset) -> Page:
         cells = [f"{clip[ours]:.1f}", f"{_way(clip, ours):.0%}", f"{small[ours]:.1f}", f"{_way(small, ours):.0%}"]
         rows.append([name, *cells])
     head = ["", "CLIP", "of the way", f"TinyViT, width {int(every.width[-1])}", "of the way"]
-    before = (f"<p><b>Eight tasks each.</b> In per cent. CLIP: <i>{published.MARK.lower()}</i> "
-              f"({published.CART_TABLE.source}). TinyViT: other tasks, measured here.</p>")
-    return table(head, rows, before=before, after=f"<p>{caption(every)}</p>")
+    before = said(Markup("""<p><b>Eight tasks each.</b> In per cent. CLIP: <i>{mark}</i> ({source}). TinyViT: other
+                            tasks, measured here.</p>"""),
+                  mark=published.MARK.lower(), source=published.CART_TABLE.source)
+    return table(head, rows, before=before, after=paragraph(caption(every)))
 
 
 def _way(score, name):

@@ -1,19 +1,15 @@
 """Tables about files: what opening a spoilt one says, and the names that three libraries give one tower."""
-import functools
-import html
 from collections.abc import Mapping
 from pathlib import Path
 
-from lessons.kit.page import Page, table
+from lessons.kit.page import Markup, Page, paragraph, table
 from lessons.vit.checkpoints import example, naming
 from lessons.vit.checkpoints.folders import Checkpoint
-
-_text = functools.partial(html.escape, quote=False)
 
 
 def said_of_spoilt(folders: Mapping[str, Path]) -> Page:
     """What opening each of some folders says."""
-    rows = [[_text(what), _text(example.said_of(folder))] for what, folder in folders.items()]
+    rows = [[what, example.said_of(folder)] for what, folder in folders.items()]
     return table(["model.safetensors is", "and opening it says"], rows, left=2)
 
 
@@ -24,13 +20,13 @@ def names_of_a_block() -> Page:
         ours, *theirs = (name.format(p="weight") for name in row)
         shown = [name.replace("[0]", " (first third)").replace("[1]", " (second)").replace("[2]", " (last)")
                  for name in theirs]
-        rows.append([f"<code>{_text(name)}</code>" for name in (ours, *shown)])
+        rows.append([Markup("<code>{}</code>").format(name) for name in (ours, *shown)])
     return table(["transformers from 5.6 on, and ours", "open_clip", "timm"], rows, left=3)
 
 
 def contents(checkpoint: Checkpoint, most: int = 8) -> Page:
     """The first entries of a checkpoint's header: name, dtype, shape."""
-    rows = [[f"<code>{_text(key)}</code>", entry.dtype, "×".join(map(str, entry.shape)) or "one number"]
+    rows = [[Markup("<code>{}</code>").format(key), entry.dtype, "×".join(map(str, entry.shape)) or "one number"]
             for key, entry in list(checkpoint.entries.items())[:most]]
-    after = f"<p>… and {len(checkpoint) - most} more</p>" if len(checkpoint) > most else ""
+    after = paragraph(f"… and {len(checkpoint) - most} more") if len(checkpoint) > most else ""
     return table(["tensor", "dtype", "shape"], rows, after=after)

@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
@@ -22,7 +22,7 @@ def question(sweep: xarray.Dataset) -> str:
     own = float(_of_width(sweep).own_mean.sel(layer=experiment.last_block(sweep)).mean())
     return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
                    Half-way between them in weight space, how far is the network from half-way in features? Say it in
-                   <b>per cent</b> of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
+                   **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
 
 
 def _of_width(sweep, width=None):
@@ -115,7 +115,7 @@ def averaged_table(sweep: xarray.Dataset) -> Page:
         cells = [f"{value:.3f}" for value in sweep.averaged.sel(width=width).mean("task").values]
         rows.append((f"width {width}", *cells))
     head = ["", "each alone", "weights averaged", "features averaged", "answers averaged", "θ₀"]
-    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, after=paragraph(caption(sweep)))
 
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:
@@ -161,4 +161,4 @@ def lengths_table(sweep: xarray.Dataset) -> Page:
         rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in at.long_own.values)))
         rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in (at.long_gap / at.long_own).values)))
     head = ["task vectors, times", *(f"{length:g}" for length in sweep.length.values)]
-    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, after=paragraph(caption(sweep)))

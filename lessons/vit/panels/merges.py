@@ -3,7 +3,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference, told
-from lessons.kit.page import Page, said, table
+from lessons.kit.page import Page, paragraph, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
@@ -77,7 +77,7 @@ def methods_table(sweep: xarray.Dataset) -> Page:
             cells += [f"{mean:.3f}", _parameters(sweep.sel(width=width), method)]
         rows.append((TITLES[method], *cells))
     head = ["", *(title for width in sweep.width.values for title in (f"width {int(width)}", "λ, other"))]
-    return table(head, rows, after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, after=paragraph(caption(sweep)))
 
 
 def _parameters(found, method):

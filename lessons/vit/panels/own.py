@@ -5,7 +5,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
@@ -192,7 +192,7 @@ def summary(found: xarray.Dataset) -> Page:
         rows.append([name, f"{float(whole.norm[place]):.3g}", f"{float(whole.relative[place]):.4f}", mean, largest,
                      f"{float(found.parent[place]):.4f}"])
     head = ["task", "‖τ‖", "‖τ‖/‖θ₀‖", "mean cosine with others", "largest", "cosine of θ and θ₀, matrices"]
-    notes = "".join(f"<p><b>Mind:</b> {note}</p>" for note in found.attrs["notes"])
+    notes = Markup("").join(Markup("<p><b>Mind:</b> {}</p>").format(note) for note in found.attrs["notes"])
     return table(head, rows, after=notes)
 
 

@@ -4,7 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, error_of_difference
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
@@ -31,7 +31,7 @@ def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     average = float(sweep.average.sel(part="test", width=int(sweep.width[0])).mean())
     return said("""The average of the eight networks reads {average:.1%}. CART's rank and λ are chosen on held-out
-                   images. How many <b>points</b> above the average is it then? (With CLIP, the source has
+                   images. How many **points** above the average is it then? (With CLIP, the source has
                    nineteen.)""",
                 average=average)
 
@@ -147,7 +147,7 @@ def ways_table(sweep: xarray.Dataset) -> Page:
     rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
                                                    for width in sweep.width.values)))
     return table(["which matrices", *(f"accuracy, width {int(width)}" for width in sweep.width.values)], rows,
-                 after=f"<p>{caption(sweep)}</p>")
+                 after=paragraph(caption(sweep)))
 
 
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:

@@ -2,7 +2,7 @@
 import xarray
 
 from lessons.kit.noise import WIDE, error_of_difference, told
-from lessons.kit.page import Page, agrees, in_full_alone, reading, table
+from lessons.kit.page import Page, agrees, in_full_alone, paragraph, reading, table
 from lessons.kit.sweep import caption
 from lessons.vit.experiment import stitching as experiment
 from lessons.vit.experiment.stitching import LAYER, WAYS, WHICH
@@ -24,8 +24,8 @@ def put_in_table(sweep: xarray.Dataset) -> Page:
         rows.append((layer, *cells))
     head = ["put in behind", *(f"λ = {lam:g}: {title}" for lam in AT
                                for title in ("mean of both", "better one alone", "pairs in which the mean is better"))]
-    return table(head, rows, before="<p>Accuracy of θ₀ on the worse of two tasks, mean over pairs, given features of "
-                                    "their networks θ₀ + λτ:</p>", after=f"<p>{caption(sweep)}</p>")
+    return table(head, rows, before=paragraph("Accuracy of θ₀ on the worse of two tasks, mean over pairs, given "
+                                              "features of their networks θ₀ + λτ:"), after=paragraph(caption(sweep)))
 
 
 @in_full_alone
@@ -61,8 +61,9 @@ def taken_out_table(sweep: xarray.Dataset) -> Page:
         rows.append((f"{lam:g}", *(f"{float(mean.sel(lam=lam, way=way, which=which)):.3f}"
                                    for way in WAYS for which in WHICH)))
     return table(["λ", *(f"{way}: {which}" for way in WAYS for which in WHICH)], rows,
-                 before=f"<p>Accuracy of θ₀ with a task taken out of its features behind {LAYER}, mean over tasks:</p>",
-                 after=f"<p>{caption(sweep)}</p>")
+                 before=paragraph(f"Accuracy of θ₀ with a task taken out of its features behind {LAYER}, mean over "
+                                  "tasks:"),
+                 after=paragraph(caption(sweep)))
 
 
 @in_full_alone

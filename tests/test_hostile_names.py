@@ -1,0 +1,81 @@
+"""Names from files, folders and paths never become elements of a page: quick, without a browser."""
+import html
+import json
+import re
+
+import nbformat
+import pytest
+
+from lessons.kit import notebooks
+from lessons.kit.page import Markup, Page, folded, paragraph, plain, reading, said, table
+from lessons.kit.predict import predict
+from tests import hostile
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    """What the cells of `hostile` know after the first of them."""
+    return hostile.environment(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture
+def shown(names, monkeypatch):
+    """shown(expression) -> {MIME type: text} that a cell with it shows."""
+    monkeypatch.setenv("WEIGHTSPACE_DATA", names["DATA"])
+
+    def shown(expression):
+        thing = eval(expression, names)
+        if type(thing).__name__ == "Markdown":
+            return {"text/markdown": thing.data}
+        if hasattr(thing, "_repr_html_"):
+            return {"text/html": thing._repr_html_()}
+        return {"text/html": thing._repr_mimebundle_()["text/html"]}
+    return shown
+
+
+@pytest.mark.parametrize("expression", hostile.SHOWN, ids=lambda text: text.split("(")[0] + str(len(text)))
+def test_no_name_becomes_an_element(shown, expression, tmp_path, names):
+    names["OUT"] = str(tmp_path / hostile.evil("out"))
+    output = nbformat.v4.new_output("display_data", shown(expression))
+    page = notebooks.to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])]))
+    if "text/html" in output.data:
+        assert hostile.Hostile(output.data["text/html"]).found == []
+    assert hostile.Hostile(page).found == []
+    assert "canary" in html.unescape(page) or "reading_of_regime" in expression, "the name is not shown at all"
+
+
+def test_the_card_shows_names_as_they_are_written_one_row_a_file(shown, tmp_path, names):
+    names["OUT"] = str(tmp_path / hostile.evil("out"))
+    (text,) = shown(next(code for code in hostile.SHOWN if "card_of" in code)).values()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "canary" in line]
+    assert len(rows) == 3 and all(line.count("|") == 5 for line in rows)
+    assert not re.search(r"[<>$]|\]\(", text) and "# $" not in text
+    assert hostile.evil("cola") in html.unescape(text)
+
+
+def test_an_exported_panel_holds_frames_that_a_page_can_read(names, tmp_path):
+    page = names["own"].by_layer(names["looked"]).save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert hostile.Hostile(page).found == []
+    frames = re.search(r'<script type="application/json" id="frames">(.*?)</script>', page, re.S)[1]
+    assert not set(frames) & set("<>&") and all("<!--<script>" in frame["alt"] for frame in json.loads(frames))
+
+
+def test_plain_text_is_escaped_and_html_is_not():
+    found = table(["a<b", Markup("λ<sub>1</sub>")], [["<i>", Markup("<b>{}</b>").format("<s>")]], before="<p>")
+    assert found._repr_html_() == (
+        "&lt;p&gt;<table><tr><th style='text-align:left'>a&lt;b</th><th>λ<sub>1</sub></th></tr>"
+        "<tr><td style='text-align:left'>&lt;i&gt;</td><td><b>&lt;s&gt;</b></td></tr></table>")
+    assert repr(found) == "<i>: λ1 <s>"
+    assert Page("x", "<b>")._repr_html_() == "&lt;b&gt;" and Page(Markup("<b>1 &lt; 2</b>"), "").text == "1 < 2"
+    assert reading("<?", "{n:.1f} <", n=1)._repr_html_() == "<p><b>&lt;?</b> 1.0 &lt;</p>"
+    marked = said(Markup("<b>{n:.1f}</b>\n  {name}"), n=1, name="<i>")
+    assert isinstance(marked, Markup) and marked == "<b>1.0</b> &lt;i&gt;"
+    assert not isinstance(said("{name}", name=Markup("<i>")), Markup)
+    assert folded("<i>", Page("", paragraph("<")))._repr_html_() == (
+        "<details><summary>&lt;i&gt;</summary><p>&lt;</p></details>")
+    assert plain("<b>") == "<b>" and plain(Markup("<b>x</b>")) == "x"
+
+
+def test_two_stars_make_a_question_bold_and_nothing_else_is_html():
+    page = predict("Which share of **both <i>** at α * β?")._repr_mimebundle_()["text/html"]
+    assert page == "<p><b>Your prediction.</b> Which share of <b>both &lt;i&gt;</b> at α * β?</p>"
