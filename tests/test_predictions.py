@@ -10,7 +10,7 @@ import pytest
 from lessons.kit import chapters, plotting
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.notebooks import to_html
-from lessons.kit.page import Page, folded
+from lessons.kit.page import Markup, Page, folded
 from lessons.kit.panel import panel, slider
 from lessons.kit.predict import FOLDED, predict, veil
 from lessons.linearity.experiment import mlp
@@ -45,7 +45,7 @@ class Open(HTMLParser):
 
 
 def a_reading():
-    return Page("measured: 0.74", "<p>measured: <b>0.74</b></p>")
+    return Page("measured: 0.74", Markup("<p>measured: <b>0.74</b></p>"))
 
 
 def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it():
