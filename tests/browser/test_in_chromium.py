@@ -135,7 +135,7 @@ def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_a
     page.set_viewport_size({"width": 1024, "height": 768})
     page.goto(lab_and_browser[0].format(name=""))
     lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
-    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('own.ipynb', "
+    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/own.ipynb', "
                   "{type: 'notebook', format: 'json', content})", notebook)
     assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == 0
     panel, = lab.panels(page)
