@@ -7,6 +7,7 @@ import contextlib
 import errno
 import http.server
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -34,6 +35,10 @@ from toy_models import training  # noqa: E402
 # before any test changes it
 REAL = Path(os.environ.get("WEIGHTSPACE_DATA") or REPOSITORY / "data/cache").expanduser().resolve()
 os.environ["WEIGHTSPACE_OWN"] = os.path.join(os.devnull, "own")  # nothing of the developer's own is read
+
+if threading.current_thread() is threading.main_thread():
+    # a shell that starts tests in the background lets them ignore interrupts, and what they start would too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True, database=None, max_examples=50)
 hypothesis.settings.load_profile("course")
