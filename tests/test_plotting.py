@@ -2,6 +2,7 @@
 import asyncio
 import sys
 import threading
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -126,3 +127,14 @@ def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
         first_left.set()
         second.join(10)
         assert mpl.rcParams["lines.linewidth"] == 7
+
+
+def test_a_character_that_xml_cannot_hold_does_not_take_the_picture_away():
+    fig, ax = plotting.figure()
+    ax.set_title("a\x1b[31m\x0b\uffffb\ttab\nline")
+    ax.plot([0, 1], label="moving", animated=True)
+    moving = ax.text(0, 0, "\x08c", animated=True)
+    figure = plotting.MovingFigure(fig)
+    for svg in (figure.background, figure.marks(), figure.whole()):
+        ElementTree.fromstring(svg)
+    assert moving.get_text() == "\x08c" and "�c" in figure.marks()

@@ -1078,3 +1078,16 @@ def test_folders_of_gpt2s_size_and_a_lora_of_it_go_through_part_3(tmp_path):
     merged = folders.opened(folder)["h.11.attn.c_attn.weight"]
     expected = sum(model["h.11.attn.c_attn.weight"] for model in models) - base["h.11.attn.c_attn.weight"]
     torch.testing.assert_close(merged, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_a_name_with_dollars_is_no_formula_in_a_picture(tmp_path):
+    formula, price = r"x$\frac$", "from $5 to $9"
+    key = f"h.0.{formula}.weight"
+    base, *tuned = (in_folder(tmp_path / name, drawn({key: (8, 8)}, seed))
+                    for seed, name in enumerate(("base", formula, price)))
+    panel = own.by_layer(looking.look(base, tuned, progress=False))
+    for name in (formula, price):
+        assert f"Length, {name}" in panel.set(task=name).picture.frame["marks"]
+    layer = own.one_layer(looking.layer(base, tuned, key, densities=(1.0,), ratios=(1.0,)))
+    assert key in layer.picture.frame["marks"]
+    assert [label.get_text() for label in layer.figure.axes[1].get_xticklabels()] == [formula, price]

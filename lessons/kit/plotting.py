@@ -8,6 +8,7 @@ import base64
 import contextlib
 import functools
 import io
+import re
 import threading
 
 import matplotlib as mpl
@@ -242,9 +243,13 @@ def _svg(fig):
     return _element(buffer.getvalue())
 
 
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
 def _element(document):
-    """The <svg> element of an SVG document, without the XML declaration that HTML cannot hold."""
-    return document[document.index("<svg"):]
+    """The <svg> element of an SVG document, without the XML declaration that HTML cannot hold. A name may have
+    characters that XML cannot hold, and one of them would take the whole picture away."""
+    return _NO_XML.sub("�", document[document.index("<svg"):])
 
 
 @contextlib.contextmanager

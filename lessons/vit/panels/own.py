@@ -49,7 +49,7 @@ def by_layer(found: xarray.Dataset):
                  label="the same, were signs random")
     energy = curve(axes[2], Look(RED, "P"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
     overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
-    titles = moving_titles(axes)
+    titles = moving_titles(axes, parse_math=False)  # a name may have dollars
     titles[1].set_text("Angles and signs")
     _named(axes, relative.values, len(places))
 
@@ -141,7 +141,7 @@ def one_layer(found: xarray.Dataset):
     left.set(xlabel="column", ylabel="row")
     left.grid(False)
     bars = _share_bars(right, names)
-    titles = moving_titles((left, right))
+    titles = moving_titles((left, right), parse_math=False)
     pieces, inner, gram = found.piece.values, found.inner.values, found.gram.values
     densities, ratios = list(map(float, found.density.values)), list(map(float, found.ratio.values))
     colours = [ORANGE if name in (a, b) else GREY for name in names]
@@ -177,7 +177,8 @@ def _share_bars(ax, names):
     ax.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
            ylabel="share of the task's own vector")
     in_lines = [textwrap.fill(name, 16) for name in names]
-    ax.set_xticklabels(in_lines, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center")
+    ax.set_xticklabels(in_lines, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center",
+                       parse_math=False)
     return bars
 
 
