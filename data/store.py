@@ -313,28 +313,40 @@ def _advice_on_locks(number, folder):
     return f"If it happens again, {_OWN_FOLDER}."
 
 
-def part_of(path: Path) -> Path:
+def part_of(path: Path, threads: bool = False) -> Path:
     """Where this process writes what will be `path`, a file or a folder: beside it, under a name that says whose it is.
+
+    Args:
+        threads: several threads may write `path` at once, because no lock is held. The name then says the thread too.
     """
-    return path.parent / f".{path.name}.{_HOST}.{os.getpid()}.part"
+    whose = f"{os.getpid()}-{threading.get_ident()}" if threads else os.getpid()
+    return path.parent / f".{path.name}.{_HOST}.{whose}.part"
 
 
 def clear_leftovers(path: Path) -> None:
     """Delete what processes of this machine that are no more left while they wrote `path`: files and folders named by
-    `part_of`, also this process's own. Those of other machines stay, since from here nobody can tell who still writes.
+    `part_of`, also what this process or this thread left. What another thread writes stays. So does what other machines
+    left, since from here nobody can tell who still writes.
     """
     begin = f".{path.name}.{_HOST}."
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
-        pid = left.name.removeprefix(begin).removesuffix(".part")
-        if left.name == f"{begin}{pid}.part" and pid.isdecimal() and not _another_lives(int(pid)):
+        whose = re.fullmatch(r"(\d+)(?:-(\d+))?\.part", left.name.removeprefix(begin), re.ASCII)
+        if whose and left.name == f"{begin}{whose[0]}" and not _another_writes(*whose.groups()):
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
-def _another_lives(pid):
-    """Whether this is the number of another process that still runs."""
+def _another_writes(pid, thread):
+    """Whether these are the numbers of another process that still runs, or of another thread of this one."""
+    if int(pid) == os.getpid():
+        return thread not in (None, str(threading.get_ident()))
+    return _lives(int(pid))
+
+
+def _lives(pid):
+    """Whether this is the number of a process that still runs."""
     try:
-        return pid != os.getpid() and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except (psutil.NoSuchProcess, OverflowError):
         return False
     except psutil.Error:  # it is there but not ours to ask
         return True

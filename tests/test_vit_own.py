@@ -343,7 +343,8 @@ def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     left = [path.name for path in tmp_path.glob(".merged.*.part")]
     assert len(left) == 1
     (tmp_path / ".merged.another-machine.1.part").mkdir()
-    (tmp_path / writing._part(target).name.replace(str(threading.get_ident()), "1")).mkdir()  # one that still writes
+    ours = store.part_of(target, threads=True)
+    ours.with_name(ours.name.replace(str(threading.get_ident()), "1")).mkdir()  # one that still writes
     writing.merge(target, "average", base, tuned)
     assert not (tmp_path / left[0]).exists() and len(list(tmp_path.glob(".merged.*.part"))) == 2
 
