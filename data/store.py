@@ -155,7 +155,7 @@ def regular(path: Path) -> Path:
         StoreError: a folder lies there, or something that would be waited for for ever, or a link to itself.
         FileNotFoundError: nothing lies there.
     """
-    if what := _no_file(path):
+    if what := instead_of_file(path):
         raise StoreError(f"{path} {what}, and a file belongs there. Move it away, then try again.")
     return path
 
@@ -164,8 +164,12 @@ _KINDS = ((stat.S_ISREG, ""), (stat.S_ISDIR, "is a folder"), (stat.S_ISFIFO, "is
           (stat.S_ISSOCK, "is a socket"), (lambda mode: True, "is a device"))
 
 
-def _no_file(path):
-    """What lies there instead of a file, as the end of a sentence, or ""."""
+def instead_of_file(path: Path) -> str:
+    """What lies there instead of a file, as the end of a sentence, or "" where it is a file, maybe behind links.
+
+    Raises:
+        OSError: nothing lies there, or it cannot be looked for.
+    """
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -558,7 +562,7 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
     """
     with _readable(path):
         try:
-            if what := _no_file(path):
+            if what := instead_of_file(path):
                 return what
             found = path.stat()
         except PermissionError:
