@@ -357,6 +357,21 @@ def _lives(pid):
 
 
 @contextlib.contextmanager
+def told_if_full(path: Path):
+    """Inside, a disk that is full while `path` is written is told by its folder and name.
+
+    Raises:
+        NoRoom: the disk is full.
+    """
+    try:
+        yield
+    except Exception as error:
+        if _is_full(error) and not isinstance(error, NoRoom):
+            raise _no_room(path.parent, path.name, error) from error
+        raise
+
+
+@contextlib.contextmanager
 def atomic(path: Path):
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds, remove it if not.
 
@@ -368,19 +383,16 @@ def atomic(path: Path):
     clear_leftovers(path)
     part = part_of(path)
     try:
-        with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
-            mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
-        part.unlink()  # a block that writes nothing fails below
-        yield part
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
-            part.chmod(mode)
-        os.replace(part, path)
-    except Exception as error:
-        if _is_full(error) and not isinstance(error, NoRoom):
-            raise _no_room(path.parent, path.name, error) from error
-        raise
+        with told_if_full(path):
+            with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
+                mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
+            part.unlink()  # a block that writes nothing fails below
+            yield part
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
+                part.chmod(mode)
+            os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
 

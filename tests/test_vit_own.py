@@ -27,6 +27,7 @@ from lessons.vit.checkpoints import (
     opening,
     patterns,
     together,
+    totals,
     writing,
 )
 from lessons.vit.checkpoints.opening import CheckpointError
@@ -967,6 +968,52 @@ def test_a_task_vector_cut_down_to_an_adapter_is_its_best_approximation(gpt2, tm
     torch.testing.assert_close(adapted[key] - base[key], left[:, :3] * sigma[:3] @ right[:3], rtol=1e-3, atol=1e-5)
     with pytest.raises(ValueError, match="no matrix has both sides longer than 64"):
         example.as_adapter(tmp_path / "large", base, tuned[0], 64)
+
+
+def written_totals(base, tuned, folder):
+    return totals.write(folder, base, tuned, (0.5,), progress=False)
+
+
+def written_adapter(base, tuned, folder):
+    return example.as_adapter(folder, base, tuned[0], 3)
+
+
+def written_example(base, tuned, folder):
+    return example.written(base, {"a": tuned[0], "b": tuned[1]}, {"model_type": "test"})[0]
+
+
+@pytest.mark.parametrize("write", [written_totals, written_adapter, written_example])
+@pytest.mark.parametrize("room", [10, 4096])
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(gpt2, tmp_path, monkeypatch, full_disk, write, room):
+    base, tuned = gpt2
+    base, tuned = {**base}, [{**state} for state in tuned]
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "out"))
+    with pytest.raises(store.NoRoom, match=rf"^{re.escape(str(tmp_path / 'out'))}.* has no room for .* Delete what"):
+        with full_disk(room):
+            write(base, tuned, tmp_path / "out")
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".lock"]
+    write(base, tuned, tmp_path / "out")  # with room it works
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+@pytest.mark.parametrize("write", [written_totals, written_adapter])
+def test_a_full_disk_leaves_what_was_there_as_it_was(gpt2, tmp_path, full_disk, write):
+    base, tuned = gpt2
+    before = contents(write(base, tuned[:2], tmp_path / "out"))
+    with pytest.raises(store.NoRoom), full_disk(4096):
+        write(base, tuned[1:], tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+
+
+def test_an_adapter_whose_config_finds_no_room_is_not_there_either(gpt2, tmp_path, full_disk, monkeypatch):
+    base, tuned = gpt2
+    monkeypatch.setattr(example.json, "dumps", lambda *_, **__: " " * 200_000)
+    with pytest.raises(store.NoRoom, match="has no room for adapter_config.json"), full_disk(100_000):
+        example.as_adapter(tmp_path / "out", {**base}, tuned[0], 3)
+    assert contents(tmp_path / "out") == {}
 
 
 @pytest.mark.parametrize("rslora", [False, True])
