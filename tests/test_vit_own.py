@@ -1093,6 +1093,50 @@ def test_an_adapter_that_we_wrote_of_a_gpt2_is_what_peft_reads(tmp_path):
         torch.testing.assert_close(merged[f"{module}.weight"], adapted[f"{module}.weight"], rtol=1e-5, atol=1e-6)
 
 
+def official(transformers, what):
+    """(a tiny model, key -> what the published file calls it, what lies beside the weights there): BERT's
+    normalisations have gamma and beta; GPT-2's keys have no "transformer." before them, and its masks lie beside them.
+    """
+    if what == "bert":
+        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+        model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=40, **sizes))
+        return model, lambda key: key.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"), {}
+    config = transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=PLACES, vocab_size=40)
+    masks = {f"h.{number}.attn.bias": torch.ones(1, 1, PLACES, PLACES).tril() for number in range(2)}
+    return transformers.GPT2LMHeadModel(config), lambda key: key.removeprefix("transformer."), masks
+
+
+# transformers 5 writes a model under the names of the file that it was loaded from, older ones under the newer names
+@pytest.mark.parametrize("parent", ["official", "newer"])
+@pytest.mark.parametrize("what", ["bert", "gpt2"])
+def test_an_official_file_and_its_relatives_merge_to_a_model_that_transformers_loads_whole(tmp_path, what, parent):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model, older, masks = official(transformers, what)
+    for name in ("official", "newer"):
+        model.save_pretrained(tmp_path / name)
+    newer = folders.opened(tmp_path / "newer")
+    state = {older(key): tensor for key, tensor in newer.items()}
+    assert state.keys() != newer.keys()
+    save_file(state | masks, tmp_path / "official/model.safetensors", {"format": "pt"})
+    tuned = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        tuned.append(type(model).from_pretrained(tmp_path / parent))
+        with torch.no_grad():
+            for parameter in tuned[-1].parameters():
+                parameter += 0.001 * torch.randn_like(parameter)
+        tuned[-1].save_pretrained(tmp_path / f"tuned{seed}")
+    relatives = [folders.opened(tmp_path / f"tuned{seed}") for seed in (1, 2)]
+    folder = writing.merge(tmp_path / "merged", "average", folders.opened(tmp_path / "official"), relatives)
+    merged, told = type(model).from_pretrained(folder, output_loading_info=True)
+    assert not any(told.values()), told
+    one, other = (some.state_dict() for some in tuned)
+    for key, tensor in merged.state_dict().items():
+        torch.testing.assert_close(tensor, (one[key] + other[key]) / 2)
+
+
 def test_every_field_that_peft_has_is_decided():
     peft = pytest.importorskip("peft")
     assert set(peft.LoraConfig.__dataclass_fields__) <= adapters.KNOWN
