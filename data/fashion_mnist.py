@@ -9,11 +9,14 @@ import torch.nn.functional as F
 from data import drawn, mnist, rotated_mnist, store
 from data.types import Dataset, Source, checked_angle, digest
 
-_HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+# the authors' repository, and the address that they publish, which has no https
+_HOSTS = ("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+          "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")
 
 
 def _file(name, size, md5, archive_md5):
-    return store.RemoteFile(f"FashionMNIST/raw/{name}", size, md5, archive_md5, (f"{_HOST}{name}.gz",))
+    urls = tuple(f"{host}{name}.gz" for host in _HOSTS)
+    return store.RemoteFile(f"FashionMNIST/raw/{name}", size, md5, archive_md5, urls)
 
 
 FILES = {

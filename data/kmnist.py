@@ -9,7 +9,7 @@ import torch
 from data import drawn, store
 from data.types import Dataset, Source, digest
 
-_HOST = "http://codh.rois.ac.jp/kmnist/dataset/kmnist/"
+_HOST = "https://codh.rois.ac.jp/kmnist/dataset/kmnist/"
 NOT_PUBLISHED = 0  # bytes: the digest alone tells
 
 

@@ -155,7 +155,7 @@ def regular(path: Path) -> Path:
         StoreError: a folder lies there, or something that would be waited for for ever, or a link to itself.
         FileNotFoundError: nothing lies there.
     """
-    if what := _no_file(path):
+    if what := instead_of_file(path):
         raise StoreError(f"{path} {what}, and a file belongs there. Move it away, then try again.")
     return path
 
@@ -164,8 +164,12 @@ _KINDS = ((stat.S_ISREG, ""), (stat.S_ISDIR, "is a folder"), (stat.S_ISFIFO, "is
           (stat.S_ISSOCK, "is a socket"), (lambda mode: True, "is a device"))
 
 
-def _no_file(path):
-    """What lies there instead of a file, as the end of a sentence, or ""."""
+def instead_of_file(path: Path) -> str:
+    """What lies there instead of a file, as the end of a sentence, or "" where it is a file, maybe behind links.
+
+    Raises:
+        OSError: nothing lies there, or it cannot be looked for.
+    """
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -313,31 +317,58 @@ def _advice_on_locks(number, folder):
     return f"If it happens again, {_OWN_FOLDER}."
 
 
-def part_of(path: Path) -> Path:
+def part_of(path: Path, threads: bool = False) -> Path:
     """Where this process writes what will be `path`, a file or a folder: beside it, under a name that says whose it is.
+
+    Args:
+        threads: several threads may write `path` at once, because no lock is held. The name then says the thread too.
     """
-    return path.parent / f".{path.name}.{_HOST}.{os.getpid()}.part"
+    whose = f"{os.getpid()}-{threading.get_ident()}" if threads else os.getpid()
+    return path.parent / f".{path.name}.{_HOST}.{whose}.part"
 
 
 def clear_leftovers(path: Path) -> None:
     """Delete what processes of this machine that are no more left while they wrote `path`: files and folders named by
-    `part_of`, also this process's own. Those of other machines stay, since from here nobody can tell who still writes.
+    `part_of`, also what this process or this thread left. What another thread writes stays. So does what other machines
+    left, since from here nobody can tell who still writes.
     """
     begin = f".{path.name}.{_HOST}."
     for left in list(path.parent.iterdir()) if path.parent.is_dir() else ():
-        pid = left.name.removeprefix(begin).removesuffix(".part")
-        if left.name == f"{begin}{pid}.part" and pid.isdecimal() and not _another_lives(int(pid)):
+        whose = re.fullmatch(r"(\d+)(?:-(\d+))?\.part", left.name.removeprefix(begin), re.ASCII)
+        if whose and left.name == f"{begin}{whose[0]}" and not _another_writes(*whose.groups()):
             shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
 
-def _another_lives(pid):
-    """Whether this is the number of another process that still runs."""
+def _another_writes(pid, thread):
+    """Whether these are the numbers of another process that still runs, or of another thread of this one."""
+    if int(pid) == os.getpid():
+        return thread not in (None, str(threading.get_ident()))
+    return _lives(int(pid))
+
+
+def _lives(pid):
+    """Whether this is the number of a process that still runs."""
     try:
-        return pid != os.getpid() and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except (psutil.NoSuchProcess, OverflowError):
         return False
     except psutil.Error:  # it is there but not ours to ask
         return True
+
+
+@contextlib.contextmanager
+def told_if_full(path: Path):
+    """Inside, a disk that is full while `path` is written is told by its folder and name.
+
+    Raises:
+        NoRoom: the disk is full.
+    """
+    try:
+        yield
+    except Exception as error:
+        if _is_full(error) and not isinstance(error, NoRoom):
+            raise _no_room(path.parent, path.name, error) from error
+        raise
 
 
 @contextlib.contextmanager
@@ -352,19 +383,16 @@ def atomic(path: Path):
     clear_leftovers(path)
     part = part_of(path)
     try:
-        with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
-            mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
-        part.unlink()  # a block that writes nothing fails below
-        yield part
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
-            part.chmod(mode)
-        os.replace(part, path)
-    except Exception as error:
-        if _is_full(error) and not isinstance(error, NoRoom):
-            raise _no_room(path.parent, path.name, error) from error
-        raise
+        with told_if_full(path):
+            with open(part, "xb") as ordinary:  # its mode tells the umask; asking would set it, in all threads
+                mode = stat.S_IMODE(os.fstat(ordinary.fileno()).st_mode)
+            part.unlink()  # a block that writes nothing fails below
+            yield part
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            if stat.S_IMODE(part.stat().st_mode) != mode:  # some file systems have one mode for all files
+                part.chmod(mode)
+            os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -546,7 +574,7 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
     """
     with _readable(path):
         try:
-            if what := _no_file(path):
+            if what := instead_of_file(path):
                 return what
             found = path.stat()
         except PermissionError:

@@ -69,6 +69,23 @@ def shares_or_starts(item):
     return "start_python" in ours or any(fixture.scope != "function" for fixture in ours.values())
 
 
+@pytest.fixture
+def full_disk():
+    """full_disk(room): a block in which no file can grow beyond so many bytes, as on a disk that is full."""
+    resource = pytest.importorskip("resource", reason="Windows has no limits on files")
+
+    @contextlib.contextmanager
+    def full(room):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    return full
+
+
 @pytest.fixture(autouse=True)
 def quiet_store(tmp_path, monkeypatch):
     """An empty data folder, which does not exist yet, and no network."""

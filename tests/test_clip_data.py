@@ -13,7 +13,7 @@ import torch
 from scipy.io import savemat
 
 import data
-from data import cifar10, kmnist, store, svhn
+from data import cifar10, cifar100, fashion_mnist, kmnist, mnist, store, svhn
 
 NEW = {"kmnist": (28, 28), "svhn": (3, 32, 32), "cifar10": (3, 32, 32)}
 
@@ -108,3 +108,14 @@ def test_an_altered_file_is_not_believed(quiet_store, module):
     with pytest.raises(store.Unavailable, match="has been altered"):
         store.fetch(module.FILES["test"][0])
     assert data.source(module.__name__.split(".")[1]).is_stand_in
+
+
+def test_files_come_over_https_where_their_host_is_known_to_have_it():
+    files = [cifar10.ARCHIVE, *(file for module in (mnist, fashion_mnist, kmnist, svhn, cifar100)
+                                for some in module.FILES.values() for file in some)]
+    files = [file.within or file for file in files]
+    plain = {url.split("/")[2] for file in files for url in file.urls if not url.startswith("https://")}
+    assert plain == {"fashion-mnist.s3-website.eu-central-1.amazonaws.com", "ufldl.stanford.edu"}
+    for file in files:
+        assert file.urls[0].startswith("https://") or file.path.startswith("SVHN/")
+        assert file.md5 and (file.archive_md5 or not file.path.startswith("FashionMNIST/"))

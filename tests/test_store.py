@@ -463,6 +463,19 @@ def test_the_next_write_removes_what_a_killed_process_left(tmp_path):
     assert names(tmp_path) == [*kept, "value"] and len(kept) == 7
 
 
+def test_of_several_threads_each_removes_only_what_it_or_the_dead_left(tmp_path):
+    ours = store.part_of(tmp_path / "value", threads=True)
+    assert ours.name.endswith(f".{os.getpid()}-{threading.get_ident()}.part")
+    begin = ours.name.split(str(os.getpid()))[0]
+    kept = [f"{begin}{os.getpid()}-1.part", f"{begin}{os.getppid()}-1.part", f"{begin}{os.getpid()}-.part",
+            f"{begin}{os.getpid()}-a.part", f"{begin}999999-1-1.part",
+            f"{begin.replace('.value.', '.another.')}999999-1.part"]
+    for name in (*kept, ours.name, f"{begin}999999-1.part", f"{begin}{'9' * 40}.part"):
+        (tmp_path / name).mkdir()
+    store.clear_leftovers(tmp_path / "value")
+    assert names(tmp_path) == sorted(kept)
+
+
 @pytest.mark.parametrize("whose", ["a dead process", "this process"])
 def test_the_next_write_removes_a_folder_that_was_left_in_the_middle(tmp_path, whose):
     part = store.part_of(tmp_path / "value")

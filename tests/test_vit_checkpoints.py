@@ -1,4 +1,5 @@
 """Files and folders that chapter 11 opens, downloads and refuses."""
+import contextlib
 import gzip
 import hashlib
 import http.server
@@ -246,10 +247,10 @@ def test_a_digest_is_taken_anew_where_contents_changed_and_size_and_time_did_not
 def test_a_pipe_and_a_loop_of_links_are_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "model.safetensors")
     for path in (tmp_path, tmp_path / "model.safetensors"):
-        with pytest.raises(CheckpointError, match="model.safetensors is no ordinary file but a pipe"):
+        with pytest.raises(CheckpointError, match=r"model.safetensors is a FIFO \(a pipe .*is due"):
             folders.opened(path)
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(CheckpointError, match="loop cannot be read"):
+    with pytest.raises(CheckpointError, match="loop is a link that leads back to itself, where a"):
         folders.opened(tmp_path / "loop")
 
 
@@ -652,6 +653,27 @@ def test_the_config_says_what_shapes_do_not(sound):
         naming.vision_tower(folders.opened(sound))
 
 
+NONSENSE = [("num_attention_heads", value) for value in ("x", [2], {}, 2.5, True, False)]
+NONSENSE += [("hidden_act", value) for value in ([], {}, 3, ["gelu"])]
+NONSENSE += [("vision_config", value) for value in ([], [1], "ViT", 3, "")]
+
+
+@pytest.mark.parametrize("field, value", NONSENSE)
+def test_nonsense_in_a_config_is_told_by_file_and_field(sound, field, value):
+    save_file(random_tower(SMALL), sound)
+    (sound.parent / "config.json").write_text(json.dumps({field: value}))
+    with pytest.raises(CheckpointError, match=rf"^{re.escape(str(sound))}: its config.json says .* for {field}, where"):
+        naming.vision_tower(folders.opened(sound))
+
+
+def test_null_in_a_config_says_nothing(sound):
+    save_file(random_tower(SMALL), sound)
+    nulls = dict.fromkeys(("vision_config", "num_attention_heads", "hidden_act"))
+    (sound.parent / "config.json").write_text(json.dumps(nulls))
+    tower = naming.vision_tower(folders.opened(sound)).tower
+    assert (tower.heads, tower.activation) == (1, "quick_gelu")
+
+
 # -- downloads -----------------------------------------------------------------------------------------------------
 
 CONTENT = raw({"a": entry([50_000], 0, 200_000)}, bytes(range(250)) * 800)
@@ -660,8 +682,9 @@ DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 @pytest.fixture
 def hub(network, monkeypatch):
-    """A hub on 127.0.0.1 that knows ranges: `.page`, what it sends; `.cut`, after how many bytes it hangs up the next
-    time; `.ranges`, what was asked for; `.headers`, what it says besides."""
+    """A hub on 127.0.0.1 that knows ranges: `.page`, what it sends; `.tail`, what it sends behind that; `.cut`, after
+    how many bytes it hangs up the next time; `.ranges`, what was asked for; `.headers`, what it says besides, or does
+    not say where the text is empty."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             hub = self.server
@@ -672,12 +695,14 @@ def hub(network, monkeypatch):
             body = hub.page[start:]
             self.send_response(416 if asked and not body else 206 if start else 200)
             for name, text in {"Content-Length": len(body), **hub.headers}.items():
-                self.send_header(name, str(text))
+                if text != "":
+                    self.send_header(name, str(text))
             self.end_headers()
             if self.command == "GET":
                 hub.ranges.append(self.headers.get("Range"))
                 cut, hub.cut = hub.cut, None
-                self.wfile.write(body[:cut])
+                with contextlib.suppress(ConnectionError):  # who has read enough hangs up
+                    self.wfile.write((body + hub.tail)[:cut])
 
         do_HEAD = do_GET
 
@@ -686,7 +711,7 @@ def hub(network, monkeypatch):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.page, server.cut, server.ranges, server.headers, server.knows_ranges = CONTENT, None, [], {}, True
-    server.knows_if = True
+    server.knows_if, server.tail = True, b""
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     monkeypatch.setattr(known, "HUB", f"http://127.0.0.1:{server.server_port}")
     yield server
@@ -781,6 +806,30 @@ def test_a_body_without_end_is_cut_off_at_the_size_that_was_published(hub, monke
     with pytest.raises(store.Unavailable, match="goes on behind the 200,... bytes that the file has"):
         fetching.fetch(remote(), progress=False)
     assert written == [pytest.approx(SIZE, abs=1 << 12)] and "model.safetensors" not in lying(fetching.folder(remote()))
+
+
+@pytest.mark.parametrize("size, says", [(SIZE, "200,... bytes that the file has"),
+                                        (0, "300,000 bytes that are read where nobody says how long it is")])
+def test_a_body_of_unsaid_length_is_cut_off_at_the_published_size_or_at_a_limit(hub, monkeypatch, size, says):
+    hub.page, hub.headers = CONTENT * 20, {"Content-Length": ""}  # it ends where the connection does
+    written = []
+    monkeypatch.setattr(fetching, "LARGEST", 300_000)
+    monkeypatch.setattr(fetching.os, "fsync", lambda number: written.append(os.fstat(number).st_size))
+    with pytest.raises(store.Unavailable, match=f"goes on behind the {says}"):
+        fetching.fetch(remote(DIGEST if size else "", size), progress=False)
+    assert written == [pytest.approx(size or 300_000, abs=fetching.CHUNK)]
+    assert lying(fetching.folder(remote())) == []
+
+
+@pytest.mark.parametrize("headers", [{}, {"Content-Length": "", "X-Linked-Size": SIZE}], ids=["length", "linked"])
+def test_a_file_of_no_published_size_is_read_as_far_as_the_server_says_and_no_further(hub, headers):
+    hub.headers, hub.tail = headers, bytes(200_000)
+    if headers:
+        with pytest.raises(store.Unavailable, match="goes on behind the 200,... bytes that the file has"):
+            fetching.fetch(remote("", 0), progress=False)
+        assert lying(fetching.folder(remote())) == []
+    else:
+        assert fetching.fetch(remote("", 0), progress=False).read_bytes() == CONTENT
 
 
 def test_a_server_that_knows_no_ranges_sends_it_anew(hub):

@@ -27,6 +27,7 @@ from lessons.vit.checkpoints import (
     opening,
     patterns,
     together,
+    totals,
     writing,
 )
 from lessons.vit.checkpoints.opening import CheckpointError
@@ -343,7 +344,8 @@ def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     left = [path.name for path in tmp_path.glob(".merged.*.part")]
     assert len(left) == 1
     (tmp_path / ".merged.another-machine.1.part").mkdir()
-    (tmp_path / writing._part(target).name.replace(str(threading.get_ident()), "1")).mkdir()  # one that still writes
+    ours = store.part_of(target, threads=True)
+    ours.with_name(ours.name.replace(str(threading.get_ident()), "1")).mkdir()  # one that still writes
     writing.merge(target, "average", base, tuned)
     assert not (tmp_path / left[0]).exists() and len(list(tmp_path.glob(".merged.*.part"))) == 2
 
@@ -968,6 +970,52 @@ def test_a_task_vector_cut_down_to_an_adapter_is_its_best_approximation(gpt2, tm
         example.as_adapter(tmp_path / "large", base, tuned[0], 64)
 
 
+def written_totals(base, tuned, folder):
+    return totals.write(folder, base, tuned, (0.5,), progress=False)
+
+
+def written_adapter(base, tuned, folder):
+    return example.as_adapter(folder, base, tuned[0], 3)
+
+
+def written_example(base, tuned, folder):
+    return example.written(base, {"a": tuned[0], "b": tuned[1]}, {"model_type": "test"})[0]
+
+
+@pytest.mark.parametrize("write", [written_totals, written_adapter, written_example])
+@pytest.mark.parametrize("room", [10, 4096])
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(gpt2, tmp_path, monkeypatch, full_disk, write, room):
+    base, tuned = gpt2
+    base, tuned = {**base}, [{**state} for state in tuned]
+    monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "out"))
+    with pytest.raises(store.NoRoom, match=rf"^{re.escape(str(tmp_path / 'out'))}.* has no room for .* Delete what"):
+        with full_disk(room):
+            write(base, tuned, tmp_path / "out")
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".lock"]
+    write(base, tuned, tmp_path / "out")  # with room it works
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+@pytest.mark.parametrize("write", [written_totals, written_adapter])
+def test_a_full_disk_leaves_what_was_there_as_it_was(gpt2, tmp_path, full_disk, write):
+    base, tuned = gpt2
+    before = contents(write(base, tuned[:2], tmp_path / "out"))
+    with pytest.raises(store.NoRoom), full_disk(4096):
+        write(base, tuned[1:], tmp_path / "out")
+    assert contents(tmp_path / "out") == before
+
+
+def test_an_adapter_whose_config_finds_no_room_is_not_there_either(gpt2, tmp_path, full_disk, monkeypatch):
+    base, tuned = gpt2
+    monkeypatch.setattr(example.json, "dumps", lambda *_, **__: " " * 200_000)
+    with pytest.raises(store.NoRoom, match="has no room for adapter_config.json"), full_disk(100_000):
+        example.as_adapter(tmp_path / "out", {**base}, tuned[0], 3)
+    assert contents(tmp_path / "out") == {}
+
+
 @pytest.mark.parametrize("rslora", [False, True])
 def test_an_adapter_that_peft_wrote_is_what_peft_merges(tmp_path, rslora):
     peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
@@ -1043,6 +1091,50 @@ def test_an_adapter_that_we_wrote_of_a_gpt2_is_what_peft_reads(tmp_path):
     assert len(modules) == 9
     for module in modules:
         torch.testing.assert_close(merged[f"{module}.weight"], adapted[f"{module}.weight"], rtol=1e-5, atol=1e-6)
+
+
+def official(transformers, what):
+    """(a tiny model, key -> what the published file calls it, what lies beside the weights there): BERT's
+    normalisations have gamma and beta; GPT-2's keys have no "transformer." before them, and its masks lie beside them.
+    """
+    if what == "bert":
+        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+        model = transformers.BertForPreTraining(transformers.BertConfig(vocab_size=40, **sizes))
+        return model, lambda key: key.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"), {}
+    config = transformers.GPT2Config(n_embd=16, n_layer=2, n_head=2, n_positions=PLACES, vocab_size=40)
+    masks = {f"h.{number}.attn.bias": torch.ones(1, 1, PLACES, PLACES).tril() for number in range(2)}
+    return transformers.GPT2LMHeadModel(config), lambda key: key.removeprefix("transformer."), masks
+
+
+# transformers 5 writes a model under the names of the file that it was loaded from, older ones under the newer names
+@pytest.mark.parametrize("parent", ["official", "newer"])
+@pytest.mark.parametrize("what", ["bert", "gpt2"])
+def test_an_official_file_and_its_relatives_merge_to_a_model_that_transformers_loads_whole(tmp_path, what, parent):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model, older, masks = official(transformers, what)
+    for name in ("official", "newer"):
+        model.save_pretrained(tmp_path / name)
+    newer = folders.opened(tmp_path / "newer")
+    state = {older(key): tensor for key, tensor in newer.items()}
+    assert state.keys() != newer.keys()
+    save_file(state | masks, tmp_path / "official/model.safetensors", {"format": "pt"})
+    tuned = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        tuned.append(type(model).from_pretrained(tmp_path / parent))
+        with torch.no_grad():
+            for parameter in tuned[-1].parameters():
+                parameter += 0.001 * torch.randn_like(parameter)
+        tuned[-1].save_pretrained(tmp_path / f"tuned{seed}")
+    relatives = [folders.opened(tmp_path / f"tuned{seed}") for seed in (1, 2)]
+    folder = writing.merge(tmp_path / "merged", "average", folders.opened(tmp_path / "official"), relatives)
+    merged, told = type(model).from_pretrained(folder, output_loading_info=True)
+    assert not any(told.values()), told
+    one, other = (some.state_dict() for some in tuned)
+    for key, tensor in merged.state_dict().items():
+        torch.testing.assert_close(tensor, (one[key] + other[key]) / 2)
 
 
 def test_every_field_that_peft_has_is_decided():

@@ -28,6 +28,9 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
 
     Returns:
         (the base's folder, {name: folder}), below `$WEIGHTSPACE_DATA/checkpoints/example-…`.
+
+    Raises:
+        StoreError: the folder cannot be written, or the disk is full. Nothing half-written is left.
     """
     parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
              for state in (base, *finetuned.values())]
@@ -35,11 +38,15 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     found = folder / "base", {name: folder / name for name in finetuned}
     with store.lock(folder):
         if not folder.exists():
-            part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            for place, (name, state) in enumerate({"base": base, **finetuned}.items()):
-                _save(part / name, state, config, shards=2 if place == 2 else 1)
-            os.replace(part, folder)
+            store.clear_leftovers(folder)
+            part = store.part_of(folder)
+            try:
+                with store.told_if_full(folder):
+                    for place, (name, state) in enumerate({"base": base, **finetuned}.items()):
+                        _save(part / name, state, config, shards=2 if place == 2 else 1)
+                    os.replace(part, folder)
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
     return found
 
 
@@ -103,6 +110,7 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
     Raises:
         ValueError: no matrix is large enough for the rank.
         CheckpointError: the folder holds another adapter.
+        StoreError: the folder cannot be written, or the disk is full. An adapter that was there stays as it was.
     """
     folder = store.writable(Path(folder).expanduser())
     _check_ours(folder)
@@ -119,10 +127,10 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
     if not state:
         raise ValueError(f"no matrix has both sides longer than {rank}: choose a smaller rank")
     config = {"peft_type": "LORA", "r": rank, "lora_alpha": alpha, "use_rslora": rslora, "fan_in_fan_out": False}
-    for name, write in ((folders.ADAPTER, lambda part: save_file(state, part, metadata=OURS)),
-                        (adapters.CONFIG, lambda part: part.write_text(json.dumps(config, indent=2)))):
-        with store.lock(folder / name), store.atomic(folder / name) as part:
-            write(part)
+    weights, said = folder / folders.ADAPTER, folder / adapters.CONFIG
+    with store.lock(weights), store.lock(said), store.atomic(weights) as part, store.atomic(said) as text:
+        text.write_text(json.dumps(config, indent=2))
+        save_file(state, part, metadata=OURS)
     return folder
 
 

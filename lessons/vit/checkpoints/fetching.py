@@ -17,6 +17,7 @@ from lessons.vit.checkpoints.known import Remote
 from lessons.vit.checkpoints.opening import CheckpointError, header, kind, sha256, verify
 
 CHUNK = 1 << 16  # bytes; so many at most are lost when a connection breaks
+LARGEST = 20_000_000_000  # bytes, where neither the table nor the server says how long a file is
 SILENCE = 30  # seconds without a byte after which a download has stopped; for connecting it is store.NETWORK_SECONDS
 
 
@@ -183,7 +184,7 @@ def _write(answer, part, mode, expected, come, remote, progress):
                 file.write(chunk)
                 come += len(chunk)
                 bar.update(len(chunk))
-                if come > (remote.size or expected or come):
+                if come > _most(remote, expected):
                     break
             file.flush()
             os.fsync(file.fileno())
@@ -195,11 +196,17 @@ def _write(answer, part, mode, expected, come, remote, progress):
     _check_length(remote, part, come, expected)
 
 
+def _most(remote, expected):
+    """After how many bytes a download is cut off."""
+    return remote.size or expected or LARGEST
+
+
 def _check_length(remote, part, size, expected):
-    if size > (most := remote.size or expected or size):
+    if size > (most := _most(remote, expected)):
         _forget(part)
+        of_what = "that the file has" if remote.size or expected else "that are read where nobody says how long it is"
         raise store.Unavailable(f"what came from {remote.url} is not the file: it goes on behind the {most:,} bytes "
-                                "that the file has.")
+                                f"{of_what}.")
     if expected and size < expected:
         raise store.Unavailable(f"{remote.url} stopped after {size:,} of {expected:,} bytes. Run the same command "
                                 "again: it goes on from there.")

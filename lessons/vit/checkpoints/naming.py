@@ -265,16 +265,26 @@ def _sizes(found, kind, layers, prefix):
     """The tower's sizes: from shapes, and what these do not say from `config.json`, else as OpenAI's CLIP has it."""
     shapes = {key: found.entry(key).shape for key in found}
     config = config_of(found.state)
-    config = config.get(f"{kind}_config") or config
+    config = _said(found, config, f"{kind}_config", dict, "an object") or config
     tokens, width = shapes["embeddings.position_embedding.weight"]
     mlp = shapes["encoder.layers.0.mlp.fc1.weight"][0] if layers else 0
-    heads = config.get("num_attention_heads") or max(1, width // 64)
+    heads = _said(found, config, "num_attention_heads", int, "a whole number") or max(1, width // 64)
+    activation = _said(found, config, "hidden_act", str, "a text") or "quick_gelu"
     more = {"patch": shapes["embeddings.patch_embedding.weight"][-1]} if kind == "vision" else {
         "vocabulary": shapes["embeddings.token_embedding.weight"][0]}
     try:
-        return Tower(width, layers, heads, mlp, tokens, activation=config.get("hidden_act", "quick_gelu"), **more)
+        return Tower(width, layers, heads, mlp, tokens, activation=activation, **more)
     except ValueError as error:
         raise CheckpointError(f"{found.name}: {error} (config.json)") from error
+
+
+def _said(found, config, field, kind, what):
+    """What a config says in a field; None where it says nothing."""
+    value = config.get(field)
+    if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
+        return value
+    raise CheckpointError(f"{found.name}: its config.json says {str(value)[:60]!r} for {field}, where {what} is due. "
+                          "Download it again.")
 
 
 def _check_shapes(found, expect):

@@ -8,12 +8,13 @@ import json
 import math
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from data import store
 
 LARGEST_HEADER = 100_000_000  # bytes; the safetensors library allows no more either
 MOST_TENSORS = 100_000  # in one file; the largest models have a few thousand
@@ -131,15 +132,14 @@ def _status(path):
     for ever.
     """
     try:
-        found = os.stat(path)
+        what = store.instead_of_file(path)
+        found = None if what else os.stat(path)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Is the path right?"
                               f"{_hub_hint(path)}") from error
-    if stat.S_ISDIR(found.st_mode):
-        raise CheckpointError(f"{path} is a folder, where a safetensors file is due. Is the model's file inside it?")
-    if not stat.S_ISREG(found.st_mode):
-        raise CheckpointError(f"{path} is no ordinary file but a pipe, a socket or a device, and it is not opened. "
-                              "Give the path of the model's file or folder.")
+    if what:
+        raise CheckpointError(f"{path} {what}, where a safetensors file is due. Give the path of the model's file, or "
+                              "of the folder that holds it.")
     return found
 
 

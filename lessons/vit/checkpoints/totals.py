@@ -4,6 +4,7 @@ rank. Every λ is then θ_avg + λ·total, two tensors at a time.
 `lessons.cart`'s `Spectra` keeps both factors of every matrix in memory: 8 GB for eight ViT-B/32. This holds one matrix
 of every task.
 """
+import contextlib
 import json
 import math
 import os
@@ -51,6 +52,11 @@ class Writer:
         os.fsync(self._file.fileno())
         self._file.close()
 
+    def give_up(self) -> None:
+        """Let go of the file; what is in it does not matter."""
+        with contextlib.suppress(OSError):  # what is not written yet finds no room
+            self._file.close()
+
 
 def file_of(ratio: float) -> str:
     """The file that holds the sums of a rank ratio."""
@@ -66,29 +72,40 @@ def write(folder: str | os.PathLike, base: State, finetuned: Sequence[State], ra
     Args:
         folder: where the files go; those that are there are written anew.
         ratios: of k to the shorter side, below 1 (at full rank the sum is zero).
+
+    Raises:
+        StoreError: the folder cannot be written, or the disk is full. Files that were there before stay as they were.
     """
     start, tuned, _ = together(base, finetuned)
     folder = store.writable(Path(folder).expanduser())
     shapes = {key: entry_of(start, key).shape for key in start}
     matrices = {key: shape for key, shape in shapes.items() if _truncated(shape)}
-    parts = {name: folder / f".{name}.{os.getpid()}.part" for name in (AVERAGE, *map(file_of, ratios))}
-    try:
-        writers = [Writer(part, shapes if name == AVERAGE else matrices) for name, part in parts.items()]
-        with torch.no_grad():
+    files = [folder / name for name in (AVERAGE, *map(file_of, ratios))]
+    with contextlib.ExitStack() as held:
+        writers = [_begun(file, shapes if file.name == AVERAGE else matrices, held) for file in files]
+        with torch.no_grad(), store.told_if_full(folder / "the sums of CART"):
             for key in tqdm(shapes, unit="tensor", disable=not progress):
                 average = mean(key, tuned)
                 writers[0].add(average)
                 if key in matrices:
                     for writer, total in zip(writers[1:], sums(key, average, tuned, ratios)):
                         writer.add(total)
-        for writer in writers:
-            writer.close()
-        for name, part in parts.items():
-            os.replace(part, folder / name)
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
+            for writer in writers:
+                writer.close()
+        for file in files:
+            os.replace(store.part_of(file, threads=True), file)
     return folder
+
+
+def _begun(file, shapes, held):
+    """The writer of a file that gets its name later; when `held` ends, nothing half-written is left."""
+    store.clear_leftovers(file)
+    part = store.part_of(file, threads=True)
+    held.callback(part.unlink, missing_ok=True)
+    with store.told_if_full(file):
+        writer = Writer(part, shapes)
+    held.callback(writer.give_up)
+    return writer
 
 
 def _truncated(shape):

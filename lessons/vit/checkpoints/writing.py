@@ -1,16 +1,13 @@
 """A merge from files to a file, with a card that says what was merged, how, and of which files."""
 import contextlib
 import errno
-import glob
 import hashlib
 import itertools
 import json
 import os
-import platform
 import re
 import shutil
 import stat
-import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -90,10 +87,10 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
 @contextlib.contextmanager
 def _whole(folder):
     """A folder beside it that takes its name when the block succeeds; nothing is left where it does not."""
-    part = _part(folder)
+    part = store.part_of(folder, threads=True)
     made = [parent for parent in folder.absolute().parents if not parent.exists()]
     try:
-        _clear_leftovers(folder)
+        store.clear_leftovers(folder)
         part.mkdir(parents=True)
         yield part
         if folder.exists():  # where it is empty, os.replace would take its place
@@ -112,39 +109,6 @@ def _whole(folder):
 
 def _is_there(folder):
     return CheckpointError(f"{folder} is there already, and nothing is overwritten. Choose another folder.")
-
-
-def _beginning(folder):
-    host = re.sub(r"[^\w-]", "-", platform.node()) or "unknown"
-    return f".{folder.name}.{host}."
-
-
-def _part(folder):
-    return folder.with_name(f"{_beginning(folder)}{os.getpid()}-{threading.get_ident()}.part")
-
-
-def _clear_leftovers(folder):
-    """Remove what processes of this machine left beside the folder when they were killed; whether one of another
-    machine still writes, nobody here can tell.
-    """
-    begin = _beginning(folder)
-    for left in folder.parent.glob(f"{glob.escape(begin)}*.part"):
-        number = left.name.removeprefix(begin).removesuffix(".part").split("-")[0]
-        if number.isdecimal() and not _lives(int(number)):
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _lives(number):
-    """Whether a process of this machine has that number; True where asking could end it (Windows)."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(number, 0)  # signal 0 only asks
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # another user's
-    return True
 
 
 def merge_once(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State],
