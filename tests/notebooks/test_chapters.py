@@ -98,9 +98,14 @@ def dressed_cells(notebook):
         count += len(answers)
         cells += [f'{name} = in_another_dress("{id}") or {name}' for id, name in answers]
         given = set(re.findall(r'^(\w+) = mine\(', source, re.MULTILINE))
-        later = [cell for cell in code[place + 1:] if given & set(re.findall(r"\w+", cell)) and "mine(" not in cell]
+        later = [cell for cell in code[place + 1:] if given & names(cell) and "mine(" not in cell]
         cells += [source, *later]
     return cells, count
+
+
+def names(source):
+    """The names that a cell uses or gives."""
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
 
 
 def check_cells(notebook):
