@@ -62,7 +62,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     for panel in found:
         move(page, panel)
     for slider in page.locator(f"{lab.PANEL} .widget-slider, .weightspace-prediction .widget-slider").all():
-        handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").inner_text()
+        handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").text_content()
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
         assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
     own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")

@@ -153,8 +153,7 @@ def _common(results, given, key):
             entries.setdefault(name, []).append((entry, where))
     inside = {name: _common([one for one, _ in found], [where for _, where in found], name if kind is dict else key)
               for name, found in entries.items()}
-    alike = set(map(_plainly, inside.values()))
-    return Dress(kind, tuple(inside.items()), alike.pop() if len(alike) == 1 else None)
+    return Dress(kind, tuple(inside.items()), _rest(inside.values()))
 
 
 def _kind(value):
@@ -166,9 +165,26 @@ def _kind(value):
     return next((kind for kind, known in _SCALARS if isinstance(value, known)), None)
 
 
+def _rest(dresses):
+    """The dress of a key or place that no case has, from the dresses of those that a case has; None if they differ."""
+    for simpler in (_plainly, _loosely):
+        alike = set(map(simpler, dresses))
+        if len(alike) == 1:
+            return alike.pop()
+    return None
+
+
 def _plainly(dress):
-    """The dress of a key that no case has, from the dress of one that a case has."""
     return Dress(torch.Tensor, follows="key") if dress.follows else dress
+
+
+def _loosely(dress):
+    """What remains where entries differ in dtypes or keys: a tensor follows its key, a dict holds what all hold."""
+    if dress.kind is torch.Tensor:
+        return Dress(torch.Tensor, follows="key")
+    if dress.kind in (dict, list, tuple):
+        return Dress(dress.kind, rest=_rest([one for _, one in dress.inside]))
+    return dress
 
 
 def _followed(dtypes, given, key):
