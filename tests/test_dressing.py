@@ -170,15 +170,15 @@ def test_a_letter_comes_back_as_the_library_writes_it():
 
 
 def test_more_models_with_other_keys_than_any_case_has_come_back_as_tensors():
-    """Cases of two models, with weights and a counter; the next cell has three, with other names."""
+    """Cases of two and three models, with weights and a counter; the next cell has four, with other names."""
     def centred(models):
         return [{key: tensor - models[0][key] for key, tensor in model.items()} for model in models]
 
     def models(names, count):
         return [{names[0]: torch.ones(2, 2) * n, names[1]: torch.tensor(n)} for n in range(count)]
 
-    cases = [(models(["a", "steps"], 2),), (models(["b", "count"], 2),)]
+    cases = [(models(["a", "steps"], 2),), (models(["b", "count"], 3),)]
     dress = dressing.learned([centred(*case) for case in cases], cases)
-    given = (models(["c", "number"], 3),)
+    given = (models(["c", "number"], 4),)
     got = dressing.dressed(each(listed)(centred(*given)), dress, given)
     assert like(got, centred(*given))
