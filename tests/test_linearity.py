@@ -331,7 +331,7 @@ def test_worst_finds_the_largest_share_of_the_own_distance(sweep):
     pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
     share = sweep.gap_mean / sweep.own_mean
     assert share.sel(pair=pair, layer=layer).max().item() == share.max().item()
-    assert f"{share.max().item():.1%}" in lines.worst_places(sweep).data
+    assert f"{share.max().item():.1%}" in panels.worst_places(sweep).data
 
 
 @pytest.mark.parametrize("two", units.WHOSE)
@@ -388,9 +388,9 @@ def test_other_data_are_measured_shown_and_said(sweep, session_sweep):
     with session_sweep((elsewhere, "PAIRS", few), (elsewhere, "_passes", lambda shown: 1),
                        (elsewhere.PROFILES, "quick", elsewhere.Settings(test_images=100))):
         found = elsewhere.run("quick", 0)
-    assert found.sizes == {"pair": 3, "alpha": 3, "layer": 4, "end": 2} and (found.own > 0).all()
+    assert found.sizes == {"pair": 3, "alpha": 3, "layer": 4, "end": 2} and (found.own_mean > 0).all()
     most = elsewhere.shares(found)["share_digits_and_clothes"]
-    assert most == pytest.approx((found.gap / found.own).isel(pair=2).max().item())
+    assert most == pytest.approx((found.gap_mean / found.own_mean).isel(pair=2).max().item())
     assert f"{most:.0%} for digits with clothes" in elsewhere_panels.reading_of_elsewhere(found).text
     assert f"digits 45° and clothes: {most:.0%}" in elsewhere_panels.elsewhere(found).data
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 import data
 from data.pinning import pinned
-from lessons.linearity import algorithms
+from lessons.resnet import algorithms
 from toy_models import Architecture, Recipe, ResNet18, batchnorm, losses, training, weights, zoo
 
 TINY = Architecture.of("ResNet18", width=2, num_classes=100)

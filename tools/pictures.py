@@ -17,7 +17,9 @@ import lessons.gradients.panels
 import lessons.interference.panels
 import lessons.linearity.panels
 import lessons.linearization.panels
+import lessons.lines.panels
 import lessons.pretraining.panels
+import lessons.resnet.panels
 import lessons.sail.panels
 import lessons.start.panels
 import lessons.task_arithmetic.panels
@@ -32,6 +34,7 @@ from lessons.kit.panel import Panel, settings_of
 from lessons.linearity import experiment as linearity
 from lessons.linearization import experiment as linearization
 from lessons.pretraining import experiment as pretraining
+from lessons.resnet import experiment as resnet
 from lessons.sail import experiment as sail
 from lessons.start import experiment as start
 from lessons.task_arithmetic import experiment as task_arithmetic
@@ -80,13 +83,13 @@ PICTURES = {
         lambda: lessons.linearity.panels.mlp.along_the_line(linearity.mlp.run(*FULL))),
     "linearity_gap_per_layer": Picture(
         "How far the features between two networks are from the mix of theirs, layer by layer.",
-        lambda: lessons.linearity.panels.lines.gap_per_layer(linearity.mlp.run(*FULL))),
+        lambda: lessons.lines.panels.gap_per_layer(linearity.mlp.run(*FULL))),
     "linearity_coef_per_layer": Picture(
         "How long the features between two networks are, beside the mix of theirs.",
-        lambda: lessons.linearity.panels.lines.coef_per_layer(linearity.mlp.run(*FULL))),
+        lambda: lessons.lines.panels.coef_per_layer(linearity.mlp.run(*FULL))),
     "resnet_batchnorm": Picture(
         "Three ways to treat BatchNorm's statistics between two ResNets, side by side.",
-        lambda: lessons.linearity.panels.resnet.batchnorm_side_by_side(linearity.resnet.run(*FULL))),
+        lambda: lessons.resnet.panels.pairs.batchnorm_side_by_side(resnet.pairs.run(*FULL))),
     "averaging_triangle": Picture(
         "All mixes of three models: in a triangle of weights, and in one of ensembles.",
         lambda: lessons.averaging.panels.triangle.mixes_of_three(averaging.run(*FULL))),

@@ -18,7 +18,6 @@ class Chapter:
         teaches: a line for the README.
         slider: what is moved, for the README.
         panels: how many the notebook shows.
-        exercises: the module, if it is not `package`.exercises.
         quick, full: budgets with nothing kept, in epochs of chapter 1's MLP; `make bench` says how many seconds one
             takes here. Machines differ by a factor of two and more: 45 epochs were 30 s on two AVX2 cores.
         needs: the data sets behind its official files: "mnist", "cifar", "fashion".
@@ -31,16 +30,16 @@ class Chapter:
     teaches: str
     slider: str
     panels: int
-    exercises: str = ""
     quick: int = 45
     full: int = 90
     needs: tuple[str, ...] = ("mnist",)
     needs_in_full: tuple[str, ...] = ()
     pictures: Mapping[int, str] = field(default_factory=dict)
 
-    def __post_init__(self):
-        if not self.exercises:
-            object.__setattr__(self, "exercises", f"{self.package}.exercises")
+    @property
+    def exercises(self) -> str:
+        """The module of its exercises."""
+        return f"{self.package}.exercises"
 
     @property
     def number(self) -> str:
@@ -71,14 +70,13 @@ CHAPTERS = (
     Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α",
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
-    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α",
-            exercises="lessons.linearity.exercises.mlp", needs=("mnist", "fashion"), quick=60,
+    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α", needs=("mnist", "fashion"), quick=60,
             teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
                     "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
-    Chapter("02_linearity_resnet", "lessons.linearity", minutes=70, panels=6, slider="α",
-            exercises="lessons.linearity.exercises.resnet", needs=("cifar",), quick=130, full=2250,
+    Chapter("02_linearity_resnet", "lessons.resnet", minutes=70, panels=6, slider="α", needs=("cifar",), quick=130,
+            full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
                     "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
                     "difference from noise; how much pretraining it takes",

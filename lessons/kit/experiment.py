@@ -70,7 +70,7 @@ class Experiment:
         settings = self.profiles[profile]
         source = self.source()
         recipes = self._recipes(settings, seed)
-        ingredients = self._ingredients(profile, seed)
+        ingredients = self.ingredients(profile, seed)
         network = self.network or (described(recipes[0].architecture) if recipes else "")
         about = {"source": source.text, "source_kind": source.kind, "dataset": self.dataset, "network": network,
                  "profile": profile, "seed": seed, **self.attributes}
@@ -97,12 +97,13 @@ class Experiment:
     def _path(self, profile, seed):
         """Where the repository has or would have this."""
         with store.as_published():
-            return archive.path_of(self.name, self._ingredients(profile, seed))
+            return archive.path_of(self.name, self.ingredients(profile, seed))
 
     def _recipes(self, settings, seed):
         return list(dict.fromkeys(self.recipes(settings, seed)))
 
-    def _ingredients(self, profile, seed):
+    def ingredients(self, profile: str, seed: int) -> dict:
+        """What the numbers depend on, behind code and data, as JSON can hold it."""
         settings = self.profiles[profile]
         return {"profile": profile,  # it is among the attributes, and two may have the same settings
                 "settings": asdict(settings) if is_dataclass(settings) else settings, "seed": seed,

@@ -177,14 +177,16 @@ def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
 
     Args:
         summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further
-            numbers.
+            numbers, and arrays as (dimensions, values), such as ("task", [0.9, 0.8]).
         coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the
             dimension `bin`.
     """
     shape, variables = [len(values) for values in coords.values()], {}
     for name, first in summaries[0].items():
-        values = np.reshape([summary[name] for summary in summaries], (*shape, *np.shape(first)))
-        variables[name] = ((*coords, "bin")[:values.ndim], values)
+        dims, first = first if isinstance(first, tuple) else ("bin" if np.ndim(first) else (), first)
+        dims = (dims,) if isinstance(dims, str) else tuple(dims)
+        values = [summary[name][1] if isinstance(summary[name], tuple) else summary[name] for summary in summaries]
+        variables[name] = ((*coords, *dims), np.reshape(values, (*shape, *np.shape(first))))
     bins = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2} if "coef_count" in variables else {}
     return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()} | bins)
 

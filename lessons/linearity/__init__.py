@@ -1,2 +1,1 @@
-"""Chapters 1 and 2: linear mode connectivity, layerwise linear feature connectivity and cross-task linearity (CTL,
-§3–4.1)."""
+"""Chapter 1: linear mode connectivity, layerwise linear feature connectivity and cross-task linearity (CTL, §3–4.1)."""

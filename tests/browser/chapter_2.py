@@ -1,12 +1,14 @@
 """What the pictures of chapter 2 say, beside what was measured."""
 from lessons.kit.sweep import at
-from lessons.linearity.algorithms import TREATMENTS
-from lessons.linearity.experiment import resnet, resnet_amounts, resnet_steps
+from lessons.resnet.algorithms import TREATMENTS
+from lessons.resnet import experiment
 
 
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
-    sweep, amounts, of_steps = resnet.run("quick", 0), resnet_amounts.run("quick", 0), resnet_steps.run("quick", 0)
+    sweep = experiment.pairs.run("quick", 0)
+    amounts = experiment.amounts.run("quick", 0)
+    of_steps = experiment.steps.run("quick", 0)
     steps, gap, coef, batchnorm, pretraining, answers = said
     assert all("α = 0.75" in text for text in (gap, coef, batchnorm, pretraining, answers))
     after = of_steps.right.sel(images=16, treatment="interpolated").astype(float)

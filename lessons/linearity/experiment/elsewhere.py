@@ -13,8 +13,8 @@ from lessons import cast
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearity import algorithms
-from lessons.linearity.experiment.lines import SHOWN_ALPHAS
-from toy_models import MLP, Recipe, weights, zoo
+from lessons.lines.numbers import SHOWN_ALPHAS
+from toy_models import MLP, Recipe, zoo
 
 PAIRS = {  # (family, one task, the other); a task is what is shown and by what angle it is turned
     "digits 22.5° and 45°": ("digits", ("digits", 22.5), ("digits", 45.0)),
@@ -83,9 +83,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """The gap and the ends' own distance of every pair.
 
     Returns:
-        A Dataset over pair (8), alpha (3) and layer (4) with gap (pair, alpha, layer) and own (pair, layer), means
-        over the test images of both tasks; coef (pair, alpha, layer), likewise; distance (pair): ‖θ_i − θ_j‖; accuracy
-        (pair, end): of either end on its own task; and the coordinate family (pair).
+        A Dataset over pair (8), alpha (3) and layer (4) with gap_mean (pair, alpha, layer) and own_mean (pair, layer),
+        over the test images of both tasks; coef_mean (pair, alpha, layer), likewise; distance (pair): ‖θ_i − θ_j‖;
+        accuracy (pair, end): of either end on its own task; and the coordinate family (pair).
     """
     made = recipes(seed)
     zoo.get_all(all_recipes(seed=seed), device)
@@ -107,26 +107,16 @@ def _test_set(shown, angle, size):
 
 def _of_pair(networks: list[MLP], tests: list[tuple[Tensor, Tensor]]) -> xarray.Dataset:
     """The numbers of one pair."""
-    states = [network.state_dict() for network in networks]
     x = torch.cat([x for x, _ in tests])
-    features_i, features_j = (network.features(x) for network in networks)
-    layers = list(features_i)
-    own = [algorithms.own_distance(features_i[layer], features_j[layer]).nanmean().item() for layer in layers]
-    gap, coef = [], []
-    for alpha in SHOWN_ALPHAS:
-        between = MLP.from_state(weights.interpolate(*states, alpha))
-        measured = algorithms.ctl(between.features(x), features_i, features_j, alpha)
-        gap.append([measured[layer]["gap"].nanmean().item() for layer in layers])
-        coef.append([measured[layer]["coef"].nanmean().item() for layer in layers])
+    line = algorithms.along(MLP.features, *(network.state_dict() for network in networks), SHOWN_ALPHAS, parts=(x,),
+                            network=lambda state, alpha: MLP.from_state(state), summary=algorithms.means)
     accuracy = [algorithms.evaluate(network(x), y)[1] for network, (x, y) in zip(networks, tests)]
-    variables = {"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own),
-                 "accuracy": ("end", accuracy), "distance": weights.norm(weights.subtract(*states))}
-    return xarray.Dataset(variables, coords={"alpha": list(SHOWN_ALPHAS), "layer": layers, "end": ["i", "j"]})
+    return line.assign(accuracy=("end", accuracy)).assign_coords(end=["i", "j"])
 
 
 def shares(sweep: xarray.Dataset) -> dict[str, float]:
     """The largest gap as a share of the ends' own distance, over pairs, layers and α, for every family."""
-    share = (sweep.gap / sweep.own).max(["alpha", "layer"])
+    share = (sweep.gap_mean / sweep.own_mean).max(["alpha", "layer"])
     return {f"share_{family.replace(' ', '_')}": share.sel(pair=sweep.family == family).max().item()
             for family in dict.fromkeys(sweep.family.values.tolist())}
 

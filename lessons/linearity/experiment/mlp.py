@@ -15,9 +15,10 @@ from lessons import cast
 from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import at, on_grid, summarise
+from lessons.kit.sweep import at
 from lessons.linearity import algorithms
-from lessons.linearity.experiment import elsewhere, lines
+from lessons.linearity.experiment import elsewhere
+from lessons.lines import numbers as lines
 from toy_models import MLP, weights, zoo
 
 ANGLES = cast.ANGLES[:4]
@@ -144,54 +145,24 @@ def _test_set(angle, size):
 
 def _along(networks, tests, angle_i, angle_j, alphas):
     """All numbers of one pair."""
-    ends = networks[angle_i], networks[angle_j]
-    states = [network.state_dict() for network in ends]
+    states = [networks[angle].state_dict() for angle in (angle_i, angle_j)]
     half = len(tests[angle_i][1])
-    x = torch.cat([tests[angle_i][0], tests[angle_j][0]])
-    y = torch.cat([tests[angle_i][1], tests[angle_j][1]])
+    x, y = (torch.cat(two) for two in zip(tests[angle_i], tests[angle_j]))
     x_before, y_before = tests[0.0]
-    parts = [(part, *(_doubled(network.features(part)) for network in ends)) for part in x.split(_PART)]
-    summaries, losses, accuracies = [], [], []
-    for alpha in alphas:
-        network = MLP.from_state(weights.interpolate(*states, alpha))
-        logits, measured = _measured(network, parts, alpha)
+
+    def scores(network, logits, alpha):
         tasks = ((logits[:half], y[:half]), (logits[half:], y[half:]), (logits, y), (network(x_before), y_before))
         loss, accuracy = zip(*(algorithms.evaluate(*task) for task in tasks))
-        losses.append(loss)
-        accuracies.append(accuracy)
-        summaries += [summarise(values) for values in measured.values()]
-    layers = list(measured)
-    own = [summarise({"own": _own_distance(parts, layer)}) for layer in layers]
+        return {"loss": ("task", loss), "accuracy": ("task", accuracy)}
+
+    line = algorithms.along(MLP.features, *states, alphas, parts=x.split(_PART), also=scores,
+                            network=lambda state, alpha: MLP.from_state(state))
     first = [state[f"layers.0.{part}"] for state in states for part in ("weight", "bias")]
-    found = on_grid(summaries, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers))
-    found = found.assign_coords(task=["i", "j", "both", "pretraining"])
-    return found.assign(loss=(("alpha", "task"), losses), accuracy=(("alpha", "task"), accuracies),
-                        distance=weights.norm(weights.subtract(*states)),
-                        opposite=algorithms.opposite_signs(*first, x.flatten(1)).mean().item())
+    opposite = algorithms.opposite_signs(*first, x.flatten(1)).mean().item()
+    return line.assign_coords(task=["i", "j", "both", "pretraining"]).assign(opposite=opposite)
 
 
 _PART = 2000  # images at once, so that a layer's features in float64 stay in the cache: twice as fast as all at once
-
-
-def _doubled(features):
-    return {layer: feature.double() for layer, feature in features.items()}
-
-
-def _own_distance(parts, layer):
-    return torch.cat([algorithms.own_distance(of_i[layer], of_j[layer]) for _, of_i, of_j in parts])
-
-
-def _measured(network, parts, alpha):
-    """Logits (samples, classes), and what `algorithms.ctl` says of all samples, {layer: {quantity: (samples,)}}."""
-    logits, by_part = [], []
-    for x, features_i, features_j in parts:
-        features = network.features(x)
-        logits.append(features["output"])
-        by_part.append(algorithms.ctl(features, features_i, features_j, alpha))
-    measured = {}
-    for layer, quantities in by_part[0].items():
-        measured[layer] = {name: torch.cat([part[layer][name] for part in by_part]) for name in quantities}
-    return torch.cat(logits), measured
 
 
 def _same_task(pair, test, alphas):

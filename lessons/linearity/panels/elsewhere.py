@@ -41,8 +41,8 @@ def elsewhere(sweep: xarray.Dataset):
 def worst_of(sweep: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
     """For every pair the largest gap over own distance, over α and layers, and the least coef half-way in a hidden
     layer."""
-    share = (sweep.gap / sweep.own).max(["alpha", "layer"]).values
-    hidden = sweep.coef.isel(layer=slice(None, -1))
+    share = (sweep.gap_mean / sweep.own_mean).max(["alpha", "layer"]).values
+    hidden = sweep.coef_mean.isel(layer=slice(None, -1))
     return share, hidden.sel(alpha=0.5).min("layer").values
 
 

@@ -2,6 +2,7 @@
 import numpy as np
 import torch
 import xarray
+from matplotlib.patches import Rectangle
 
 import data
 from lessons.kit import plotting
@@ -9,13 +10,13 @@ from lessons.kit.noise import error_of_share
 from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, still, themed
+from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, RED, still, themed
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position, warned
 from lessons.linearity import algorithms
 from lessons.linearity.algorithms import barrier
 from lessons.linearity.experiment.mlp import lemma_1
-from lessons.linearity.panels.lines import ALPHA, by_choice, controls
+from lessons.lines.panels import ALPHA, by_choice, controls
 from toy_models import MLP, weights
 
 LOSS = "loss: cross-entropy (nats)"
@@ -232,3 +233,33 @@ def digits(sweep: xarray.Dataset):
     angles = ", ".join(f"{angle:g}" for angle in example.angle.values)
     alt = f"{columns} test images, each turned by {angles} degrees."
     return plotting.show(fig, alt, caption(sweep).split(";")[0] + ".")
+
+
+# -- where CTL is missed most ---------------------------------------------------------------------
+
+@still
+def worst_places(sweep: xarray.Dataset):
+    """Two maps over pairs and layers of the largest gap over α: the gap itself, and as a share of the ends' own
+    distance."""
+    import seaborn
+    gap = sweep.gap_mean.max("alpha").transpose("layer", "pair")
+    share = gap / sweep.own_mean.transpose("layer", "pair")
+    fig, axes = plotting.figure(2, height=3.6, sharey=True)
+    for ax, values, written, title in zip(axes, (gap, share), (".3f", ".1%"),
+                                          ("Largest gap over α", "The same, as a share of the ends' own distance")):
+        frame = values.to_pandas()
+        seaborn.heatmap(frame, ax=ax, annot=True, fmt=written, cmap="cividis_r", cbar=False, linewidths=1,
+                        annot_kws={"fontsize": 9.5})
+        row, column = np.unravel_index(frame.values.argmax(), frame.shape)
+        ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=RED, linewidth=3))
+        ax.set(title=title, xlabel="", ylabel="")
+        ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=30, ha="right")
+        ax.tick_params(axis="y", labelrotation=0)
+    pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
+    of_gap = gap.stack(place=("pair", "layer")).idxmax("place").item()
+    alt = said("""Two maps of the largest gap over α, over pairs and layers. The gap itself is largest for {gap_pair} at
+                  {gap_layer}, {most:.3f}. As a share of the ends' own distance it is largest for {pair} at {layer},
+                  {share:.1%}.""",
+               gap_pair=of_gap[0], gap_layer=of_gap[1], most=gap.max().item(), pair=pair, layer=layer,
+               share=share.max().item())
+    return plotting.show(fig, alt, caption(sweep) + " Framed: the largest.")

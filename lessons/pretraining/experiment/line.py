@@ -8,9 +8,8 @@ from torch import Tensor
 import data
 from data.types import Source
 from lessons import cast
-from lessons.kit.sweep import on_grid, summarise
 from lessons.linearity import algorithms as linearity
-from toy_models import MLP, Recipe, weights
+from toy_models import MLP, Recipe
 from toy_models.weights import State
 
 DATASET = "rotated_mnist"
@@ -74,22 +73,13 @@ def along(state_i: State, state_j: State, x: Tensor, y: Tensor, alphas: Sequence
         A Dataset with gap_*, coef_* (alpha, layer), own_* (layer) as `lessons.kit.sweep.summarise` gives them; loss,
         accuracy, mixed_accuracy (alpha): of the interpolated network and of the mixed outputs; distance: ‖θ_i − θ_j‖.
     """
-    end_i, end_j = (_features(state, x) for state in (state_i, state_j))
-    found, scores = [], []
-    for alpha in alphas:
-        state = weights.interpolate(state_i, state_j, alpha)
-        features = MLP.from_state(adjust(state, alpha) if adjust else state).features(x)
-        found += [summarise(values) for values in linearity.ctl(features, end_i, end_j, alpha).values()]
-        loss, accuracy = linearity.evaluate(features["output"], y)
-        _, mixed = linearity.evaluate(linearity.mix(end_i["output"], end_j["output"], alpha), y)
-        scores.append({"loss": loss, "accuracy": accuracy, "mixed_accuracy": mixed})
-    layers = list(end_i)
-    own = [summarise({"own": linearity.own_distance(end_i[layer], end_j[layer])}) for layer in layers]
-    measured = on_grid(found, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers))
-    distance = weights.norm(weights.subtract(state_i, state_j))
-    return measured.merge(on_grid(scores, alpha=alphas)).assign(distance=distance)
+    ends = [MLP.from_state(state) for state in (state_i, state_j)]
+    logits_i, logits_j = (end(x).double() for end in ends)
 
+    def scores(network, logits, alpha):
+        loss, accuracy = linearity.evaluate(logits, y)
+        _, mixed = linearity.evaluate(linearity.mix(logits_i, logits_j, alpha), y)
+        return {"loss": loss, "accuracy": accuracy, "mixed_accuracy": mixed}
 
-def _features(state, x):
-    """{layer: (samples, width)} in float64."""
-    return {layer: feature.double() for layer, feature in MLP.from_state(state).features(x).items()}
+    return linearity.along(MLP.features, state_i, state_j, alphas, parts=(x,), ends=ends, also=scores,
+                           network=lambda state, alpha: MLP.from_state(adjust(state, alpha) if adjust else state))

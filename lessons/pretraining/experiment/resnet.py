@@ -10,7 +10,6 @@ from data.types import Source
 from lessons import cast
 from lessons.kit.experiment import Experiment, missing
 from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import on_grid, summarise
 from lessons.linearity import algorithms as linearity
 from lessons.pretraining.algorithms import matching
 from lessons.pretraining.experiment import line, starts
@@ -119,16 +118,15 @@ def _pairs(networks, some, seed):
 def _between(i, j, test, splits, some_mixed):
     """All numbers half-way between two networks, with inherited statistics of BatchNorm and with new ones."""
     inherited = ResNet18.from_state(weights.interpolate(i.state_dict(), j.state_dict(), 0.5))
-    end_i, end_j = (_features(network, test) for network in (i, j))
-    layers = list(end_i)
     parts = []
     for middle in (inherited, batchnorm.reestimated(inherited, some_mixed)):
-        features = _features(middle, test)
-        found = [summarise(values) for values in linearity.ctl(features, end_i, end_j, 0.5).values()]
-        parts.append(on_grid(found, layer=layers).assign(accuracy=_accuracy(features["output"], test, splits)))
-    own = [summarise({"own": linearity.own_distance(end_i[layer], end_j[layer])}) for layer in layers]
+        line = linearity.along(_features, i.state_dict(), j.state_dict(), (0.5,), parts=(test,), ends=(i, j),
+                               network=lambda state, alpha, middle=middle: middle,
+                               also=lambda network, logits, alpha: {"accuracy": _accuracy(logits, test, splits)})
+        parts.append(line.isel(alpha=0, drop=True).drop_vars("distance"))
+    own = [name for name in parts[0] if name.startswith("own_")]
     statistics = xarray.DataArray(list(STATISTICS), dims="statistics", name="statistics")
-    return xarray.concat(parts, statistics).merge(on_grid(own, layer=layers))
+    return xarray.concat([part.drop_vars(own) for part in parts], statistics).merge(parts[0][own])
 
 
 def _features(network, test):

@@ -17,7 +17,7 @@ from lessons import cast
 from lessons.kit.experiment import Experiment, missing
 from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import on_grid, summarise
-from lessons.linearity.algorithms import treated
+from lessons.resnet.algorithms import treated
 from lessons.suites import outputs_of, share_correct_among
 from lessons.task_arithmetic import algorithms
 from lessons.task_arithmetic.algorithms import TaskVector

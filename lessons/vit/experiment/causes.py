@@ -1,7 +1,7 @@
 """What makes the gap of the small ViT small: its architecture, or how far its networks went? MLPs learn the same eight
 tasks in the same way, with ReLU's kinks, without them, and with a residual stream as well; so does a ViT whose places
 read the same from each other whatever the image; and task vectors are made longer and shorter, whole and in parts."""
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import nn
 import toy_models
 
 from lessons.kit.experiment import Experiment
-from lessons.linearity.algorithms import ctl, own_distance
+from lessons.linearity.algorithms import along, means
 from lessons.suites import Loaded, Suite
 from lessons.vit.experiment import lines, setting
 from lessons.vit.experiment.setting import FIRST, PAIRS, Settings, in_threads
@@ -155,15 +155,16 @@ def of_lengths(loaded: Loaded, finetuned: list[State], images: int,
     return gap, own
 
 
-def between(loaded: Loaded, ends: Iterable[State], middle: State | None, x: torch.Tensor,
+def between(loaded: Loaded, ends: Sequence[State], middle: State | None, x: torch.Tensor,
             layer: str) -> tuple[float, float]:
     """Gap half-way and own distance of two networks in one layer, mean over images; `middle`, where it is known, are
     the weights half-way."""
-    a, b = ends
-    half = lines.interpolate(a, b, 0.5) if middle is None else middle
-    seen = [{layer: lines.features(loaded, state, x)[layer]} for state in (half, a, b)]
-    gap = ctl(*seen, 0.5)[layer]["gap"]
-    return float(gap.nanmean()), float(own_distance(seen[1][layer], seen[2][layer]).nanmean())
+    def features(state, x):
+        return {layer: lines.features(loaded, state, x)[layer]}
+
+    line = along(features, *ends, (0.5,), parts=(x,), ends=tuple(ends), summary=means,
+                 network=lambda state, alpha: state if middle is None else middle)
+    return line.gap_mean.item(), line.own_mean.item()
 
 
 def only(loaded: Loaded, part: str) -> list[State]:

@@ -23,11 +23,11 @@ from lessons import suites
 from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.linearity.algorithms import ctl, own_distance
+from lessons.linearity.algorithms import along, means
 from lessons.merging import merge
 from toy_models import training
 from toy_models.tiny_vit import TEMPERATURE, Block, patches
-from toy_models.weights import State, interpolate
+from toy_models.weights import State
 
 CHANNELS, SIDE, CLASSES = 3, 32, 100
 DATASET = "split_cifar100"
@@ -254,12 +254,10 @@ def linearity(bench: Bench, tuned: list[State]) -> tuple[list[str], np.ndarray, 
     rows = []
     for i in range(min(PAIRS, len(tuned) - 1)):
         x = torch.cat([bench.images(group, "test")[0] for group in (i, i + 1)])
-        ends = [bench.features(state, x) for state in tuned[i:i + 2]]
-        between = ctl(bench.features(interpolate(*tuned[i:i + 2], 0.5), x), *ends, 0.5)
-        rows.append([[float(one["gap"].nanmean()) for one in between.values()],
-                     [float(own_distance(ends[0][layer], ends[1][layer]).nanmean()) for layer in between]])
+        line = along(bench.features, *tuned[i:i + 2], (0.5,), parts=(x,), summary=means)
+        rows.append([line.gap_mean.values[0], line.own_mean.values])
     gap, own = np.mean(rows, 0)
-    return list(between), gap, own
+    return list(map(str, line.layer.values)), gap, own
 
 
 def lengths(base: State, tuned: list[State]) -> list[float]:

@@ -7,14 +7,13 @@ import torch
 import torch.nn.functional as F
 import xarray
 
-from lessons.kit import sweep
-from lessons.linearity.algorithms import coef, cosine, ctl, own_distance
+from lessons.linearity.algorithms import along, coef, cosine, means
 from lessons.merging import merge
 from lessons.suites import Loaded, share_correct
 from lessons.vit.experiment import setting
 from lessons.vit.experiment.setting import PAIRS, Settings, in_threads
 from toy_models.tiny_vit import TEMPERATURE
-from toy_models.weights import State, add, interpolate, scale, subtract
+from toy_models.weights import State, add, scale, subtract
 
 AVERAGED = ("weights", "features", "answers")
 WHAT = ("single", *AVERAGED, "θ₀")
@@ -47,14 +46,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     """One width."""
     images = [x[:settings.features] for x, _ in loaded.test]
-    between = in_threads(lambda pair: of_pair(loaded, images, pair, settings.alphas), PAIRS)
-    lines = [one for gaps, _ in between for one in gaps]
-    owns = [one for _, of_ends in between for one in of_ends]
-    layers = loaded.network.layer_names
     tasks = loaded.suite.tasks
     pairs = [f"{tasks[i]} and {tasks[j]}" for i, j in PAIRS]
-    found = sweep.on_grid(lines, pair=pairs, alpha=settings.alphas, layer=layers)
-    found = found.drop_vars(["coef_count", "bin"]).merge(sweep.on_grid(owns, pair=pairs, layer=layers))
+    lines = in_threads(lambda pair: of_pair(loaded, images, pair, settings.alphas), PAIRS)
+    found = xarray.concat(lines, xarray.DataArray(pairs, dims="pair", name="pair"))
     found = found.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
     long_gap, long_own = of_lengths(loaded, images)
     found = found.assign(long_gap=(("length", "layer"), long_gap), long_own=(("length", "layer"), long_own))
@@ -63,17 +58,12 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
 
 
 def of_pair(loaded: Loaded, images: list[torch.Tensor], pair: tuple[int, int],
-            alphas: Sequence[float]) -> tuple[list[dict], list[dict]]:
+            alphas: Sequence[float]) -> xarray.Dataset:
     """Gap and coef, summarised, for every α and layer, and the own distance for every layer."""
-    i, j = pair
-    x = torch.cat([images[i], images[j]])
-    ends = [features(loaded, loaded.finetuned[task], x) for task in pair]
-    owns = [sweep.summarise({"own": own_distance(ends[0][layer], ends[1][layer])}) for layer in ends[0]]
-    found = []
-    for alpha in alphas:
-        between = interpolate(loaded.finetuned[i], loaded.finetuned[j], alpha)
-        found += map(sweep.summarise, ctl(features(loaded, between, x), *ends, alpha).values())
-    return found, owns
+    ends = [loaded.finetuned[task] for task in pair]
+    x = torch.cat([images[task] for task in pair])
+    line = along(lambda state, x: features(loaded, state, x), *ends, alphas, parts=(x,))
+    return line.drop_vars(["coef_count", "bin", "distance"])
 
 
 def features(loaded: Loaded, state: State, x: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -104,11 +94,9 @@ def of_lengths(loaded: Loaded, images: list[torch.Tensor]) -> np.ndarray:
         for i, j in PAIRS:
             x = torch.cat([images[i], images[j]])
             ends = [longer(loaded.base, loaded.finetuned[task], length) for task in (i, j)]
-            seen = [features(loaded, state, x) for state in (*ends, interpolate(*ends, 0.5))]
-            gaps = ctl(seen[2], seen[0], seen[1], 0.5)
-            rows.append([[gap["gap"].nanmean() for gap in gaps.values()],
-                         [own_distance(seen[0][layer], seen[1][layer]).nanmean() for layer in gaps]])
-        return np.array(rows, dtype=float).mean(0)
+            line = along(lambda state, x: features(loaded, state, x), *ends, (0.5,), parts=(x,), summary=means)
+            rows.append([line.gap_mean.values[0], line.own_mean.values])
+        return np.mean(rows, 0)
 
     return np.stack(in_threads(at, LENGTHS), 1)
 

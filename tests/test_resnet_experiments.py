@@ -13,15 +13,18 @@ from lessons.kit import claims, plotting
 from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
 from lessons.kit.sweep import at
-from lessons.linearity import algorithms
-from lessons.linearity.algorithms import TREATMENTS
-from lessons.linearity.experiment import resnet as experiment
-from lessons.linearity.experiment import resnet_amounts, resnet_causes, resnet_line, resnet_steps
-from lessons.linearity.panels import lines
-from lessons.linearity.panels import resnet as panels
-from lessons.linearity.panels import resnet_amounts as amounts_panels
-from lessons.linearity.panels import resnet_causes as causes_panels
-from lessons.linearity.panels import resnet_steps as steps_panels
+from lessons.lines import panels as lines
+from lessons.resnet import algorithms
+from lessons.resnet.algorithms import TREATMENTS
+from lessons.resnet.experiment import amounts as amounts_experiment
+from lessons.resnet.experiment import causes as causes_experiment
+from lessons.resnet.experiment import line as line_experiment
+from lessons.resnet.experiment import pairs as experiment
+from lessons.resnet.experiment import steps as steps_experiment
+from lessons.resnet.panels import amounts as amounts_panels
+from lessons.resnet.panels import causes as causes_panels
+from lessons.resnet.panels import pairs as panels
+from lessons.resnet.panels import steps as steps_panels
 from toy_models import ResNet18, batchnorm, weights, zoo
 
 TINY = experiment.Settings(
@@ -42,7 +45,7 @@ def folder(tmp_path_factory):
 def tiny(monkeypatch, folder):
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
     monkeypatch.setitem(experiment.PROFILES, "tiny", TINY)
-    monkeypatch.setitem(resnet_causes.PROFILES, "tiny", resnet_causes.Settings(TINY, 4))
+    monkeypatch.setitem(causes_experiment.PROFILES, "tiny", causes_experiment.Settings(TINY, 4))
 
 
 @pytest.fixture
@@ -148,12 +151,12 @@ def test_the_networks_of_profile_full_are_those_of_the_cast():
 def test_a_line_that_was_measured_is_not_measured_again(monkeypatch):
     made = experiment.recipes(TINY)
     first = experiment.line(made[1], made[2], TINY)
-    monkeypatch.setattr(resnet_line, "_along", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr(line_experiment, "_along", lambda *_: pytest.fail("measured again"))
     assert first.identical(experiment.line(made[1], made[2], TINY))
 
 
 def test_amounts_start_from_networks_that_saw_more_and_more():
-    amounts = resnet_amounts.run("tiny")
+    amounts = amounts_experiment.run("tiny")
     assert list(amounts.steps.values) == [0, 1] and list(amounts.amount.values) == ["nothing", "1 split"]
     made = experiment.amount_recipes(TINY)
     assert made["nothing"][1].parent == made["nothing"][None] and made["nothing"][None].epochs == 0
@@ -168,7 +171,7 @@ def test_one_more_step_leaves_the_network_as_it_was_and_is_measured_after_it():
     recipe = experiment.amount_recipes(TINY)["1 split"][1]
     assert experiment.stepping_recipe(TINY) == recipe, "not the network that was never pretrained"
     before = {key: tensor.clone() for key, tensor in zoo.get(recipe).state_dict().items()}
-    steps = resnet_steps.run("tiny")
+    steps = steps_experiment.run("tiny")
     assert steps.sizes == {"treatment": 2, "images": 2, "draw": 2, "image": 12} and (steps.moved > 0).all()
     assert steps.attrs["images"] == "12 test images"
     assert all(torch.equal(tensor, before[key]) for key, tensor in zoo.get(recipe).state_dict().items())
@@ -187,7 +190,7 @@ def test_a_chapter_says_which_data_and_how_many_models_are_missing(monkeypatch, 
 
 
 def test_the_estimate_of_a_chapter_that_is_on_disk_is_short(sweep):
-    resnet_amounts.run("tiny")
+    amounts_experiment.run("tiny")
     assert "in the zoo" in experiment.estimate(TINY)
 
 
@@ -243,7 +246,7 @@ def test_every_frame_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
 
 
 def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
-    amounts = resnet_amounts.run("tiny")
+    amounts = amounts_experiment.run("tiny")
     for where, panel in every(amounts_panels.pretraining(amounts)):
         here = at(amounts, **where)
         for amount in amounts.amount.values:
@@ -259,10 +262,10 @@ def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
 
 
 def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
-    steps = resnet_steps.run("tiny")
+    steps = steps_experiment.run("tiny")
     for where, panel in every(steps_panels.small_steps(steps)):
         here = at(steps, **where)
-        running, anew = (of_both(here.right.sel(treatment=treatment)) for treatment in resnet_steps.TREATMENTS)
+        running, anew = (of_both(here.right.sel(treatment=treatment)) for treatment in steps_experiment.TREATMENTS)
         assert f"{running:.3f} with running statistics, {anew:.3f} with new ones" in panel.alt
         assert f"mean length of the step is {here.moved.mean().item():.3f}" in panel.alt
 
@@ -314,7 +317,7 @@ def test_the_example_images_are_those_of_the_labels(sweep):
 
 
 def test_figures_have_words_and_differ_between_treatments(sweep):
-    amounts, causes = resnet_amounts.run("tiny"), resnet_causes.run("tiny")
+    amounts, causes = amounts_experiment.run("tiny"), causes_experiment.run("tiny")
     drawn = [panels.figure_15(sweep), panels.figure_15(sweep, "batch"), panels.figure_16(sweep), panels.examples(sweep),
              amounts_panels.all_amounts(amounts), amounts_panels.all_amounts(amounts, "batch"),
              causes_panels.growth(causes), causes_panels.growth(causes, "interpolated")]
@@ -325,7 +328,7 @@ def test_figures_have_words_and_differ_between_treatments(sweep):
 
 
 def test_the_guess_about_small_steps_is_answered():
-    steps = resnet_steps.run("tiny")
+    steps = steps_experiment.run("tiny")
     guess = predict("how accurate?")
     steps_panels.small_steps(steps, guess)
     guess.commit(0.5)
@@ -368,7 +371,7 @@ def test_comparisons_are_paired_and_signed(sweep):
 # -- causes ------------------------------------------------------------------------------------------
 
 def test_a_block_alone_and_a_repaired_one_are_what_their_names_say():
-    causes = resnet_causes.run("tiny")
+    causes = causes_experiment.run("tiny")
     networks, (i, j) = experiment.models(TINY), (1, 2)
     x = torch.cat([experiment.images_of(task, "test", 4)[0] for task in (i, j)])
     states = [networks[task].state_dict() for task in (i, j)]
@@ -392,11 +395,11 @@ def test_a_block_alone_and_a_repaired_one_are_what_their_names_say():
 def test_frozen_at_its_own_gates_a_block_gives_what_it_gives():
     block = experiment.models(TINY)[1].blocks[2]
     h = torch.rand(3, block.conv1.in_channels, 8, 8)
-    out, gates = resnet_causes.through(block, h)
+    out, gates = causes_experiment.through(block, h)
     assert torch.allclose(out, block(h), atol=1e-6)
-    again, _ = resnet_causes.through(block, h, gates)
+    again, _ = causes_experiment.through(block, h, gates)
     assert torch.equal(out, again)
-    assert not torch.allclose(resnet_causes.through(block, h, [~gate for gate in gates])[0], out)
+    assert not torch.allclose(causes_experiment.through(block, h, [~gate for gate in gates])[0], out)
 
 
 # -- in words ----------------------------------------------------------------------------------------
@@ -409,8 +412,8 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     assert f"{100 * gain:+.1f} ± {100 * error:.1f} points" in panels.reading_of_treatments(sweep).text
     gain, error = experiment.comparisons(sweep)["own rows"]
     assert f"{100 * gain:+.1f} ± {100 * error:.1f} points" in panels.reading_of_rows(sweep).text
-    of = resnet_causes.summary(resnet_causes.run("tiny"))
-    page = causes_panels.reading_of_growth(resnet_causes.run("tiny"))
+    of = causes_experiment.summary(causes_experiment.run("tiny"))
+    page = causes_panels.reading_of_growth(causes_experiment.run("tiny"))
     share = of["share"].sel(treatment="re-estimated", block=8).item()
     assert f"comes near the {share:.0%}" in page.text
 
@@ -426,7 +429,7 @@ def test_an_order_within_its_error_is_not_told(sweep):
 
 
 def test_the_reading_of_small_steps_counts_draws():
-    steps = resnet_steps.run("tiny")
+    steps = steps_experiment.run("tiny")
     broken = steps.assign(right=0 * steps.right, right_before=0 * steps.right_before + 1)
     text = steps_panels.reading_of_steps(broken).text
     assert "costs 100 points on average, and more than two standard errors in 2 of 2 draws" in text
@@ -434,7 +437,7 @@ def test_the_reading_of_small_steps_counts_draws():
 
 
 def test_the_reading_of_amounts_says_their_numbers():
-    amounts = resnet_amounts.run("tiny")
+    amounts = amounts_experiment.run("tiny")
     part = amounts.sel(treatment="re-estimated", alpha=0.5)
     first, last = (part.gap_mean / part.own_mean).sel(layer="block 8").values
     page = amounts_panels.reading_of_amounts(amounts)

@@ -11,8 +11,8 @@ from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, layer_ticks, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
-from lessons.linearity.panels.lines import said_of, treatments
-from lessons.linearity.panels.resnet import chance_line, error_in_words
+from lessons.lines.panels import said_of, treatments
+from lessons.resnet.panels.pairs import chance_line, error_in_words
 
 _SHOWN = {"network": ("half-way", Look(BLUE, "o"), -0.15), "mixed": ("mixed outputs", Look(ORANGE, "s"), 0.0),
           "ends": ("the ends, own tasks", Look(GREY, "D"), 0.15)}
@@ -189,7 +189,7 @@ def more_pretraining(sweep: xarray.Dataset | None):
     """The amounts that profile "full" measures, in every profile, where the repository or the profile has them."""
     if sweep is None:
         text = said("""Profile “full” also pretrains on 5, 10 and all 20 splits. What it measured is not in this copy
-                       of the course. experiment.resnet_amounts.run("full") trains these eighteen networks of width 16
+                       of the course. experiment.amounts.run("full") trains these eighteen networks of width 16
                        and measures them.""")
         return Page(text, Markup("<p><i>{}</i></p>").format(text))
     picture, words = all_amounts(sweep), reading_of_amounts(sweep)

@@ -7,7 +7,7 @@ from lessons.kit.page import Markup, Page, reading, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
 from lessons.kit.sweep import caption
-from lessons.linearity.experiment.resnet_causes import TREATMENTS, summary
+from lessons.resnet.experiment.causes import TREATMENTS, summary
 
 _LOOKS = {"share": ("the network half-way", Look(BLUE, "o")),
           "alone": ("one block alone, given the exact mix", Look(ORANGE, "s")),

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from lessons.kit.exercise import Exercise, Wrong
-from lessons.linearity import algorithms
-from lessons.linearity.experiment import resnet
+from lessons.resnet import algorithms
+from lessons.resnet.experiment import pairs
 
 # -- the solutions, in the few lines that a learner writes ------------------------------------------------
 
@@ -399,7 +399,7 @@ EXERCISES = [
         tolerance=2e-6),
 
     Exercise(
-        "2.4", "is it more than chance?", 5, resnet.paired,
+        "2.4", "is it more than chance?", 5, pairs.paired,
         teaching=paired,
         cases=_pairs_of_networks,
         wrong=_PAIRED,

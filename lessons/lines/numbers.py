@@ -1,4 +1,4 @@
-"""What chapters 1 and 2 share: numbers that summarise a sweep over pairs, α and layers."""
+"""Numbers that summarise a sweep over pairs, α and layers."""
 import xarray
 
 SHOWN_ALPHAS = (0.25, 0.5, 0.75)  # those of the source's figures

@@ -22,9 +22,10 @@ from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.kit.sweep import at
-from lessons.linearity.algorithms import TREATMENTS
-from lessons.linearity.experiment import lines, resnet_line
-from lessons.linearity.experiment.resnet_line import EXAMPLES, HUNDRED, POOLED, TEN, Images, images_of, own_right
+from lessons.lines import numbers as lines
+from lessons.resnet.algorithms import TREATMENTS
+from lessons.resnet.experiment import line
+from lessons.resnet.experiment.line import EXAMPLES, HUNDRED, POOLED, TEN, Images, images_of, own_right
 from toy_models import Architecture, Recipe, ResNet18, training, zoo
 
 
@@ -171,7 +172,7 @@ def estimate(settings: Settings, seed: int = 0) -> str:
                 "not on disk.")
     per_step = functools.cache(seconds_per_step)
     train = sum(steps_of(recipe) * per_step(_width(recipe)) for recipe in missing)
-    asked = len(resnet_line.PLACES) * settings.test_images + len(settings.alphas) * settings.feature_images
+    asked = len(line.PLACES) * settings.test_images + len(settings.alphas) * settings.feature_images
     images = (len(PAIRS) + len(settings.amounts)) * 3 * 2 * asked
     seconds = train + images / 64 / 3 * per_step(settings.width)  # a forward pass is a third of a step
     words = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
@@ -224,7 +225,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         their name, choosing among the task's own five classes, 0 or 1; mixed_right: what the two ends' outputs, mixed,
         say, which is what the network there would say if CTL were exact;
         control_right (pair, control, task, image): the same half-way with other statistics or rows, see
-        `resnet_line`;
+        `line`;
         distance (pair): ‖θ_i − θ_j‖ over weights and biases;
         own_right (treatment, model, image): of each network on the task it was trained on last; model 0 is the
         pretrained one. "re-estimated" is then on images of this task alone;
@@ -238,7 +239,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     trains = {task: images_of(task, "train", settings.statistics_images) for task in networks}
     found = []
     for i, j in tqdm(PAIRS.values(), desc="measuring", unit="pair"):
-        found.append(line(made[i], made[j], settings, device))
+        found.append(of_two(made[i], made[j], settings, device))
     own = []
     for treatment in TREATMENTS:
         own.append([own_right(network, treatment, task, tests[task], trains[task], device)
@@ -255,11 +256,11 @@ def said_of_images(settings: Settings, sweep: xarray.Dataset) -> str:
     return f"{shown}, accuracies on {2 * sweep.sizes['image']:,}"
 
 
-def line(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str = "auto") -> xarray.Dataset:
+def of_two(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str = "auto") -> xarray.Dataset:
     """All numbers of the line between two finetuned models, over treatment, alpha, layer, place, task and bin; kept on
     disk line by line."""
     images = Images(settings.feature_images, settings.test_images, settings.statistics_images)
-    return resnet_line.line(recipe_i, recipe_j, images, settings.alphas, device)
+    return line.line(recipe_i, recipe_j, images, settings.alphas, device)
 
 
 def _examples(tests):
@@ -315,7 +316,7 @@ def comparisons(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
     half_way = sweep.sel(place="half-way")
     interpolated, anew, batch = (half_way.right.sel(treatment=treatment) for treatment in TREATMENTS)
     fresh, rows = (sweep.control_right.sel(control=control)
-                   for control in (resnet_line.FRESH_ENDS, resnet_line.OWN_ROWS))
+                   for control in (line.FRESH_ENDS, line.OWN_ROWS))
     mixed, mixed_anew, _ = (half_way.mixed_right.sel(treatment=treatment) for treatment in TREATMENTS)
     pairs = {"anew": (anew, interpolated), "batch": (batch, anew), "fresh ends": (fresh, interpolated),
              "rest": (anew, fresh), "own rows": (rows, anew), "mixed": (mixed, interpolated),

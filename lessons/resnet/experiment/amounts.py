@@ -4,10 +4,10 @@ import xarray
 from tqdm.auto import tqdm
 
 from lessons.kit.experiment import Experiment
-from lessons.linearity.algorithms import TREATMENTS
-from lessons.linearity.experiment import resnet
-from lessons.linearity.experiment.resnet import AMOUNTS_TASKS, PRETRAINING, PROFILES, Settings
-from lessons.linearity.experiment.resnet_line import images_of, own_right
+from lessons.resnet.algorithms import TREATMENTS
+from lessons.resnet.experiment import pairs
+from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PRETRAINING, PROFILES, Settings
+from lessons.resnet.experiment.line import images_of, own_right
 from toy_models import zoo
 
 
@@ -15,12 +15,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """The line between splits 1 and 2 for networks that were pretrained on more and more.
 
     Returns:
-        As `resnet.measure`, with dimension amount in the place of pair, and steps (amount): of the pretraining;
+        As `pairs.measure`, with dimension amount in the place of pair, and steps (amount): of the pretraining;
         pretrained_right (treatment, amount, image): which test images of split 0, which is in every pretraining, the
         pretrained network calls by their name.
     """
-    made = resnet.amount_recipes(settings, seed)
-    zoo.get_all(resnet.all_amount_recipes(settings, seed), device)
+    made = pairs.amount_recipes(settings, seed)
+    zoo.get_all(pairs.all_amount_recipes(settings, seed), device)
     test = images_of(PRETRAINING, "test", settings.test_images)
     train = images_of(PRETRAINING, "train", settings.statistics_images)
     rows = []
@@ -28,11 +28,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         pretrained = zoo.get(group[None], device)
         right = [own_right(pretrained, treatment, PRETRAINING, test, train, device) for treatment in TREATMENTS]
         ends = [group[task] for task in AMOUNTS_TASKS]
-        found = resnet.line(*ends, settings, device)
+        found = pairs.of_two(*ends, settings, device)
         found = found.assign(pretrained_right=(("treatment", "image"), np.array(right)))
-        rows.append(found.assign(steps=resnet.steps_of(group[None])))
+        rows.append(found.assign(steps=pairs.steps_of(group[None])))
     found = xarray.concat(rows, xarray.DataArray(list(made), dims="amount", name="amount"))
-    return found.assign_attrs(images=resnet.said_of_images(settings, found))
+    return found.assign_attrs(images=pairs.said_of_images(settings, found))
 
 
 def in_full(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
@@ -45,6 +45,6 @@ def in_full(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarr
     return run(profile, seed, device) if profile == "full" else AMOUNTS.archived()
 
 
-AMOUNTS = Experiment("amounts", measure, PROFILES, resnet.source, "CIFAR-100", resnet.all_amount_recipes,
+AMOUNTS = Experiment("amounts", measure, PROFILES, pairs.source, "CIFAR-100", pairs.all_amount_recipes,
                      one_thread=False)
 run = AMOUNTS.run

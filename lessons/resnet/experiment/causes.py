@@ -17,8 +17,9 @@ from tqdm.auto import tqdm
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearity import algorithms
-from lessons.linearity.experiment import resnet
-from lessons.linearity.experiment.resnet_line import images_of
+from lessons.resnet.algorithms import treated
+from lessons.resnet.experiment import pairs
+from lessons.resnet.experiment.line import images_of
 from toy_models import ResNet18, training, weights
 
 ALPHA = 0.5
@@ -34,11 +35,11 @@ class Settings:
         lines: the networks between which this is measured.
         test_images: per task.
     """
-    lines: resnet.Settings
+    lines: pairs.Settings
     test_images: int
 
 
-PROFILES = Profiles(quick=Settings(resnet.PROFILES["quick"], 15), full=Settings(resnet.PROFILES["full"], 50))
+PROFILES = Profiles(quick=Settings(pairs.PROFILES["quick"], 15), full=Settings(pairs.PROFILES["full"], 50))
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -53,21 +54,21 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         other (`algorithms.part_of`); the rest is curvature;
         repaired: the gap in block 8 when this block's output is replaced by the exact mix.
     """
-    networks = resnet.models(settings.lines, seed, device)
+    networks = pairs.models(settings.lines, seed, device)
     rows = []
-    for i, j in tqdm(resnet.PAIRS.values(), desc="taking apart", unit="pair"):
+    for i, j in tqdm(pairs.PAIRS.values(), desc="taking apart", unit="pair"):
         x = torch.cat([images_of(task, "test", settings.test_images)[0] for task in (i, j)])
         seen = torch.cat([images_of(task, "train", settings.lines.statistics_images)[0] for task in (i, j)])
         states = [networks[task].state_dict() for task in (i, j)]
         three = [*map(ResNet18.from_state, states), ResNet18.from_state(weights.interpolate(*states, ALPHA))]
         for treatment in TREATMENTS:
-            shown = [algorithms.treated(network, treatment, seen, device) for network in three]
+            shown = [treated(network, treatment, seen, device) for network in three]
             rows.append(of_pair(*shown, x.to(training.resolve(device))))
-    grid = (len(resnet.PAIRS), len(TREATMENTS), len(rows[0]["gap"]))
+    grid = (len(pairs.PAIRS), len(TREATMENTS), len(rows[0]["gap"]))
     found = {name: (("pair", "treatment", "block", "gates")[:np.ndim(rows[0][name]) + 2],
                     np.reshape([row[name] for row in rows], (*grid, *np.shape(rows[0][name])[1:])))
              for name in rows[0]}
-    coords = {"pair": list(resnet.PAIRS), "treatment": list(TREATMENTS), "block": range(1, grid[-1] + 1),
+    coords = {"pair": list(pairs.PAIRS), "treatment": list(TREATMENTS), "block": range(1, grid[-1] + 1),
               "gates": list(GATES)}
     return xarray.Dataset(found, coords).assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
 
@@ -156,6 +157,6 @@ def summary(sweep: xarray.Dataset) -> dict[str, xarray.DataArray]:
     return found | {"kinks_least": kinks.min("gates"), "kinks_most": kinks.max("gates")}
 
 
-CAUSES = Experiment("resnet-causes", measure, PROFILES, resnet.source, "CIFAR-100", one_thread=False,
-                    recipes=lambda settings, seed: resnet.recipes(settings.lines, seed).values())
+CAUSES = Experiment("resnet-causes", measure, PROFILES, pairs.source, "CIFAR-100", one_thread=False,
+                    recipes=lambda settings, seed: pairs.recipes(settings.lines, seed).values())
 run = CAUSES.run

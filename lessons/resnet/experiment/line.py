@@ -1,6 +1,6 @@
 """One line between two ResNets that were finetuned on different splits, under every treatment of BatchNorm."""
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 import data
 from lessons import cast
-from lessons.kit.sweep import cached, on_grid, position, summarise
-from lessons.linearity import algorithms
-from lessons.linearity.algorithms import TREATMENTS, treated
+from lessons.kit.sweep import cached
+from lessons.linearity import algorithms as linearity
+from lessons.resnet.algorithms import BATCH, TREATMENTS, treated
 from lessons.suites import outputs_of
 from toy_models import Recipe, ResNet18, training, weights, zoo
 
@@ -48,7 +48,7 @@ def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float
 
     Returns:
         A Dataset without attributes over treatment, alpha, layer, task, place, control, image, picture and bin; see
-        `resnet.measure`. The layers are the blocks; "pooled", the last block averaged over each channel's pixels, which
+        `pairs.measure`. The layers are the blocks; "pooled", the last block averaged over each channel's pixels, which
         is what the head is given; "10 outputs", those of the classes of the two tasks; and "100 outputs", all.
     """
     ingredients = [recipe_i.key, recipe_j.key, asdict(images), alphas]
@@ -62,7 +62,7 @@ def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float
         found = []
         for treatment in TREATMENTS:
             shown = _networks(networks, alphas, treatment, statistics, device)
-            found.append(_along(shown, tasks, tests, images.features, alphas, device))
+            found.append(_along(networks, shown, tasks, tests, images.features, device))
         distance = weights.norm(weights.subtract(*map(weights_alone, networks)))
         controls = _controls(networks, tasks, tests, trains, statistics, device)
         found = xarray.concat(found, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
@@ -108,83 +108,36 @@ def own_right(network: ResNet18, treatment: str, task: int, test: tuple[Tensor, 
 
 def _logits(network, x, device):
     device = training.resolve(device)
-    return torch.cat([network(part.to(device)).cpu() for part in x.split(algorithms.BATCH)])
+    return torch.cat([network(part.to(device)).cpu() for part in x.split(BATCH)])
 
 
 # -- along the line --------------------------------------------------------------------------------
 
-@dataclass
-class _Point:
-    """What is collected at one α, part by part of the images.
-
-    Attributes:
-        outputs: logits of the network there, [(task, samples, classes)].
-        mixed: the ends' logits, mixed, likewise.
-        quantities: {layer: {"gap" or "coef": [(samples,)]}}.
-    """
-    outputs: list[Tensor] = field(default_factory=list)
-    mixed: list[Tensor] = field(default_factory=list)
-    quantities: dict[str, dict[str, list[Tensor]]] = field(default_factory=dict)
-
-    def answer(self, logits, logits_i, logits_j, alpha):
-        """Take in another part's logits (samples, classes), of the network at α and of the two ends."""
-        self.outputs.append(_by_task(logits))
-        self.mixed.append(_by_task(algorithms.mix(logits_i, logits_j, alpha)))
-
-    def compare(self, features, features_i, features_j, alpha):
-        """Take in another part's features {layer: (samples, width)}, of the network at α and of the two ends."""
-        for layer, measured in algorithms.ctl(features, features_i, features_j, alpha).items():
-            of_layer = self.quantities.setdefault(layer, {})
-            for name, values in measured.items():
-                of_layer.setdefault(name, []).append(values)
-
-    def summaries(self):
-        """A summary for every layer, as `on_grid` joins them."""
-        return [summarise(_joined(parts)) for parts in self.quantities.values()]
-
-
 def _networks(ends, alphas, treatment, statistics, device):
-    """The networks on the line, under one treatment."""
+    """{α: the network on the line, under one treatment}."""
     states = [network.state_dict() for network in ends]
-    found = []
+    found = {}
     for alpha in alphas:
         network = ResNet18.from_state(weights.interpolate(*states, alpha))
-        found.append(treated(network, treatment, statistics, device))
+        found[alpha] = treated(network, treatment, statistics, device)
     return found
 
 
-def _along(networks, tasks, tests, of_features, alphas, device):
-    """All numbers of one line under one treatment; the networks are those at `alphas`, of which the first is θ_j."""
-    (x_i, y_i), (x_j, y_j) = tests
+def _along(ends, networks, tasks, tests, of_features, device):
+    """All numbers of one line under one treatment, with the networks {α: network} on it."""
     device = training.resolve(device)
-    points = [_Point() for _ in alphas]
-    asked = [position(alphas, alpha) for alpha in PLACES.values()]
-    own = {}
-    for number, parts in enumerate(zip(x_i.split(_PART), x_j.split(_PART))):
-        x = torch.cat(parts).to(device)
-        if number * _PART < of_features:
-            features = [named(network.features(x), tasks) for network in networks]
-            _compare(points, features, alphas, own)
-            logits = {place: of_network[HUNDRED] for place, of_network in enumerate(features)}
-        else:
-            logits = {place: networks[place](x).cpu() for place in asked}
-        for place, of_network in logits.items():
-            points[place].answer(of_network, logits[len(alphas) - 1], logits[0], alphas[place])
-    summaries = [summary for point in points for summary in point.summaries()]
-    layers = list(own)
-    own = [summarise({"own": torch.cat(parts)}) for parts in own.values()]
-    found = on_grid(summaries, alpha=alphas, layer=layers).merge(on_grid(own, layer=layers))
-    at_places = _said([points[place] for place in asked], tasks, (y_i, y_j))
-    return found.assign(**at_places, **_pictured(points, tasks)).assign_coords(task=["i", "j"], place=list(PLACES))
+    parts = [torch.cat(two).to(device) for two in zip(*(x.split(_PART) for x, _ in tests))]
 
+    def pictured(network, logits, alpha):
+        return _pictured(logits[:len(parts[0])], tasks)
 
-def _compare(points, features, alphas, own):
-    """One part's features of all networks of a line: each point takes in its own, `own` the ends' own distance."""
-    features_j, features_i = _doubled(features[0]), _doubled(features[-1])
-    for layer in features_i:
-        own.setdefault(layer, []).append(algorithms.own_distance(features_i[layer], features_j[layer]))
-    for point, of_network, alpha in zip(points, features, alphas):
-        point.compare(of_network, features_i, features_j, alpha)
+    line = linearity.along(lambda network, x: named(network.features(x), tasks),
+                           *(network.state_dict() for network in ends), list(networks),
+                           parts=parts[:-(-of_features // _PART)], also=pictured,
+                           network=lambda state, alpha: networks[alpha])
+    logits = {place: [networks[alpha](x).cpu() for x in parts] for place, alpha in PLACES.items()}
+    at_places = _answered(logits, tasks, [y for _, y in tests])
+    return line.assign(at_places).assign_coords(task=["i", "j"], place=list(PLACES))
 
 
 def named(features: dict[str, Tensor], tasks: Sequence[int]) -> dict[str, Tensor]:
@@ -206,29 +159,30 @@ def named(features: dict[str, Tensor], tasks: Sequence[int]) -> dict[str, Tensor
     return found
 
 
-def _said(points, tasks, labels):
+def _answered(logits, tasks, labels):
     """Which of all test images are called by their name at the places asked: by the network there ("right") and by the
-    two ends' outputs, mixed ("mixed_right")."""
+    two ends' outputs, mixed ("mixed_right").
+
+    Args:
+        logits: {place: [(samples of both tasks, classes) of every part]}.
+    """
     found = {"right": [], "mixed_right": []}
-    for point in points:
-        for name, parts in (("right", point.outputs), ("mixed_right", point.mixed)):
-            of_task = zip(torch.cat(parts, 1), labels, tasks)
-            found[name].append([_right(logits, y, task) for logits, y, task in of_task])
+    for place, alpha in PLACES.items():
+        mixed = [linearity.mix(of_i, of_j, alpha) for of_i, of_j in zip(logits["θᵢ"], logits["θⱼ"])]
+        for name, parts in (("right", logits[place]), ("mixed_right", mixed)):
+            of_task = zip(torch.cat([_by_task(part) for part in parts], 1), labels, tasks)
+            found[name].append([_right(some, y, task) for some, y, task in of_task])
     return {name: (("place", "task", "image"), np.array(values)) for name, values in found.items()}
 
 
-def _pictured(points, tasks):
-    """What the network at every α calls the first test images, and with what probability among the five of a split."""
-    found = {"answer": [], "confidence": []}
-    for point in points:
-        rows = []
-        for logits, task in zip(point.outputs[0], tasks):
-            outputs = outputs_of(task)
-            confidence, answer = logits[:EXAMPLES, outputs].softmax(1).max(1)
-            rows.append(((answer + outputs.start).tolist(), confidence.tolist()))
-        for name, values in zip(found, zip(*rows)):
-            found[name].append(values)
-    return {name: (("alpha", "task", "picture"), np.array(values)) for name, values in found.items()}
+def _pictured(logits, tasks):
+    """What a network calls the first test images, and with what probability among the five of a split."""
+    rows = []
+    for of_task, task in zip(_by_task(logits), tasks):
+        outputs = outputs_of(task)
+        confidence, answer = of_task[:EXAMPLES, outputs].softmax(1).max(1)
+        rows.append(((answer + outputs.start).tolist(), confidence.tolist()))
+    return {name: (("task", "picture"), list(values)) for name, values in zip(("answer", "confidence"), zip(*rows))}
 
 
 def _right(logits, y, task):
@@ -269,14 +223,6 @@ def _with_own_rows(mixed, states, tasks):
     return found
 
 
-def _doubled(features):
-    return {layer: value.double() for layer, value in features.items()}
-
-
 def _by_task(logits):
     """(2 · samples, classes) -> (2, samples, classes): a part holds as many images of either task."""
     return logits.view(2, -1, cast.CLASSES)
-
-
-def _joined(parts):
-    return {name: torch.cat(values) for name, values in parts.items()}

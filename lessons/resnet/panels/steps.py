@@ -11,8 +11,8 @@ from lessons.kit.panel.moving import Look, cloud, moving_titles
 from lessons.kit.plotting import BLACK, GREEN, GREY
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.linearity.experiment.resnet_steps import costs
-from lessons.linearity.panels.resnet import LOOKS, chance_line
+from lessons.resnet.experiment.steps import costs
+from lessons.resnet.panels.pairs import LOOKS, chance_line
 
 _NAMES = {"interpolated": ("running statistics", "--"), "re-estimated": ("statistics estimated anew", "-.")}
 

@@ -1,5 +1,5 @@
 """The pictures of chapter 2 that are about ResNet-18, its blocks and BatchNorm; those of any sweep over pairs are in
-`lines`, those of single questions in `resnet_steps`, `resnet_causes` and `resnet_amounts`."""
+`lessons.lines`, those of single questions in `steps`, `causes` and `amounts`."""
 import numpy as np
 import xarray
 
@@ -12,10 +12,10 @@ from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, OR
                                   still)
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
-from lessons.linearity.experiment.resnet import PAIRS, accuracies, by_depth, comparisons
-from lessons.linearity.experiment.resnet_line import PLACES
-from lessons.linearity.panels import lines
-from lessons.linearity.panels.lines import by_choice, controls, said_of
+from lessons.lines import panels as lines
+from lessons.lines.panels import by_choice, controls, said_of
+from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons
+from lessons.resnet.experiment.line import PLACES
 
 LOOKS = {"interpolated": Look(BLUE, "o"), "re-estimated": Look(ORANGE, "s"), "batch": Look(GREEN, "^")}
 CHANCE = 0.2  # one of a split's five classes

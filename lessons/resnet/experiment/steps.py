@@ -10,9 +10,9 @@ from tqdm.auto import tqdm
 from lessons.kit.experiment import Experiment
 from lessons.kit.noise import WIDE
 from lessons.kit.sweep import at
-from lessons.linearity.experiment import resnet
-from lessons.linearity.experiment.resnet import AMOUNTS_TASKS, PROFILES, Settings
-from lessons.linearity.experiment.resnet_line import images_of, own_right, weights_alone
+from lessons.resnet.experiment import pairs
+from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PROFILES, Settings
+from lessons.resnet.experiment.line import images_of, own_right, weights_alone
 from toy_models import training, weights, zoo
 
 TREATMENTS = ("interpolated", "re-estimated")  # of BatchNorm: the running statistics, or new ones
@@ -26,7 +26,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         which test images of the split are called by their name after the step, with the running statistics as they then
         are or with statistics estimated anew; right_before (treatment, image); moved (images, draw): ‖Δθ‖ of the step.
     """
-    recipe = resnet.stepping_recipe(settings, seed)
+    recipe = pairs.stepping_recipe(settings, seed)
     network = zoo.get(recipe, device)
     task = AMOUNTS_TASKS[0]
     test = images_of(task, "test", settings.test_images)
@@ -82,6 +82,6 @@ def _sure(apart):
     return int((apart.mean(1) > WIDE * apart.std(1) / np.sqrt(apart.shape[1])).sum())
 
 
-STEPS = Experiment("small-steps", measure, PROFILES, resnet.source, "CIFAR-100",
-                   lambda settings, seed: [resnet.stepping_recipe(settings, seed)], one_thread=False)
+STEPS = Experiment("small-steps", measure, PROFILES, pairs.source, "CIFAR-100",
+                   lambda settings, seed: [pairs.stepping_recipe(settings, seed)], one_thread=False)
 run = STEPS.run

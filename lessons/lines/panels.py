@@ -2,7 +2,6 @@
 from our measurement."""
 import numpy as np
 import xarray
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
@@ -12,8 +11,7 @@ from lessons.kit.panel.moving import Bars, here, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, edges, position
-from lessons.linearity import algorithms
-from lessons.linearity.experiment.lines import SHOWN_ALPHAS, gaps, lengths
+from lessons.lines.numbers import SHOWN_ALPHAS, gaps, lengths
 
 ALPHA = "α (weight of θᵢ)"
 
@@ -284,34 +282,6 @@ def _lengths_of_layer(ax, part, pairs, alphas):
 def figure_3(sweep: xarray.Dataset):
     """Figure 3 of Zhou et al., its left half: three models' pairs, the last three layers before the output, α = 0.5."""
     return figure_14(sweep, list(sweep.pair.values[[0, 1, 3]]), alphas=(0.5,))
-
-
-@still
-def worst_places(sweep: xarray.Dataset):
-    """Two maps over pairs and layers of the largest gap over α: the gap itself, and as a share of the ends' own
-    distance."""
-    import seaborn
-    gap = sweep.gap_mean.max("alpha").transpose("layer", "pair")
-    share = gap / sweep.own_mean.transpose("layer", "pair")
-    fig, axes = plotting.figure(2, height=3.6, sharey=True)
-    for ax, values, written, title in zip(axes, (gap, share), (".3f", ".1%"),
-                                          ("Largest gap over α", "The same, as a share of the ends' own distance")):
-        frame = values.to_pandas()
-        seaborn.heatmap(frame, ax=ax, annot=True, fmt=written, cmap="cividis_r", cbar=False, linewidths=1,
-                        annot_kws={"fontsize": 9.5})
-        row, column = np.unravel_index(frame.values.argmax(), frame.shape)
-        ax.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor=RED, linewidth=3))
-        ax.set(title=title, xlabel="", ylabel="")
-        ax.set_xticks(np.arange(frame.shape[1]) + 0.5, frame.columns, rotation=30, ha="right")
-        ax.tick_params(axis="y", labelrotation=0)
-    pair, layer = algorithms.worst(sweep.gap_mean, sweep.own_mean)
-    of_gap = gap.stack(place=("pair", "layer")).idxmax("place").item()
-    alt = said("""Two maps of the largest gap over α, over pairs and layers. The gap itself is largest for {gap_pair} at
-                  {gap_layer}, {most:.3f}. As a share of the ends' own distance it is largest for {pair} at {layer},
-                  {share:.1%}.""",
-               gap_pair=of_gap[0], gap_layer=of_gap[1], most=gap.max().item(), pair=pair, layer=layer,
-               share=share.max().item())
-    return plotting.show(fig, alt, caption(sweep) + " Framed: the largest.")
 
 
 def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
