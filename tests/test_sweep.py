@@ -233,7 +233,7 @@ def test_one_character_of_a_module_behind_some_sweeps_changes_their_keys(changed
     """Modules on which hand-written lists had been wrong."""
     assert changed_by("lessons.merging.sparse", "stack", "stacK") >= {ROUNDS, STORAGE}
     assert changed_by("lessons.merging.masks", "return", "raise ") >= {STORAGE}
-    assert changed_by("lessons.linearity.algorithms", "return ", "return -") >= {EPOCHS, ROUNDS, TASKS, LINE}
+    assert changed_by("lessons.linearity.algorithms.features", "return ", "return -") >= {EPOCHS, ROUNDS, TASKS, LINE}
     of_averaging = changed_by("lessons.averaging.algorithms", "return ", "return -")
     assert of_averaging >= {TASKS} and LINE not in of_averaging
 
