@@ -27,7 +27,8 @@ REPOSITORY = Path(__file__).parents[1]
 ALGORITHMS = [f"lessons.{path.parent.name}.algorithms" for path in (REPOSITORY / "lessons").glob("*/algorithms*")]
 # before any of these is imported: in tests they hold the shapes and types in their signatures against what comes
 CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"  # a whole number is a float too
-jaxtyping.install_import_hook(["lessons.merging", *ALGORITHMS], CHECKER)
+MOVED = [f"lessons.checkpoints.{name}" for name in ("towers", "vectors", "tokens", "heads", "images", "lora")]
+jaxtyping.install_import_hook(["lessons.merging", *MOVED, *ALGORITHMS], CHECKER)
 
 from data import cifar100, fashion_mnist, mnist, store  # noqa: E402  torch reads the environment
 from toy_models import training  # noqa: E402

@@ -60,7 +60,8 @@ from IPython.display import Markdown
 from lessons.kit.exercise import Exercise, Result
 from lessons.kit.page import folded, reading, table
 from lessons.kit.predict import predict
-from lessons.vit.checkpoints import adapters, folders, looking, measuring, writing
+from lessons.checkpoints import adapters, folders, looking, writing
+from lessons.vit.experiment import clip as measuring
 from lessons.vit.panels import files, own
 
 base, tuned = folders.opened(BASE), [folders.opened(path) for path in TUNED]

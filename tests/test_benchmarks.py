@@ -1,7 +1,7 @@
 """`python -m tools.bench`: what is named is measured, everything where nothing is."""
 import pytest
 
-from lessons.vit.algorithms.towers import Tower
+from lessons.checkpoints.towers import Tower
 from tools.bench import __main__ as benchmarks, checkpoints, clip_device
 
 

@@ -7,7 +7,7 @@ import torch
 from lessons.cart.algorithms import costs, interference, parts, planted, spectra, theorem
 from lessons.cart.algorithms.plane import Plane
 from lessons.cart.algorithms.spectra import Spectra
-from lessons.merging import cart, task_arithmetic
+from lessons.merging import cart, lowrank, task_arithmetic
 from toy_models import weights
 
 RANKS = (0.0, 0.1, 0.34, 0.5, 1.0)
@@ -150,7 +150,7 @@ def test_the_printed_formula_does_not_depend_on_directions():
 def test_the_meant_formula_measures_overlap():
     i, j = two_rows()
     one_by_one = [interference.overlap(i, j, k) for k in range(1, 5)]
-    assert one_by_one == pytest.approx(interference.meant_pair(i, j).tolist())
+    assert one_by_one == pytest.approx(lowrank.meant_pair(i, j).tolist())
     assert one_by_one[-1] == pytest.approx((i @ j.T).norm().item() / (i.norm() * j.norm()).item())
 
 
@@ -163,7 +163,7 @@ def test_orthogonal_and_equal_tasks_differ_as_meant_and_not_as_printed():
 
 def test_interference_adds_up_ordered_pairs_and_refuses_other_readings():
     rows = torch.stack([*two_rows(), *two_rows(1)])
-    pairs = sum(interference.meant_pair(rows[a], rows[b]) for a in range(4) for b in range(4) if a != b)
+    pairs = sum(lowrank.meant_pair(rows[a], rows[b]) for a in range(4) for b in range(4) if a != b)
     assert torch.allclose(interference.interference(rows), pairs)
     with pytest.raises(ValueError, match="reading must be"):
         interference.interference(rows, "literal")

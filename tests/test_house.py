@@ -187,8 +187,9 @@ def floor_of(module):
 
 
 def against_the_arrows(here, module):
-    """Whether a module, here = (floor, chapter), may not import another: notebooks → chapters → cast, suites, merging
-    → kit → toy_models → data, and of another chapter its algorithms alone, where it is an earlier one."""
+    """Whether a module, here = (floor, chapter), may not import another: notebooks → chapters → cast, suites,
+    checkpoints, merging → kit → toy_models → data, and of another chapter its algorithms alone, where it is an earlier
+    one."""
     there = floor_of(module)
     if there is None or there[1] is None or here[1] is None:
         return there is not None and there[0] > here[0]
@@ -230,6 +231,8 @@ def test_arrows_point_one_way():
     ("data.store", "toy_models.mlp", True), ("toy_models.mlp", "data.store", False),
     ("lessons.kit.sweep", "lessons.suites", True), ("lessons.kit.sweep", "lessons.start.panels", True),
     ("lessons.merging.sparse", "lessons.kit.sweep", False), ("lessons.suites", "lessons.cart.algorithms", True),
+    ("lessons.checkpoints.clip", "lessons.merging", False), ("lessons.kit.page", "lessons.checkpoints", True),
+    ("lessons.checkpoints.clip", "lessons.linearity.algorithms", True),
     ("lessons.cart.panels", "lessons.cart.experiment", False), ("lessons.cart.panels", "lessons.suites", False),
     ("lessons.averaging.experiment", "lessons.linearity.algorithms.coef", False),
     ("lessons.averaging.experiment", "lessons.linearity.experiment.mlp", True),
@@ -241,7 +244,7 @@ def test_an_import_against_the_arrows_is_noticed(importing, imported, wrong):
 
 def test_every_package_of_the_lessons_is_known():
     packages = {path.parent.name for path in (ROOT / "lessons").glob("*/__init__.py")}
-    assert packages == {*CHAPTERS, "kit", "merging", "lines"}
+    assert packages == {*CHAPTERS, "kit", "merging", "checkpoints", "lines"}
 
 
 # -- how it is written ---------------------------------------------------------------------------------------------
@@ -294,8 +297,8 @@ def test_html_names_no_colour_for_letters():
 ELEMENT = re.compile(r"</?[a-z][a-z0-9]*(\s[^<>]*(/?>|$)|/?>)|&#?\w+;")
 # what only looks like HTML: nbconvert's own template, the end of an SVG, the end of a word in CLIP's vocabulary, groups
 # in a regular expression, and the one place that makes two stars bold in a question that it has escaped
-NO_HTML = {"lessons/kit/notebooks.py", "lessons/kit/plotting.py: </svg>", "lessons/vit/algorithms/tokens.py: </w>",
-           "lessons/vit/checkpoints/adapters.py", "lessons/kit/predict.py: <b>\\1</b>"}
+NO_HTML = {"lessons/kit/notebooks.py", "lessons/kit/plotting.py: </svg>", "lessons/checkpoints/tokens.py: </w>",
+           "lessons/checkpoints/adapters.py", "lessons/kit/predict.py: <b>\\1</b>"}
 
 
 def html_in_plain_strings(code):

@@ -18,10 +18,10 @@ import torch
 from safetensors.torch import save_file
 
 from data import store
-from lessons.vit.checkpoints import __main__ as command
-from lessons.vit.checkpoints import fetching, folders, known, naming, opening, together
-from lessons.vit.algorithms.towers import NAMED, Tower
-from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.checkpoints import __main__ as command
+from lessons.checkpoints import fetching, folders, known, naming, opening, together
+from lessons.checkpoints.towers import NAMED, Tower
+from lessons.checkpoints.opening import CheckpointError
 
 STATE = {"layer.weight": torch.arange(12.0).view(3, 4), "layer.bias": torch.ones(3)}
 
@@ -909,7 +909,7 @@ def test_a_hub_that_does_not_answer_is_given_up_after_five_seconds(network, sile
 
 
 def test_a_missing_file_says_how_to_get_it():
-    with pytest.raises(CheckpointError, match="Fetch it by `python -m lessons.vit.checkpoints fetch b32`, or copy "
+    with pytest.raises(CheckpointError, match="Fetch it by `python -m lessons.checkpoints fetch b32`, or copy "
                                               "model.safetensors of huggingface.co/someone/clip"):
         fetching.checked(remote())
 

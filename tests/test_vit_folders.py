@@ -13,10 +13,10 @@ from safetensors.torch import save_file
 from data import store
 from lessons.linearity.algorithms import own_distance
 from lessons.merging import merge
-from lessons.vit.algorithms import heads, images, towers
-from lessons.vit.algorithms.towers import B32, Tower
-from lessons.vit.checkpoints import clip, folders, looking, naming, totals, writing
-from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.checkpoints.towers import B32, Tower
+from lessons.checkpoints import clip, folders, heads, images, looking, naming, totals, towers, writing
+from lessons.checkpoints.opening import CheckpointError
+from lessons.vit.experiment import clip as measuring
 from tests.test_vit_checkpoints import in_names_of
 from tests.test_vit_clip import small_tokenizer
 from tools.bench import checkpoints as bench
@@ -176,7 +176,7 @@ def test_cart_at_many_ranks_from_files_is_cart(small):
 
 def test_linearity_along_the_line_is_ctls(small):
     suite, _, _ = small
-    found = clip.linearity(suite, "mnist", "svhn", pictures(), (0.0, 0.5, 1.0))
+    found = measuring.linearity(suite, "mnist", "svhn", pictures(), (0.0, 0.5, 1.0))
     assert list(found.layer.values) == ["block 0", "block 1", "pooled"]
     assert found.gap.sel(alpha=0.0).values == pytest.approx([0] * 3, abs=1e-6)
     assert found.coef.sel(alpha=1.0).values == pytest.approx([1] * 3, abs=1e-6)
@@ -221,7 +221,7 @@ def test_vit_b32_with_random_weights_goes_through_the_whole_path(tmp_path, label
     x, y = pictures(2), torch.tensor([3, 7])
     found = clip.table(suite, {"θ₀": suite.base, "merged": merged}, {"mnist": (x, y), "cifar100": (x, y % 5)})
     assert found.shape == (2, 2) and found.notnull().all()
-    line = clip.linearity(suite, "mnist", "kmnist", x, (0.5,))
+    line = measuring.linearity(suite, "mnist", "kmnist", x, (0.5,))
     assert line.sizes["layer"] == 13 and (line.gap < 0.5 * line.own).all()
     with pytest.raises(CheckpointError, match="is ViT-B/32: width 768, .*you asked for ViT-L/14"):
         clip.opened(tmp_path / "clip", paths, labelled, "ViT-L/14")

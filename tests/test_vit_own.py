@@ -16,21 +16,21 @@ from safetensors.torch import save, save_file
 from data import store
 from lessons.cart.algorithms.interference import overlap
 from lessons.merging import merge as merge_states
-from lessons.vit.algorithms import adapters as lora
-from lessons.vit.algorithms import vectors
-from lessons.vit.checkpoints import (
+from lessons.checkpoints import (
     adapters,
     conv1d,
-    example,
     folders,
     looking,
+    lora,
     opening,
     patterns,
     together,
     totals,
+    vectors,
     writing,
 )
-from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.checkpoints.opening import CheckpointError
+from lessons.vit.experiment import example
 from lessons.vit.panels import files as files_panels
 from lessons.vit.panels import own
 from toy_models import weights
@@ -336,7 +336,7 @@ def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path,
 
 def test_what_a_killed_merge_left_behind_is_removed_by_the_next(gpt2, tmp_path):
     base, tuned = gpt2
-    script = ("import os, signal, sys\nfrom pathlib import Path\nfrom lessons.vit.checkpoints import writing\n"
+    script = ("import os, signal, sys\nfrom pathlib import Path\nfrom lessons.checkpoints import writing\n"
               "with writing._whole(Path(sys.argv[1])) as part:\n    (part / 'model.safetensors').write_bytes(b'half')\n"
               "    os.kill(os.getpid(), getattr(signal, 'SIGKILL', signal.SIGTERM))")
     target = tmp_path / "merged"

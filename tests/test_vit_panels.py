@@ -9,9 +9,9 @@ import xarray
 
 from data import store
 from lessons.kit.panel import settings_of
-from lessons.vit.algorithms import vectors
-from lessons.vit.algorithms.towers import Tower
-from lessons.vit.checkpoints import fetching, known, looking, measuring
+from lessons.checkpoints.towers import Tower
+from lessons.vit.experiment import clip as measuring
+from lessons.checkpoints import fetching, known, looking, vectors
 from lessons.vit.experiment import causes
 from lessons.vit.panels import causes as of_causes
 from lessons.vit.panels import clip as clip_panels
@@ -118,7 +118,7 @@ def test_the_summary_says_lengths_angles_and_what_is_strange(looked):
 
 def test_without_checkpoints_the_page_says_so_and_shows_published_figures():
     said = repr(measuring.announce())
-    assert "No CLIP checkpoints here: 9 of 9 files are missing" in said and "python -m lessons.vit.checkpoints" in said
+    assert "No CLIP checkpoints here: 9 of 9 files are missing" in said and "python -m lessons.checkpoints" in said
     assert measuring.run() is None
     assert "Published, not measured here" in clip_panels.table_beside(None).page
     assert "Measured only where" in repr(clip_panels.reading_of_difference(None))

@@ -1,7 +1,7 @@
 """The figures that others published for CLIP are marked as theirs, and add up."""
 import pytest
 
-from lessons.vit import published
+from lessons.checkpoints import published
 
 
 def test_published_figures_are_marked_and_add_up():

@@ -87,6 +87,17 @@ def low_rank(matrix: Float[Tensor, "m n"], rank: int, decomposition: str = "auto
     return left @ right
 
 
+def meant_pair(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"]) -> Float[Tensor, " r"]:
+    """How far two row spaces overlap, weighted by singular values, for k = 1 … r at once: ‖Σ̃_i Ṽ_i Ṽ_jᵀ Σ̃_j‖_F of the
+    first k rows (CART, Eq. 5, as it must be meant).
+
+    Args:
+        rows_i, rows_j: Σ Vᵀ, the strongest row first; they are divided by their norm here.
+    """
+    inner = (rows_i / rows_i.norm()) @ (rows_j / rows_j.norm()).T
+    return inner.square().cumsum(0).cumsum(1).diagonal().clamp(min=0).sqrt()
+
+
 def whitening(gram: Float64[Tensor, "k k"]) -> Float64[Tensor, "k k"]:
     """G^(−½), which makes columns orthonormal with the least change: A·G^(−½) with G = AᵀA is A's polar factor (the
     orthogonal Procrustes problem).

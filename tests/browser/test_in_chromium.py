@@ -120,7 +120,7 @@ def test_captions_results_tables_and_labels_are_read_in_both_themes_and_on_a_nar
 
 
 OWN = """import torch
-from lessons.vit.checkpoints import looking
+from lessons.checkpoints import looking
 from lessons.vit.panels import own
 base = {"block.weight": torch.ones(8, 8)}
 tuned = [{"block.weight": torch.ones(8, 8) + torch.eye(8).roll(shift, 0)} for shift in (1, 2, 3)]

@@ -14,9 +14,9 @@ import torch
 import yaml
 from safetensors.torch import save_file
 
+from lessons.checkpoints import folders, looking, naming, writing
+from lessons.checkpoints.towers import B32, Tower
 from lessons.merging import Needs, methods
-from lessons.vit.algorithms.towers import B32, Tower
-from lessons.vit.checkpoints import folders, looking, naming, writing
 
 TASKS, STATUS = 8, Path("/proc/self/status")
 # our method: (mergekit's name, its parameters of the whole merge, of every model)

@@ -7,9 +7,10 @@ import time
 
 import torch
 
+from lessons.checkpoints import clip
+from lessons.checkpoints.towers import NAMED, Tower
 from lessons.merging import Needs, merge, methods
-from lessons.vit.algorithms.towers import NAMED, Tower
-from lessons.vit.checkpoints import clip, measuring
+from lessons.vit.experiment import clip as measuring
 from toy_models import training
 from toy_models.weights import State
 
@@ -71,7 +72,7 @@ def clip_on_device(device: str = "auto", tower: Tower = NAMED["ViT-B/32"], image
                     print(f"  {method.title} fails on {where}: {type(error).__name__}: {error}")
     del base, tuned
     with timed("linearity, one pair, five α", where):
-        clip.linearity(ours, *list(ours.finetuned)[:2], x, measuring.ALPHAS, where)
+        measuring.linearity(ours, *list(ours.finetuned)[:2], x, measuring.ALPHAS, where)
     with timed(f"AdaMerging, {steps} steps of {measuring.ADAPT_BATCH} images a task", where):
         measuring.adapted(ours, data, where, steps=steps)
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
+from lessons.merging.lowrank import meant_pair
+
 
 def printed_pair(sigma_i: Float[Tensor, " r"], sigma_j: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
     """One term of I(k) as Eq. 5 prints it, ‖Ṽ_iᵀ Σ̃_i Σ̃_j Ṽ_j‖_F, for k = 1 … r: it is (Σ_{r≤k} σ̃_ir² σ̃_jr²)^½.
@@ -34,12 +36,6 @@ def overlap(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"], rank: in
     """
     inner = rows_i[:rank] @ rows_j[:rank].T
     return (inner.norm() / (rows_i.norm() * rows_j.norm())).item()
-
-
-def meant_pair(rows_i: Float[Tensor, "r n"], rows_j: Float[Tensor, "r n"]) -> Float[Tensor, " r"]:
-    """`overlap` for every k at once, k = 1 … r."""
-    inner = (rows_i / rows_i.norm()) @ (rows_j / rows_j.norm()).T
-    return inner.square().cumsum(0).cumsum(1).diagonal().clamp(min=0).sqrt()
 
 
 def normalised(sigma: Float[Tensor, " r"]) -> Float[Tensor, " r"]:

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 
 from lessons.kit.exercise import Exercise, Wrong
-from lessons.vit.algorithms import adapters, firstbytes, heads, matrices
+from lessons.checkpoints import heads, lora
+from lessons.vit.algorithms import firstbytes, matrices
 
 # -- cases -----------------------------------------------------------------------------------------
 
@@ -289,7 +290,7 @@ EXERCISES = [
                "split DTD differently."),
 
     Exercise(
-        "11.8", "what does a LoRA adapter add?", 6, adapters.delta_w,
+        "11.8", "what does a LoRA adapter add?", 6, lora.delta_w,
         teaching=delta_w,
         cases=_factors,
         wrong=[

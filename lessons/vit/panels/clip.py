@@ -8,7 +8,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.kit.sweep import caption
-from lessons.vit import published
+from lessons.checkpoints import published
 
 
 def _missing():

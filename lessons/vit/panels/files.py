@@ -3,8 +3,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lessons.kit.page import Markup, Page, paragraph, table
-from lessons.vit.checkpoints import example, naming
-from lessons.vit.checkpoints.folders import Checkpoint
+from lessons.checkpoints import naming
+from lessons.checkpoints.folders import Checkpoint
+from lessons.vit.experiment import example
 
 
 def said_of_spoilt(folders: Mapping[str, Path]) -> Page:

@@ -15,8 +15,8 @@ from data import store
 from data.types import digest
 from lessons.merging.lowrank import factors
 from lessons.merging.states import wide
-from lessons.vit.checkpoints import adapters, conv1d, folders, looking, opening
-from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.checkpoints import adapters, conv1d, folders, looking, opening
+from lessons.checkpoints.opening import CheckpointError
 from toy_models.weights import State
 
 WEIGHTS = "model.safetensors"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lessons.vit.checkpoints.folders import config_of, entry_of
-from lessons.vit.checkpoints.naming import name_of
+from lessons.checkpoints.folders import config_of, entry_of
+from lessons.checkpoints.naming import name_of
 from toy_models.weights import State
 
 OUTPUTS = ("lm_head", "decoder", "embed_out", "output_projection")  # what a language model's last matrix is called

@@ -9,8 +9,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from lessons.cart.algorithms.interference import meant_pair
-from lessons.merging.lowrank import factors, rank_of
+from lessons.merging.lowrank import factors, meant_pair, rank_of
 from lessons.merging.sparse import bounds
 from lessons.merging.states import PIECE, flat
 

@@ -21,12 +21,12 @@ from data import store
 from data.pinning import pinned
 from lessons.merging import methods
 from lessons.merging import merge as merge_states
-from lessons.vit.checkpoints.folders import config_of, entry_of
-from lessons.vit.checkpoints import looking
-from lessons.vit.checkpoints.looking import checked_names
-from lessons.vit.checkpoints.naming import is_buffer, name_of
-from lessons.vit.checkpoints.opening import BYTES, CheckpointError, header, sha256
-from lessons.vit.checkpoints.together import heads, together
+from lessons.checkpoints.folders import config_of, entry_of
+from lessons.checkpoints import looking
+from lessons.checkpoints.looking import checked_names
+from lessons.checkpoints.naming import is_buffer, name_of
+from lessons.checkpoints.opening import BYTES, CheckpointError, header, sha256
+from lessons.checkpoints.together import heads, together
 from toy_models.weights import State
 
 WEIGHTS, CARD = "model.safetensors", "README.md"

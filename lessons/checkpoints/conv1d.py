@@ -6,7 +6,7 @@ modules to ask. So we ask the shape, then the architecture that config.json name
 """
 from collections.abc import Iterable, Mapping
 
-from lessons.vit.checkpoints.folders import config_of, entry_of
+from lessons.checkpoints.folders import config_of, entry_of
 from toy_models.weights import State
 
 # the architectures of transformers that use Conv1D, and what these modules are called in all of them

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from lessons.vit.algorithms.towers import NAMED, Tower
-from lessons.vit.checkpoints.folders import Tensors, config_of, entry_of
-from lessons.vit.checkpoints.opening import CheckpointError, Entry
+from lessons.checkpoints.folders import Tensors, config_of, entry_of
+from lessons.checkpoints.opening import CheckpointError, Entry
+from lessons.checkpoints.towers import NAMED, Tower
 from toy_models.weights import State
 
 # A row is one tensor, or with {p} a weight and a bias: our name, open_clip's, timm's. [0] is the first third of the

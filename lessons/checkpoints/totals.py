@@ -19,10 +19,10 @@ from data import store
 from data.pinning import pinned
 from lessons.merging.lowrank import factors, is_matrix, rank_of
 from lessons.merging.states import difference, mean
-from lessons.vit.checkpoints import folders
-from lessons.vit.checkpoints.folders import NAMES, Tensors, entry_of
-from lessons.vit.checkpoints.opening import BYTES, Entry
-from lessons.vit.checkpoints.together import together
+from lessons.checkpoints import folders
+from lessons.checkpoints.folders import NAMES, Tensors, entry_of
+from lessons.checkpoints.opening import BYTES, Entry
+from lessons.checkpoints.together import together
 from toy_models.weights import State
 
 AVERAGE = "average.safetensors"

@@ -13,10 +13,10 @@ from tqdm.auto import tqdm
 
 from data.pinning import pinned
 from lessons.merging.states import wide
-from lessons.vit.algorithms import vectors
-from lessons.vit.checkpoints.folders import DTYPES, config_of, entry_of
-from lessons.vit.checkpoints.naming import name_of
-from lessons.vit.checkpoints.together import UNRELATED, finite_task_vectors, together
+from lessons.checkpoints import vectors
+from lessons.checkpoints.folders import DTYPES, config_of, entry_of
+from lessons.checkpoints.naming import name_of
+from lessons.checkpoints.together import UNRELATED, finite_task_vectors, together
 from toy_models.weights import State
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 from torch import Tensor
 
 from lessons.merging.states import wide
-from lessons.vit.algorithms import adapters as lora
-from lessons.vit.checkpoints import bases, patterns
-from lessons.vit.checkpoints import conv1d as turning
-from lessons.vit.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of
-from lessons.vit.checkpoints.naming import name_of
-from lessons.vit.checkpoints.opening import CheckpointError, Entry, sha256
+from lessons.checkpoints import bases, lora, patterns
+from lessons.checkpoints import conv1d as turning
+from lessons.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of
+from lessons.checkpoints.naming import name_of
+from lessons.checkpoints.opening import CheckpointError, Entry, sha256
 from toy_models.weights import State
 
 CONFIG = "adapter_config.json"

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from lessons.merging.states import task_vectors
-from lessons.vit.checkpoints.folders import DTYPES, NAMES, Tensors, config_of, entry_of
-from lessons.vit.checkpoints.naming import Renamed, is_buffer, name_of, renamed
-from lessons.vit.checkpoints.opening import CheckpointError, Entry
+from lessons.checkpoints.folders import DTYPES, NAMES, Tensors, config_of, entry_of
+from lessons.checkpoints.naming import Renamed, is_buffer, name_of, renamed
+from lessons.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import COUNTER, FLOATS, State
 
 UNRELATED = 0.5  # cosine of two models' matrices: a finetuned one has above 0.99 with its parent, a stranger about 0
@@ -16,7 +16,7 @@ QUANTISED = ("I8", "U8", "I32", "F8_E4M3", "F8_E5M2")  # four bits are packed in
 SOME = 3  # keys that a message names
 OLD_WORDS = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}  # of BERT's first files
 HEADS = {"classifier", "score", "qa_outputs", "head", "heads"}  # parts of the keys of a layer that predicts labels
-HERE = "lessons.vit.checkpoints"
+HERE = "lessons.checkpoints"
 
 
 class Cast(Tensors):

@@ -13,14 +13,12 @@ from torch import Tensor
 from data import store
 from data.pinning import pinned
 from data.types import digest
-from lessons.linearity.algorithms import ctl, own_distance
-from lessons.vit.algorithms import heads, images, towers
-from lessons.vit.algorithms.tokens import Words
-from lessons.vit.algorithms.towers import Tower
-from lessons.vit.checkpoints import folders, naming
-from lessons.vit.checkpoints.opening import CheckpointError
-from lessons.vit.checkpoints.together import together
-from toy_models.weights import State, mix
+from lessons.checkpoints import folders, heads, images, naming, towers
+from lessons.checkpoints.opening import CheckpointError
+from lessons.checkpoints.together import together
+from lessons.checkpoints.tokens import Words
+from lessons.checkpoints.towers import Tower
+from toy_models.weights import State
 
 BATCH = 64
 OFFICIAL_NAMES = ("cifar100",)  # tasks whose class names the data set itself has
@@ -175,41 +173,6 @@ def table(suite: Suite, models: Mapping[str, State | Callable[[], State]], data:
             found[row, column] = accuracy(suite, state, task, x, y, device, mixed)
     return xr.DataArray(found, {"model": list(models), "task": list(data)}, ("model", "task"),
                         attrs={"images": [len(y) for _, y in data.values()]})
-
-
-# -- cross-task linearity --------------------------------------------------------------------------------------------
-
-@pinned()
-def linearity(suite: Suite, a: str, b: str, x: Tensor, alphas: Sequence[float],
-              device: str | torch.device = "cpu") -> xr.Dataset:
-    """CTL's measurement on a pair of finetuned towers: after every block, the class token of α·θ_a + (1 − α)·θ_b
-    beside the mixture of both towers' (CTL, Eq. 2, Fig. 4 to 10).
-
-    Returns:
-        gap, coef (alpha, layer): means over images; own (layer): 1 − cos between the two ends.
-    """
-    ends = {task: in_memory(suite.finetuned[task], device) for task in (a, b)}
-    tokens = {task: _class_tokens(ends[task], x, suite.tower, device) for task in ends}
-    layers = list(tokens[a])
-    gap, coef = np.empty((2, len(alphas), len(layers)))
-    for row, alpha in enumerate(alphas):
-        between = {key: mix(tensor, ends[b][key], float(alpha)) for key, tensor in ends[a].items()}
-        found = ctl(_class_tokens(between, x, suite.tower, device), tokens[a], tokens[b], float(alpha))
-        gap[row] = [found[layer]["gap"].mean().item() for layer in layers]
-        coef[row] = [found[layer]["coef"].mean().item() for layer in layers]
-    own = [own_distance(tokens[a][layer], tokens[b][layer]).mean().item() for layer in layers]
-    return xr.Dataset({"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own)},
-                      {"alpha": list(alphas), "layer": layers})
-
-
-def _class_tokens(state, x, tower, device):
-    """{layer: the class token (images, width)} over all batches."""
-    parts = []
-    with torch.no_grad():
-        for part in batches(x, tower, device):
-            found = towers.features(state, part, tower)
-            parts.append({layer: (h[:, 0] if h.ndim == 3 else h).cpu() for layer, h in found.items()})
-    return {layer: torch.cat([part[layer] for part in parts]) for layer in parts[0]}
 
 
 def forward(suite: Suite) -> Callable[[State, Tensor, int], Tensor]:

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from lessons.vit.algorithms.tokens import Words
-from lessons.vit.algorithms.towers import Tower, text_pooled
+from lessons.checkpoints.tokens import Words
+from lessons.checkpoints.towers import Tower, text_pooled
 from toy_models.weights import State
 
 _LOOKS = ("", "blurry ", "black and white ", "low contrast ", "high contrast ", "bad ", "good ")

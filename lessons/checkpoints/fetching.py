@@ -12,9 +12,9 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from data import store
-from lessons.vit.checkpoints import known
-from lessons.vit.checkpoints.known import Remote
-from lessons.vit.checkpoints.opening import CheckpointError, header, kind, sha256, verify
+from lessons.checkpoints import known
+from lessons.checkpoints.known import Remote
+from lessons.checkpoints.opening import CheckpointError, header, kind, sha256, verify
 
 CHUNK = 1 << 16  # bytes; so many at most are lost when a connection breaks
 LARGEST = 20_000_000_000  # bytes, where neither the table nor the server says how long a file is
@@ -52,7 +52,7 @@ def checked(remote: Remote) -> Path:
     """
     path = path_of(remote)
     if not path.exists():
-        raise CheckpointError(f"{path} is missing. Fetch it by `python -m lessons.vit.checkpoints fetch b32`, or copy "
+        raise CheckpointError(f"{path} is missing. Fetch it by `python -m lessons.checkpoints fetch b32`, or copy "
                               f"{remote.file} of huggingface.co/{remote.repository} there (revision "
                               f"{remote.revision}).")
     if path.suffix == ".safetensors":

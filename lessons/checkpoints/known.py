@@ -1,4 +1,4 @@
-"""Checkpoints that this chapter knows: repository, revision, size and digest, as far as they are published.
+"""Checkpoints that the course knows: repository, revision, size and digest, as far as they are published.
 
 Sources: the model cards and file pages of `tanganke/clip-vit-base-patch32_*` (FusionBench, Tang et al. 2024) and
 `openai/clip-vit-base-patch32` (Radford et al. 2021) on huggingface.co. Where no digest is known the first download's

@@ -1,15 +1,15 @@
-"""python -m lessons.vit.checkpoints fetch b32: download the checkpoints of a set; `list b32` says what is here."""
+"""python -m lessons.checkpoints fetch b32: download the checkpoints of a set; `list b32` says what is here."""
 import argparse
 import sys
 
 from data import store
-from lessons.vit.checkpoints import fetching, known
-from lessons.vit.checkpoints.opening import CheckpointError
+from lessons.checkpoints import fetching, known
+from lessons.checkpoints.opening import CheckpointError
 
 
 def main(arguments=None) -> int:
     """Fetch a set or list it; 0, or 1 where a file is not to be had."""
-    parser = argparse.ArgumentParser(prog="python -m lessons.vit.checkpoints", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lessons.checkpoints", description=__doc__)
     parser.add_argument("what", choices=("fetch", "list"))
     parser.add_argument("set", choices=sorted(known.SETS))
     asked = parser.parse_args(arguments)

@@ -10,8 +10,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from lessons.vit.checkpoints import opening
-from lessons.vit.checkpoints.opening import CheckpointError, Entry
+from lessons.checkpoints import opening
+from lessons.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
 
 INDEX = ".index.json"

@@ -12,11 +12,14 @@ import xarray as xr
 
 import data
 from data import cifar100, store
+from data.pinning import pinned
+from lessons.checkpoints import clip, fetching, folders, known, totals, towers
 from lessons.kit.page import Page, paragraph, said
 from lessons.kit.sweep import cached
+from lessons.linearity.algorithms import ctl, own_distance
 from lessons.merging import merge
-from lessons.vit.checkpoints import clip, fetching, folders, known, totals
 from toy_models import training
+from toy_models.weights import mix
 
 EXPECT = "ViT-B/32"
 # as the published figures were measured: FusionBench's TIES adds where the paper averages
@@ -46,7 +49,7 @@ def announce() -> Page:
     folder = store.root() / "checkpoints"
     if lacking:
         text = said("""No CLIP checkpoints here: {count} of {all} files are missing in {folder}, {first} for one. What
-                       follows shows published figures, marked as such. `python -m lessons.vit.checkpoints fetch b32`
+                       follows shows published figures, marked as such. `python -m lessons.checkpoints fetch b32`
                        fetches them, about 2.7 GB; or copy them there.""",
                     count=len(lacking), all=len(known.SETS["b32"]), folder=folder, first=lacking[0])
     else:
@@ -140,7 +143,7 @@ def _measure(count, device, expect, check, ratios, lambdas):
         for place, ratio in enumerate(ratios):
             grid = {str(lam): lambda ratio=ratio, lam=lam: totals.Cart(folder, ratio, lam) for lam in lambdas}
             bell[place] = clip.table(ours, grid, tests, where, mixed).values
-    lines = [clip.linearity(ours, a, b, tests[a][0], ALPHAS, where) for a, b in PAIRS]
+    lines = [linearity(ours, a, b, tests[a][0], ALPHAS, where) for a, b in PAIRS]
     along = xr.concat(lines, "pair").assign_coords(pair=[f"{a}, {b}" for a, b in PAIRS])
     named = {"model": list(models), "task": list(tests), "ratio": list(ratios), "lam": list(lambdas)}
     found = xr.Dataset({"accuracy": (("model", "task"), accuracy.values),
@@ -170,3 +173,38 @@ def _scratch():
     parent = store.writable(store.root() / "checkpoints")
     with tempfile.TemporaryDirectory(dir=parent, prefix=".totals-") as folder:
         yield Path(folder)
+
+
+# -- cross-task linearity --------------------------------------------------------------------------------------------
+
+@pinned()
+def linearity(ours: clip.Suite, a: str, b: str, x: torch.Tensor, alphas: Sequence[float],
+              device: str | torch.device = "cpu") -> xr.Dataset:
+    """CTL's measurement on a pair of finetuned towers: after every block, the class token of α·θ_a + (1 − α)·θ_b
+    beside the mixture of both towers' (CTL, Eq. 2, Fig. 4 to 10).
+
+    Returns:
+        gap, coef (alpha, layer): means over images; own (layer): 1 − cos between the two ends.
+    """
+    ends = {task: clip.in_memory(ours.finetuned[task], device) for task in (a, b)}
+    tokens = {task: _class_tokens(ends[task], x, ours.tower, device) for task in ends}
+    layers = list(tokens[a])
+    gap, coef = np.empty((2, len(alphas), len(layers)))
+    for row, alpha in enumerate(alphas):
+        between = {key: mix(tensor, ends[b][key], float(alpha)) for key, tensor in ends[a].items()}
+        found = ctl(_class_tokens(between, x, ours.tower, device), tokens[a], tokens[b], float(alpha))
+        gap[row] = [found[layer]["gap"].mean().item() for layer in layers]
+        coef[row] = [found[layer]["coef"].mean().item() for layer in layers]
+    own = [own_distance(tokens[a][layer], tokens[b][layer]).mean().item() for layer in layers]
+    return xr.Dataset({"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own)},
+                      {"alpha": list(alphas), "layer": layers})
+
+
+def _class_tokens(state, x, tower, device):
+    """{layer: the class token (images, width)} over all batches."""
+    parts = []
+    with torch.no_grad():
+        for part in clip.batches(x, tower, device):
+            found = towers.features(state, part, tower)
+            parts.append({layer: (h[:, 0] if h.ndim == 3 else h).cpu() for layer, h in found.items()})
+    return {layer: torch.cat([part[layer] for part in parts]) for layer in parts[0]}
