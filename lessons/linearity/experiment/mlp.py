@@ -154,7 +154,7 @@ def _along(networks, tests, angle_i, angle_j, alphas):
         loss, accuracy = zip(*(algorithms.evaluate(*task) for task in tasks))
         losses.append(loss)
         accuracies.append(accuracy)
-        summaries += [summarise(values) for values in measured.values()]
+        summaries += [summarise(values, distributions=["coef"]) for values in measured.values()]
     layers = list(measured)
     own = [summarise({"own": _own_distance(parts, layer)}) for layer in layers]
     first = [state[f"layers.0.{part}"] for state in states for part in ("weight", "bias")]

@@ -140,7 +140,7 @@ class _Point:
 
     def summaries(self):
         """A summary for every layer, as `on_grid` joins them."""
-        return [summarise(_joined(parts)) for parts in self.quantities.values()]
+        return [summarise(_joined(parts), distributions=["coef"]) for parts in self.quantities.values()]
 
 
 def _networks(ends, alphas, treatment, statistics, device):

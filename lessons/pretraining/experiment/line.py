@@ -79,7 +79,8 @@ def along(state_i: State, state_j: State, x: Tensor, y: Tensor, alphas: Sequence
     for alpha in alphas:
         state = weights.interpolate(state_i, state_j, alpha)
         features = MLP.from_state(adjust(state, alpha) if adjust else state).features(x)
-        found += [summarise(values) for values in linearity.ctl(features, end_i, end_j, alpha).values()]
+        for values in linearity.ctl(features, end_i, end_j, alpha).values():
+            found.append(summarise(values, distributions=["coef"]))
         loss, accuracy = linearity.evaluate(features["output"], y)
         _, mixed = linearity.evaluate(linearity.mix(end_i["output"], end_j["output"], alpha), y)
         scores.append({"loss": loss, "accuracy": accuracy, "mixed_accuracy": mixed})

@@ -124,7 +124,8 @@ def _between(i, j, test, splits, some_mixed):
     parts = []
     for middle in (inherited, batchnorm.reestimated(inherited, some_mixed)):
         features = _features(middle, test)
-        found = [summarise(values) for values in linearity.ctl(features, end_i, end_j, 0.5).values()]
+        compared = linearity.ctl(features, end_i, end_j, 0.5).values()
+        found = [summarise(values, distributions=["coef"]) for values in compared]
         parts.append(on_grid(found, layer=layers).assign(accuracy=_accuracy(features["output"], test, splits)))
     own = [summarise({"own": linearity.own_distance(end_i[layer], end_j[layer])}) for layer in layers]
     statistics = xarray.DataArray(list(STATISTICS), dims="statistics", name="statistics")

@@ -72,7 +72,8 @@ def of_pair(loaded: Loaded, images: list[torch.Tensor], pair: tuple[int, int],
     found = []
     for alpha in alphas:
         between = interpolate(loaded.finetuned[i], loaded.finetuned[j], alpha)
-        found += map(sweep.summarise, ctl(features(loaded, between, x), *ends, alpha).values())
+        for values in ctl(features(loaded, between, x), *ends, alpha).values():
+            found.append(sweep.summarise(values, distributions=["coef"]))
     return found, owns
 
 
