@@ -1,18 +1,15 @@
 """At least seven in ten answers that people give get a sentence that says what is wrong; no right one is refused."""
-import importlib
-from pathlib import Path
-
 import pytest
 
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.exercise import check, exercises
+from tests.natural import answers
 
 tried_on_every_case = pytest.mark.slow  # a thousand answers
 
-FILES = sorted((Path(__file__).parent / "natural").glob("chapter_*.py"))
-ANSWERS = {path.stem.removeprefix("chapter_"): importlib.import_module(f"tests.natural.{path.stem}") for path in FILES}
-WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.WRONG]
-RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.RIGHT]
+ANSWERS = answers()
+WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.values() for one in of_chapter.WRONG]
+RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.values() for one in of_chapter.RIGHT]
 
 
 @pytest.mark.parametrize("number", [chapter.number for chapter in CHAPTERS])
@@ -43,9 +40,9 @@ def test_a_right_answer_in_another_dress_passes(one):
 @tried_on_every_case
 @pytest.mark.parametrize("number", ANSWERS)
 def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
-    answers = ANSWERS[number].WRONG
-    asked = {one.id for one in answers}
+    wrong = ANSWERS[number].WRONG
+    asked = {one.id for one in wrong}
     assert asked == {id for id in exercises() if id.split(".")[0] == number}
-    assert len(answers) >= (40 if len(asked) > 1 else 15)
-    assert len({(one.id, one.what) for one in answers}) == len(answers)
-    assert sum(bool(one.says) for one in answers) >= 0.7 * len(answers)
+    assert len(wrong) >= (40 if len(asked) > 1 else 15)
+    assert len({(one.id, one.what) for one in wrong}) == len(wrong)
+    assert sum(bool(one.says) for one in wrong) >= 0.7 * len(wrong)
