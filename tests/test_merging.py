@@ -390,26 +390,19 @@ def test_outside_tests_signatures_check_nothing():
 
 # -- what holds for all methods ----------------------------------------------------------------------------------------
 
-COURSE = [
-    "average",
-    "task_arithmetic",
-    "ties",
-    "dare",
-    "breadcrumbs",
-    "consensus",
-    "tall_masks",
-    "emr",
-    "tsv",
-    "cart",
-    "cart_indexing",
-    "adamerging",
-    "adamerging_cart",
-]
+COURSE = {  # a family's file: its methods
+    "arithmetic": ["average", "task_arithmetic"],
+    "sparse": ["ties", "dare", "breadcrumbs"],
+    "masks": ["consensus", "tall_masks", "emr"],
+    "lowrank": ["tsv", "cart", "cart_indexing"],
+    "adaptive": ["adamerging", "adamerging_cart"],
+}
 
 
 def test_the_registry_lists_the_methods_of_the_course():
-    assert list(METHODS) == COURSE
-    assert set(COURSE) < set(merging.__all__) and all(hasattr(merging, name) for name in merging.__all__)
+    families = {name: method.function.__module__.rpartition(".")[2] for name, method in METHODS.items()}
+    assert list(families.items()) == [(name, family) for family, names in COURSE.items() for name in names]
+    assert METHODS.keys() < set(merging.__all__) and all(hasattr(merging, name) for name in merging.__all__)
     assert [p.name for p in METHODS["ties"].parameters][:3] == ["scale", "density", "trim"]
     assert [p.name for p in METHODS["cart"].parameters][:3] == ["scale", "rank_ratio", "rounding"]
 
