@@ -20,6 +20,7 @@ RECIPES = {  # heading: the notebook that shows what was added, and what it then
     "An exercise": ("04_task_arithmetic", "passed 4.8"),
     "A chapter": ("90_midpoint", "passed 90.1"),
 }
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # JupyterLab's own
 
 
 def blocks(title):
@@ -39,7 +40,7 @@ def put(folder, block):
         assert not file.exists(), f"{path} is there already"
         file.parent.mkdir(exist_ok=True)
         if file.suffix == ".ipynb":
-            nbformat.write(nbformat.v4.new_notebook(cells=cells(body)), file)
+            nbformat.write(nbformat.v4.new_notebook(cells=cells(body), metadata={"kernelspec": KERNEL}), file)
         else:
             file.write_text(body, encoding="utf-8")
     elif behind := re.fullmatch("behind the cell (.+)", where):
