@@ -13,7 +13,6 @@ from lessons.cart import algorithms, experiment, panels
 from lessons.cart.algorithms.spectra import Spectra, shifted
 from lessons.cart.experiment import bell, grid, numbers, peak, plane, readings, resnet, storage, tasks, theorem
 from lessons.kit import archive, claims
-from lessons.kit.experiment import described
 from lessons.kit.panel import MOST_FRAMES, settings_of
 from lessons.kit.predict import predict
 from lessons.merging import cart, cart_indexing, merge, task_arithmetic
@@ -240,7 +239,7 @@ def draws():
 def as_of_resnets(sweep):
     """One setting of the MLPs' sweep in the shape of `resnet.run`'s."""
     source = resnet.source()
-    network = described(suites.split(8).base.architecture)
+    network = suites.split(8).base.architecture.title
     one = sweep.sel(setting=[bell.ROTATED]).assign_coords(setting=[resnet.SETTING]).drop_vars("sigma")
     one.attrs.pop("directions")
     return one.assign_attrs(source=source.text, source_kind=source.kind, dataset=resnet.BELL.dataset, network=network,

@@ -110,6 +110,12 @@ def test_one_more_seed_of_a_normal_distribution_lies_where_it_is_expected():
     assert claims.expected([0.0, 0.0, 0.0])[1] < 1e-6
 
 
+def of_seed(seed):
+    """The ledger's numbers of one seed; those that were not measured with it are left out."""
+    return {id: {name: values[seed] for name, values in of_claim.items() if seed in values}
+            for id, of_claim in claims._kept()["numbers"].items()}
+
+
 def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_own(made_up):
     circumstances = {"processor": "p", "torch": "t", "commit": "c", "date": "2026-01-01"}
     for seed in (3, 1):
@@ -118,7 +124,7 @@ def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_o
     assert claims.measured()["X-1"] == {"a over b": [0.1, 0.12, 0.11], "bounded": [1.1, 1.25, 1.5, 1.75]}
     kept = yaml.safe_load(claims.MEASURED.read_text())
     assert [(run["seeds"], run["commit"]) for run in kept["runs"]] == [([1], "c"), ([3], "d")]
-    assert claims.of_seed(3) == {"X-1": {"bounded": 1.75}}
+    assert of_seed(3) == {"X-1": {"bounded": 1.75}}
 
 
 def test_what_this_machine_says_of_itself_can_be_written(made_up):
@@ -154,7 +160,7 @@ def test_unseen_seeds_try_every_condition_of_the_ledger(monkeypatch):
     asked = [(experiment.name, profile) for _, experiment in OF_THE_LEDGER for profile in experiment.ledger]
     tried = []
     monkeypatch.setattr(claims, "remeasure", lambda experiment, profile, seed: tried.append((experiment.name, profile))
-                        or claims.of_seed(0))
+                        or of_seed(0))
     assert claims.main(["--unseen", "99", "--long"]) == 0
     assert sorted(tried) == sorted(asked)
 
@@ -208,7 +214,7 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
     else:
         found = experiment.claims(experiment.archived("full", 0))
     assert found and claims.confirmed(found) == []
-    known = claims.of_seed(0)
+    known = of_seed(0)
     for id, measured in found.items():
         kept = {name: value for name, value in measured.items() if LEDGER[id].keeps(name)}
         if not any("ResNet" in name for name in kept) and "resnet" not in experiment.name:
@@ -241,7 +247,7 @@ def test_measuring_again_confirms_the_ledger_and_repeats_its_numbers(experiment,
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(real_folder_session))
     numbers = claims.remeasure(experiment, "full", 0)
     assert claims.confirmed(numbers) == []
-    known = claims.of_seed(0)
+    known = of_seed(0)
     for id, measured in numbers.items():
         expected = {name: known[id][name] for name in measured}
         assert measured == pytest.approx(expected, **NEAR), id

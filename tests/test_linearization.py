@@ -259,19 +259,17 @@ def test_theorem_3_put_right_follows_from_its_differential_inequality(lam):
     source = 4 * L1 * L2 * farthest * initial + lam * L2 * farthest ** 2 / 2
     assert rate == pytest.approx(-lam * at[0] + source, rel=1e-4)
     assert bounds.gap_right(L1, L2, initial, lam, 1e9, farthest) == pytest.approx(
-        bounds.gap_simple(L1, L2, initial, lam))
+        10 * L1 ** 2 * L2 * initial ** 2 / lam ** 2)
 
 
 def test_at_the_threshold_the_proved_bound_is_the_radius():
     L1, initial, radius = 3.0, 2.0, 0.7
     lam_0 = bounds.threshold(L1, initial, radius)
     assert bounds.distance_proved(L1, initial, lam_0, 1e9) == pytest.approx(radius)
-    inside = bounds.time_inside(lam_0 / 3, lam_0)
+    inside = math.log(1 / (1 - 1 / 3)) / (lam_0 / 3)  # LFT, Theorem 4: (1/λ)·ln(1/(1 − λ/λ_0))
     assert bounds.distance_proved(L1, initial, lam_0 / 3, inside) == pytest.approx(radius)
     assert bounds.distance_by_energy(initial, bounds.threshold_by_energy(initial, radius)) == pytest.approx(radius)
     assert bounds.share_kept(L1, initial, radius) == pytest.approx(lam_0 / (lam_0 + 2 * L1 ** 2))
-    with pytest.raises(ValueError, match="between 0 and the threshold"):
-        bounds.time_inside(2 * lam_0, lam_0)
 
 
 # -- the kernel ------------------------------------------------------------------------------------

@@ -97,4 +97,4 @@ def test_where_notebooks_alone_are_served_the_glossary_is_dead():
 
 
 def test_a_link_to_a_heading_is_found():
-    assert dead_links(NOTEBOOKS[0], ["#What-you-saw", "01_linearity.ipynb"], ROOT) == []
+    assert dead_links(NOTEBOOKS[0], ["#Symbols", "01_linearity.ipynb"], ROOT) == []

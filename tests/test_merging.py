@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from data import imported
 from lessons.cart.algorithms import spectra
 from lessons.linearity import algorithms as linearity
+from lessons import merging
 from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, masks, merge, methods, sparse, storage, ties
 from toy_models import MLP, ResNet18, weights
 
@@ -389,10 +390,19 @@ def test_outside_tests_signatures_check_nothing():
 
 # -- what holds for all methods ----------------------------------------------------------------------------------------
 
+COURSE = {  # a family's file: its methods
+    "arithmetic": ["average", "task_arithmetic"],
+    "sparse": ["ties", "dare", "breadcrumbs"],
+    "masks": ["consensus", "tall_masks", "emr"],
+    "lowrank": ["tsv", "cart", "cart_indexing"],
+    "adaptive": ["adamerging", "adamerging_cart"],
+}
+
+
 def test_the_registry_lists_the_methods_of_the_course():
-    assert list(METHODS) == ["average", "task_arithmetic", "ties", "dare", "breadcrumbs", "consensus", "tall_masks",
-                             "emr", "tsv", "cart", "cart_indexing",
-                             "adamerging", "adamerging_cart"]
+    families = {name: method.function.__module__.rpartition(".")[2] for name, method in METHODS.items()}
+    assert list(families.items()) == [(name, family) for family, names in COURSE.items() for name in names]
+    assert METHODS.keys() < set(merging.__all__) and all(hasattr(merging, name) for name in merging.__all__)
     assert [p.name for p in METHODS["ties"].parameters][:3] == ["scale", "density", "trim"]
     assert [p.name for p in METHODS["cart"].parameters][:3] == ["scale", "rank_ratio", "rounding"]
 
@@ -401,6 +411,7 @@ def test_the_registry_lists_the_methods_of_the_course():
 def test_every_method_says_what_it_is(name):
     method = METHODS[name]
     assert method.name == name and method.title and method.source and method.says and method.needs
+    assert method.short and method.drops and method.combines
     assert method.gives_one_model == (Needs.STORAGE not in method.needs)
     names = [parameter.name for parameter in method.parameters]
     assert list(inspect.signature(method.function).parameters) == ["base", "finetuned", *names]
@@ -754,7 +765,7 @@ def test_every_parameter_has_a_range_and_says_it(name, parameter):
 
 def test_what_is_unknown_is_named_with_what_there_is():
     base, finetuned = random_states(0, 2)
-    with pytest.raises(ValueError, match="'tie'.*average, task_arithmetic, ties"):
+    with pytest.raises(ValueError, match=f"'tie'.*{', '.join(METHODS)}"):
         merge("tie", base, finetuned)
     with pytest.raises(ValueError, match="ties has no parameter 'sparsity'; it has scale, density"):
         merge("ties", base, finetuned, sparsity=0.5)

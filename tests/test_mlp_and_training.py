@@ -30,6 +30,13 @@ def same_weights(network, other):
     return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
 
 
+@pytest.mark.parametrize("name, arguments, title", [
+    ("MLP", {"widths": (784, 100, 10)}, "MLP 784–100–10"), ("ResNet18", {"width": 16}, "ResNet-18 of width 16"),
+    ("TinyViT", {"width": 64, "depth": 2}, "TinyViT of width 64"), ("BYOL", {}, "BYOL")])
+def test_an_architecture_says_what_it_is_for_captions(name, arguments, title):
+    assert Architecture.of(name, **arguments).title == title
+
+
 # -- the network -------------------------------------------------------------------------------------------------------
 
 def test_features_are_in_depth_order_and_the_output_is_last():

@@ -1,34 +1,48 @@
 """At least seven in ten answers that people give get a sentence that says what is wrong; no right one is refused."""
-import importlib
-
 import pytest
 
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.exercise import check, exercises
+from tests.natural import answers
 
-pytestmark = pytest.mark.slow  # a thousand answers, each tried on every case
+tried_on_every_case = pytest.mark.slow  # a thousand answers
 
-ANSWERS = {chapter.number: importlib.import_module(f"tests.natural.chapter_{chapter.number}") for chapter in CHAPTERS}
-WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.WRONG]
-RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for answers in ANSWERS.values() for one in answers.RIGHT]
+ANSWERS = answers()
+WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.values() for one in of_chapter.WRONG]
+RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.values() for one in of_chapter.RIGHT]
 
 
+@pytest.mark.parametrize("number", [chapter.number for chapter in CHAPTERS])
+def test_every_exercise_has_answers_that_people_give(number):
+    file = f"tests/natural/chapter_{number}.py"
+    assert number in ANSWERS, f"write {file} with WRONG and RIGHT answers, as CONTRIBUTING.md says under “An exercise”"
+    for id in (id for id in exercises() if id.split(".")[0] == number):
+        assert id in {one.id for one in ANSWERS[number].WRONG}, f"add wrong answers to exercise {id} to WRONG in {file}"
+
+
+def test_every_file_of_answers_has_its_chapter():
+    assert ANSWERS.keys() <= {chapter.number for chapter in CHAPTERS}
+
+
+@tried_on_every_case
 @pytest.mark.parametrize("one", WRONG)
 def test_a_wrong_answer_is_refused_with_the_sentence_that_its_author_found_helpful(one):
     result = check(one.id, one.answer)
     assert not result.passed and one.says in result.message
 
 
+@tried_on_every_case
 @pytest.mark.parametrize("one", RIGHT)
 def test_a_right_answer_in_another_dress_passes(one):
     assert check(one.id, one.answer).passed, check(one.id, one.answer).message
 
 
+@tried_on_every_case
 @pytest.mark.parametrize("number", ANSWERS)
 def test_seven_in_ten_wrong_answers_get_a_sentence_that_helps(number):
-    answers = ANSWERS[number].WRONG
-    asked = {one.id for one in answers}
+    wrong = ANSWERS[number].WRONG
+    asked = {one.id for one in wrong}
     assert asked == {id for id in exercises() if id.split(".")[0] == number}
-    assert len(answers) >= (40 if len(asked) > 1 else 15)
-    assert len({(one.id, one.what) for one in answers}) == len(answers)
-    assert sum(bool(one.says) for one in answers) >= 0.7 * len(answers)
+    assert len(wrong) >= (40 if len(asked) > 1 else 15)
+    assert len({(one.id, one.what) for one in wrong}) == len(wrong)
+    assert sum(bool(one.says) for one in wrong) >= 0.7 * len(wrong)

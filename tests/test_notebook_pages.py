@@ -95,6 +95,16 @@ def test_make_notebooks_writes_the_pages_there(site, tmp_path, monkeypatch):
     assert {page.relative_to(tmp_path) for page in tmp_path.rglob("*.html")} == expected
 
 
+def test_single_chapters_can_be_made(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(notebooks, "write_documents", lambda folder: None)
+    monkeypatch.setattr(notebooks, "execute", lambda chapter, output, **options: nbformat.v4.new_notebook())
+    assert notebooks.main(["06_gradients", "--out", str(tmp_path)]) == 0
+    assert [page.name for page in tmp_path.rglob("*.html")] == ["06_gradients.html"]
+    with pytest.raises(SystemExit):
+        notebooks.main(["6"])
+    assert "there is no chapter '6'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("source, link", [
     ("[there](../docs/none.md)", "../docs/none.html"), ("[there](#Nowhere)", "#Nowhere"),
     ("[there](12_text.ipynb#Here)", "12_text.html#Here")])

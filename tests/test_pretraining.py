@@ -41,7 +41,7 @@ cases = pytest.mark.parametrize("make, plan, shape", CASES.values(), ids=CASES)
 def test_the_plan_names_every_parameter_and_fits_its_shape(make, plan, shape):
     state = make().state_dict()
     assert plan.axes.keys() == state.keys()
-    assert matching.units_of(state, plan).keys() == plan.units.keys()
+    assert matching.identity(state, plan).keys() == plan.units.keys()
     assert all(names == () for key, names in plan.axes.items() if key.endswith("num_batches_tracked"))
 
 

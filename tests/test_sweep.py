@@ -15,7 +15,7 @@ import xarray
 
 from data import imported, store
 from lessons.kit import archive, kept, sweep
-from lessons.kit.sweep import COEF_BINS, cached, on_grid, summarise
+from lessons.kit.sweep import BINS, cached, on_grid, summarise
 
 NAN = float("nan")
 REPOSITORY = Path(store.__file__).parents[1]
@@ -26,12 +26,12 @@ def test_a_summary_leaves_out_samples_without_a_direction():
     assert summary == {"gap_mean": 2.0, "gap_low": 1.0, "gap_high": 3.0}
 
 
-def test_coef_also_gets_its_median_and_its_distribution_with_what_lies_outside_in_the_outermost_bins():
-    summary = summarise({"coef": torch.tensor([-3.0, 0.501, 0.502, 0.503, 7.0], dtype=torch.float64)})
+def test_a_distribution_has_its_median_and_counts_what_lies_outside_in_the_outermost_bins():
+    summary = summarise({"coef": torch.tensor([-3.0, 0.501, 0.502, 0.503, 7.0], dtype=torch.float64)}, ["coef"])
     assert summary["coef_median"] == 0.502
     counted = {int(place): int(summary["coef_count"][place]) for place in np.flatnonzero(summary["coef_count"])}
     assert counted == {0: 1, 50: 3, 149: 1}
-    assert len(summary["coef_count"]) == len(COEF_BINS) - 1
+    assert len(summary["coef_count"]) == len(BINS) - 1
 
 
 def test_summaries_go_to_their_place_on_the_grid():
@@ -40,7 +40,9 @@ def test_summaries_go_to_their_place_on_the_grid():
     samples = {}
     for place in itertools.product(*grid.values()):
         samples[place] = torch.rand(7, generator=generator, dtype=torch.float64)
-    summaries = [summarise({"coef": values}) | {"further": values.sum().item()} for values in samples.values()]
+    summaries = []
+    for values in samples.values():
+        summaries.append(summarise({"coef": values}, ["coef"]) | {"further": values.sum().item()})
     sweep = on_grid(summaries, **grid)
     assert sweep.coef_mean.dims == sweep.further.dims == ("alpha", "layer")
     assert sweep.coef_count.dims == ("alpha", "layer", "bin")
@@ -53,7 +55,7 @@ def test_summaries_go_to_their_place_on_the_grid():
         assert here.coef_count.sum() == 7
 
 
-def test_without_coef_there_are_no_bins():
+def test_without_a_distribution_there_are_no_bins():
     assert "bin" not in on_grid([summarise({"gap": torch.ones(2, dtype=torch.float64)})] * 2, layer=["a", "b"]).coords
 
 

@@ -1,5 +1,6 @@
 """The table of chapters: what is generated from it, and what it says of notebooks and pictures."""
 import importlib
+import json
 import re
 
 import pytest
@@ -16,6 +17,34 @@ def test_every_notebook_is_a_chapter_and_every_chapter_has_its_notebook():
 
 def test_the_readme_shows_the_table():
     assert (ROOT / "README.md").read_text(encoding="utf-8") == chapters.readme()
+
+
+NUMBERS = "no one two three four five six seven eight nine ten".split()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_a_chapter_takes_as_long_as_its_sections_and_says_so_with_the_number_of_its_exercises(chapter):
+    number = len(importlib.import_module(chapter.exercises).EXERCISES)
+    exercises = f"{NUMBERS[number]} exercise{'s' if number > 1 else ''}"
+    assert f"**About {chapter.minutes} minutes**, {exercises}." in chapters.read_markdown(chapter.notebook)[0]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
+def test_exercises_take_no_longer_than_their_section(chapter):
+    sections = re.split("^(?=## )", "\n\n".join(chapters.read_markdown(chapter.notebook)), flags=re.MULTILINE)
+    for heading, _, text in (section.partition("\n") for section in sections[1:]):
+        exercises = sum(map(int, re.findall(r"^### Exercise .*\((\d+) minutes?\)$", text, flags=re.MULTILINE)))
+        said = re.search(r"\((\d+) minutes?\b", heading)
+        assert exercises <= (int(said[1]) if said else 0), heading
+
+
+def test_minutes_of_sections_are_added_up_to_the_nearest_five(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    text = "## A (4 minutes)\n\n### Exercise 13.1 · not counted (9 minutes)\n## B (9 minutes, with the questions)\n## C"
+    cells = [{"cell_type": "markdown", "source": [text]}, {"cell_type": "code", "source": ["## D (30 minutes)"]}]
+    (tmp_path / "notebooks/13_more.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    monkeypatch.setattr(chapters, "ROOT", tmp_path)
+    assert chapters.Chapter("13_more", "lessons.more", teaches="", slider="", panels=0).minutes == 15
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)

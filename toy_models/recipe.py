@@ -22,6 +22,7 @@ from toy_models.tiny_vit import TinyViT
 
 NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "CharacterGPT": CharacterGPT,
             "VelocityNetwork": VelocityNetwork, "BYOL": BYOL, "TinyViT": TinyViT}
+_TITLES = {"ResNet18": "ResNet-18"}  # where a network is not called as its class is
 OPTIMISERS = ("sgd", "adam", "adamw")
 CONSTANT, COSINE = "constant", "warm-up and cosine"
 SCHEDULES = (CONSTANT, COSINE)
@@ -46,6 +47,15 @@ class Architecture:
     def build(self) -> nn.Module:
         """A network of this architecture with torch's default initialisation."""
         return NETWORKS[self.name](**dict(self.arguments))
+
+    @property
+    def title(self) -> str:
+        """For captions: "MLP 784–100–10", "ResNet-18 of width 16"."""
+        arguments = dict(self.arguments)
+        name = _TITLES.get(self.name, self.name)
+        if "widths" in arguments:
+            return f"{name} {'–'.join(map(str, arguments['widths']))}"
+        return f"{name} of width {arguments['width']}" if "width" in arguments else name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ A file gets its name only when it is whole and its digest is right; until then i
 import errno
 import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -99,11 +98,6 @@ def fetch(remote: Remote, progress: bool = True) -> Path:
         os.replace(part, path)
         _version_of(part).unlink(missing_ok=True)
     return path
-
-
-def fetch_all(remotes: Sequence[Remote], progress: bool = True) -> list[Path]:
-    """`fetch` for several files, one after the other."""
-    return [fetch(remote, progress) for remote in remotes]
 
 
 def _version_of(part):

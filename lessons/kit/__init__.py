@@ -1,1 +1,1 @@
-"""What every chapter uses and no chapter knows."""
+"""What every chapter uses, and what knows no chapter."""

@@ -1,5 +1,7 @@
 """The table of chapters: what notebooks, exercises, tests, screenshots and README ask about a chapter stands here and
 nowhere else."""
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +16,6 @@ class Chapter:
     Attributes:
         stem: of its notebook, "01_linearity"; the number in front is that of its exercises.
         package: "lessons.linearity".
-        minutes: how long a learner takes.
         teaches: a line for the README.
         slider: what is moved, for the README.
         panels: how many the notebook shows.
@@ -26,7 +27,6 @@ class Chapter:
     """
     stem: str
     package: str
-    minutes: int
     teaches: str
     slider: str
     panels: int
@@ -58,73 +58,84 @@ class Chapter:
         return f"{named}; in `full` also {more}" if more else named
 
     @property
-    def quick_in_full(self) -> bool:
-        """Whether profile "full", too, takes minutes at most: no ResNets are trained."""
-        return self.full <= 90
+    def minutes(self) -> int:
+        """How long a learner takes: what the headings of the notebook's sections say, "## Adding (13 minutes)",
+        together, to the nearest five."""
+        text = "\n\n".join(read_markdown(self.notebook))
+        return 5 * round(sum(map(int, _SECTION.findall(text))) / 5)
+
+
+_SECTION = re.compile(r"^## .*\((\d+) minutes?\b[^)]*\)$", re.MULTILINE)
+
+
+def read_markdown(notebook: Path) -> list[str]:
+    """The text of a notebook's markdown cells."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
 
 
 DATA = {"mnist": "MNIST", "cifar": "CIFAR-100", "fashion": "Fashion-MNIST"}
 CIFAR = ("cifar",)
 
 CHAPTERS = (
-    Chapter("00_start_here", "lessons.start", minutes=15, panels=1, slider="α",
+    Chapter("00_start_here", "lessons.start", panels=1, slider="α",
             teaches="how the course works; that it matters how two networks began; two spirals",
             pictures={0: "start_decision_map"}),
-    Chapter("01_linearity", "lessons.linearity", minutes=75, panels=5, slider="α", needs=("mnist", "fashion"), quick=60,
+    Chapter("01_linearity", "lessons.linearity", panels=5, slider="α", needs=("mnist", "fashion"), quick=60,
             teaches="linear mode connectivity, layerwise linear feature connectivity and cross-task linearity, "
                     "measured on Rotated MNIST; where they fail and why",
             pictures={0: "linearity_strangers", 1: "linearity_along_the_line", 3: "linearity_gap_per_layer",
                       4: "linearity_coef_per_layer"}),
-    Chapter("02_linearity_resnet", "lessons.resnet", minutes=70, panels=6, slider="α", needs=("cifar",), quick=130,
+    Chapter("02_linearity_resnet", "lessons.resnet", panels=6, slider="α", needs=("cifar",), quick=130,
             full=2250,
             teaches="whether that survives depth: ResNet-18 on Split CIFAR-100, block by block; what BatchNorm's "
                     "statistics, rows nobody trained and a last batch of four do to a network; how to tell a "
                     "difference from noise; how much pretraining it takes",
             pictures={3: "resnet_batchnorm"}),
-    Chapter("03_averaging", "lessons.averaging", minutes=70, panels=5, slider="α over three models",
+    Chapter("03_averaging", "lessons.averaging", panels=5, slider="α over three models",
             needs_in_full=CIFAR, full=450,
             teaches="averaging many networks, and averaging what they say; soups, and the outlier that spoils one; "
                     "when pairs tell about twenty",
             pictures={3: "averaging_triangle"}),
-    Chapter("04_task_arithmetic", "lessons.task_arithmetic", minutes=75, panels=5, slider="λ", needs_in_full=CIFAR,
+    Chapter("04_task_arithmetic", "lessons.task_arithmetic", panels=5, slider="λ", needs_in_full=CIFAR,
             quick=90, full=1350,
             teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
                     "cause; what below chance means; a mixing desk for eight tasks",
             pictures={4: "task_arithmetic_mixing_desk"}),
-    Chapter("05_pretraining", "lessons.pretraining", minutes=90, panels=5, slider="α", needs_in_full=CIFAR, quick=75,
+    Chapter("05_pretraining", "lessons.pretraining", panels=5, slider="α", needs_in_full=CIFAR, quick=75,
             full=1350,
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
                     "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
             pictures={1: "pretraining_along_the_line"}),
-    Chapter("06_gradients", "lessons.gradients", minutes=90, panels=5, slider="η, α, epochs, rounds",
+    Chapter("06_gradients", "lessons.gradients", panels=5, slider="η, α, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
                     "often to merge",
             pictures={1: "gradients_gap"}),
-    Chapter("07_interference", "lessons.interference", minutes=90, panels=5, slider="λ, density",
+    Chapter("07_interference", "lessons.interference", panels=5, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
-            teaches="what interference is; TIES by hand; thirteen merging methods on three suites of tasks, "
+            teaches="what interference is; TIES by hand; the library's merging methods on three suites of tasks, "
                     "hyper-parameters chosen on held-out images; test-time adaptation",
             pictures={0: "merging_interference", 3: "merging_plane"}),
-    Chapter("08_cart", "lessons.cart", minutes=90, panels=8, slider="rank, λ", needs_in_full=("fashion", "cifar"),
+    Chapter("08_cart", "lessons.cart", panels=8, slider="rank, λ", needs_in_full=("fashion", "cifar"),
             quick=130, full=3600,
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
-    Chapter("09_sail", "lessons.sail", minutes=105, panels=7, slider="γ, T, d, steps, the sum of a row",
+    Chapter("09_sail", "lessons.sail", panels=7, slider="γ, T, d, steps, the sum of a row",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, quick=65, full=1000,
             teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
             pictures={0: "sail_spirals"}),
-    Chapter("10_linearization", "lessons.linearization", minutes=115, panels=7, slider="λ, σ, rank, α",
+    Chapter("10_linearization", "lessons.linearization", panels=7, slider="λ, σ, rank, α",
             quick=45, full=540,
             teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
                     "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
                     "and whether linearity is why merging works",
             pictures={4: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", minutes=150, panels=5, slider="α, rank, λ, density",
+    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, density",
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "

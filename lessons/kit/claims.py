@@ -173,14 +173,6 @@ def measured() -> dict[str, dict[str, list[float]]]:
     return {id: {name: list(values.values()) for name, values in of_claim.items()} for id, of_claim in numbers.items()}
 
 
-def of_seed(seed: int) -> Numbers:
-    """The ledger's numbers of one seed; those that were not measured with it are left out."""
-    found = {}
-    for id, of_claim in _kept()["numbers"].items():
-        found[id] = {name: values[seed] for name, values in of_claim.items() if seed in values}
-    return found
-
-
 def _kept():
     """measured.yaml: runs, and numbers {claim: {number: {seed: value}}}; shared, so not to be changed."""
     if not MEASURED.exists():

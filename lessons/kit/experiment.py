@@ -10,7 +10,7 @@ from data import store
 from data.types import Source
 from lessons.kit import archive, sweep
 from lessons.kit.profiles import SEEDS, Profiles
-from toy_models import Architecture, Recipe, training, zoo
+from toy_models import Recipe, training, zoo
 
 Numbers = dict[str, dict[str, float]]
 
@@ -71,7 +71,7 @@ class Experiment:
         source = self.source()
         recipes = self._recipes(settings, seed)
         ingredients = self.ingredients(profile, seed)
-        network = self.network or (described(recipes[0].architecture) if recipes else "")
+        network = self.network or (recipes[0].architecture.title if recipes else "")
         about = {"source": source.text, "source_kind": source.kind, "dataset": self.dataset, "network": network,
                  "profile": profile, "seed": seed, **self.attributes}
 
@@ -153,16 +153,6 @@ def real_or_refused(source: Source) -> None:
     """
     if source.is_stand_in:
         raise data.store.Unavailable(f"the ledger is about the real data, and here is only the {source.text}")
-
-
-def described(architecture: Architecture) -> str:
-    """An architecture for captions: "MLP 784–100–10", "ResNet-18 of width 16"."""
-    arguments = dict(architecture.arguments)
-    if "widths" in arguments:
-        return f"{architecture.name} {'–'.join(map(str, arguments['widths']))}"
-    if architecture.name == "TinyViT":
-        return f"TinyViT of width {arguments['width']}"
-    return f"ResNet-18 of width {arguments['width']}"
 
 
 def missing(recipes: Iterable[Recipe]) -> list[Recipe]:

@@ -1,7 +1,7 @@
 """Running the chapters without a person: papermill, and what papermill does not notice.
 
-`python -m lessons.kit.notebooks` executes all chapters and writes an HTML page beside each, with pages of what they
-link to (`make notebooks`).
+`python -m lessons.kit.notebooks` executes all chapters, or those that it is given, and writes an HTML page beside each,
+with pages of what they link to (`make notebooks`).
 """
 import argparse
 import copy
@@ -228,17 +228,22 @@ def write_documents(out: Path) -> None:
 
 
 def main(arguments=None) -> int:
-    """Execute all chapters and write notebooks/NAME.ipynb and notebooks/NAME.html for each, and the pages that they
+    """Execute chapters and write notebooks/NAME.ipynb and notebooks/NAME.html for each, and the pages that they
     link to."""
     parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as 06_gradients; none: all of them")
     parser.add_argument("--out", type=Path, default=Path("build"), help="the folder for notebooks/ and docs/")
     parser.add_argument("--profile", default="quick", choices=PROFILES)
     parser.add_argument("--solved", action="store_true")
     options = parser.parse_args(arguments)
+    try:
+        chosen = [chapters.chapter(name).notebook for name in options.chapters] or CHAPTERS
+    except ValueError as error:
+        parser.error(str(error))
     write_documents(options.out)
     folder = options.out / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
-    for notebook in (bar := tqdm(CHAPTERS, unit="chapter")):
+    for notebook in (bar := tqdm(chosen, unit="chapter")):
         bar.set_description(notebook.stem)
         start = time.perf_counter()
         executed = execute(notebook, folder / notebook.name, profile=options.profile, solved=options.solved)

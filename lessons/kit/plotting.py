@@ -10,6 +10,8 @@ import functools
 import io
 import re
 import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import matplotlib as mpl
 import numpy as np
@@ -97,16 +99,18 @@ def moving_titles(axes, **options) -> list:
     return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True, **options) for ax in axes]
 
 
-def layer_ticks(ax, layers) -> np.ndarray:
+def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output": "out"}),
+                label: str = "block") -> np.ndarray:
     """Name the layers below an axis, blocks by number; returns their places.
 
-    What may follow the blocks: "output"; or "pooled" (pixels averaged), "10 outputs" and "100 outputs".
+    Args:
+        words: {layer: a shorter name} for what follows the blocks.
+        label: of the axis, where there are blocks.
     """
     places = np.arange(len(layers))
     if layers[0].startswith("block"):
-        names = [layer.removeprefix("block ").replace("pooled", "\nmean") for layer in layers]
-        ax.set_xticks(places, [name.replace(" outputs", "").replace("output", "out") for name in names])
-        ax.set_xlabel("block; mean over pixels; 10, 100 outputs" if "pooled" in layers else "block")
+        ax.set_xticks(places, [words.get(layer, layer.removeprefix("block ")) for layer in layers])
+        ax.set_xlabel(label)
     else:
         ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
     ax.set_xlim(-0.5, len(layers) - 0.5)

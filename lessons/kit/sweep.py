@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -151,23 +151,24 @@ def position(grid, value, name: str = "alpha") -> int:
     return found[0]
 
 
-COEF_BINS = np.linspace(0.0, 1.5, 151)  # for distributions; what lies outside is counted in the outermost bins
+BINS = np.linspace(0.0, 1.5, 151)  # of distributions, for ratios near 1; what lies outside is in the outermost bins
 
 
-def summarise(values: dict) -> dict[str, float | np.ndarray]:
+def summarise(values: dict, distributions: Collection[str] = ()) -> dict[str, float | np.ndarray]:
     """Per name of {name: tensor (samples,)}: name_mean, name_low and name_high (the quartiles), over samples that have
     a direction (not NaN).
 
-    "coef" also gets its coef_median and its distribution, coef_count (150,), between `COEF_BINS`.
+    Args:
+        distributions: names that also get name_median and name_count (150,), how many samples lie between `BINS`.
     """
     summary = {}
     for name, value in values.items():
         value = value[~value.isnan()].numpy()
         low, median, high = np.quantile(value, [0.25, 0.5, 0.75])
         summary |= {f"{name}_mean": value.mean(), f"{name}_low": low, f"{name}_high": high}
-        if name == "coef":
-            inside = value.clip(COEF_BINS[0], COEF_BINS[-1])
-            summary |= {"coef_median": median, "coef_count": np.histogram(inside, COEF_BINS)[0]}
+        if name in distributions:
+            inside = value.clip(BINS[0], BINS[-1])
+            summary |= {f"{name}_median": median, f"{name}_count": np.histogram(inside, BINS)[0]}
     return summary
 
 
@@ -178,7 +179,7 @@ def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
     Args:
         summaries: in the order of the grid's points, the last coordinate running fastest; a dict may hold further
             numbers, and arrays as (dimensions, values), such as ("task", [0.9, 0.8]).
-        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); coef_count also has the
+        coords: the grid, for example alpha=(0.0, 0.5, 1.0), layer=("layer 1", "output"); distributions also have the
             dimension `bin`.
     """
     shape, variables = [len(values) for values in coords.values()], {}
@@ -187,7 +188,8 @@ def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
         dims = (dims,) if isinstance(dims, str) else tuple(dims)
         values = [summary[name][1] if isinstance(summary[name], tuple) else summary[name] for summary in summaries]
         variables[name] = ((*coords, *dims), np.reshape(values, (*shape, *np.shape(first))))
-    bins = {"bin": (COEF_BINS[:-1] + COEF_BINS[1:]) / 2} if "coef_count" in variables else {}
+    counted = any("bin" in dims for dims, _ in variables.values())
+    bins = {"bin": (BINS[:-1] + BINS[1:]) / 2} if counted else {}
     return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()} | bins)
 
 

@@ -8,7 +8,7 @@ from lessons.kit import claims, plotting
 from lessons.kit.page import Page, agrees, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, still, violin
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, edges, position
 from lessons.lines.numbers import SHOWN_ALPHAS, gaps, lengths
@@ -119,8 +119,18 @@ def _gap_axis(ax, sweep):
     ax.set(yscale="log", ylim=(lowest, 2 * float(sweep.own_high.max())), ylabel="1 − cosine (log scale)")
 
 
+_HEAD = {"pooled": "\nmean", "10 outputs": "10", "100 outputs": "100"}  # what chapter 2 measures behind the blocks
+
+
+def layer_ticks(ax, layers) -> np.ndarray:
+    """Name the layers below an axis, blocks by number and what follows them in short; returns their places."""
+    if "pooled" in layers:
+        return plotting.layer_ticks(ax, layers, _HEAD, "block; mean over pixels; 10, 100 outputs")
+    return plotting.layer_ticks(ax, layers)
+
+
 def _layers(ax, layers):
-    """`layer_ticks` in letters that can be read from the back."""
+    """`layer_ticks` in letters that can be read from the back of a room."""
     places = layer_ticks(ax, layers)
     if not layers[0].startswith("block"):
         ax.tick_params(axis="x", labelsize=9.5)

@@ -12,6 +12,4 @@ from lessons.merging.adaptive import adamerging, adamerging_cart
 from lessons.merging.states import StateFile
 from lessons.merging.storage import PerTask
 
-__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "adamerging", "adamerging_cart", "average",
-           "breadcrumbs", "cart", "cart_indexing",
-           "consensus", "dare", "emr", "merge", "methods", "tall_masks", "task_arithmetic", "ties", "tsv"]
+__all__ = ["Method", "Needs", "Parameter", "PerTask", "StateFile", "merge", "methods", *methods()]

@@ -107,7 +107,8 @@ def _check_inputs(forward, batches, tasks):
         raise ValueError(f"batches must be {tasks} lists, one a task, each of at least one batch of inputs")
 
 
-@method("AdaMerging", source="Yang et al. 2024, §3; CART, §5", needs=[Needs.INPUTS])
+@method("AdaMerging", source="Yang et al. 2024, §3; CART, §5", needs=[Needs.INPUTS],
+        drops="nothing", combines="a λ for every layer and task, found on unlabelled images")
 def adamerging(base: State, finetuned: Sequence[State], *, forward: Forward, batches: Batches,
                per: Literal["layer", "task"] = "layer", start: Scale = 0.3, steps: Count = 500, lr: Positive = 0.001,
                clamp: bool = True) -> State:
@@ -129,7 +130,8 @@ def adamerging(base: State, finetuned: Sequence[State], *, forward: Forward, bat
     return _adapted(base, *plain(base, finetuned), forward, batches, per, start, steps, lr, clamp)
 
 
-@method("AdaMerging + CART", source="CART, Eq. 8 and algorithm 2", needs=[Needs.INPUTS])
+@method("AdaMerging + CART", source="CART, Eq. 8 and algorithm 2", needs=[Needs.INPUTS],
+        drops="as CART", combines="as AdaMerging")
 def adamerging_cart(base: State, finetuned: Sequence[State], *, forward: Forward, batches: Batches,
                     rank_ratio: Share = 0.08, rounding: Rounding = "ceil", per: Literal["layer", "task"] = "layer",
                     start: Scale = 1.0, steps: Count = 500, lr: Positive = 0.001, clamp: bool = False,

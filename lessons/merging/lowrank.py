@@ -110,7 +110,8 @@ def whitening(gram: Float64[Tensor, "k k"]) -> Float64[Tensor, "k k"]:
 
 # -- TSV-M -----------------------------------------------------------------------------------------
 
-@method("TSV-M", source="Gargiulo et al. 2025, algorithm 1", needs=[Needs.WEIGHTS])
+@method("TSV-M", source="Gargiulo et al. 2025, algorithm 1", needs=[Needs.WEIGHTS],
+        drops="small singular values", combines="singular vectors made orthogonal, then summed")
 def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
         decomposition: Decomposition = "auto") -> State:
     """Task singular vectors: the leading singular vectors of all tasks side by side, orthogonalised, and multiplied out
@@ -167,7 +168,8 @@ def whitened_sum(left: Float64[Tensor, "m Tk"], right: Float64[Tensor, "Tk n"],
 
 # -- CART ------------------------------------------------------------------------------------------
 
-@method("CART", source="CART, Eq. 4 and algorithm 1", needs=[Needs.WEIGHTS])
+@method("CART", source="CART, Eq. 4 and algorithm 1", needs=[Needs.WEIGHTS],
+        drops="small singular values, measured from the average", combines="the average plus λ times their sum")
 def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08,
          rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
          decomposition: Decomposition = "auto") -> State:
@@ -201,7 +203,8 @@ def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ra
     return by_tensor(base, merged)
 
 
-@method("CART-Indexing", source="CART, app. C.2", needs=[Needs.STORAGE])
+@method("CART-Indexing", source="CART, app. C.2", needs=[Needs.STORAGE],
+        drops="small singular values, measured from the average", combines="the average plus the task's own")
 def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08,
                   rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
                   vectors: Literal["own", "average"] = "own", decomposition: Decomposition = "auto") -> PerTask:

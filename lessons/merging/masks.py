@@ -29,7 +29,8 @@ def _multi_task(base, finetuned, density, count, agree, on_tie) -> Callable[[str
     return merged_vectors(base, finetuned, largest(base, finetuned, density, "global", 0.0, count), agree, on_tie)
 
 
-@method("Consensus (TALL masks)", source="Wang et al. 2024, §5", needs=[Needs.WEIGHTS])
+@method("Consensus (TALL masks)", short="Consensus", source="Wang et al. 2024, §5", needs=[Needs.WEIGHTS],
+        drops="entries that too few tasks need", combines="λ times their sum")
 def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, mask_strength: Positive = 0.4,
               min_votes: Count = 2, density: Share = 1.0, count: Number = "floor", agree: Agree = "sum",
               on_tie: OnTie = "zero") -> State:
@@ -61,7 +62,8 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
     return by_tensor(base, merged)
 
 
-@method("TALL masks", source="Wang et al. 2024, §4", needs=[Needs.STORAGE])
+@method("TALL masks", source="Wang et al. 2024, §4", needs=[Needs.STORAGE],
+        drops="entries that a task does not need", combines="the sum, and a mask for every task")
 def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positive = 0.4, density: Share = 1.0,
                count: Number = "floor", agree: Agree = "sum", on_tie: OnTie = "zero") -> PerTask:
     """One model a task from one shared vector: θ₀ + m_t ∘ τ_MTL, with a bit per weight and task stored.
@@ -91,7 +93,8 @@ def tall_masks(base: State, finetuned: Sequence[State], *, mask_strength: Positi
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
 
 
-@method("EMR", source="Huang et al. 2024, §3", needs=[Needs.STORAGE])
+@method("EMR", source="Huang et al. 2024, §3", needs=[Needs.STORAGE],
+        drops="entries that lost the vote", combines="one vector, and a mask and a size for every task")
 def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "tensor"] = "global",
         on_tie: OnTie = "zero") -> PerTask:
     """Elect, mask and rescale: one vector of the elected signs and largest magnitudes, and for every task a mask and

@@ -1,7 +1,8 @@
 """The registry: a method is a named, typed thing with its parameters and its source.
 
-`@method(title, source, needs)` registers a function and makes it check its arguments. Name, defaults and types are read
-from the signature, the text of a parameter from the docstring's `Args`: nothing is written down twice.
+`@method(title, source, needs, drops, combines)` registers a function and makes it check its arguments. Name, defaults
+and types are read from the signature, the text of a parameter from the docstring's `Args`: nothing is written down
+twice.
 """
 import functools
 import inspect
@@ -104,20 +105,26 @@ class Method:
     Attributes:
         name: what `merge` knows it by.
         title: what papers call it.
+        short: the same where there is little room, as beside a picture's axis.
         function: (base, finetuned, **parameters) -> what it gives: a state dict, or a `PerTask` where it needs storage
             per task.
         parameters: in the order of the signature.
         source: the paper.
         needs: what must be there.
+        drops: what it leaves out of the task vectors, for the table of methods.
+        combines: how it puts the rest together, for the same table.
         says: the docstring's first paragraph, the method in one formula.
     """
 
     name: str
     title: str
+    short: str
     function: Callable[..., State | PerTask]
     parameters: tuple[Parameter, ...]
     source: str
     needs: tuple[Needs, ...]
+    drops: str
+    combines: str
     says: str
 
     @property
@@ -182,8 +189,13 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
     return _METHODS[method].function(base, finetuned, **parameters)
 
 
-def method(title: str, source: str, needs: Sequence[Needs]):
-    """Register a function (base, finetuned, *, parameters) as a merging method, and make it check what it is given."""
+def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combines: str, short: str = ""):
+    """Register a function (base, finetuned, *, parameters) as a merging method, and make it check what it is given.
+
+    Args:
+        title, source, needs, drops, combines: as in `Method`.
+        short: as in `Method`; left out, it is the title.
+    """
     def register(function):
         texts = _argument_texts(function)
         hints = typing.get_type_hints(function, include_extras=True)
@@ -199,7 +211,8 @@ def method(title: str, source: str, needs: Sequence[Needs]):
             check_states(base, finetuned)
             return function(base, finetuned, **given)
 
-        entry = Method(function.__name__, title, checked, parameters, source, tuple(needs), says)
+        entry = Method(function.__name__, title, short or title, checked, parameters, source, tuple(needs), drops,
+                       combines, says)
         _METHODS[entry.name] = entry
         return checked
     return register

@@ -193,7 +193,8 @@ def _merged(base, finetuned, scale, drop, agree, on_tie):
 
 # -- the methods -----------------------------------------------------------------------------------
 
-@method("TIES", source="Yadav et al. 2023, algorithm 1", needs=[Needs.WEIGHTS])
+@method("TIES", source="Yadav et al. 2023, algorithm 1", needs=[Needs.WEIGHTS],
+        drops="small entries, and those that lost the vote", combines="the mean of those that won")
 def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density: Share = 0.2,
          trim: Literal["global", "tensor", "row"] = "global", count: Number = "floor",
          agree: Agree = "elected mean", on_tie: OnTie = "zero") -> State:
@@ -217,7 +218,8 @@ def ties(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, density
     return _merged(base, finetuned, scale, largest(base, finetuned, density, trim, 0.0, count), agree, on_tie)
 
 
-@method("DARE", source="Yu et al. 2024, §3", needs=[Needs.WEIGHTS])
+@method("DARE", source="Yu et al. 2024, §3", needs=[Needs.WEIGHTS],
+        drops="entries at random; the rest is made larger", combines="λ times their sum")
 def dare(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, drop_rate: Share = 0.9, seed: Seed = 0,
          rescale: Literal["rate", "norm", "none"] = "rate", agree: Agree = "sum", on_tie: OnTie = "zero") -> State:
     """Drop and rescale: drop entries of τ_t at random, divide the rest by the share that is left, then add as task
@@ -236,7 +238,8 @@ def dare(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, drop_ra
     return _merged(base, finetuned, scale, random(drop_rate, rescale, seed), agree, on_tie)
 
 
-@method("Model Breadcrumbs", source="Davari and Belilovsky 2024, §3", needs=[Needs.WEIGHTS])
+@method("Model Breadcrumbs", short="Breadcrumbs", source="Davari and Belilovsky 2024, §3", needs=[Needs.WEIGHTS],
+        drops="small entries, and the very largest", combines="λ times their sum")
 def breadcrumbs(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, density: Share = 0.1,
                 outliers: Share = 0.01, trim: Literal["tensor", "row", "global"] = "tensor", agree: Agree = "sum",
                 on_tie: OnTie = "zero") -> State:

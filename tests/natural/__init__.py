@@ -6,7 +6,11 @@ The sentences that help were then written with these answers at hand. Of other a
 `says` is a piece of the sentence that says what is wrong with the answer, as its author judged; "" where the check can
 only show an input on which it fails. RIGHT are right answers in another dress.
 """
+import importlib
 from dataclasses import dataclass
+from pathlib import Path
+
+FILES = sorted(Path(__file__).parent.glob("chapter_*.py"))
 
 
 @dataclass(frozen=True)
@@ -16,3 +20,8 @@ class Natural:
     what: str
     answer: object
     says: str = ""
+
+
+def answers() -> dict:
+    """{chapter's number: the module with its WRONG and RIGHT}, of the chapters that have a file here."""
+    return {path.stem.removeprefix("chapter_"): importlib.import_module(f"tests.natural.{path.stem}") for path in FILES}

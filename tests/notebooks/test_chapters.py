@@ -19,7 +19,9 @@ from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_error
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
 # the others train ResNets for minutes, chapter 2 for up to 25: run by hand
-IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.quick_in_full]
+IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90]
+COMMITTED = [path for path in sorted((chapters.ROOT / "notebooks").rglob("*.ipynb"))
+             if path.parent.name != ".ipynb_checkpoints"]
 ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
 
@@ -310,6 +312,14 @@ def test_committed_notebooks_are_stripped_and_their_cells_have_names(chapter):
     assert "widgets" not in notebook["metadata"]
     ids = [cell["id"] for cell in notebook["cells"]]
     assert len(set(ids)) == len(ids) and all(id.replace("-", "").isalnum() and len(id) > 2 for id in ids)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.stem)
+def test_committed_notebooks_are_written_as_nbformat_writes_them(path):
+    """JupyterLab does; saving another one would change lines that nobody edited."""
+    text = path.read_text(encoding="utf-8")
+    assert text == f"{nbformat.writes(nbformat.read(path, as_version=4)).rstrip()}\n", \
+        "nbformat.write(nbformat.read(path, as_version=4), path) writes it so, and so does JupyterLab"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=NAMES)

@@ -27,7 +27,7 @@ def measure(states: list[dict], x: torch.Tensor, orders: int, seed: int) -> xarr
     for k in MODELS:
         for layer in layers:
             joined = {name: torch.cat(parts) for name, parts in values[k, layer].items()}
-            summaries.append(summarise(joined))
+            summaries.append(summarise(joined, distributions=["coef"]))
     return on_grid(summaries, models=MODELS, layer=layers)
 
 

@@ -97,7 +97,7 @@ def of_recipes(wanted: list[Recipe], statistics_images: int, device: str = "auto
         columns["average_accuracy"].append(looks.correct(features["output"]))
         columns["ensemble_accuracy"].append(looks.correct(algorithms.ensemble(members["output"])))
         columns["inherited_accuracy"].append(looks.correct(inherited(looks.x)))
-        described += [summarise(_compared(features[layer], members[layer])) for layer in layers]
+        described += [summarise(_compared(features[layer], members[layer]), distributions=["coef"]) for layer in layers]
     found = on_grid(described, triple=range(len(triples)), layer=layers)
     found = found.assign({name: ("triple", column) for name, column in columns.items()})
     names = [name_of(recipe, number) for number, recipe in enumerate(wanted, 1)]

@@ -6,7 +6,7 @@ import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
-from lessons.interference.panels.methods import LOOKS, OTHERS, WHAT, title_of
+from lessons.interference.panels.methods import LOOKS, OTHERS, title_of
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
 from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
@@ -427,10 +427,9 @@ def registry() -> Page:
     lines = []
     details = []
     for name, method in methods().items():
-        drops, combines = WHAT[name]
         needs = ", ".join(method.needs)
-        rows.append([method.title, drops, combines, needs])
-        lines.append(f"{name}: drops {drops}; {combines} [{needs}]")
+        rows.append([method.title, method.drops, method.combines, needs])
+        lines.append(f"{name}: drops {method.drops}; {method.combines} [{needs}]")
         parameters = ", ".join(map(_with_default, method.parameters)) or "none"
         details.append([name, method.says, parameters, method.source])
     more = folded("Formulas, parameters and sources",

@@ -10,6 +10,11 @@ from lessons.linearity.algorithms.features import ctl, own_distance
 from toy_models.weights import State, interpolate, norm, subtract
 
 
+def summaries(quantities: dict[str, Tensor]) -> dict[str, float]:
+    """name_mean, name_low, name_high of {name: (samples,)}; of "coef" also its median and distribution."""
+    return summarise(quantities, distributions=["coef"])
+
+
 def means(quantities: dict[str, Tensor]) -> dict[str, float]:
     """{name_mean: mean over the samples that have a direction (not NaN)}, of {name: (samples,)}."""
     return {f"{name}_mean": values.nanmean().item() for name, values in quantities.items()}
@@ -17,7 +22,7 @@ def means(quantities: dict[str, Tensor]) -> dict[str, float]:
 
 def along(features: Callable, state_i: State, state_j: State, alphas: Sequence[float], *, parts: Iterable = (None,),
           network: Callable = lambda state, alpha: state, ends: Sequence | None = None,
-          also: Callable = lambda network, logits, alpha: {}, summary: Callable = summarise) -> xarray.Dataset:
+          also: Callable = lambda network, logits, alpha: {}, summary: Callable = summaries) -> xarray.Dataset:
     """CTL's numbers along the line between two networks: for every α and layer, the interpolated network's features
     beside the mixed features of the two ends (CTL, §4.1).
 
@@ -32,7 +37,7 @@ def along(features: Callable, state_i: State, state_j: State, alphas: Sequence[f
         ends: what `features` is given of the two ends. Left out, `network` of their weights, at α = 1 and 0.
         also: (network, logits (samples, classes), alpha) -> further numbers of the network there, as `on_grid` joins
             them.
-        summary: {"gap" or "coef" or "own": (samples,)} -> what is kept of them: `summarise`, or `means`.
+        summary: {"gap" or "coef" or "own": (samples,)} -> what is kept of them: `summaries`, or `means`.
 
     Returns:
         A Dataset with gap_*, coef_* (alpha, layer) and own_* (layer), as `summary` names them, distance (‖θ_i − θ_j‖),

@@ -15,7 +15,6 @@ from lessons import cast
 from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.kit.sweep import at
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import elsewhere
 from lessons.lines import numbers as lines
@@ -81,11 +80,6 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 
 # -- the measurement -------------------------------------------------------------------------------
-
-def example_images(sweep: xarray.Dataset, angle: float = 0.0) -> torch.Tensor:
-    """Test images of one angle that the sweep keeps, (8, 28, 28): enough to try things on without loading the data."""
-    return torch.tensor(at(sweep, angle=angle).example.values)
-
 
 EXAMPLES = 8  # test images of every angle that the sweep keeps, to look at
 STARTS = {"one pretrained start": "same_task", "two random starts": "strangers"}

@@ -54,11 +54,6 @@ def gap_right(L1: Number, L2: Number, initial: Number, lam: Number, t: Number, f
     return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + torch.as_tensor(lam) * L2 * farthest ** 2 / 2)
 
 
-def gap_simple(L1: Number, L2: Number, initial: Number, lam: Number) -> Number:
-    """10·L1²·L2·‖r_0‖²/λ²: `gap_right` for all t, with D = 2L1‖r_0‖/λ."""
-    return 10 * L1 ** 2 * L2 * initial ** 2 / lam ** 2
-
-
 def gap_trivial(now: Number, linear: Number) -> Number:
     """‖r_t‖ + ‖r̄_t‖: two models that both answer nearly right answer nearly alike."""
     return now + linear
@@ -72,14 +67,6 @@ def threshold(L1: Number, initial: Number, radius: Number) -> Number:
 def threshold_by_energy(initial: Number, radius: Number) -> Number:
     """2‖r_0‖²/r²: the same promise, from `distance_by_energy`; the smaller one where ‖r_0‖ < L1·r."""
     return 2 * initial ** 2 / radius ** 2
-
-
-def time_inside(lam: float, lam_0: float) -> float:
-    """(1/λ)·ln(1/(1 − λ/λ_0)): so long does ‖u‖ ≤ r hold for λ < λ_0 (LFT, Theorem 4)."""
-    if not 0 < lam < lam_0:
-        raise ValueError(f"λ must lie between 0 and the threshold {lam_0:g}, not {lam!r}: from there on it holds for "
-                         "ever")
-    return float(-torch.log1p(torch.tensor(-lam / lam_0, dtype=torch.float64)) / lam)
 
 
 def share_kept(L1: Number, initial: Number, radius: Number) -> Number:

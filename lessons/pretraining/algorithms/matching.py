@@ -129,15 +129,6 @@ def permute_layer(
     return weight[permutation], bias[permutation], weight_above[:, permutation]
 
 
-def units_of(state: State, plan: Plan) -> dict[str, int]:
-    """How many units each permutation of the plan has in this network.
-
-    Raises:
-        ValueError: the state dict is not of the plan's architecture.
-    """
-    return _checked(state, plan)
-
-
 def identity(state: State, plan: Plan) -> Permutations:
     """The permutations that change nothing."""
     return {name: torch.arange(size) for name, size in _checked(state, plan).items()}

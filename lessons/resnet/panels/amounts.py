@@ -8,10 +8,10 @@ from lessons.kit.noise import WIDE, error_of_difference, error_of_share
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, layer_ticks, still
+from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
-from lessons.lines.panels import said_of, treatments
+from lessons.lines.panels import layer_ticks, said_of, treatments
 from lessons.resnet.panels.pairs import chance_line, error_in_words
 
 _SHOWN = {"network": ("half-way", Look(BLUE, "o"), -0.15), "mixed": ("mixed outputs", Look(ORANGE, "s"), 0.0),

@@ -8,7 +8,7 @@ from lessons.kit.noise import WIDE, error_of_share, told
 from lessons.kit.page import Markup, Page, folded, reading, said
 from lessons.kit.panel import panel
 from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, layer_ticks,
+from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles,
                                   still)
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
@@ -41,7 +41,7 @@ def coef_per_block(sweep: xarray.Dataset):
     treatment."""
     layers = list(map(str, sweep.layer.values))
     fig, ax = plotting.figure(height=3.8)
-    places = layer_ticks(ax, layers)
+    places = lines.layer_ticks(ax, layers)
     low, high = _span(sweep)
     ax.set(ylim=(low, high), ylabel="coef")
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
@@ -143,8 +143,8 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
 
 def _gap_and_length(left, middle, sweep, layers):
     """The axes of gap and coef over the blocks; returns the places of these."""
-    places = layer_ticks(left, layers)
-    layer_ticks(middle, layers)
+    places = lines.layer_ticks(left, layers)
+    lines.layer_ticks(middle, layers)
     for ax in (left, middle):
         ax.set_xlabel("block; then as above")
     inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS))
@@ -356,7 +356,7 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     low, high = float(inside.coef_low.min()), float(inside.coef_high.max())
     for ax, pair in zip(axes.flat, pairs):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-        places = layer_ticks(ax, layers)
+        places = lines.layer_ticks(ax, layers)
         _lengths_of_pair(ax, part.sel(pair=pair), places)
         ax.set(title=pair, ylim=(low - 0.05, high + 0.05))
     for ax in axes[0]:

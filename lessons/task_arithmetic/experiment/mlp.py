@@ -227,7 +227,7 @@ def _equations(table):
                 three.append({layer: table.of(feature, *tasks) for layer, feature in features.items()})
             for layer, values in algorithms.halfway(*three).items():
                 deviation = algorithms.relative_deviation(*(features[layer] for features in three))
-                found.append(summarise(values) | {"deviation": deviation})
+                found.append(summarise(values, distributions=["coef"]) | {"deviation": deviation})
     return on_grid(found, step=POSITIVE, ends=[*PAIRS, *NEGATIONS], layer=LAYERS)
 
 

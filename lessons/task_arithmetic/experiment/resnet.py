@@ -237,7 +237,8 @@ def _halfway(networks, x, layers):
     found = []
     for layer in layers:
         names = parts[0][layer]
-        found.append(summarise({name: torch.cat([part[layer][name] for part in parts]) for name in names}))
+        whole = {name: torch.cat([part[layer][name] for part in parts]) for name in names}
+        found.append(summarise(whole, distributions=["coef"]))
     return found
 
 

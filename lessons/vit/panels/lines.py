@@ -27,6 +27,7 @@ def question(sweep: xarray.Dataset) -> str:
 
 def _of_width(sweep, width=None):
     return sweep.sel(width=width or int(sweep.width[0]))
+BLOCKS = "block, class token, answers"  # the layers of a ViT, below an axis
 
 
 @panel
@@ -34,8 +35,8 @@ def lines(sweep: xarray.Dataset, prediction=None):
     """Panel (a): left, the gap and the ends' own distance in every layer, right coef. Controls: alpha, pair, width."""
     first, layers = widths.first(sweep), [str(layer) for layer in sweep.layer.values]
     fig, (left, right) = plotting.figure(2, height=4.0)
-    places = layer_ticks_of_vit(left, layers)
-    layer_ticks_of_vit(right, layers)
+    places = layer_ticks(left, layers, label=BLOCKS)
+    layer_ticks(right, layers, label=BLOCKS)
     left.set(yscale="log", ylim=(FLOOR, 2), ylabel="1 − cos, mean over images (log)")
     right.set(ylim=(0.5, 1.5), ylabel="coef: length along the mixed features")
     right.axhline(1, color=plotting.GREY, linewidth=1)
@@ -77,15 +78,6 @@ def _described(pair, width, alpha, rows):
     """The panel's alternative text."""
     listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}" for layer, gap, own, coef in rows)
     return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
-
-
-def layer_ticks_of_vit(ax, layers):
-    """`layer_ticks`, with words of a ViT; returns the places."""
-    places = layer_ticks(ax, layers)
-    names = [layer.removeprefix("block ") for layer in layers]
-    ax.set_xticks(places, [{"output": "out"}.get(name, name) for name in names])
-    ax.set_xlabel("block, class token, answers")
-    return places
 
 
 # -- tables and readings ---------------------------------------------------------------------------

@@ -8,15 +8,19 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
 from lessons.kit.sweep import caption
+from lessons.merging import methods
 from lessons.vit.experiment import merges as experiment
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
 
 OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
-TITLES = {"average": "average", "task_arithmetic": "task arithmetic", "ties": "TIES", "consensus": "Consensus",
-          "dare": "DARE", "breadcrumbs": "Breadcrumbs", "tsv": "TSV-M", "cart": "CART", "emr": "EMR",
-          "tall_masks": "TALL-mask", "cart_indexing": "CART-Indexing", "θ₀": "θ₀", "single": "each alone"}
+NETWORKS = {"θ₀": "θ₀", "single": "each alone"}  # what is reported beside the methods
 TABLE_1 = ("cart", "consensus", "ties", "task_arithmetic", "average")  # the source's order
+
+
+def title_of(reported: str) -> str:
+    """What papers call a method, in short; or what a network beside the methods is called."""
+    return NETWORKS.get(reported) or methods()[reported].short
 
 
 @panel
@@ -75,7 +79,7 @@ def methods_table(sweep: xarray.Dataset) -> Page:
         for width in sweep.width.values:
             mean = float(sweep.test.sel(width=width, reported=method).mean())
             cells += [f"{mean:.3f}", _parameters(sweep.sel(width=width), method)]
-        rows.append((TITLES[method], *cells))
+        rows.append((title_of(method), *cells))
     head = ["", *(title for width in sweep.width.values for title in (f"width {int(width)}", "λ, other"))]
     return table(head, rows, after=paragraph(caption(sweep)))
 
@@ -101,7 +105,7 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
         {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead:+.1f} ± {error:.1f}
         points. TSV-M, which the source leaves out, reads {tsv:.3f}, {ahead:+.1f} against CART{news}. θ₀ reads
         {start:.3f}, each alone {single:.3f}.""", told=told(lead, error), cart=score["cart"], second=score[second],
-        name=TITLES[second],
+        name=title_of(second),
                    lead=100 * lead, error=100 * error, tsv=score["tsv"], ahead=100 * ahead, news=news,
                    start=score["θ₀"], single=score["single"])
 
@@ -114,8 +118,8 @@ def reading_of_storing(sweep: xarray.Dataset) -> Page:
     for method in map(str, found.storing.values):
         kept = float(found.test.sel(reported=method).mean()) / alone
         share = float(found.task_bytes.sel(storing=method) / found.model_bytes)
-        parts.append(said("{name} keeps {kept:.1%} with {share:.1%} of a network's bytes a task", name=TITLES[method],
-                          kept=kept, share=share))
+        parts.append(said("{kept:.1%} is kept by {name}, with {share:.1%} of a network's bytes a task",
+                          name=title_of(method), kept=kept, share=share))
     return reading_of_widest(sweep, "One model a task", "Of what each network reads alone, {listed}.",
                              listed="; ".join(parts))
 

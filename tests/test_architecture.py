@@ -1,0 +1,93 @@
+"""ARCHITECTURE.md leads a newcomer from a cell to its picture, and lists rooms and files: what it names is there."""
+import ast
+import json
+import re
+
+import pytest
+
+from lessons.kit.chapters import CHAPTERS, ROOT
+
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def table(heading):
+    """The rows of the first table under a heading, a list of cells each."""
+    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)[1]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[1:]]
+
+
+def used(path, name):
+    """What the code of that name uses: a notebook's cell, or a function, class, method or variable of a module. Names,
+    attributes, and strings, which may be a file's name; of another file nothing.
+
+    Raises:
+        LookupError: there is no such name.
+    """
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if path.endswith(".ipynb"):
+        cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(text)["cells"]}
+        node = ast.parse(cells[name])
+    elif path.endswith(".py"):
+        node = ast.parse(text)
+        for part in name.split("."):
+            node = next((one for one in node.body if part in names(one)), None)
+            if node is None:
+                raise LookupError(f"{path} has no {name}")
+    elif re.search(rf"\b{name}\b", text):
+        return set()
+    else:
+        raise LookupError(f"{path} has no {name}")
+    nodes = list(ast.walk(node))
+    return {getattr(one, "attr", getattr(one, "id", None)) for one in nodes} | {
+        one.value for one in nodes if isinstance(one, ast.Constant)}
+
+
+def names(statement):
+    """What a statement gives a name to."""
+    if isinstance(statement, ast.Assign):
+        return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+    return [getattr(statement, "name", "")]
+
+
+TRACE = [[cell.strip("`") for cell in row[:3]] for row in table("One picture, from the cell to the screen")]
+
+
+def test_the_trace_has_seven_stops():
+    assert list(dict.fromkeys(stop for stop, _, _ in TRACE)) == list("1234567")
+
+
+def test_every_name_of_the_trace_is_there_and_used_by_a_stop_before_it():
+    before = set()
+    for _, path, name in TRACE:
+        uses = used(path, name)
+        if not path.endswith(".ipynb"):  # that is where a learner begins
+            wanted = name.rpartition(".")[2] if path.endswith(".py") else path.rpartition("/")[2]
+            assert wanted in before, f"no stop before it uses {name} of {path}"
+        before |= uses
+
+
+@pytest.mark.parametrize("path, name", [
+    ("notebooks/08_cart.ipynb", "gone"), ("lessons/cart/panels/bell.py", "gone"), ("lessons/suites.py", "Suite.gone"),
+    ("lessons/kit/panel/picture.js", "gone"), ("lessons/gone.py", "run")])
+def test_a_name_that_is_gone_is_noticed(path, name):
+    with pytest.raises((LookupError, FileNotFoundError)):
+        used(path, name)
+
+
+def test_the_floors_list_every_room_of_the_lessons_and_no_other():
+    lessons = ROOT / "lessons"
+    modules = {*lessons.glob("*.py")} - {lessons / "__init__.py"}
+    packages = {path.parent for path in lessons.glob("*/__init__.py")}
+    chapters = {ROOT / chapter.package.replace(".", "/") for chapter in CHAPTERS}
+    listed = [room.strip("`") for _, room, _ in table("Floors and rooms")]
+    assert {ROOT / room for room in listed if room.startswith("lessons/")} == modules | packages - chapters
+    assert {room for room in listed if "/" not in room} == {"notebooks", "tools", "tests", "the chapters", "toy_models",
+                                                            "data"}
+
+
+def test_every_file_that_is_named_is_there():
+    named = re.findall(r"`((?:data|toy_models|lessons|notebooks|tools|tests)/[\w/.]+)`", TEXT)
+    assert len(named) > 30
+    kept = {"data/cache"}  # made when something is fetched
+    assert [path for path in named if path not in kept and not (ROOT / path).exists()] == []
