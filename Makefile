@@ -14,7 +14,7 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: lab test test-shared test-timed quick notebooks claims bench screenshots environment test-environment clean
+.PHONY: lab test test-shared test-timed quick notebooks claims bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -22,21 +22,22 @@ environment: $(READY)
 
 test-environment: $(READY_FOR_TESTS)
 
-$(READY): pyproject.toml constraints.txt
+# What pip installs from lock/course.txt and lock/tests.txt is checked by digest. PyTorch is not (lock/torch.txt says why),
+# nor are the CUDA libraries that its usual build for Linux brings. The course itself is built here, without a download.
+$(READY): pyproject.toml lock/course.txt lock/torch.txt
 	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Weightspace needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12' % sys.version_info[:2])"
 	@echo "Installing JupyterLab, PyTorch and what else the course needs into $(VENV)."
 	@echo "With a PyTorch for processors alone we measured a download of 350 MB, 1.6 GB on disk and 90 seconds on two cores, with a fast"
 	@echo "network. pip's usual PyTorch for Linux is several gigabytes larger; README.md says under 'A smaller torch' how to avoid that."
 	$(PYTHON) -m venv $(VENV)
-	$(if $(TORCH_INDEX),$(RUN) -m pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
-	$(RUN) -m pip install -q -c constraints.txt torch
-	$(RUN) -m pip install -q -c constraints.txt --no-deps torchvision
-	$(RUN) -m pip install -q -c constraints.txt -e .
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/course.txt
+	$(RUN) -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -r lock/torch.txt
+	$(RUN) -m pip install -q --no-deps --no-build-isolation -e .
 	$(RUN) -c "open('$(READY)', 'w').close()"
 
-$(READY_FOR_TESTS): $(READY)
+$(READY_FOR_TESTS): $(READY) lock/tests.txt
 	@echo "Installing what the tests need besides, 0.3 GB on disk."
-	$(RUN) -m pip install -q -c constraints.txt -e ".[test]"
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/tests.txt
 	$(RUN) -c "open('$(READY_FOR_TESTS)', 'w').close()"
 
 lab: environment
@@ -67,6 +68,10 @@ bench: test-environment
 
 screenshots: test-environment
 	$(RUN) -m tools.screenshots
+
+# Needs uv, from PyPI, and the network; make lock UPGRADE=--upgrade takes the newest versions.
+lock: test-environment
+	$(RUN) -m tools.lock $(UPGRADE)
 
 clean:
 	rm -rf build .pytest_cache .hypothesis

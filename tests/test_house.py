@@ -18,15 +18,16 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lessons.kit.chapters import CHAPTERS as TABLE
-from tools import lab
+from tools import lab, lock
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ["data", "toy_models", "lessons"]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
-PINNED = [line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()]
-PINS = {canonicalize_name(name): version for name, version in PINNED}
+LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
+PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
 LEAST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
 CONDA_NAMES = {"pytorch": "torch", "playwright-python": "playwright"}
 PYTHON_FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
@@ -71,12 +72,39 @@ def test_what_is_imported_is_declared(folders, declared):
         candidates = distributions.get(name, ["a distribution that is not installed"])
         if declared.isdisjoint(map(canonicalize_name, candidates)):
             undeclared[name] = f"{path}, of {', '.join(candidates)}"
-    assert not undeclared, "declare these in pyproject.toml, environment.yml and constraints.txt"
+    assert not undeclared, "declare these in pyproject.toml and environment.yml, and run make lock"
 
 
-def test_every_dependency_is_pinned_exactly():
-    assert NEEDED <= PINS.keys()
-    assert all(re.fullmatch(r"[0-9][0-9a-z.]*", version) for version in PINS.values())
+@pytest.mark.parametrize("line", [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], *BUILD])
+def test_the_lock_has_a_version_that_pyproject_admits(line):
+    requirement = Requirement(line)
+    assert requirement.specifier.contains(PINS[canonicalize_name(requirement.name)]), "run make lock"
+
+
+def test_a_learner_installs_what_the_course_needs_and_no_test_tools():
+    assert RUNTIME <= LOCK["course.txt"].keys() | LOCK["torch.txt"].keys()
+    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys()
+    assert sum(map(len, LOCK.values())) == len(PINS), "each package stands in one file"
+
+
+def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
+    for name, entry in (LOCK["course.txt"] | LOCK["tests.txt"]).items():
+        first, *digests = entry.split(" \\\n")
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^:]+)?", first), name
+        assert digests and all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}\n?", line) for line in digests), name
+    assert LOCK["torch.txt"].keys() == set(lock.TORCH)
+    for part in lock.HEADS:
+        assert not re.search(r"://|index-url|find-links", (ROOT / "lock" / part).read_text(encoding="utf-8"))
+
+
+def test_cuda_and_pytorch_are_kept_out_of_what_is_checked_by_digest():
+    compiled = "numpy==2.4.6 \\\n    --hash=sha256:00\ntorch==2.13.0 ; python_version > '3' \\\n    --hash=sha256:11\n"
+    more = "nvidia-cublas==13.1 ; sys_platform == 'linux' \\\n    --hash=sha256:22\n"
+    rest = "torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
+    written = lock.files(lock.entries(compiled + more + rest), {"numpy", "torch", "torchvision", "nvidia-cublas"})
+    assert {name: text.removeprefix(lock.HEADS[name]) for name, text in written.items()} == {
+        "course.txt": "numpy==2.4.6 \\\n    --hash=sha256:00\n", "tests.txt": "ruff==0.17 \\\n    --hash=sha256:44\n",
+        "torch.txt": "torch==2.13.0\ntorchvision==0.28.0\n"}
 
 
 def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere():
@@ -134,7 +162,8 @@ def made(tmp_path, *targets, stamps=(), fails="nothing"):
 def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
     _, lines, said = made(tmp_path, "lab")
     installed = [line for line in lines if "pip install" in line]
-    assert installed[-1].endswith("-e .") and not any("[test]" in line for line in installed)
+    assert [line.split()[-1] for line in installed] == ["lock/course.txt", "lock/torch.txt", "."]
+    assert "--require-hashes" in installed[0] and "--no-deps" in installed[0]
     assert lines[-1] == "-m tools.lab"
     first = said.index("pip install")
     assert "download of" in said[:first] and "on disk" in said[:first] and "seconds" in said[:first]
@@ -144,7 +173,7 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 @pytest.mark.parametrize("target", ["test-shared", "test-timed", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
     _, lines, _ = made(tmp_path, target, stamps=[".ready"])
-    assert lines[0] == "-m pip install -q -c constraints.txt -e .[test]" and "pip" not in lines[2]
+    assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
