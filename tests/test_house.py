@@ -29,6 +29,7 @@ NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJEC
 LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
 PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
 LEAST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
+NUMBERS_DEPEND_ON = ("numpy", "pillow", "scikit-learn", "scipy", "torch", "torchvision")
 CONDA_NAMES = {"pytorch": "torch", "playwright-python": "playwright"}
 PYTHON_FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
@@ -41,6 +42,13 @@ def test_conda_and_pip_install_the_same():
     names = [Requirement(line).name for line in [*listed, *by_pip] if isinstance(line, str) and line != "-e ."]
     assert {CONDA_NAMES.get(name, name) for name in names} - {"python", "pip"} == NEEDED
     assert f"python{PROJECT['requires-python']}" in listed
+
+
+def test_conda_and_pip_have_the_same_versions_of_what_numbers_depend_on():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    pinned = [Requirement(line) for line in listed if isinstance(line, str) and "==" in line]
+    versions = {CONDA_NAMES.get(one.name, one.name): str(one.specifier).removeprefix("==") for one in pinned}
+    assert versions == {name: PINS[name] for name in NUMBERS_DEPEND_ON}
 
 
 @functools.cache

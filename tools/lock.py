@@ -23,9 +23,11 @@ CUDA = re.compile(r"nvidia-|cuda-|triton$")
 
 HEADS = {
     "course.txt": "# What the course needs, but for PyTorch (torch.txt). Every file that pip installs from here is\n"
-                  "# checked by its digest. Written by `make lock` from pyproject.toml.\n",
+                  "# checked by its digest, and none is built here. Written by `make lock` from pyproject.toml.\n"
+                  "--only-binary :all:\n",
     "tests.txt": "# What the tests and `make lint` need besides course.txt. Every file is checked by its digest.\n"
-                 "# Written by `make lock` from pyproject.toml.\n",
+                 "# Written by `make lock` from pyproject.toml.\n"
+                 "--only-binary :all:\n",
     "torch.txt": "# PyTorch. Its builds (for processors alone, for CUDA) have the same version and different digests,\n"
                  "# and you may take it from an index of your own, so no digest stands here. Written by `make lock`.\n"}
 
@@ -79,7 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--uv", default=os.environ.get("UV", "uv"), help="the command uv (default: %(default)s)")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
-    known = "" if options.upgrade else "".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.txt"))
+    before = [entries(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.txt")]
+    known = "" if options.upgrade else "".join(entry for part in before for entry in part.values())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     everything = compiled(options.uv, known, sorted(project["optional-dependencies"]))
     of_the_course = compiled(options.uv, "".join(everything.values()), [])
