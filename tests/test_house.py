@@ -371,3 +371,12 @@ def test_the_readme_shows_pictures_that_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
         assert (ROOT / picture).exists(), picture
+
+
+def test_the_version_is_the_same_wherever_it_stands():
+    """pyproject.toml has it; the page of changes begins with it, and whoever cites the course finds it."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## ([0-9.]+), (\S+)", changes, flags=re.MULTILINE)
+    assert newest.groups() == (PROJECT["version"], str(citation["date-released"]))
+    assert citation["version"] == PROJECT["version"]
