@@ -343,9 +343,9 @@ def html_in_plain_strings(code):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             fine.add(id(node.body[0].value))
     for node in ast.walk(code):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in fine:
-            if ELEMENT.search(node.value):
-                yield node.value
+        plain = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in fine
+        if plain and ELEMENT.search(node.value):
+            yield node.value
 
 
 def test_html_is_a_markup_wherever_it_is_written():

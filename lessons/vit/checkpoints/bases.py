@@ -83,10 +83,10 @@ def another(base: State, path: Path, said: Mapping) -> list[str]:
     mapping = said.get("auto_mapping")
     kind = mapping.get("base_model_class") if isinstance(mapping, Mapping) else None
     model, classes = config.get("model_type"), config.get("architectures") or ()
-    if isinstance(kind, str) and isinstance(model, str) and kind not in classes:
-        if not kind.casefold().startswith(re.sub(r"[-_]", "", model).casefold()):
-            found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
-                         f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
+    if (isinstance(kind, str) and isinstance(model, str) and kind not in classes
+            and not kind.casefold().startswith(re.sub(r"[-_]", "", model).casefold())):
+        found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
+                     f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
     return found
 
 

@@ -228,9 +228,10 @@ def _recognised(state, kind, rows):
         for key in state:
             prefix = key.removesuffix(first)
             whole = key.endswith(first) and (not prefix or prefix.endswith("."))
-            if whole and (prefix + second in state or prefix + rows[2][column].format(p="weight") in state):
-                if not (column == 1 and prefix.endswith("embeddings.")):  # transformers' name ends with open_clip's
-                    return column, prefix
+            another = column == 1 and prefix.endswith("embeddings.")  # transformers' name ends with open_clip's
+            if whole and not another and (prefix + second in state
+                                          or prefix + rows[2][column].format(p="weight") in state):
+                return column, prefix
     some = ", ".join(list(state)[:3])
     raise CheckpointError(f"{name_of(state)} holds no {kind} tower of CLIP by any of the names that transformers, "
                           f"open_clip and timm give it. Its first keys are {some}.")
