@@ -1,4 +1,4 @@
-# make lab: the course in JupyterLab.  make test: everything is checked; make quick: what takes a minute.  Both make the environment first, if it is not there.
+# `make help` says what there is. Everything makes the environment first, if it is not there.
 PYTHON ?= python3
 VENV   ?= .venv
 # Where pip finds torch, if not in the usual place: for example TORCH_INDEX=<address of the CPU wheels, from PyTorch's install page>
@@ -14,9 +14,28 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: lab test test-shared test-timed quick notebooks claims bench screenshots lock environment test-environment clean
+.PHONY: help lab test test-shared test-timed quick lint ruff tidy types notebooks claims docs bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
+
+define HELP
+make lab          open the course in JupyterLab (the default)
+make notebooks    run all chapters and write them as pages to build/notebooks
+make quick        the tests that take no training: a minute
+make test         all tests: notebooks, JupyterLab in Chromium
+make lint         ruff, the form of the notebooks' files, types
+make docs         write what is generated: README's table, the pages of claims, the gallery
+make claims       measure the ledger of claims again: many hours
+make bench        how fast this machine is
+make screenshots  take the pictures of the gallery again
+make lock         choose the versions in lock/ (needs uv; UPGRADE=--upgrade takes the newest)
+make clean        delete what builds and tests leave
+PYTHON=python3.12 chooses the Python, VENV=folder the environment, TORCH_INDEX=address an index for PyTorch.
+endef
+export HELP
+
+help:
+	@echo "$$HELP"
 
 environment: $(READY)
 
@@ -54,6 +73,18 @@ test-shared: test-environment
 test-timed: test-environment
 	$(RUN) -m pytest -m timed
 
+# ruff's rules, the notebooks' files, the types. pre-commit runs the first two (see .pre-commit-config.yaml).
+lint: ruff tidy types
+
+ruff: test-environment
+	$(RUN) -m ruff check .
+
+tidy: test-environment
+	$(RUN) -m tools.tidy
+
+types: test-environment
+	$(RUN) -m mypy
+
 quick: test-environment
 	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed"
 
@@ -62,6 +93,12 @@ notebooks: environment
 
 claims: environment
 	$(RUN) -m lessons.kit.claims
+
+# Everything that is written from tables and numbers that are there; nothing is measured, and no picture is taken.
+docs: environment
+	$(RUN) -m lessons.kit.chapters
+	$(RUN) -m lessons.kit.claims --page
+	$(RUN) -m tools.pictures
 
 bench: test-environment
 	$(RUN) -m tools.bench

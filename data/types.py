@@ -97,6 +97,6 @@ def checked_share(name: str, value) -> float:
     Raises:
         ValueError: it is not a number from 0 to 1; the message begins with `name`.
     """
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value <= 1:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value <= 1:  # type: ignore[operator]
         return float(value)
     raise ValueError(f"{name} must be a share from 0 to 1, not {value!r}")

@@ -11,6 +11,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -18,7 +19,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lessons.kit.chapters import CHAPTERS as TABLE
-from tools import lab, lock
+from tools import lab, lock, tidy
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ["data", "toy_models", "lessons"]
@@ -184,6 +185,25 @@ def test_what_needs_the_test_tools_installs_them(target, tmp_path):
     assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
 
 
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("target, modules", [
+    ("lint", ["ruff check .", "tools.tidy", "mypy"]),
+    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures"])])
+def test_make_runs_every_part(target, modules, tmp_path):
+    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-tests"])
+    assert lines == [f"-m {module}" for module in modules]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_help_names_what_there_is(tmp_path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
+    parts = {"test-shared", "test-timed", "ruff", "tidy", "types", "environment", "test-environment", "help"}
+    (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
+    assert named == set(targets.split()) - parts
+
+
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
@@ -297,6 +317,44 @@ def test_ruff_finds_nothing():
     command = [sys.executable, "-m", "ruff", "check", "--quiet", "--no-cache", "--output-format", "concise", "."]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow  # reads torch's types, which takes 20 s; a second run takes two, since build/mypy keeps what was read
+def test_the_type_checker_finds_nothing():
+    done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_types_that_are_checked_are_those_of_the_shared_rooms():
+    checked = PYPROJECT["tool"]["mypy"]["files"]
+    assert {"data", "toy_models", "lessons/merging"} < set(checked) and all((ROOT / path).is_dir() for path in checked)
+    assert any(path.endswith("/checkpoints") for path in checked)
+
+
+def test_the_notebooks_are_as_nbformat_writes_them_and_keep_no_outputs(capsys):
+    assert tidy.main([]) == 0, capsys.readouterr().out
+
+
+def test_a_notebook_with_outputs_or_in_another_order_is_noticed_and_mended(monkeypatch, tmp_path, capsys):
+    cell = nbformat.v4.new_code_cell("1 + 1", id="one", execution_count=3, outputs=[nbformat.v4.new_output("stream")])
+    book = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {}})
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(tidy, "FOLDER", tmp_path / "notebooks")
+    path = tmp_path / "notebooks" / "a.ipynb"
+    path.write_text(json.dumps(dict(reversed(book.items()))), encoding="utf-8")
+    assert tidy.main([]) == 1 and "notebooks/a.ipynb keeps outputs" in capsys.readouterr().out
+    assert tidy.main(["--fix"]) == 1 and tidy.main([]) == 0
+    (mended,) = nbformat.read(path, as_version=4).cells
+    assert (mended.source, mended.outputs, mended.execution_count, mended.id) == ("1 + 1", [], None, "one")
+
+
+def test_what_is_checked_before_a_commit_are_parts_of_make_lint():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert local["repo"] == "local"
+    (parts,) = re.findall(r"^lint: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for hook in local["hooks"]:
+        *_, part = hook["entry"].split()
+        assert hook["language"] == "system" and part in parts.split() and hook["pass_filenames"] is False
 
 
 def test_one_helper_starts_threads_and_counts_cores():

@@ -145,7 +145,7 @@ def renamed(state: State, remove: str = "", add: str = "", words: Mapping[str, s
     for key in state:
         ours = key.removeprefix(remove)
         for old, new in (words or {}).items():
-            ours = re.sub(rf"(?<![^.]){re.escape(old)}(?![^.])", lambda _, new=new: new, ours)
+            ours = re.sub(rf"(?<![^.]){re.escape(old)}(?![^.])", lambda _, new=new: new, ours)  # type: ignore[misc]
         if add + ours in places:
             raise CheckpointError(f"{name_of(state)}: {places[add + ours].key!r} and {key!r} would both be named "
                                   f"{add + ours!r}. Rename fewer keys.")
@@ -187,7 +187,7 @@ def projections(state: State) -> Renamed:
     (projection, width), `text_projection.weight`, `logit_scale`; those that the checkpoint has.
     """
     for column, library in enumerate(LIBRARIES):
-        places = {row[0]: Place.read(row[column]) for row in OF_BOTH if column < len(row) and row[column]}
+        places = {row[0]: Place.read(written) for row in OF_BOTH if (written := row[column])}
         there = {key: place for key, place in places.items() if place.key in state}
         if "visual_projection.weight" in there:
             return Renamed(state, there, library)
