@@ -1,4 +1,4 @@
-# make lab: the course in JupyterLab.  make test: everything is checked; make quick: what takes a minute.  Both make the environment first, if it is not there.
+# `make help` says what there is. Everything makes the environment first, if it is not there.
 PYTHON ?= python3
 VENV   ?= .venv
 # Where pip finds torch, if not in the usual place: for example TORCH_INDEX=<address of the CPU wheels, from PyTorch's install page>
@@ -14,29 +14,49 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: lab test test-shared test-timed quick notebooks claims bench screenshots environment test-environment clean
+.PHONY: help lab test test-shared test-timed quick lint ruff tidy types notebooks claims docs bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
+
+define HELP
+make lab          open the course in JupyterLab (the default)
+make notebooks    run all chapters and write them as pages to build/notebooks
+make quick        the tests that take no training: a minute
+make test         all tests: notebooks, JupyterLab in Chromium
+make lint         ruff, the form of the notebooks' files, types
+make docs         write what is generated: README's table, the pages of claims, the gallery
+make claims       measure the ledger of claims again: many hours
+make bench        how fast this machine is
+make screenshots  take the pictures of the gallery again
+make lock         choose the versions in lock/ (needs uv; UPGRADE=--upgrade takes the newest)
+make clean        delete what builds and tests leave
+PYTHON=python3.12 chooses the Python, VENV=folder the environment, TORCH_INDEX=address an index for PyTorch.
+endef
+export HELP
+
+help:
+	@echo "$$HELP"
 
 environment: $(READY)
 
 test-environment: $(READY_FOR_TESTS)
 
-$(READY): pyproject.toml constraints.txt
+# What pip installs from lock/course.txt and lock/tests.txt is checked by digest. PyTorch is not (lock/torch.txt says why),
+# nor are the CUDA libraries that its usual build for Linux brings. The course itself is built here, without a download.
+$(READY): pyproject.toml lock/course.txt lock/torch.txt
 	$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else 'Weightspace needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12' % sys.version_info[:2])"
 	@echo "Installing JupyterLab, PyTorch and what else the course needs into $(VENV)."
 	@echo "With a PyTorch for processors alone we measured a download of 350 MB, 1.6 GB on disk and 90 seconds on two cores, with a fast"
 	@echo "network. pip's usual PyTorch for Linux is several gigabytes larger; README.md says under 'A smaller torch' how to avoid that."
 	$(PYTHON) -m venv $(VENV)
-	$(if $(TORCH_INDEX),$(RUN) -m pip install -q -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
-	$(RUN) -m pip install -q -c constraints.txt torch
-	$(RUN) -m pip install -q -c constraints.txt --no-deps torchvision
-	$(RUN) -m pip install -q -c constraints.txt -e .
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/course.txt
+	$(RUN) -m pip install -q $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) -r lock/torch.txt
+	$(RUN) -m pip install -q --no-deps --no-build-isolation -e .
 	$(RUN) -c "open('$(READY)', 'w').close()"
 
-$(READY_FOR_TESTS): $(READY)
+$(READY_FOR_TESTS): $(READY) lock/tests.txt
 	@echo "Installing what the tests need besides, 0.3 GB on disk."
-	$(RUN) -m pip install -q -c constraints.txt -e ".[test]"
+	$(RUN) -m pip install -q --no-deps --require-hashes -r lock/tests.txt
 	$(RUN) -c "open('$(READY_FOR_TESTS)', 'w').close()"
 
 lab: environment
@@ -53,6 +73,18 @@ test-shared: test-environment
 test-timed: test-environment
 	$(RUN) -m pytest -m timed
 
+# ruff's rules, the notebooks' files, the types. pre-commit runs the first two (see .pre-commit-config.yaml).
+lint: ruff tidy types
+
+ruff: test-environment
+	$(RUN) -m ruff check .
+
+tidy: test-environment
+	$(RUN) -m tools.tidy
+
+types: test-environment
+	$(RUN) -m mypy
+
 quick: test-environment
 	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed"
 
@@ -62,11 +94,21 @@ notebooks: environment
 claims: environment
 	$(RUN) -m lessons.kit.claims
 
+# Everything that is written from tables and numbers that are there; nothing is measured, and no picture is taken.
+docs: environment
+	$(RUN) -m lessons.kit.chapters
+	$(RUN) -m lessons.kit.claims --page
+	$(RUN) -m tools.pictures
+
 bench: test-environment
 	$(RUN) -m tools.bench
 
 screenshots: test-environment
 	$(RUN) -m tools.screenshots
+
+# Needs uv, from PyPI, and the network; make lock UPGRADE=--upgrade takes the newest versions.
+lock: test-environment
+	$(RUN) -m tools.lock $(UPGRADE)
 
 clean:
 	rm -rf build .pytest_cache .hypothesis

@@ -62,6 +62,8 @@ def read(split: str, size: int | None = None) -> tuple[torch.Tensor, torch.Tenso
         for member in tar:
             name = member.name.rpartition("/")[2]
             if name in MEMBERS[split] and member.isfile():
-                parts[name] = np.frombuffer(tar.extractfile(member).read(), np.uint8).reshape(-1, ROW)
+                packed = tar.extractfile(member)
+                assert packed is not None, "of a file there is one"
+                parts[name] = np.frombuffer(packed.read(), np.uint8).reshape(-1, ROW)
     rows = np.concatenate([parts[name] for name in MEMBERS[split]])[:size]
     return torch.from_numpy(rows[:, 1:].reshape(-1, 3, 32, 32).copy()), torch.from_numpy(rows[:, 0].astype(np.int64))

@@ -744,7 +744,9 @@ def extract(remote: RemoteFile, archive: Path, target: Path) -> None:
                 if member.name == remote.path and member.isfile():
                     problem = f"there it has {member.size:,} bytes, not {remote.size:,}"
                     if member.size == remote.size:
-                        with tar.extractfile(member) as packed, open(target, "wb") as unpacked:
+                        packed = tar.extractfile(member)
+                        assert packed is not None, "of a file there is one"
+                        with packed, open(target, "wb") as unpacked:
                             shutil.copyfileobj(packed, unpacked)
                         problem = wrong_with(target, remote)
                     break

@@ -10,7 +10,8 @@ from contextvars import ContextVar
 
 import torch
 
-_flags = ContextVar("flags", default=())  # of the pools that this thread works for
+# of the pools that this thread works for
+_flags: ContextVar[tuple[threading.Event, ...]] = ContextVar("flags", default=())
 
 
 class Stopped(BaseException):

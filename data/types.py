@@ -84,8 +84,9 @@ def checked_whole(name: str, value, least: int, most: int | None = None) -> int:
             begins with `name`.
     """
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        if least <= value and (most is None or value <= most):
-            return int(value)
+        whole = int(value)
+        if least <= whole and (most is None or whole <= most):
+            return whole
     allowed = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
     raise ValueError(f"{name} must be a whole number {allowed}, not {value!r}")
 
@@ -96,6 +97,6 @@ def checked_share(name: str, value) -> float:
     Raises:
         ValueError: it is not a number from 0 to 1; the message begins with `name`.
     """
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value <= 1:
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 <= value <= 1:  # type: ignore[operator]
         return float(value)
     raise ValueError(f"{name} must be a share from 0 to 1, not {value!r}")

@@ -11,6 +11,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -18,16 +19,18 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lessons.kit.chapters import CHAPTERS as TABLE
-from tools import lab
+from tools import lab, lock, tidy
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ["data", "toy_models", "lessons"]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = PYPROJECT["project"], PYPROJECT["build-system"]["requires"]
 RUNTIME = {canonicalize_name(Requirement(line).name) for line in PROJECT["dependencies"]}
 NEEDED = RUNTIME | {canonicalize_name(Requirement(line).name) for line in PROJECT["optional-dependencies"]["test"]}
-PINNED = [line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").split()]
-PINS = {canonicalize_name(name): version for name, version in PINNED}
+LOCK = {path.name: lock.entries(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "lock").glob("*.txt"))}
+PINS = {name: re.match(r"[^=]+==([^\s;]+)", entry)[1] for part in LOCK.values() for name, entry in part.items()}
 LEAST_PYTHON = PROJECT["requires-python"].removeprefix(">=")
+NUMBERS_DEPEND_ON = ("numpy", "pillow", "scikit-learn", "scipy", "torch", "torchvision")
 CONDA_NAMES = {"pytorch": "torch", "playwright-python": "playwright"}
 PYTHON_FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
@@ -40,6 +43,13 @@ def test_conda_and_pip_install_the_same():
     names = [Requirement(line).name for line in [*listed, *by_pip] if isinstance(line, str) and line != "-e ."]
     assert {CONDA_NAMES.get(name, name) for name in names} - {"python", "pip"} == NEEDED
     assert f"python{PROJECT['requires-python']}" in listed
+
+
+def test_conda_and_pip_have_the_same_versions_of_what_numbers_depend_on():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    pinned = [Requirement(line) for line in listed if isinstance(line, str) and "==" in line]
+    versions = {CONDA_NAMES.get(one.name, one.name): str(one.specifier).removeprefix("==") for one in pinned}
+    assert versions == {name: PINS[name] for name in NUMBERS_DEPEND_ON}
 
 
 @functools.cache
@@ -71,12 +81,39 @@ def test_what_is_imported_is_declared(folders, declared):
         candidates = distributions.get(name, ["a distribution that is not installed"])
         if declared.isdisjoint(map(canonicalize_name, candidates)):
             undeclared[name] = f"{path}, of {', '.join(candidates)}"
-    assert not undeclared, "declare these in pyproject.toml, environment.yml and constraints.txt"
+    assert not undeclared, "declare these in pyproject.toml and environment.yml, and run make lock"
 
 
-def test_every_dependency_is_pinned_exactly():
-    assert NEEDED <= PINS.keys()
-    assert all(re.fullmatch(r"[0-9][0-9a-z.]*", version) for version in PINS.values())
+@pytest.mark.parametrize("line", [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"], *BUILD])
+def test_the_lock_has_a_version_that_pyproject_admits(line):
+    requirement = Requirement(line)
+    assert requirement.specifier.contains(PINS[canonicalize_name(requirement.name)]), "run make lock"
+
+
+def test_a_learner_installs_what_the_course_needs_and_no_test_tools():
+    assert RUNTIME <= LOCK["course.txt"].keys() | LOCK["torch.txt"].keys()
+    assert NEEDED - RUNTIME - LOCK["course.txt"].keys() <= LOCK["tests.txt"].keys()
+    assert sum(map(len, LOCK.values())) == len(PINS), "each package stands in one file"
+
+
+def test_the_lock_has_digests_of_everything_but_pytorch_and_names_no_index():
+    for name, entry in (LOCK["course.txt"] | LOCK["tests.txt"]).items():
+        first, *digests = entry.split(" \\\n")
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [^:]+)?", first), name
+        assert digests and all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}\n?", line) for line in digests), name
+    assert LOCK["torch.txt"].keys() == set(lock.TORCH)
+    for part in lock.HEADS:
+        assert not re.search(r"://|index-url|find-links", (ROOT / "lock" / part).read_text(encoding="utf-8"))
+
+
+def test_cuda_and_pytorch_are_kept_out_of_what_is_checked_by_digest():
+    compiled = "numpy==2.4.6 \\\n    --hash=sha256:00\ntorch==2.13.0 ; python_version > '3' \\\n    --hash=sha256:11\n"
+    more = "nvidia-cublas==13.1 ; sys_platform == 'linux' \\\n    --hash=sha256:22\n"
+    rest = "torchvision==0.28.0 \\\n    --hash=sha256:33\nruff==0.17 \\\n    --hash=sha256:44\n"
+    written = lock.files(lock.entries(compiled + more + rest), {"numpy", "torch", "torchvision", "nvidia-cublas"})
+    assert {name: text.removeprefix(lock.HEADS[name]) for name, text in written.items()} == {
+        "course.txt": "numpy==2.4.6 \\\n    --hash=sha256:00\n", "tests.txt": "ruff==0.17 \\\n    --hash=sha256:44\n",
+        "torch.txt": "torch==2.13.0\ntorchvision==0.28.0\n"}
 
 
 def test_the_least_python_is_one_that_every_pin_accepts_and_is_said_everywhere():
@@ -134,7 +171,8 @@ def made(tmp_path, *targets, stamps=(), fails="nothing"):
 def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
     _, lines, said = made(tmp_path, "lab")
     installed = [line for line in lines if "pip install" in line]
-    assert installed[-1].endswith("-e .") and not any("[test]" in line for line in installed)
+    assert [line.split()[-1] for line in installed] == ["lock/course.txt", "lock/torch.txt", "."]
+    assert "--require-hashes" in installed[0] and "--no-deps" in installed[0]
     assert lines[-1] == "-m tools.lab"
     first = said.index("pip install")
     assert "download of" in said[:first] and "on disk" in said[:first] and "seconds" in said[:first]
@@ -144,7 +182,26 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 @pytest.mark.parametrize("target", ["test-shared", "test-timed", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
     _, lines, _ = made(tmp_path, target, stamps=[".ready"])
-    assert lines[0] == "-m pip install -q -c constraints.txt -e .[test]" and "pip" not in lines[2]
+    assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+@pytest.mark.parametrize("target, modules", [
+    ("lint", ["ruff check .", "tools.tidy", "mypy"]),
+    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures"])])
+def test_make_runs_every_part(target, modules, tmp_path):
+    _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-tests"])
+    assert lines == [f"-m {module}" for module in modules]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_help_names_what_there_is(tmp_path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
+    parts = {"test-shared", "test-timed", "ruff", "tidy", "types", "environment", "test-environment", "help"}
+    (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
+    assert named == set(targets.split()) - parts
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
@@ -265,6 +322,44 @@ def test_ruff_finds_nothing():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow  # reads torch's types, which takes 20 s; a second run takes two, since build/mypy keeps what was read
+def test_the_type_checker_finds_nothing():
+    done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_types_that_are_checked_are_those_of_the_shared_rooms():
+    checked = PYPROJECT["tool"]["mypy"]["files"]
+    assert {"data", "toy_models", "lessons/merging"} < set(checked) and all((ROOT / path).is_dir() for path in checked)
+    assert any(path.endswith("/checkpoints") for path in checked)
+
+
+def test_the_notebooks_are_as_nbformat_writes_them_and_keep_no_outputs(capsys):
+    assert tidy.main([]) == 0, capsys.readouterr().out
+
+
+def test_a_notebook_with_outputs_or_in_another_order_is_noticed_and_mended(monkeypatch, tmp_path, capsys):
+    cell = nbformat.v4.new_code_cell("1 + 1", id="one", execution_count=3, outputs=[nbformat.v4.new_output("stream")])
+    book = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {}})
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(tidy, "FOLDER", tmp_path / "notebooks")
+    path = tmp_path / "notebooks" / "a.ipynb"
+    path.write_text(json.dumps(dict(reversed(book.items()))), encoding="utf-8")
+    assert tidy.main([]) == 1 and "notebooks/a.ipynb keeps outputs" in capsys.readouterr().out
+    assert tidy.main(["--fix"]) == 1 and tidy.main([]) == 0
+    (mended,) = nbformat.read(path, as_version=4).cells
+    assert (mended.source, mended.outputs, mended.execution_count, mended.id) == ("1 + 1", [], None, "one")
+
+
+def test_what_is_checked_before_a_commit_are_parts_of_make_lint():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert local["repo"] == "local"
+    (parts,) = re.findall(r"^lint: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for hook in local["hooks"]:
+        *_, part = hook["entry"].split()
+        assert hook["language"] == "system" and part in parts.split() and hook["pass_filenames"] is False
+
+
 def test_one_helper_starts_threads_and_counts_cores():
     asked = {path.relative_to(ROOT).as_posix() for path in PYTHON_FILES for node in ast.walk(tree(path))
              if isinstance(node, ast.Attribute | ast.Name | ast.alias)
@@ -309,9 +404,9 @@ def html_in_plain_strings(code):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
             fine.add(id(node.body[0].value))
     for node in ast.walk(code):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in fine:
-            if ELEMENT.search(node.value):
-                yield node.value
+        plain = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in fine
+        if plain and ELEMENT.search(node.value):
+            yield node.value
 
 
 def test_html_is_a_markup_wherever_it_is_written():
@@ -337,3 +432,12 @@ def test_the_readme_shows_pictures_that_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
         assert (ROOT / picture).exists(), picture
+
+
+def test_the_version_is_the_same_wherever_it_stands():
+    """pyproject.toml has it; the page of changes begins with it, and whoever cites the course finds it."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## ([0-9.]+), (\S+)", changes, flags=re.MULTILINE)
+    assert newest.groups() == (PROJECT["version"], str(citation["date-released"]))
+    assert citation["version"] == PROJECT["version"]

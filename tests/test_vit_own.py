@@ -988,9 +988,9 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(gpt2, tmp_path, mon
     base, tuned = gpt2
     base, tuned = {**base}, [{**state} for state in tuned]
     monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / "out"))
-    with pytest.raises(store.NoRoom, match=rf"^{re.escape(str(tmp_path / 'out'))}.* has no room for .* Delete what"):
-        with full_disk(room):
-            write(base, tuned, tmp_path / "out")
+    told = rf"^{re.escape(str(tmp_path / 'out'))}.* has no room for .* Delete what"
+    with pytest.raises(store.NoRoom, match=told), full_disk(room):
+        write(base, tuned, tmp_path / "out")
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file() and path.suffix != ".lock"]
     write(base, tuned, tmp_path / "out")  # with room it works
 

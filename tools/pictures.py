@@ -1,7 +1,8 @@
 """The pictures in docs/: which panel each is of, what a reader should see in it, and what it says.
 
 A picture keeps its alternative text and the positions of its controls, within its file. `today` says what the panel
-says there now, without a browser, so that a test finds a picture that is out of date.
+says there now, without a browser, so that a test finds a picture that is out of date. `python -m tools.pictures` writes
+docs/gallery.md from the pictures that are there (`make docs`).
 """
 import itertools
 import json
@@ -199,3 +200,7 @@ def _in_markdown(text):
     for sign in "\\[]*_<`":
         text = text.replace(sign, f"\\{sign}")
     return text
+
+
+if __name__ == "__main__":
+    GALLERY.write_text(gallery(), encoding="utf-8")

@@ -87,4 +87,4 @@ class MLP(nn.Module):
             delta_below = threshold_backward(delta @ weight, below, 0) if below is not x else None
             weight.addmm_(delta.t(), below, alpha=step)
             bias.addmv_(delta.t(), ones, alpha=step)
-            delta = delta_below
+            delta = delta_below  # type: ignore[assignment]  # None after the last, where the loop ends

@@ -25,7 +25,7 @@ from toy_models.mlp import MLP
 from toy_models.recipe import CONSTANT, Recipe
 
 
-def resolve(device: str) -> torch.device:
+def resolve(device: str | torch.device) -> torch.device:
     """"auto" is a GPU where there is one, else the CPU; anything else is taken as torch takes it.
 
     Raises:
@@ -41,14 +41,14 @@ def resolve(device: str) -> torch.device:
 _RANDOM_STATE = threading.Lock()  # torch has one for all threads
 
 
-def train(recipe: Recipe, start: dict[str, Tensor] | None = None, device: str = "auto",
-          on_epoch=lambda: None) -> nn.Module:
+def train(recipe: Recipe, start: dict[str, Tensor] | None = None,
+          device: str | torch.device = "auto", on_epoch=lambda: None) -> nn.Module:
     """Train the model that the recipe describes: `train_through` with one recipe."""
     return train_through([recipe], start, device, on_epoch)[0]
 
 
-def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = None, device: str = "auto",
-                  on_epoch=lambda: None) -> list[nn.Module]:
+def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = None,
+                  device: str | torch.device = "auto", on_epoch=lambda: None) -> list[nn.Module]:
     """Train once and keep the network after each recipe's number of epochs: recipes that differ in nothing else are
     points of one training.
 
@@ -214,7 +214,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor, steps: int | No
         ValueError: a schedule without `steps`, or something frozen that the network does not have.
     """
     if _plainly_by_hand(network, recipe, classes):
-        return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)
+        return lambda x, y: network.sgd_step(x.flatten(1), y, recipe.lr)  # type: ignore[operator]  # an MLP
     optimiser = _OPTIMISERS[recipe.optimiser](trained_part(network, recipe.frozen), lr=recipe.lr)
     schedule = _schedule(optimiser, recipe, steps)
     loss = losses.of(recipe.loss, classes)
@@ -223,7 +223,7 @@ def stepper(network: nn.Module, recipe: Recipe, classes: Tensor, steps: int | No
     device, parameters = parameter.device, parameter.dtype
     fast = convolves(network) and trains_in_bfloat16(device)
     images = fastest_format(network)
-    network.to(memory_format=images)
+    network.to(memory_format=images)  # type: ignore[call-overload]  # torch has it, its types do not
 
     def step(x, y):
         optimiser.zero_grad()

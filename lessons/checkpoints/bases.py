@@ -77,16 +77,16 @@ def another(base: State, path: Path, said: Mapping) -> list[str]:
     """
     config, name, found = config_of(base), said.get("base_model_name_or_path"), []
     ours = _names(name_of(base)) - {"the state dict"} | _names(config.get("_name_or_path"))
-    if ours and _names(name) and not ours & _names(name):
+    if isinstance(name, str) and ours and _names(name) and not ours & _names(name):
         found.append(f"{path} was tuned on {name[:200]!r}, as its config says, and the base here is {name_of(base)}. "
                      "If that is another model of the same shapes, the result is wrong.")
     mapping = said.get("auto_mapping")
     kind = mapping.get("base_model_class") if isinstance(mapping, Mapping) else None
     model, classes = config.get("model_type"), config.get("architectures") or ()
-    if isinstance(kind, str) and isinstance(model, str) and kind not in classes:
-        if not kind.casefold().startswith(re.sub(r"[-_]", "", model).casefold()):
-            found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
-                         f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
+    if (isinstance(kind, str) and isinstance(model, str) and kind not in classes
+            and not kind.casefold().startswith(re.sub(r"[-_]", "", model).casefold())):
+        found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
+                     f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
     return found
 
 

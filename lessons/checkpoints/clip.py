@@ -68,6 +68,7 @@ def opened(base: str | Path, finetuned: Mapping[str, str | Path], tasks: Mapping
     if "logit_scale" not in both:
         raise CheckpointError(f"{checkpoint.path} has no logit_scale: it is not the whole CLIP.")
     made = {task: kept_head(checkpoint, task, (tasks or {}).get(task, ())) for task in finetuned}
+    assert start.tower is not None, "`vision_tower` knows it"
     return Suite(start.tower, shown, dict(zip(tuned, all_tuned)), both["visual_projection.weight"].float(),
                  both["logit_scale"].item(), made, tuple(notes))
 

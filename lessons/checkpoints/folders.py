@@ -136,7 +136,7 @@ def opened(path: str | os.PathLike) -> Checkpoint:
     raise CheckpointError(_nothing_in(path, names))
 
 
-def _of_home(path):
+def _of_home(path: str | os.PathLike) -> Path:
     try:
         return Path(os.fspath(path)).expanduser()
     except RuntimeError as error:

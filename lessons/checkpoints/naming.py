@@ -145,7 +145,7 @@ def renamed(state: State, remove: str = "", add: str = "", words: Mapping[str, s
     for key in state:
         ours = key.removeprefix(remove)
         for old, new in (words or {}).items():
-            ours = re.sub(rf"(?<![^.]){re.escape(old)}(?![^.])", lambda _, new=new: new, ours)
+            ours = re.sub(rf"(?<![^.]){re.escape(old)}(?![^.])", lambda _, new=new: new, ours)  # type: ignore[misc]
         if add + ours in places:
             raise CheckpointError(f"{name_of(state)}: {places[add + ours].key!r} and {key!r} would both be named "
                                   f"{add + ours!r}. Rename fewer keys.")
@@ -187,7 +187,7 @@ def projections(state: State) -> Renamed:
     (projection, width), `text_projection.weight`, `logit_scale`; those that the checkpoint has.
     """
     for column, library in enumerate(LIBRARIES):
-        places = {row[0]: Place.read(row[column]) for row in OF_BOTH if column < len(row) and row[column]}
+        places = {row[0]: Place.read(written) for row in OF_BOTH if (written := row[column])}
         there = {key: place for key, place in places.items() if place.key in state}
         if "visual_projection.weight" in there:
             return Renamed(state, there, library)
@@ -228,9 +228,10 @@ def _recognised(state, kind, rows):
         for key in state:
             prefix = key.removesuffix(first)
             whole = key.endswith(first) and (not prefix or prefix.endswith("."))
-            if whole and (prefix + second in state or prefix + rows[2][column].format(p="weight") in state):
-                if not (column == 1 and prefix.endswith("embeddings.")):  # transformers' name ends with open_clip's
-                    return column, prefix
+            another = column == 1 and prefix.endswith("embeddings.")  # transformers' name ends with open_clip's
+            if whole and not another and (prefix + second in state
+                                          or prefix + rows[2][column].format(p="weight") in state):
+                return column, prefix
     some = ", ".join(list(state)[:3])
     raise CheckpointError(f"{name_of(state)} holds no {kind} tower of CLIP by any of the names that transformers, "
                           f"open_clip and timm give it. Its first keys are {some}.")

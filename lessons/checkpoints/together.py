@@ -51,7 +51,7 @@ class Cast(Tensors):
         return name_of(self.state)
 
 
-def together(base: State, finetuned: Sequence[State]) -> tuple[State, list[State], list[str]]:
+def together(base: State, finetuned: Sequence[State]) -> tuple[Cast, list[Cast], list[str]]:
     """The base and the finetuned models with the same keys, shapes and dtypes, ready for `merge`.
 
     Buffers that are no weights (`position_ids`, GPT-2's masks) are left out; BatchNorm's counters stay. Old names

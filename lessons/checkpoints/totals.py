@@ -39,7 +39,7 @@ class Writer:
             place = end
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % 8)  # so that the tensors begin at a multiple of eight bytes
-        self._file = open(path, "wb")
+        self._file = open(path, "wb")  # noqa: SIM115  `close` closes it
         self._file.write(len(text).to_bytes(8, "little") + text)
 
     def add(self, tensor: Tensor) -> None:

@@ -1,7 +1,7 @@
 """AdaMerging: one λ per task, or per task and tensor, found by making the merged model's predictions on unlabelled
 inputs certain.
 """
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -23,8 +23,8 @@ def entropy(logits: Float[Tensor, "samples classes"]) -> Float[Tensor, ""]:
     return -(logits.softmax(1) * logits.log_softmax(1)).sum(1).mean()
 
 
-def combined(origin: State, vectors: dict[str, Float[Tensor, "tasks ..."]],
-             scales: dict[str, Float[Tensor, " tasks"]]) -> State:
+def combined(origin: State, vectors: Mapping[str, Float[Tensor, "tasks ..."]],
+             scales: Mapping[str, Float[Tensor, " tasks"]]) -> State:
     """origin + Σ_t λ_t · vector_t for every key of `vectors`, differentiable in λ; the other keys are those of
     `origin`.
     """
@@ -88,8 +88,8 @@ def adapted_scales(origin: State, vectors: State, forward: Forward, batches: Bat
         with torch.enable_grad():
             merged = combined(origin, vectors, scales())
             state = {key: tensor.detach() if key.endswith(STATISTICS) else tensor for key, tensor in merged.items()}
-            loss = sum(entropy(forward(state, of_task[step % len(of_task)], task))
-                       for task, of_task in enumerate(batches))
+            loss: Tensor = sum(entropy(forward(state, of_task[step % len(of_task)], task))  # type: ignore[assignment]
+                               for task, of_task in enumerate(batches))
         if not loss.isfinite():
             raise ValueError(f"the entropy is {loss.item()} after {step} steps: the merged model gives logits that are "
                              "not finite. Take a smaller start or lr.")

@@ -63,7 +63,7 @@ def factors(matrix: Float[Tensor, "m n"], rank: int,
     gram = decomposition == "gram" or (decomposition == "auto" and matrix.dtype != torch.float64)
     matrix = matrix.double()
     squares = matrix @ matrix.T if gram else None
-    if gram and squares.trace().isfinite():  # weights of 1e154 or more have no squares in float64
+    if squares is not None and squares.trace().isfinite():  # weights of 1e154 or more have no squares in float64
         left = leading_eigenvectors(squares, rank)
     else:
         left = torch.linalg.svd(matrix, full_matrices=False).U[:, :rank]

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toy_models.weights import State
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Transform:
     """
     name: str
     axis: str
-    function: Callable[..., State]
+    function: Callable[..., dict[str, Tensor]]
     source: str
     keeps: bool
 
@@ -33,7 +33,7 @@ class Transform:
     @property
     def says(self) -> str:
         """What it does, in one sentence."""
-        return inspect.getdoc(self.function).split("\n\n")[0].replace("\n", " ")
+        return (inspect.getdoc(self.function) or "").split("\n\n")[0].replace("\n", " ")
 
 
 _KNOWN: dict[tuple[str, str], Transform] = {}

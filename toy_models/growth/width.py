@@ -220,7 +220,7 @@ def selection(state: State, new: Mapping[str, int], *, which: str = "strongest",
 
 def strength(state: State, units: str) -> Tensor:
     """For every one of the units: the length of the weights that make it times that of those that use it."""
-    squares = {True: 0, False: 0}
+    squares = {made: torch.zeros((), dtype=FLOAT) for made in (True, False)}
     for key, axes in table(state).items():
         for place, axis in enumerate(axes):
             if axis and axis.units == units and state[key].ndim > 1:

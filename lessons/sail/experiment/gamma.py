@@ -1,7 +1,7 @@
 """γ from −1 to 2 between two parents, and the loss on the target after 0 to 200 steps (SAIL, §4.4, Fig. 2b and 2d);
 beside the γ that distances propose."""
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import torch
@@ -101,7 +101,7 @@ def proposals(case: Case, first: weights.State, second: weights.State, target: w
         "as printed": mixing.share_of_squares(s2, s1, s12), "parameters": mixing.nearest_share(*apart)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def squared_distances(case: Case) -> dict[str, tuple[float, float, float]]:
     """{rule: squared distances first–target, second–target, first–second}, by the data alone."""
     sets = [tuple(part[:SAMPLES] for part in digits.images(options))
