@@ -13,7 +13,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.sail.algorithms import distances, mixing
 from lessons.sail.experiment import digits
-from toy_models import Architecture, Recipe, abreast, growth, zoo
+from toy_models import Architecture, Recipe, abreast, growth, race, zoo
 from toy_models.weights import State
 
 SMALL = Architecture.of("MLP", widths=(196, 50, 10))
@@ -56,9 +56,7 @@ class SetUp:
     def images(self, part: str) -> tuple[torch.Tensor, torch.Tensor]:
         """The target's "train", "held" or "test" images."""
         if part == "test":
-            x, y = digits.images(self.target, "test")
-            every = max(1, len(y) // digits.TEST)
-            return x[::every][:digits.TEST], y[::every][:digits.TEST]
+            return digits.tested(self.target)
         begin = 0 if "third" in self.target else FROM
         first, size = (begin, self.few or TRAIN) if part == "train" else (begin + TRAIN, HELD)
         return digits.images({**self.target, "first": first, "size": size})
@@ -272,25 +270,14 @@ def _trained(set_up, starts, settings, seed):
     rates, steps = settings.rates, settings.steps
     states = [state for state in starts.values() for _ in rates]
     lr = torch.tensor(rates, dtype=torch.float64).repeat(len(starts))
-    sets = {part: set_up.images(part) for part in ("train", "test", "held")}
-    batches = abreast.batches(*sets["train"], steps[-1] + 1, min(digits.BATCH, len(sets["train"][1])), seed)
-
-    def work(group, which):
-        found = {"loss": [], "accuracy": [], "held_loss": [], "held_accuracy": []}
-        for now in abreast.descend(group, batches, lr[which]):
-            if now.steps in steps:
-                for prefix, part in (("", "test"), ("held_", "held")):
-                    loss, accuracy = abreast.scores(now.stack, *sets[part])
-                    found[f"{prefix}loss"].append(loss)
-                    found[f"{prefix}accuracy"].append(accuracy)
-        return {name: torch.stack(values, 1) for name, values in found.items()}
-
-    values = abreast.in_groups(work, abreast.stacked(states), digits.BATCH)
+    x, y = set_up.images("train")
+    batches = abreast.batches(x, y, steps[-1] + 1, min(digits.BATCH, len(y)), seed)
+    sets = {"": set_up.images("test"), "held_": set_up.images("held")}
+    values = race.of_mlps(states, batches, steps, sets, lr, size=digits.BATCH)
     coords = {"start": list(starts), "rate": list(rates), "steps": list(steps)}
     shape = [len(values) for values in coords.values()]
-    found = xarray.Dataset({name: (tuple(coords), tensor.numpy().reshape(shape)) for name, tensor in values.items()},
-                           coords)
-    return _with_the_maps_paid(found)
+    return _with_the_maps_paid(xarray.Dataset({name: (tuple(coords), array.reshape(shape))
+                                               for name, array in values.items()}, coords))
 
 
 def _with_the_maps_paid(found):
