@@ -3,12 +3,13 @@
 Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on
 "test", the odd-numbered ones.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import torch
+import xarray
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -16,6 +17,7 @@ import data
 from data import medley, split_cifar100
 from data.threads import stop_if_asked
 from lessons import cast
+from lessons.merging.search import Grid, Merges, searched
 from lessons.merging.storage import PerTask
 from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, batchnorm, zoo
 from toy_models.weights import State
@@ -130,6 +132,12 @@ class Loaded:
     def normalised(self, merged: State | PerTask, part: str = "test") -> np.ndarray:
         """`accuracy` as a share of `own`, (tasks,)."""
         return self.accuracy(merged, part) / self.own(part)
+
+    def searched(self, grids: Mapping[str, Grid], merges: Merges, each: Callable = map,
+                 title: str = "") -> xarray.Dataset:
+        """`search.searched` on these tasks, by accuracy on the held-out images."""
+        examples = sum(len(y) for _, y in self.held_out)  # loads them, before threads ask for them
+        return searched(partial(self.accuracy, part="held-out"), merges, grids, self.suite.tasks, examples, each, title)
 
     def complete(self, merged: State, statistics_of: Sequence[int] | None = None) -> nn.Module:
         """A network that can answer.

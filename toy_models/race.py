@@ -36,8 +36,8 @@ def looks(step: Callable[[], object], steps: Sequence[int], at: Callable[[], Map
 
 def of_mlps(states: Sequence[State], batches: Sequence[Batch], steps: Sequence[int], sets: Mapping[str, Batch],
             lr: float | Tensor, optimiser: str = "sgd", size: int = 64) -> dict[str, np.ndarray]:
-    """`looks` at MLPs that are trained abreast, in float64: {"loss" (nats), "accuracy"}, each (starts, looks), of every set
-    of images.
+    """`looks` at MLPs that are trained abreast, in float64: {"loss" (nats), "accuracy"}, (starts, looks) each, of every
+    set of images.
 
     Args:
         states: the starts, of one architecture.
