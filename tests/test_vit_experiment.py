@@ -93,13 +93,13 @@ def test_task_vectors_of_their_own_length_are_the_networks(sweeps):
 
 def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
     found = sweeps["merges"].isel(width=0)
-    assert list(found.searched.values) == list(merges.SEARCHES)
-    for method, (tried, name, values) in merges.SEARCHES.items():
-        assert int(found.held.sel(searched=method).count()) == len(tried) * len(values)
+    assert list(found.searched.values) == list(merges.GRIDS)
+    for method, grid in merges.GRIDS.items():
+        assert int(found.held.sel(searched=method).count()) == len(grid.scales) * len(grid.tried)
         scale, other = map(float, found.chosen.sel(searched=method).values)
         if method == "average":
             continue
-        merged = merge(method, small.base, small.finetuned, scale=scale, **({name: other} if name else {}))
+        merged = merge(method, small.base, small.finetuned, scale=scale, **({grid.other: other} if grid.other else {}))
         assert np.array_equal(found.test.sel(reported=method), small.accuracy(merged))
 
 
