@@ -3,6 +3,9 @@
 Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on
 "test", the odd-numbered ones.
 """
+import itertools
+import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -53,6 +56,12 @@ class Suite:
     def tasks(self) -> list[str]:
         """Their names, in order."""
         return list(self.recipes)
+
+    def part(self, numbers: Sequence[int]) -> "Suite":
+        """The suite of the tasks with these numbers."""
+        names = [self.tasks[number] for number in numbers]
+        splits, choices = (tuple(of[number] for number in numbers) if of else () for of in (self.splits, self.choices))
+        return Suite(self.title, self.base, {name: self.recipes[name] for name in names}, splits, choices)
 
     @property
     def source(self) -> data.types.Source:
@@ -291,6 +300,16 @@ def share_correct_among(logits: Tensor, y: Tensor, split: int) -> float:
     """
     outputs = outputs_of(split)
     return share_correct(logits[:, outputs], y - outputs.start)
+
+
+def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[int, ...]]:
+    """Up to `most` different subsets of that many tasks, drawn without replacement; all where there are fewer."""
+    everything = math.comb(num_tasks, count)
+    generator = random.Random(1000 * seed + count)
+    if everything > 10_000:
+        return sorted({tuple(sorted(generator.sample(range(num_tasks), count))) for _ in range(most)})
+    listed = list(itertools.combinations(range(num_tasks), count))
+    return sorted(generator.sample(listed, min(most, everything)))
 
 
 _WITH_ONE_HEAD = {"MLP": MLP, "TinyViT": TinyViT}

@@ -177,11 +177,11 @@ def test_candidates_of_cart_are_merged_as_the_method_merges_them(loaded):
 
 
 def test_subsets_differ_are_as_many_as_there_are_and_the_same_each_time():
-    assert tasks.subsets_of(4, 4, 6, 0) == [(0, 1, 2, 3)]
-    some = tasks.subsets_of(20, 8, 5, 0)
+    assert suites.subsets_of(4, 4, 6, 0) == [(0, 1, 2, 3)]
+    some = suites.subsets_of(20, 8, 5, 0)
     assert len(set(some)) == 5
     assert all(len(set(one)) == 8 for one in some)
-    assert some == tasks.subsets_of(20, 8, 5, 0) != tasks.subsets_of(20, 8, 5, 1)
+    assert some == suites.subsets_of(20, 8, 5, 0) != suites.subsets_of(20, 8, 5, 1)
     found = tasks.run("quick", 0)
     assert found.normalised.notnull().sum("subset").isel(merged_by=0).values.tolist() == [2, 1]
     assert found.possible.values.tolist() == [3, 1]

@@ -111,3 +111,5 @@ def test_a_caption_says_how_many_held_out_examples_a_choice_rests_on():
     for counts, said in (((4000, 4000), "4,000"), ((4000, 500), "500 to 4,000")):
         of = search.rests_on(xarray.Dataset(attrs=search.resting_on(*counts)))
         assert of == f"Parameters were chosen on {said} held-out examples."
+    several = (xarray.Dataset(attrs=search.resting_on(*counts)) for counts in ((4000,), (4000, 500)))
+    assert search.rests_on(*several).endswith("on 500 to 4,000 held-out examples.")

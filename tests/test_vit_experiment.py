@@ -151,13 +151,8 @@ def test_the_claims_numbers_are_numbers(sweeps):
 # -- more tasks, more passes, adaptation -----------------------------------------------------------
 
 def test_a_part_of_the_suite_has_its_own_choices(small):
-    part = counts.part_of(small.suite, (1, 6))
+    part = small.suite.part((1, 6))
     assert part.tasks == ["digits negative", "clothes upside down"] and part.choices == ((0, 10), (10, 20))
-
-
-def test_subsets_differ_and_there_is_one_of_all():
-    assert len(set(counts.subsets(8, 4, 0))) == counts.SUBSETS and counts.subsets(8, 8, 0) == [tuple(range(8))]
-    assert counts.subsets(8, 4, 0) != counts.subsets(8, 4, 1)
 
 
 def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):

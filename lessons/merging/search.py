@@ -159,9 +159,10 @@ def resting_on(*examples: int) -> dict[str, int | list[int]]:
     return {"held_out": least if least == most else [least, most]}
 
 
-def rests_on(sweep: xarray.Dataset) -> str:
-    """For captions: "Parameters were chosen on 4,000 held-out examples."; "" where the sweep does not say."""
-    if "held_out" not in sweep.attrs:
+def rests_on(*sweeps: xarray.Dataset) -> str:
+    """For captions: "Parameters were chosen on 4,000 held-out examples."; "" where no sweep says how many."""
+    counts = [int(count) for sweep in sweeps for count in np.atleast_1d(sweep.attrs.get("held_out", []))]
+    if not counts:
         return ""
-    counts = " to ".join(f"{int(count):,}" for count in np.atleast_1d(sweep.attrs["held_out"]))
-    return f"Parameters were chosen on {counts} held-out examples."
+    least_and_most = dict.fromkeys(f"{count:,}" for count in (min(counts), max(counts)))
+    return f"Parameters were chosen on {' to '.join(least_and_most)} held-out examples."

@@ -1,9 +1,7 @@
 """How methods fare as tasks are added: subsets of permutations of MNIST, and of the 20 splits of CIFAR-100 (CART, Fig.
 7 and app. D)."""
-import itertools
 import math
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,16 +54,6 @@ PROFILES = Profiles(
                   size=bell.PROFILES["full"].size))
 
 
-def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[int, ...]]:
-    """Up to `most` different subsets of that many tasks, drawn without replacement; all where there are fewer."""
-    everything = math.comb(num_tasks, count)
-    generator = random.Random(1000 * seed + count)
-    if everything > 10_000:
-        return sorted({tuple(sorted(generator.sample(range(num_tasks), count))) for _ in range(most)})
-    listed = list(itertools.combinations(range(num_tasks), count))
-    return sorted(generator.sample(listed, min(most, everything)))
-
-
 def needed(own: np.ndarray, base: np.ndarray, count: int, margin: float = 0.01) -> int:
     """The source's sample size: a is the mean of the `count` lowest accuracies of θ₀, b that of the `count` highest of
     the networks themselves, over which it is divided as the performance is, by the own one; ε is a hundredth."""
@@ -109,8 +97,8 @@ def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") 
     found = np.full((2, len(counts), settings.subsets, len(settings.methods)), np.nan)
     examples = []
     for row, count in enumerate(counts):
-        for column, chosen in enumerate(subsets_of(settings.num_tasks, count, settings.subsets, seed)):
-            some = part_of(suite, chosen).load(device, settings.images)
+        for column, chosen in enumerate(suites.subsets_of(settings.num_tasks, count, settings.subsets, seed)):
+            some = suite.part(chosen).load(device, settings.images)
             found[:, row, column] = tuned(some, {name: GRIDS[name] for name in settings.methods})
             examples.append(sum(len(y) for _, y in some.held_out))
     dimensions = ("count", "subset", "merged_by")
@@ -119,14 +107,6 @@ def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") 
             "needed": ("count", [needed(own, base, count) for count in counts]),
             "possible": ("count", [math.comb(settings.num_tasks, count) for count in counts])}
     return xarray.Dataset(sets, {"count": counts, "merged_by": list(settings.methods)}, search.resting_on(*examples))
-
-
-def part_of(suite: Suite, chosen: Sequence[int]) -> Suite:
-    """The suite of some of its tasks."""
-    names = [suite.tasks[i] for i in chosen]
-    recipes = {name: suite.recipes[name] for name in names}
-    splits = tuple(suite.splits[i] for i in chosen) if suite.splits else ()
-    return Suite(suite.title, suite.base, recipes, splits)
 
 
 def tuned(loaded: Loaded, grids: Mapping[str, Grid]) -> tuple[list[float], list[int]]:

@@ -13,16 +13,7 @@ import xarray
 from data.types import Source, digest
 from lessons import suites
 from lessons.interference.experiment import results
-from lessons.interference.experiment.searches import (
-    GRIDS,
-    REPORTED,
-    SCALES,
-    SEARCHES,
-    SOURCES,
-    STORING,
-    WIDE,
-    Settings,
-)
+from lessons.interference.experiment.searches import GRIDS, REPORTED, SCALES, SEARCHES, SOURCES, STORING, WIDE, Settings
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging import merge

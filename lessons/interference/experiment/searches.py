@@ -28,46 +28,23 @@ class Search(Grid):
 
 _AS_TASK_ARITHMETIC = (0.1, 0.2, 0.3)
 SEARCHES = {search.method: search for search in (
-    Search(
-        "task_arithmetic",
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_scales=(0.05, 0.1, 0.15, 0.2, 0.3)),
-    Search(
-        "ties", other="density", values=(0.05, 0.1, 0.2, 0.4, 0.7),
-        source_values=(0.05, 0.1, 0.2),
-        source_scales=(1.0,),
-        few_values=(0.1, 0.2, 0.4),
-        few_scales=(0.5, 1.0, 1.4)),
-    Search(
-        "consensus", other="mask_strength", values=(0.1, 0.2, 0.3, 0.4, 0.6),
-        source_values=(0.2, 0.3, 0.4, 0.6),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.2, 0.4),
-        few_scales=(0.1, 0.2, 0.3, 0.5),
-        end=0.1),
-    Search(
-        "dare", other="drop_rate", values=(0.1, 0.5, 0.7, 0.9, 0.99),
-        source_values=(0.9,),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.5, 0.9),
-        few_scales=(0.1, 0.2),
-        end=0.1),
-    Search(
-        "breadcrumbs", other="density", values=(0.02, 0.05, 0.1, 0.3, 0.6),
-        source_values=(0.1,),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.1, 0.3),
-        few_scales=(0.1, 0.3, 0.5)),
-    Search(
-        "tsv",
-        source_scales=(1.0,),
-        few_scales=(0.4, 0.8, 1.0, 1.4)),
-    Search(
-        "cart", other="rank_ratio", values=(0.02, 0.04, 0.08, 0.16, 0.32),
-        source_values=(0.04, 0.08, 0.16, 0.32),
-        source_scales=FROM_1_TO_3,
-        few_values=(0.04, 0.08, 0.16),
-        few_scales=(0.3, 0.6, 1.0, 1.4)))}
+    Search("task_arithmetic", source_scales=_AS_TASK_ARITHMETIC, few_scales=(0.05, 0.1, 0.15, 0.2, 0.3)),
+    Search("ties", other="density", values=(0.05, 0.1, 0.2, 0.4, 0.7),
+           source_values=(0.05, 0.1, 0.2), source_scales=(1.0,),
+           few_values=(0.1, 0.2, 0.4), few_scales=(0.5, 1.0, 1.4)),
+    Search("consensus", other="mask_strength", values=(0.1, 0.2, 0.3, 0.4, 0.6), end=0.1,
+           source_values=(0.2, 0.3, 0.4, 0.6), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.2, 0.4), few_scales=(0.1, 0.2, 0.3, 0.5)),
+    Search("dare", other="drop_rate", values=(0.1, 0.5, 0.7, 0.9, 0.99), end=0.1,
+           source_values=(0.9,), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.5, 0.9), few_scales=(0.1, 0.2)),
+    Search("breadcrumbs", other="density", values=(0.02, 0.05, 0.1, 0.3, 0.6),
+           source_values=(0.1,), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.1, 0.3), few_scales=(0.1, 0.3, 0.5)),
+    Search("tsv", source_scales=(1.0,), few_scales=(0.4, 0.8, 1.0, 1.4)),
+    Search("cart", other="rank_ratio", values=(0.02, 0.04, 0.08, 0.16, 0.32),
+           source_values=(0.04, 0.08, 0.16, 0.32), source_scales=FROM_1_TO_3,
+           few_values=(0.04, 0.08, 0.16), few_scales=(0.3, 0.6, 1.0, 1.4)))}
 SEARCHED = tuple(SEARCHES)
 STORING = {"emr": {}, "tall_masks": {}, "cart_indexing": {}}  # one model a task; as they are by default
 REPORTED = ("average", *SEARCHED, *STORING)

@@ -199,10 +199,9 @@ def ligo_like(set_up: SetUp, seed: int) -> State:
     x, y = torch.cat([x for x, _ in sets]), torch.cat([y for _, y in sets])
     small = zoo.get(digits.recipe({"size": digits.IMAGES}, seed, epochs=0, architecture=SMALL), progress=False)
     steps = set_up.epochs * digits.EPOCHS * len(y) // digits.BATCH
-    for now in abreast.descend(abreast.stacked([small.state_dict()]),  # noqa: B007  the last one is what is wanted
-                               abreast.batches(x, y, steps + 1, digits.BATCH, seed), digits.LR):
-        pass
-    source = abreast.single(now.stack, 0)
+    *_, last = abreast.descend(abreast.stacked([small.state_dict()]),
+                               abreast.batches(x, y, steps + 1, digits.BATCH, seed), digits.LR)
+    source = abreast.single(last.stack, 0)
     train = set_up.images("train")
     batches = abreast.batches(*train, MAP_STEPS, min(digits.BATCH, len(train[1])), seed)
     maps = growth.learned.beginning(source, {"layer 1": digits.WIDTHS[1]}, "copies", seed)

@@ -88,9 +88,8 @@ def copies_apart(grown: State, steps: int, seed: int) -> float:
     """How far the new units of the first hidden layer are from their originals after so many steps of SGD, as a share
     of these: of a network whose units were doubled in turn."""
     batches = abreast.batches(*_images(), steps + 1, digits.BATCH, seed)
-    for now in abreast.descend(abreast.stacked([grown]), batches, LR[SGD]):  # noqa: B007  the last one counts
-        pass
-    weight = now.stack["layers.0.weight"][0]
+    *_, last = abreast.descend(abreast.stacked([grown]), batches, LR[SGD])
+    weight = last.stack["layers.0.weight"][0]
     old, new = weight.chunk(2)
     return ((new - old).norm() / old.norm()).item()
 

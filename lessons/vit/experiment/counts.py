@@ -1,10 +1,8 @@
 """How merges fare as tasks are added; and as finetuning goes on."""
-import itertools
-import random
-
 import numpy as np
 import xarray
 
+from lessons import suites
 from lessons.cart.algorithms.spectra import decomposed_once
 from lessons.kit.experiment import Experiment
 from lessons.merging import search
@@ -38,25 +36,12 @@ def of_width(settings: Settings, seed: int, width: int, device: str = "auto") ->
     whole = setting.suite(settings, seed, width)
     kept = np.full((len(settings.counts), SUBSETS, len(METHODS)), np.nan)
     for row, count in enumerate(settings.counts):
-        for column, chosen in enumerate(subsets(len(whole.tasks), count, seed)):
-            loaded = part_of(whole, chosen).load(device, settings.images)
+        for column, chosen in enumerate(suites.subsets_of(len(whole.tasks), count, SUBSETS, seed)):
+            loaded = whole.part(chosen).load(device, settings.images)
             own = loaded.own()
             kept[row, column] = [float((accuracy / own).mean()) for accuracy in tuned(loaded).values()]
     return xarray.Dataset({"kept": (("count", "subset", "merged_by"), kept)},
                           {"count": list(settings.counts), "merged_by": list(METHODS)})
-
-
-def subsets(tasks: int, count: int, seed: int) -> list[tuple[int, ...]]:
-    """Up to `SUBSETS` different ones, drawn without replacement; all where there are fewer."""
-    every = list(itertools.combinations(range(tasks), count))
-    return sorted(random.Random(1000 * seed + count).sample(every, min(SUBSETS, len(every))))
-
-
-def part_of(suite: Suite, chosen: tuple[int, ...]) -> Suite:
-    """The suite of some of its tasks."""
-    names = [suite.tasks[number] for number in chosen]
-    return Suite(suite.title, suite.base, {name: suite.recipes[name] for name in names},
-                 choices=tuple(suite.choices[number] for number in chosen))
 
 
 def tuned(loaded: Loaded) -> dict[str, np.ndarray]:
@@ -81,7 +66,7 @@ run = EXPERIMENT.run
 
 def suite_after(settings: Settings, seed: int, passes: int) -> Suite:
     """The eight tasks of the first width, after so many passes."""
-    return setting.suites.altered(settings.widths[0], seed, settings.size, passes)
+    return suites.altered(settings.widths[0], seed, settings.size, passes)
 
 
 def recipes_of_passes(settings: Settings, seed: int = 0) -> list[Recipe]:
