@@ -4,6 +4,7 @@ import pytest
 import torch
 import xarray
 
+from lessons.kit import sweep
 from lessons.merging import merge, search
 from lessons.merging.search import Grid
 
@@ -106,10 +107,11 @@ def test_nothing_tried_is_no_choice():
         search.best(xarray.DataArray([np.nan, np.nan], dims="lam"), "lam")
 
 
-def test_a_caption_says_how_many_held_out_examples_a_choice_rests_on():
+def test_a_caption_says_how_many_held_out_examples_a_choice_rests_on(tmp_path):
     assert search.rests_on(xarray.Dataset()) == ""
     for counts, said in (((4000, 4000), "4,000"), ((4000, 500), "500 to 4,000")):
-        of = search.rests_on(xarray.Dataset(attrs=search.resting_on(*counts)))
+        sweep.write(xarray.Dataset(attrs=search.resting_on(*counts)), tmp_path / "kept.nc")
+        of = search.rests_on(sweep.read(tmp_path / "kept.nc"))
         assert of == f"Parameters were chosen on {said} held-out examples."
     several = (xarray.Dataset(attrs=search.resting_on(*counts)) for counts in ((4000,), (4000, 500)))
     assert search.rests_on(*several).endswith("on 500 to 4,000 held-out examples.")

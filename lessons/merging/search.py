@@ -152,16 +152,17 @@ def tuned(tried: xarray.Dataset, grids: Mapping[str, Grid], merges: Merges, *ove
 
 # -- what a choice rests on ------------------------------------------------------------------------
 
-def resting_on(*examples: int) -> dict[str, int | list[int]]:
-    """The attribute `held_out` of a Dataset: the number of held-out examples that its choices were made on; where they
-    differ, the least and the most."""
+def resting_on(*examples: int) -> dict[str, int]:
+    """The attribute `held_out` of a Dataset: the number of held-out examples that each of its choices was made on.
+    Where these differ, it is the most, and `held_out_least` the least."""
     least, most = min(examples), max(examples)
-    return {"held_out": least if least == most else [least, most]}
+    return {"held_out": most} if least == most else {"held_out": most, "held_out_least": least}
 
 
 def rests_on(*sweeps: xarray.Dataset) -> str:
     """For captions: "Parameters were chosen on 4,000 held-out examples."; "" where no sweep says how many."""
-    counts = [int(count) for sweep in sweeps for count in np.atleast_1d(sweep.attrs.get("held_out", []))]
+    counts = [int(sweep.attrs[name]) for sweep in sweeps for name in ("held_out", "held_out_least")
+              if name in sweep.attrs]
     if not counts:
         return ""
     least_and_most = dict.fromkeys(f"{count:,}" for count in (min(counts), max(counts)))

@@ -11,6 +11,7 @@ import xarray
 from lessons.averaging.algorithms import greedy_soup
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.merging import search
 from lessons.sail.algorithms import distances, mixing
 from lessons.sail.experiment import digits
 from toy_models import Architecture, Recipe, abreast, growth, race, zoo
@@ -195,7 +196,7 @@ def searched(parents: Sequence[State], held: tuple[torch.Tensor, torch.Tensor]) 
 
 def ligo_like(set_up: SetUp, seed: int) -> State:
     """A network of 50 units that learned all parents' images, grown by maps that were learned on the target's."""
-    sets = [digits.images(options) for options in dict.fromkeys(_frozen(options) for options in set_up.parents)]
+    sets = [digits.images(dict(options)) for options in dict.fromkeys(tuple(one.items()) for one in set_up.parents)]
     x, y = torch.cat([x for x, _ in sets]), torch.cat([y for _, y in sets])
     small = zoo.get(digits.recipe({"size": digits.IMAGES}, seed, epochs=0, architecture=SMALL), progress=False)
     steps = set_up.epochs * digits.EPOCHS * len(y) // digits.BATCH
@@ -206,17 +207,6 @@ def ligo_like(set_up: SetUp, seed: int) -> State:
     batches = abreast.batches(*train, MAP_STEPS, min(digits.BATCH, len(train[1])), seed)
     maps = growth.learned.beginning(source, {"layer 1": digits.WIDTHS[1]}, "copies", seed)
     return growth.learned.learn(source, maps, loss_of, batches, MAP_LR)
-
-
-def _frozen(options):
-    return _Frozen(sorted(options.items()))
-
-
-class _Frozen(dict):
-    """A dict that can be told from others in a set."""
-
-    def __hash__(self):
-        return hash(tuple(self.items()))
 
 
 def loss_of(state: State, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -290,11 +280,8 @@ def _with_the_maps_paid(found):
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """Loss and accuracy (set_up, start, steps), the learning rate chosen by the held-out loss, and that `rate`."""
-    held = sweep.held_loss
-    known = held.notnull().all("rate")
-    best = held.fillna(np.inf).idxmin("rate")
-    found = sweep[["loss", "accuracy"]].sel(rate=best).drop_vars("rate")
-    return found.where(known).assign(rate=best.where(known))
+    best = search.best(-sweep.held_loss.fillna(np.inf), "rate")
+    return sweep[["loss", "accuracy"]].sel(best).reset_coords("rate").where(sweep.held_loss.notnull().all("rate"))
 
 
 # -- claims ----------------------------------------------------------------------------------------

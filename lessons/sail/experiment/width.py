@@ -195,16 +195,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             parts.append(one.expand_dims(direction=[direction], optimiser=[optimiser]))
     found = xarray.merge(parts, join="outer", compat="no_conflicts")
     names = [name for name in dict.fromkeys([SCRATCH, *GROWING, *SHRINKING]) if name in found.how.values]
-    sources = abreast_accuracies(recipes(settings, seed), test)
+    accuracies = [abreast.scores(abreast.stacked([state]), *test)[1].item() for state in sources(seed, device)]
     orders = np.array([_of_numberings(direction, seed, test) for direction in (GROW, SHRINK)])
     found = found.sel(direction=[GROW, SHRINK], how=names, optimiser=list(settings.optimisers))
-    return found.assign(source=("direction", sources), numbering_accuracy=(("direction", "of", "numbering"), orders)
+    return found.assign(source=("direction", accuracies), numbering_accuracy=(("direction", "of", "numbering"), orders)
                         ).assign_attrs(images="8,000 training images that the source did not see, 2,000 test images")
-
-
-def abreast_accuracies(recipes: Sequence[Recipe], test: tuple[torch.Tensor, torch.Tensor]) -> list[float]:
-    """Accuracy of every recipe's network."""
-    return [abreast.scores(abreast.stacked([zoo.get(recipe).state_dict()]), *test)[1].item() for recipe in recipes]
 
 
 # -- claims ----------------------------------------------------------------------------------------
