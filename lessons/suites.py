@@ -3,12 +3,16 @@
 Hyper-parameters are chosen on "held-out" images, the even-numbered ones of the test part, and figures are reported on
 "test", the odd-numbered ones.
 """
-from collections.abc import Sequence
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import torch
+import xarray
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -16,6 +20,7 @@ import data
 from data import medley, split_cifar100
 from data.threads import stop_if_asked
 from lessons import cast
+from lessons.merging.search import Grid, Merges, searched
 from lessons.merging.storage import PerTask
 from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, batchnorm, zoo
 from toy_models.weights import State
@@ -51,6 +56,12 @@ class Suite:
     def tasks(self) -> list[str]:
         """Their names, in order."""
         return list(self.recipes)
+
+    def part(self, numbers: Sequence[int]) -> "Suite":
+        """The suite of the tasks with these numbers."""
+        names = [self.tasks[number] for number in numbers]
+        splits, choices = (tuple(of[number] for number in numbers) if of else () for of in (self.splits, self.choices))
+        return Suite(self.title, self.base, {name: self.recipes[name] for name in names}, splits, choices)
 
     @property
     def source(self) -> data.types.Source:
@@ -130,6 +141,12 @@ class Loaded:
     def normalised(self, merged: State | PerTask, part: str = "test") -> np.ndarray:
         """`accuracy` as a share of `own`, (tasks,)."""
         return self.accuracy(merged, part) / self.own(part)
+
+    def searched(self, grids: Mapping[str, Grid], merges: Merges, each: Callable = map,
+                 title: str = "") -> xarray.Dataset:
+        """`search.searched` on these tasks, by accuracy on the held-out images."""
+        examples = sum(len(y) for _, y in self.held_out)  # loads them, before threads ask for them
+        return searched(partial(self.accuracy, part="held-out"), merges, grids, self.suite.tasks, examples, each, title)
 
     def complete(self, merged: State, statistics_of: Sequence[int] | None = None) -> nn.Module:
         """A network that can answer.
@@ -283,6 +300,16 @@ def share_correct_among(logits: Tensor, y: Tensor, split: int) -> float:
     """
     outputs = outputs_of(split)
     return share_correct(logits[:, outputs], y - outputs.start)
+
+
+def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[int, ...]]:
+    """Up to `most` different subsets of that many tasks, drawn without replacement; all where there are fewer."""
+    everything = math.comb(num_tasks, count)
+    generator = random.Random(1000 * seed + count)
+    if everything > 10_000:
+        return sorted({tuple(sorted(generator.sample(range(num_tasks), count))) for _ in range(most)})
+    listed = list(itertools.combinations(range(num_tasks), count))
+    return sorted(generator.sample(listed, min(most, everything)))
 
 
 _WITH_ONE_HEAD = {"MLP": MLP, "TinyViT": TinyViT}

@@ -22,7 +22,7 @@ SMALL = bell.Settings(size=400, test_images=40, shares=(0.0, 0.5, 1.0), num_task
                       rotated_size=400, directions=(0, 4, 12, 32, 128))
 SMALL_PEAK = peak.Settings({name: peak.Case(case.digits, case.outputs, 3, size=200) for name, case in peak.CASES.items()
                             if name in (peak.USUAL, peak.FEW_DIGITS)}, images=20, directions=(0, 1, 4, 12, 32))
-SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.METHODS), images=30, size=400)
+SMALL_TASKS = tasks.Settings(num_tasks=3, counts=(2, 3), subsets=2, methods=tuple(tasks.GRIDS), images=30, size=400)
 ONE_IMAGE = 0.026  # of 40 may lie on the border
 
 
@@ -166,20 +166,21 @@ def test_bytes_are_those_of_files_and_the_models_come_back(loaded, tmp_path):
 
 
 def test_candidates_of_cart_are_merged_as_the_method_merges_them(loaded):
-    candidates = tasks.METHODS["CART"]
-    found, number = tasks.best(loaded, candidates)
-    merged = [merge(name, loaded.base, loaded.finetuned, **parameters) for name, parameters in candidates]
+    grid = tasks.GRIDS["CART, tuned"]
+    (found,), (number,) = tasks.tuned(loaded, {"": grid})
+    merged = [merge("cart", loaded.base, loaded.finetuned, scale=scale, rank_ratio=rank)
+              for scale in grid.scales for rank in grid.values]
     scores = [loaded.accuracy(one, "held-out").mean() for one in merged]
     assert scores[number] == pytest.approx(max(scores), abs=0.01)
     assert found == pytest.approx(loaded.normalised(merged[number]).mean(), abs=0.02)
 
 
 def test_subsets_differ_are_as_many_as_there_are_and_the_same_each_time():
-    assert tasks.subsets_of(4, 4, 6, 0) == [(0, 1, 2, 3)]
-    some = tasks.subsets_of(20, 8, 5, 0)
+    assert suites.subsets_of(4, 4, 6, 0) == [(0, 1, 2, 3)]
+    some = suites.subsets_of(20, 8, 5, 0)
     assert len(set(some)) == 5
     assert all(len(set(one)) == 8 for one in some)
-    assert some == tasks.subsets_of(20, 8, 5, 0) != tasks.subsets_of(20, 8, 5, 1)
+    assert some == suites.subsets_of(20, 8, 5, 0) != suites.subsets_of(20, 8, 5, 1)
     found = tasks.run("quick", 0)
     assert found.normalised.notnull().sum("subset").isel(merged_by=0).values.tolist() == [2, 1]
     assert found.possible.values.tolist() == [3, 1]

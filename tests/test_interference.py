@@ -9,17 +9,17 @@ import xarray
 from lessons import suites
 from lessons.interference import experiment, panels
 from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
-from lessons.interference.experiment.comparison import Line
 from lessons.interference.experiment.searches import Settings
 from lessons.interference.panels.methods import title_of
 from lessons.kit import claims
 from lessons.kit.panel import settings_of
 from lessons.kit.profiles import Profiles
 from lessons.merging import adaptive, merge, methods
+from lessons.merging.search import Line
 from toy_models import zoo
 
 SMALL = Settings(held_out=30, test=40, scales=(0.1, 0.2, 0.3, 1.0, 1.4), places=(1, 2, 3))
-SMALL_GRID = plane.Grid((0.1, 0.5), (0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), held_out=30, test=40)
+SMALL_GRID = plane.Settings((0.1, 0.5), (0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), held_out=30, test=40)
 FEW_STEPS = adaptation.Settings(steps=4, lr=0.05, batch_size=8, batches=2, every=2, test=40, starts=(0.3, 1.0),
                                 rank_ratio=0.1)
 
@@ -180,11 +180,11 @@ def test_a_method_moves_along_a_straight_line_as_its_scale_grows(method, loaded)
 def test_searches_name_parameters_that_their_methods_have_and_hold_the_sources_values(name):
     search = searches.SEARCHES[name]
     known = {parameter.name: parameter for parameter in methods()[name].parameters}
-    assert "scale" in known and (search.other is None or search.other in known)
+    assert "scale" in known and (not search.other or search.other in known)
     assert all(known[search.other].check(value) == value for value in search.values)
     for settings in (settings for kind in comparison.PROFILES.values() for settings in kind.values()):
-        scales = set(settings.scales_of(search))
-        tried = {search.values[place] for place in settings.places_of(search) if search.other}
+        grid = settings.grid_of(search)
+        scales, tried = set(grid.scales), {grid.values[place] for place in grid.tried if grid.other}
         assert scales <= set(searches.SCALES) and scales & set(search.source_scales), settings
         assert not search.other or tried & set(search.source_values), settings
 

@@ -108,7 +108,7 @@ def test_matching_brings_the_second_parent_nearer(sweeps):
 def test_parents_and_target_have_data_of_their_own(case):
     sets = [digits.images(options)[0] for options in (case.first, case.second, case.target)]
     assert all(len(x) in (digits.IMAGES, 4500, digits.FEWER["size"]) for x in sets)
-    assert len(digits.tested(case)[0]) <= digits.TEST
+    assert len(digits.tested(case.test)[0]) <= digits.TEST
     if case.first.get("of") == case.target.get("of"):
         assert not in_both(sets[0], sets[2]) and not in_both(sets[1], sets[2])
 
@@ -124,7 +124,7 @@ def test_three_starts_and_one_pretraining():
 def test_scores_after_no_step_are_those_of_the_networks():
     states = digits.random_states(0, 2)
     found = digits.retrained(states, digits.THIRDS, steps=(0, 3))
-    x, y = digits.tested(digits.THIRDS)
+    x, y = digits.tested(digits.THIRDS.test)
     loss, accuracy = abreast.scores(abreast.stacked(states), x, y)
     assert np.allclose(found["loss"][:, 0], loss) and np.allclose(found["accuracy"][:, 0], accuracy)
     assert (found["loss"][:, 1] != found["loss"][:, 0]).all()

@@ -93,13 +93,13 @@ def test_task_vectors_of_their_own_length_are_the_networks(sweeps):
 
 def test_every_method_is_tried_and_the_best_on_held_out_images_is_reported(small, sweeps):
     found = sweeps["merges"].isel(width=0)
-    assert list(found.searched.values) == list(merges.SEARCHES)
-    for method, (tried, name, values) in merges.SEARCHES.items():
-        assert int(found.held.sel(searched=method).count()) == len(tried) * len(values)
+    assert list(found.searched.values) == list(merges.GRIDS)
+    for method, grid in merges.GRIDS.items():
+        assert int(found.held.sel(searched=method).count()) == len(grid.scales) * len(grid.tried)
         scale, other = map(float, found.chosen.sel(searched=method).values)
         if method == "average":
             continue
-        merged = merge(method, small.base, small.finetuned, scale=scale, **({name: other} if name else {}))
+        merged = merge(method, small.base, small.finetuned, scale=scale, **({grid.other: other} if grid.other else {}))
         assert np.array_equal(found.test.sel(reported=method), small.accuracy(merged))
 
 
@@ -151,13 +151,8 @@ def test_the_claims_numbers_are_numbers(sweeps):
 # -- more tasks, more passes, adaptation -----------------------------------------------------------
 
 def test_a_part_of_the_suite_has_its_own_choices(small):
-    part = counts.part_of(small.suite, (1, 6))
+    part = small.suite.part((1, 6))
     assert part.tasks == ["digits negative", "clothes upside down"] and part.choices == ((0, 10), (10, 20))
-
-
-def test_subsets_differ_and_there_is_one_of_all():
-    assert len(set(counts.subsets(8, 4, 0))) == counts.SUBSETS and counts.subsets(8, 8, 0) == [tuple(range(8))]
-    assert counts.subsets(8, 4, 0) != counts.subsets(8, 4, 1)
 
 
 def test_more_tasks_and_more_passes_are_measured(small, standin_folder_session, monkeypatch):

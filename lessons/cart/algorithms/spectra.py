@@ -1,4 +1,5 @@
 """Sums of truncated task vectors for every rank, from singular value decompositions that are done once (CART, §4.1)."""
+import functools
 import math
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 from lessons.merging.lowrank import factors, rank_of
+from lessons.merging.search import Merges, anew
 from lessons.merging.states import by_tensor, mean, task_vectors, wide
 from toy_models.weights import State, average
 
@@ -95,6 +97,20 @@ class Spectra:
         """Σ_t V_tᵀ of every task vector τ_t = U_t Σ_t V_tᵀ, r = min(m, n)."""
         return torch.stack([right if left.shape[0] <= right.shape[1] else left.norm(dim=0)[:, None] * right
                             for left, right in self._factors[key]])
+
+
+def decomposed_once(base: State, finetuned: Sequence[State]) -> Merges:
+    """As `search.anew`, but CART's task vectors are decomposed once for all ranks and λ."""
+    others = anew(base, finetuned)
+    spectra = functools.cache(lambda: Spectra(base, finetuned))
+
+    def of(method, **parameters):
+        if method != "cart":
+            return others(method, **parameters)
+        totals = spectra().totals(**parameters)
+        return lambda scale: shifted(spectra().origin, totals, scale)
+
+    return of
 
 
 def shifted(origin: State, totals: dict[str, Float[Tensor, "..."]], scale: float) -> State:

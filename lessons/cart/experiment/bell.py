@@ -13,6 +13,7 @@ from lessons.cart.experiment import grid
 from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.merging import search
 from lessons.suites import Loaded, Suite
 from toy_models import Recipe
 
@@ -121,7 +122,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     made = suites_of(settings, seed)
     found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
     said = about(next(iter(made.values())), settings.size, settings.test_images)
-    return _side_by_side("setting", made, found).assign_attrs(said | {"directions": WIDTH})
+    return _side_by_side("setting", made, found).assign_attrs(said | _held_out(made, settings) | {"directions": WIDTH})
 
 
 def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -134,11 +135,15 @@ def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> x
         ranks = grid.shares(width, settings.directions)
         found.append(grid.measured(suite.load(device, settings.test_images), ranks).assign_coords(rank=counts))
     said = about(next(iter(made.values())), settings.size, settings.test_images)
-    return _side_by_side("width", made, found).assign_attrs(said | {"directions": 1})
+    return _side_by_side("width", made, found).assign_attrs(said | _held_out(made, settings) | {"directions": 1})
 
 
 def _side_by_side(dimension, names, found):
     return xarray.concat(found, xarray.DataArray(list(names), dims=dimension, name=dimension), join="outer")
+
+
+def _held_out(made, settings):
+    return search.resting_on(*(settings.test_images * len(suite.tasks) for suite in made.values()))
 
 
 def about(suite: Suite, size: int, images: int) -> dict[str, str]:

@@ -18,6 +18,7 @@ from lessons.cart.experiment import bell, grid
 from lessons.cart.experiment.grid import FIRST, HOWS
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.merging import search
 from lessons.suites import share_correct
 from toy_models import MLP, training
 from toy_models.weights import State
@@ -122,7 +123,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     return xarray.concat(found, names).assign_attrs(
         source=digits.text, source_kind=digits.kind, network=f"MLP 784–{bell.WIDTH}–10",
         images=f"10,000 training and {settings.images:,} test images a task, unless the case says otherwise",
-        test_images=settings.images, directions=1)
+        test_images=settings.images, directions=1,
+        **search.resting_on(*(settings.images * case.num_tasks for case in settings.cases.values())))
 
 
 def networks(case: Case, seed: int = 0, images: int = 400) -> Trained:
@@ -207,9 +209,10 @@ def _let_through(vectors, directions):
 def _best_of_lams(trained, spectra, ranks):
     """The mean test accuracy at every rank with the λ that is best on held-out images, and that λ,
     (2, heads, ranks)."""
-    held_out, test = over_heads(spectra, [trained.held_out, trained.test], ranks)
-    best = held_out.argmax(2)
-    return np.take_along_axis(test, best[..., None], 2)[..., 0], np.array(LAMS)[best]
+    found = xarray.DataArray(over_heads(spectra, [trained.held_out, trained.test], ranks),
+                             dims=("part", "head", "rank", "lam"), coords={"lam": list(LAMS)})
+    best = search.best(found[0], "lam")
+    return found[1].sel(best).values, best["lam"].values
 
 
 @torch.no_grad()

@@ -8,6 +8,7 @@ import xarray
 from lessons.cart.experiment.grid import HOWS
 from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.sweep import at
+from lessons.merging import search
 
 LOW_RANK = 0.08  # the source's
 
@@ -32,17 +33,15 @@ def chosen(sweep: xarray.Dataset, how: str, full_rank: bool = False) -> xarray.D
     part = sweep.accuracy.sel(how=how)
     if full_rank:
         part = part.isel(rank=[-1])
-    held_out = part.sel(part="held-out").mean("task").stack(place=("rank", "lam"))
-    rank, lam = held_out.idxmax("place").item()
-    accuracy = part.sel(part="test", rank=rank, lam=lam, drop=True)
-    return xarray.Dataset({"accuracy": accuracy}, attrs={"rank": rank, "lam": lam})
+    best = search.best(part.sel(part="held-out").mean("task"), "rank", "lam")
+    where = {name: value.item() for name, value in best.items()}
+    return xarray.Dataset({"accuracy": part.sel(part="test", **where, drop=True)}, attrs=where)
 
 
 def envelope(sweep: xarray.Dataset, how: str) -> xarray.DataArray:
     """The mean test accuracy at every rank, (rank,), each with the λ that is best on held-out images."""
     mean = sweep.accuracy.sel(how=how).mean("task")
-    lam = mean.sel(part="held-out").idxmax("lam")
-    return mean.sel(part="test").sel(lam=lam)
+    return mean.sel(part="test").sel(search.best(mean.sel(part="held-out"), "lam"))
 
 
 def height(sweep: xarray.Dataset) -> float:

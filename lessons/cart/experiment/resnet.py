@@ -10,6 +10,7 @@ from lessons.cart.experiment import bell, grid, storage, tasks
 from lessons.kit.experiment import Experiment, missing
 from lessons.kit.page import said
 from lessons.kit.profiles import Profiles
+from lessons.merging import search
 from lessons.suites import Suite
 from toy_models import Recipe
 
@@ -69,7 +70,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """What `bell.measure` gives, with one setting, of the splits."""
     loaded = splits(settings, seed).load(device, settings.images)
     found = grid.measured(loaded, RANKS, LAMS)
-    return found.expand_dims(setting=[SETTING]).assign_attrs(images=IMAGES)
+    held_out = search.resting_on(sum(len(y) for _, y in loaded.held_out))
+    return found.expand_dims(setting=[SETTING]).assign_attrs(images=IMAGES, **held_out)
 
 
 def measure_storage(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:

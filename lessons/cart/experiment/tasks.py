@@ -1,9 +1,7 @@
 """How methods fare as tasks are added: subsets of permutations of MNIST, and of the 20 splits of CIFAR-100 (CART, Fig.
 7 and app. D)."""
-import itertools
 import math
-import random
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,25 +9,22 @@ import xarray
 
 from lessons import suites
 from lessons.cart.algorithms import costs
-from lessons.cart.algorithms.spectra import Spectra
+from lessons.cart.algorithms.spectra import decomposed_once
 from lessons.cart.experiment import bell
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.merging import merge
-from lessons.suites import PARTS, Loaded, Suite
+from lessons.merging import search
+from lessons.merging.search import Grid
+from lessons.suites import Loaded, Suite
 from toy_models import Recipe
-from toy_models.weights import State
 
-METHODS = {"average": [("average", {})],
-           "task arithmetic": [("task_arithmetic", {"scale": scale}) for scale in (0.1, 0.2, 0.3)],
-           "TIES": [("ties", {"scale": 1.0, "density": density}) for density in (0.05, 0.1, 0.2)],
-           "CART": [("cart", {"scale": 1.0, "rank_ratio": rank}) for rank in (0.08, 0.12, 0.16)],
-           "task arithmetic, tuned": [("task_arithmetic", {"scale": scale})
-                                      for scale in (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)],
-           "CART, tuned": [("cart", {"scale": scale, "rank_ratio": rank})
-                           for scale in (1.0, 2.0, 4.0)
-                           for rank in (0.03, 0.08, 0.16, 0.32)]}
-SOURCE = tuple(METHODS)[:4]  # with the grids of app. D
+GRIDS = {"average": Grid("average"),
+         "task arithmetic": Grid("task_arithmetic", (0.1, 0.2, 0.3)),
+         "TIES": Grid("ties", (1.0,), "density", (0.05, 0.1, 0.2)),
+         "CART": Grid("cart", (1.0,), "rank_ratio", (0.08, 0.12, 0.16)),
+         "task arithmetic, tuned": Grid("task_arithmetic", (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)),
+         "CART, tuned": Grid("cart", (1.0, 2.0, 4.0), "rank_ratio", (0.03, 0.08, 0.16, 0.32))}
+SOURCE = tuple(GRIDS)[:4]  # with the grids of app. D
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class Settings:
         num_tasks: there are.
         counts: which numbers of them are merged.
         subsets: of each number, at most.
-        methods: names in `METHODS`.
+        methods: names in `GRIDS`.
         images: for the test, a task and part.
         size: training images a task; None for all.
     """
@@ -53,20 +48,10 @@ class Settings:
 
 
 PROFILES = Profiles(
-    quick=Settings(num_tasks=6, counts=(2, 4, 6), subsets=2, methods=tuple(METHODS), images=300,
+    quick=Settings(num_tasks=6, counts=(2, 4, 6), subsets=2, methods=tuple(GRIDS), images=300,
                    size=bell.PROFILES["quick"].size),
-    full=Settings(num_tasks=8, counts=(2, 3, 4, 5, 6, 7, 8), subsets=5, methods=tuple(METHODS), images=250,
+    full=Settings(num_tasks=8, counts=(2, 3, 4, 5, 6, 7, 8), subsets=5, methods=tuple(GRIDS), images=250,
                   size=bell.PROFILES["full"].size))
-
-
-def subsets_of(num_tasks: int, count: int, most: int, seed: int) -> list[tuple[int, ...]]:
-    """Up to `most` different subsets of that many tasks, drawn without replacement; all where there are fewer."""
-    everything = math.comb(num_tasks, count)
-    generator = random.Random(1000 * seed + count)
-    if everything > 10_000:
-        return sorted({tuple(sorted(generator.sample(range(num_tasks), count))) for _ in range(most)})
-    listed = list(itertools.combinations(range(num_tasks), count))
-    return sorted(generator.sample(listed, min(most, everything)))
 
 
 def needed(own: np.ndarray, base: np.ndarray, count: int, margin: float = 0.01) -> int:
@@ -101,7 +86,7 @@ def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") 
         A Dataset with
         normalised (count, subset, merged_by): accuracy over that of the tasks' own networks, mean over a subset's
         tasks, parameters chosen on held-out images, on test images, NaN where there are fewer subsets;
-        picked (count, subset, merged_by): the number of the chosen parameters;
+        picked (count, subset, merged_by): the number of the chosen parameters, the other one running fastest;
         needed (count): the source's sample size for ε = 1 %;
         possible (count): how many subsets there are.
     """
@@ -110,42 +95,32 @@ def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") 
     base = whole.accuracy(whole.base)
     counts = list(settings.counts)
     found = np.full((2, len(counts), settings.subsets, len(settings.methods)), np.nan)
+    examples = []
     for row, count in enumerate(counts):
-        for column, chosen in enumerate(subsets_of(settings.num_tasks, count, settings.subsets, seed)):
-            some = part_of(suite, chosen).load(device, settings.images)
-            found[:, row, column] = np.array([best(some, METHODS[name]) for name in settings.methods]).T
+        for column, chosen in enumerate(suites.subsets_of(settings.num_tasks, count, settings.subsets, seed)):
+            some = suite.part(chosen).load(device, settings.images)
+            found[:, row, column] = tuned(some, {name: GRIDS[name] for name in settings.methods})
+            examples.append(sum(len(y) for _, y in some.held_out))
     dimensions = ("count", "subset", "merged_by")
     sets = {"normalised": (dimensions, found[0]),
             "picked": (dimensions, found[1]),
             "needed": ("count", [needed(own, base, count) for count in counts]),
             "possible": ("count", [math.comb(settings.num_tasks, count) for count in counts])}
-    return xarray.Dataset(sets, {"count": counts, "merged_by": list(settings.methods)})
+    return xarray.Dataset(sets, {"count": counts, "merged_by": list(settings.methods)}, search.resting_on(*examples))
 
 
-def part_of(suite: Suite, chosen: Sequence[int]) -> Suite:
-    """The suite of some of its tasks."""
-    names = [suite.tasks[i] for i in chosen]
-    recipes = {name: suite.recipes[name] for name in names}
-    splits = tuple(suite.splits[i] for i in chosen) if suite.splits else ()
-    return Suite(suite.title, suite.base, recipes, splits)
-
-
-def best(loaded: Loaded, candidates: list[tuple[str, dict]]) -> tuple[float, int]:
-    """The normalised test accuracy of the candidate that is best on held-out images, mean over tasks, and its
-    number."""
-    merged = merged_by(loaded, candidates)
-    scores = [loaded.accuracy(one, PARTS[0]).mean() for one in merged] if len(merged) > 1 else [0.0]
-    number = int(np.argmax(scores))
-    return loaded.normalised(merged[number], "test").mean(), number
-
-
-def merged_by(loaded: Loaded, candidates: list[tuple[str, dict]]) -> list[State]:
-    """The merged weights of every (method, parameters) of one method; CART's task vectors are decomposed once for all
-    of them."""
-    if candidates[0][0] == "cart":
-        spectra = Spectra(loaded.base, loaded.finetuned)
-        return [spectra.merged(**parameters) for _, parameters in candidates]
-    return [merge(method, loaded.base, loaded.finetuned, **parameters) for method, parameters in candidates]
+def tuned(loaded: Loaded, grids: Mapping[str, Grid]) -> tuple[list[float], list[int]]:
+    """Of every grid, where it is best on held-out images: the normalised test accuracy, mean over tasks, and the number
+    of the parameters."""
+    merges = decomposed_once(loaded.base, loaded.finetuned)
+    tried = loaded.searched(grids, merges)
+    order = ("scale", "place")
+    own = loaded.own()
+    shares = [(loaded.accuracy(state) / own).mean() for state in search.tuned(tried, grids, merges, *order).values()]
+    at = search.best(tried.held.mean("task", skipna=False), *order)
+    numbers = [grid.scales.index(scale) * len(grid.tried) + place
+               for grid, scale, place in zip(grids.values(), at["scale"].values, at["place"].values)]
+    return shares, numbers
 
 
 def standard_error(sweep: xarray.Dataset) -> xarray.DataArray:

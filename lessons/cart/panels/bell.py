@@ -28,6 +28,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, here, level
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
+from lessons.merging.search import rests_on
 
 MOST_TASKS = 8
 DISJOINT = experiment.name_of(1.0)
@@ -133,7 +134,7 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
         return said(_RANK_AND_LAM, by_task=listed(values[column], 2), over_ranks=by_rank(ranks, mean), **where,
                     **levels[setting])
 
-    text = caption(sweep) + " Task arithmetic at the λ that is best on held-out images."
+    text = f"{caption(sweep)} Task arithmetic at the λ that is best on held-out images. {rests_on(sweep)}"
     return _controls(ranks, lams, names), fig, draw, text
 
 

@@ -13,6 +13,7 @@ from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
 from lessons.kit.sweep import caption
+from lessons.merging.search import rests_on
 
 KILO = 1000
 MEGA = KILO ** 2
@@ -166,7 +167,7 @@ def number_of_tasks(sweep: xarray.Dataset):
         of_counts = ", ".join(f"{count} tasks {value:.3f} ± {spread:.3f}" for count, value, spread in values)
         series.append(f"{name}: {of_counts}")
     return plotting.show(fig, f"Normalised accuracy by number of tasks, with standard errors. {'; '.join(series)}.",
-                         f"{caption(sweep)} {sampled(sweep)}")
+                         f"{caption(sweep)} {sampled(sweep)} {rests_on(sweep)}")
 
 
 def sampled(sweep: xarray.Dataset) -> str:

@@ -22,6 +22,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, level
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
+from lessons.merging.search import rests_on
 
 
 @panel
@@ -65,8 +66,8 @@ def overlap(sweep: xarray.Dataset, prediction=None):
 
     controls = {"setting": tasks_slider(names, DISJOINT),
                 "measure": choice("measure", {label: label for label in MEASURES})}
-    text = caption(sweep) + " λ chosen at every rank, and rank and λ for the height, on held-out images."
-    return controls, fig, draw, text
+    text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
+    return controls, fig, draw, f"{text} {rests_on(sweep)}"
 
 
 class _Dots:

@@ -29,6 +29,7 @@ from lessons.kit.panel.moving import Look, curve, here, level
 from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, still
 from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption
+from lessons.merging.search import rests_on
 
 PARTS = {"its own": Look(BLUE, "o"), "the others, with a minus": Look(RED, "s"), "sum": Look(PURPLE, "v")}
 
@@ -123,7 +124,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
 
     controls = {"case": slider("tasks", {name: name for name in names}, experiment.USUAL),
                 "head": choice("output layer", {name: name for name in experiment.HEADS})}
-    return controls, fig, draw, f"{caption(sweep)} λ chosen at every rank on held-out images."
+    return controls, fig, draw, f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)}"
 
 
 class _Guess:

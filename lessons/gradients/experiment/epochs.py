@@ -13,6 +13,7 @@ from lessons.kit import experiment
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearity.algorithms import evaluate
+from lessons.merging import search
 from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 
 DIGITS = "digits to 90°"
@@ -198,7 +199,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         before (data): accuracy of θ_base; angle (data, task).
     """
     zoo.get_all(all_recipes(settings, seed), device)
-    parts = []
+    parts, held = [], []
     for name in settings.families:
         base = zoo.get(start(name, seed), device).state_dict()
         sets = all_samples(name, settings.amounts)
@@ -206,22 +207,24 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             states = _checkpoints(settings, seed, device, name, optimiser, base, sets["train"])
             part = _gradients(base, states, sets["train"]).merge(_merged(base, states, sets))
             before = evaluate_all([weights.flatten(base)], base, sets["test"])[0][1]
+            held.append(sum(len(y) for _, y in sets["held"]))
             parts.append(part.assign(before=before).expand_dims(data=[name], optimiser=[optimiser]))
     families = list(settings.families)
     found = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
     found = found.sel(data=families, optimiser=list(settings.optimisers))
     angles = xarray.DataArray([FAMILIES[name].angles for name in families], dims=("data", "task"),
                               coords={"data": families})
-    return found.assign(angle=angles).assign_attrs(_about(settings))
+    return found.assign(angle=angles).assign_attrs(_about(settings, held))
 
 
-def _about(settings):
+def _about(settings, held):
     """For captions: what is measured differs from profile to profile."""
     amounts = settings.amounts
     spirals = SPIRALS in settings.families
     return {"source": common.digits_source(" and Spirals (generated)" if spirals else "").text,
             "network": "MLP 784–64–64–10" + (", on Spirals 2–32–32–2" if spirals else ""),
-            "images": images_said(amounts)}
+            "images": images_said(amounts),
+            **search.resting_on(*held)}
 
 
 def images_said(amounts: Amounts) -> str:
@@ -331,8 +334,7 @@ def evaluate_all(points: Iterable[torch.Tensor], like: weights.State, sets) -> l
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """`accuracy` and `loss` of the merges, the scale chosen by the held-out samples, and that `scale`; (data,
     optimiser, epochs)."""
-    best = sweep.held.idxmax("scale")
-    return sweep[["accuracy", "loss"]].sel(scale=best).drop_vars("scale").assign(scale=best)
+    return sweep[["accuracy", "loss"]].sel(search.best(sweep.held, "scale")).reset_coords("scale")
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:

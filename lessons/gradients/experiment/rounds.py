@@ -14,7 +14,7 @@ from lessons.gradients.experiment import common, epochs
 from lessons.gradients.experiment.epochs import AMOUNTS, DIGITS, Amounts, evaluate_all
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.merging import merge
+from lessons.merging import merge, search
 from toy_models import Recipe, training, weights, zoo
 from toy_models.weights import State
 
@@ -85,7 +85,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                            _of_methods(merged, sets["test"]),
                            _of_lines(base, ends[BUDGET], _stranger(sets["train"], seed, device), sets)])
     plane = _plane(_points(base, paths, together, merged), base, sets["test"], settings.grid)
-    return scores.merge(plane).assign_attrs(images=epochs.images_said(settings.amounts))
+    return scores.merge(plane).assign_attrs(images=epochs.images_said(settings.amounts),
+                                            **search.resting_on(sum(len(y) for _, y in sets["held"])))
 
 
 # -- training --------------------------------------------------------------------------------------
@@ -190,7 +191,7 @@ def _of_lines(base, states, stranger, sets):
     shape = (len(METHODS), len(SCALED))
     loss = np.array([loss for loss, _ in evaluate_states(list(scaled.values()), sets["test"])]).reshape(shape)
     held = np.array([share for _, share in evaluate_states(list(scaled.values()), sets["held"])]).reshape(shape)
-    chosen = np.array(SCALED)[held.argmax(1)]
+    chosen = search.best(xarray.DataArray(held, {"longer": list(SCALED)}, ("how", "longer")), "longer")["longer"].values
     of_lengths = []
     for lengths in ([1.0] * len(METHODS), chosen):
         flat = {name: weights.flatten(scaled[name, float(longer)]).double() for name, longer in zip(METHODS, lengths)}
@@ -281,8 +282,7 @@ def endpoints(sweep: xarray.Dataset, chosen_by: str = "held") -> tuple[xarray.Da
     """Accuracy after the whole budget for every number of rounds, with α = 1/T, and with the scale that the held-out
     images prefer."""
     end = sweep.isel(spent=-1)
-    best = end[chosen_by].idxmax("scale")
-    return end.accuracy.sel(scale=1.0), end.accuracy.sel(scale=best).drop_vars("scale")
+    return end.accuracy.sel(scale=1.0), end.accuracy.sel(search.best(end[chosen_by], "scale")).drop_vars("scale")
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
+from lessons.merging.search import rests_on
 
 METHODS = {"average": Look(BLUE, "o"),
            "TIES": Look(GREEN, "^"),
@@ -151,7 +152,8 @@ def lines(sweep: xarray.Dataset):
     chosen = ", ".join(f"{how} {float(value):g}" for how, value in zip(sweep.how.values, sweep.chosen.values))
     remarks = said("""The loss on the line between two merges, on {some} test images a task. Chosen lengths, 1 being
                       those of the panel: {chosen}.""", some=experiment.SOME, chosen=chosen)
-    return plotting.show(fig, f"Loss on lines between merges: {'; '.join(told)}.", f"{caption(sweep)} {remarks}")
+    return plotting.show(fig, f"Loss on lines between merges: {'; '.join(told)}.",
+                         f"{caption(sweep)} {remarks} {rests_on(sweep)}")
 
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:

@@ -4,32 +4,21 @@ share of the single model's.
 All methods that take a scale λ move along a straight line, origin + λ · direction, so that a method is merged once for
 every value of its other parameter and then only looked at for every λ.
 """
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable
 
 import numpy as np
 import xarray
-from tqdm.auto import tqdm
 
 from data.types import Source, digest
 from lessons import suites
 from lessons.interference.experiment import results
-from lessons.interference.experiment.searches import (
-    GRIDS,
-    REPORTED,
-    SCALES,
-    SEARCHED,
-    SEARCHES,
-    SOURCES,
-    STORING,
-    WIDE,
-    Settings,
-)
+from lessons.interference.experiment.searches import GRIDS, REPORTED, SCALES, SEARCHES, SOURCES, STORING, WIDE, Settings
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging import merge
+from lessons.merging.search import best, on_lines
 from lessons.suites import Loaded, Suite
-from toy_models.weights import State
 
 QUICK = Settings(held_out=400, test=1200, scales=(0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), places=(1, 2, 3))
 FULL = Settings(held_out=500, test=2000, scales=SCALES, places=(0, 1, 2, 3, 4))
@@ -90,28 +79,6 @@ def _together(sources):
 
 # -- the measurement -------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Line:
-    """θ(λ) = origin + λ · direction: what a method gives for every scale."""
-    origin: State
-    direction: State
-
-    @classmethod
-    def of(cls, method: str, base: State, finetuned: Sequence[State], **parameters) -> "Line":
-        """The line of a method that takes a scale."""
-        origin = merge(method, base, finetuned, scale=0.0, **parameters)
-        unit = merge(method, base, finetuned, scale=1.0, **parameters)
-        direction = {key: unit[key] - tensor for key, tensor in origin.items() if tensor.is_floating_point()}
-        return cls(origin, direction)
-
-    def at(self, scale: float) -> State:
-        """The merged state dict at λ = scale; whole-number tensors are those of the origin."""
-        merged = dict(self.origin)
-        for key, tensor in self.direction.items():
-            merged[key] = self.origin[key] + scale * tensor
-        return merged
-
-
 def of_suite(suite: Suite, profiles: Profiles | None = None) -> Experiment:
     """The comparison on a suite: all methods are tried, and the chosen ones looked at. See `measure`.
 
@@ -138,7 +105,8 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
 
     Returns:
         A Dataset with
-        tried (searched: 7, place: 5, scale, task): accuracy on held-out images, NaN where it was not tried;
+        tried (searched: 7, place: 5, scale, task): accuracy on held-out images, NaN where it was not tried (`searched`
+        in `lessons.merging.search`);
         value (searched, place): of the method's other parameter;
         own_tried (task): of the single models on the same images;
         place_chosen, scale_chosen (grid: 2, searched: 7): the position of the best, by normalised accuracy, in all that
@@ -149,14 +117,12 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
     some = suite.load(device, settings.held_out)
     many = suite.load(device, settings.test)
     tried = _tried(some, settings)
-    best = {(grid, method): best_of(tried, method, grid) for grid in GRIDS for method in SEARCHED}
-    places = np.array([place for place, _ in best.values()]).reshape(len(GRIDS), -1)
-    scales = np.array([scale for _, scale in best.values()]).reshape(len(GRIDS), -1)
+    chosen = {grid: best_of(tried, grid) for grid in GRIDS}
     images = f"{len(many.test[0][1]):,} test and {len(some.held_out[0][1]):,} held-out images a task"
     return tried.assign(
-        place_chosen=(("grid", "searched"), places),
-        scale_chosen=(("grid", "searched"), scales),
-        accuracy=(("grid", "reported", "task"), _reported(many, best)),
+        place_chosen=(("grid", "searched"), [at["place"].values for at in chosen.values()]),
+        scale_chosen=(("grid", "searched"), [at["scale"].values for at in chosen.values()]),
+        accuracy=(("grid", "reported", "task"), _reported(many, chosen)),
         own=("task", many.own()),
         base=("task", many.accuracy(many.base)),
     ).assign_coords(grid=list(GRIDS), reported=list(REPORTED)).assign_attrs(images=images)
@@ -164,55 +130,38 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
 
 def _tried(loaded, settings):
     """What every method is worth on held-out images, wherever it is tried."""
-    values = np.full((len(SEARCHED), 5), np.nan)
-    tried = np.full((len(SEARCHED), 5, len(SCALES), len(loaded.suite.tasks)), np.nan)
-    chosen = [(row, place) for row, method in enumerate(SEARCHED) for place in settings.places_of(SEARCHES[method])]
-    for row, place in tqdm(chosen, desc=loaded.suite.title, unit="setting", leave=False):
-        method = SEARCHED[row]
-        search = SEARCHES[method]
-        if search.other:
-            values[row, place] = search.values[place]
-        line = Line.of(method, loaded.base, loaded.finetuned, **search.at(place))
-        for step, scale in enumerate(SCALES):
-            if scale in settings.scales_of(search):
-                tried[row, place, step] = loaded.accuracy(line.at(scale), "held-out")
-    return xarray.Dataset(
-        {"tried": (("searched", "place", "scale", "task"), tried),
-         "value": (("searched", "place"), values),
-         "own_tried": ("task", loaded.own("held-out"))},
-        coords={"searched": list(SEARCHED), "place": range(5), "scale": list(SCALES), "task": loaded.suite.tasks})
+    grids = {method: settings.grid_of(search) for method, search in SEARCHES.items()}
+    tried = loaded.searched(grids, on_lines(loaded.base, loaded.finetuned), title=loaded.suite.title)
+    every = tried.rename(held="tried").reindex(place=range(5), scale=list(SCALES))  # NaN where nothing was tried
+    return every.assign(own_tried=("task", loaded.own("held-out")))
 
 
-def _reported(loaded: Loaded, best) -> np.ndarray:
-    """Accuracy on test images of every method at its best, {(grid, method): (place, λ)}: (grid, reported, task)."""
-    known = {}
-
+def _reported(loaded: Loaded, chosen) -> np.ndarray:
+    """Accuracy on test images of every method at its best, {grid: `best_of`}: (grid, reported, task)."""
+    @functools.cache
     def accuracy(method, **parameters):
-        which = (method, *parameters.items())
-        if which not in known:
-            known[which] = loaded.accuracy(merge(method, loaded.base, loaded.finetuned, **parameters))
-        return known[which]
+        return loaded.accuracy(merge(method, loaded.base, loaded.finetuned, **parameters))
 
-    found = np.zeros((len(GRIDS), len(REPORTED), len(loaded.suite.tasks)))
-    for row, grid in enumerate(GRIDS):
-        for column, method in enumerate(REPORTED):
-            if method in SEARCHES:
-                place, scale = best[grid, method]
-                found[row, column] = accuracy(method, scale=scale, **SEARCHES[method].at(place))
-            else:
-                found[row, column] = accuracy(method, **STORING.get(method, {}))
-    return found
+    def at_best(method, at):
+        if method not in SEARCHES:
+            return accuracy(method, **STORING.get(method, {}))
+        place, scale = (at[name].sel(searched=method).item() for name in ("place", "scale"))
+        return accuracy(method, scale=scale, **SEARCHES[method].at(place))
+
+    return np.array([[at_best(method, at) for method in REPORTED] for at in chosen.values()])
 
 
-def best_of(tried: xarray.Dataset, method: str, grid: str = WIDE) -> tuple[int, float]:
-    """(place, λ) of the highest normalised accuracy on held-out images, in all that was tried or in the sources' part
-    of it; `grid` is one of GRIDS."""
-    search = SEARCHES[method]
-    share = results.share_of(tried.tried.sel(searched=method), tried.own_tried).mean("task", skipna=False)
+def best_of(tried: xarray.Dataset, grid: str = WIDE) -> dict[str, xarray.DataArray]:
+    """{"place", "scale": (searched)} of the highest normalised accuracy on held-out images, in all that was tried or in
+    the sources' part of it; `grid` is one of GRIDS."""
+    share = results.share_of(tried.tried, tried.own_tried).mean("task", skipna=False)
     if grid == SOURCES:
-        share = share.where(share.scale.isin(search.source_scales))
-        if search.other:
-            share = share.where(tried.value.sel(searched=method).isin(search.source_values))
-    table = share.transpose("place", "scale").values
-    place, step = np.unravel_index(np.nanargmax(table), table.shape)
-    return int(place), float(share.scale[step])
+        share = xarray.concat([_by_the_sources(share.sel(searched=method), tried.value.sel(searched=method), search)
+                               for method, search in SEARCHES.items()], "searched")
+    return best(share, "place", "scale")
+
+
+def _by_the_sources(share, value, search):
+    """NaN where the sources do not try it."""
+    share = share.where(share.scale.isin(search.source_scales))
+    return share.where(value.isin(search.source_values)) if search.other else share

@@ -3,23 +3,22 @@
 `a` is how far to go along what all tasks have in common, λ how much of what each has alone. Task arithmetic is the line
 λ = 0, with a = λ_TA · T; CART is the line a = 1; the average is where they cross.
 """
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import xarray
 
 from lessons.interference.experiment import comparison, results
-from lessons.interference.experiment.comparison import Line
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.merging import merge
+from lessons.merging.search import Line, best, resting_on
 from lessons.suites import Suite
 from toy_models.weights import State
 
 
 @dataclass(frozen=True)
-class Grid:
+class Settings:
     """What is tried, and on how many images per task.
 
     Attributes:
@@ -34,13 +33,13 @@ class Grid:
 
 
 PROFILES = Profiles(
-    quick=Grid(
+    quick=Settings(
         rank_ratios=(0.04, 0.16),
         common=(0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
         own=(0.0, 0.5, 1.0, 2.0, 3.0),
         held_out=comparison.QUICK.held_out,
         test=comparison.QUICK.test),
-    full=Grid(
+    full=Settings(
         rank_ratios=(0.02, 0.04, 0.08, 0.16, 0.32),
         common=(0.0, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0),
         own=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
@@ -81,7 +80,7 @@ def run_all(suites: dict[str, Suite], profile: str, seed: int = 0, device: str =
     return {name: run(suite, profile, seed, device) for name, suite in suites.items() if not suite.splits}
 
 
-def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
+def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Dataset:
     """Look at every point of the grid, and at the best of the plane and of both lines.
 
     Returns:
@@ -91,10 +90,11 @@ def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
         test (line, task): its normalised accuracy on test images;
         single (task): that of the single models, not normalised.
     """
-    some = suite.load(device, grid.held_out)
-    many = suite.load(device, grid.test)
+    some = suite.load(device, settings.held_out)
+    many = suite.load(device, settings.test)
     average = merge("average", some.base, some.finetuned)
-    own = {ratio: Line.of("cart", some.base, some.finetuned, rank_ratio=ratio).direction for ratio in grid.rank_ratios}
+    own = {ratio: Line.of("cart", some.base, some.finetuned, rank_ratio=ratio).direction
+           for ratio in settings.rank_ratios}
     single_held_out = some.own("held-out")
     single_test = many.own("test")
 
@@ -104,26 +104,26 @@ def measure(suite: Suite, grid: Grid, device: str = "auto") -> xarray.Dataset:
     def share(*where):
         return results.share_of(some.accuracy(at(*where), "held-out"), single_held_out).mean()
 
-    found = _on(grid, share)
-    best = [line_of(found, line) for line in LINES]
+    found = _on(settings, share)
+    places = [line_of(found, line) for line in LINES]
     return found.assign(
-        best=(("line", "coordinate"), best),
-        test=(("line", "task"), [results.share_of(many.accuracy(at(*where), "test"), single_test) for where in best]),
+        best=(("line", "coordinate"), places),
+        test=(("line", "task"), [results.share_of(many.accuracy(at(*where), "test"), single_test) for where in places]),
         single=("task", single_test),
     ).assign_coords(line=list(LINES), coordinate=list(COORDINATES), task=suite.tasks).assign_attrs(
-        images=f"{len(many.test[0][1]):,} test and {len(some.held_out[0][1]):,} held-out images a task")
+        images=f"{len(many.test[0][1]):,} test and {len(some.held_out[0][1]):,} held-out images a task",
+        **resting_on(sum(len(y) for _, y in some.held_out)))
 
 
-def _on(grid, share):
+def _on(settings, share):
     """`share` on the whole grid: share(rank ratio, a, λ) -> normalised accuracy on held-out images, mean over tasks."""
-    places = itertools.product(range(len(grid.rank_ratios)), range(len(grid.common)), range(len(grid.own)))
-    found = np.zeros((len(grid.rank_ratios), len(grid.common), len(grid.own)))
-    for k, i, j in places:
-        if grid.own[j] == 0 and k:
+    found = np.zeros((len(settings.rank_ratios), len(settings.common), len(settings.own)))
+    for k, i, j in np.ndindex(found.shape):
+        if settings.own[j] == 0 and k:
             found[k, i, j] = found[0, i, j]  # without an own part the rank does not matter
         else:
-            found[k, i, j] = share(grid.rank_ratios[k], grid.common[i], grid.own[j])
-    coords = {"rank_ratio": list(grid.rank_ratios), "common": list(grid.common), "own": list(grid.own)}
+            found[k, i, j] = share(settings.rank_ratios[k], settings.common[i], settings.own[j])
+    coords = {"rank_ratio": list(settings.rank_ratios), "common": list(settings.common), "own": list(settings.own)}
     return xarray.Dataset({"share": (COORDINATES, found)}, coords=coords)
 
 
@@ -134,8 +134,7 @@ def line_of(found: xarray.Dataset, line: str) -> tuple[float, float, float]:
         share = share.where(found.common == 1)
     elif line == LINES[2]:
         share = share.where(found.own == 0)
-    place = np.unravel_index(np.nanargmax(share.values), share.shape)
-    return tuple(float(found[name][index]) for name, index in zip(share.dims, place))
+    return tuple(map(float, best(share, *COORDINATES).values()))
 
 
 def lead(sweep: xarray.Dataset) -> tuple[float, float, str]:

@@ -1,80 +1,50 @@
 """What is tried of every method: values of λ and of its other parameter, ours and the sources'."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-
-@dataclass(frozen=True)
-class Search:
-    """What is tried of a method.
-
-    Attributes:
-        other: its other parameter besides λ, None where it has none.
-        values: of that.
-        source_values, source_scales: what the sources try: CART, app. B (CART itself) and app. D (task arithmetic and
-            TIES); for the others what their own papers recommend, with task arithmetic's λ where they add as it does.
-        few_values, few_scales: of these, what is tried on ResNets, where looking takes seconds.
-        end: the value of `other` at which the method becomes another one that is also tried, so that its grid needs no
-            edge there.
-    """
-    other: str | None
-    values: tuple[float, ...]
-    source_values: tuple[float, ...]
-    source_scales: tuple[float, ...]
-    few_values: tuple[float, ...]
-    few_scales: tuple[float, ...]
-    end: float | None = None
-
-    def at(self, place: int) -> dict[str, float]:
-        """{the other parameter: its value at a place}; {} where there is none."""
-        return {self.other: self.values[place]} if self.other else {}
-
+from lessons.merging.search import Grid
 
 FROM_1_TO_3 = tuple(round(1 + step / 5, 1) for step in range(11))
 SCALES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, *FROM_1_TO_3, 3.5, 4.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Grid):
+    """What is tried of a method, and which part of it where.
+
+    Attributes:
+        source_values, source_scales: what the sources try: CART, app. B (CART itself) and app. D (task arithmetic and
+            TIES); for the others what their own papers recommend, with task arithmetic's λ where they add as it does.
+        few_values, few_scales: what is tried on ResNets, where looking takes seconds.
+        end: the value of `other` at which the method becomes another one that is also tried, so that its grid needs no
+            edge there.
+    """
+    scales: tuple[float, ...] = SCALES
+    source_values: tuple[float, ...] = ()
+    source_scales: tuple[float, ...]
+    few_values: tuple[float, ...] = ()
+    few_scales: tuple[float, ...]
+    end: float | None = None
+
+
 _AS_TASK_ARITHMETIC = (0.1, 0.2, 0.3)
-SEARCHES = {
-    "task_arithmetic": Search(
-        None, (), (),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(),
-        few_scales=(0.05, 0.1, 0.15, 0.2, 0.3)),
-    "ties": Search(
-        "density", (0.05, 0.1, 0.2, 0.4, 0.7),
-        source_values=(0.05, 0.1, 0.2),
-        source_scales=(1.0,),
-        few_values=(0.1, 0.2, 0.4),
-        few_scales=(0.5, 1.0, 1.4)),
-    "consensus": Search(
-        "mask_strength", (0.1, 0.2, 0.3, 0.4, 0.6),
-        source_values=(0.2, 0.3, 0.4, 0.6),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.2, 0.4),
-        few_scales=(0.1, 0.2, 0.3, 0.5),
-        end=0.1),
-    "dare": Search(
-        "drop_rate", (0.1, 0.5, 0.7, 0.9, 0.99),
-        source_values=(0.9,),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.5, 0.9),
-        few_scales=(0.1, 0.2),
-        end=0.1),
-    "breadcrumbs": Search(
-        "density", (0.02, 0.05, 0.1, 0.3, 0.6),
-        source_values=(0.1,),
-        source_scales=_AS_TASK_ARITHMETIC,
-        few_values=(0.1, 0.3),
-        few_scales=(0.1, 0.3, 0.5)),
-    "tsv": Search(
-        None, (), (),
-        source_scales=(1.0,),
-        few_values=(),
-        few_scales=(0.4, 0.8, 1.0, 1.4)),
-    "cart": Search(
-        "rank_ratio", (0.02, 0.04, 0.08, 0.16, 0.32),
-        source_values=(0.04, 0.08, 0.16, 0.32),
-        source_scales=FROM_1_TO_3,
-        few_values=(0.04, 0.08, 0.16),
-        few_scales=(0.3, 0.6, 1.0, 1.4)),
-}
+SEARCHES = {search.method: search for search in (
+    Search("task_arithmetic", source_scales=_AS_TASK_ARITHMETIC, few_scales=(0.05, 0.1, 0.15, 0.2, 0.3)),
+    Search("ties", other="density", values=(0.05, 0.1, 0.2, 0.4, 0.7),
+           source_values=(0.05, 0.1, 0.2), source_scales=(1.0,),
+           few_values=(0.1, 0.2, 0.4), few_scales=(0.5, 1.0, 1.4)),
+    Search("consensus", other="mask_strength", values=(0.1, 0.2, 0.3, 0.4, 0.6), end=0.1,
+           source_values=(0.2, 0.3, 0.4, 0.6), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.2, 0.4), few_scales=(0.1, 0.2, 0.3, 0.5)),
+    Search("dare", other="drop_rate", values=(0.1, 0.5, 0.7, 0.9, 0.99), end=0.1,
+           source_values=(0.9,), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.5, 0.9), few_scales=(0.1, 0.2)),
+    Search("breadcrumbs", other="density", values=(0.02, 0.05, 0.1, 0.3, 0.6),
+           source_values=(0.1,), source_scales=_AS_TASK_ARITHMETIC,
+           few_values=(0.1, 0.3), few_scales=(0.1, 0.3, 0.5)),
+    Search("tsv", source_scales=(1.0,), few_scales=(0.4, 0.8, 1.0, 1.4)),
+    Search("cart", other="rank_ratio", values=(0.02, 0.04, 0.08, 0.16, 0.32),
+           source_values=(0.04, 0.08, 0.16, 0.32), source_scales=FROM_1_TO_3,
+           few_values=(0.04, 0.08, 0.16), few_scales=(0.3, 0.6, 1.0, 1.4)))}
 SEARCHED = tuple(SEARCHES)
 STORING = {"emr": {}, "tall_masks": {}, "cart_indexing": {}}  # one model a task; as they are by default
 REPORTED = ("average", *SEARCHED, *STORING)
@@ -105,12 +75,7 @@ class Settings:
     scales: tuple[float, ...] | None = None
     places: tuple[int, ...] | None = None
 
-    def scales_of(self, search: Search) -> tuple[float, ...]:
-        """The λ that are tried of a method."""
-        return self.scales or search.few_scales
-
-    def places_of(self, search: Search) -> tuple[int, ...]:
-        """The places of its other parameter's values that are tried; (0,) where it has none."""
-        if not search.other:
-            return (0,)
-        return self.places or tuple(search.values.index(value) for value in search.few_values)
+    def grid_of(self, search: Search) -> Grid:
+        """What is tried of a method."""
+        places = self.places or tuple(search.values.index(value) for value in search.few_values)
+        return replace(search, scales=self.scales or search.few_scales, places=places)

@@ -16,6 +16,7 @@ from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, SKY, sti
 from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption, position
 from lessons.merging import methods
+from lessons.merging.search import rests_on
 
 SHARE = "accuracy, share of the single model's"
 WORDS = {
@@ -308,7 +309,7 @@ def chosen(sweeps: dict[str, xarray.Dataset]) -> Page:
     note = "No method's best lies at the edge of what was tried."
     if edges:
         note = f"At the edge (*) of what was tried: {'; '.join(edges)}."
-    return _table(head, rows.values(), f"{_widths(sweeps)} {note}")
+    return _table(head, rows.values(), f"{_widths(sweeps)} {note} {rests_on(*sweeps.values())}")
 
 
 def _values(sweep, method, grid, at_edge):

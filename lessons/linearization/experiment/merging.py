@@ -18,6 +18,7 @@ from lessons.kit.profiles import Profiles
 from lessons.linearization.algorithms import finetuning
 from lessons.linearization.algorithms.finetuning import SGD, Plan
 from lessons.linearization.algorithms.networks import Net, Trace
+from lessons.merging import search
 from toy_models import Recipe, weights, zoo
 
 ROTATED, PERMUTED = "Rotated MNIST", "Permuted MNIST"
@@ -134,7 +135,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     found["tasks"] = ("group", [len(group) for group in groups])
     found["member"] = (("group", "task"), [[task in group for task in range(settings.tasks)] for group in groups])
     images = f"{settings.size:,} training, {settings.held} held-out and {settings.test:,} test images a task"
-    return found.assign_attrs(images=images, test_images=settings.test)
+    examples = [settings.held * len(group) for group in groups]
+    return found.assign_attrs(images=images, test_images=settings.test, **search.resting_on(*examples))
 
 
 # -- training --------------------------------------------------------------------------------------
@@ -251,9 +253,8 @@ def _lengths(vectors):
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """Every arm and group at the α that is best on held-out images, (family, arm, group): accuracy and normalised on
     test images, and alpha."""
-    best = sweep.accuracy.sel(part=HELD).argmax("alpha")
-    at = sweep.sel(part=TEST)[["accuracy", "normalised"]].isel(alpha=best)
-    return at.reset_coords("alpha").drop_vars("part")
+    at = search.best(sweep.accuracy.sel(part=HELD), "alpha")
+    return sweep.sel(part=TEST)[["accuracy", "normalised"]].sel(at).reset_coords("alpha").drop_vars("part")
 
 
 def by_count(sweep: xarray.Dataset) -> xarray.Dataset:

@@ -11,6 +11,7 @@ from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, ORANGE, PURPLE, R
 from lessons.kit.sweep import caption
 from lessons.linearization.experiment import merging as experiment
 from lessons.linearization.experiment.merging import ARMS, BACK, LINEAR, NETWORK, POST_HOC, ROTATED, TEST
+from lessons.merging.search import rests_on
 
 LOOKS = {NETWORK: Look(BLUE, "o"), LINEAR: Look(ORANGE, "D"), POST_HOC: Look(SKY, "P", ":"),
          BACK: Look(RED, "v", ":")}
@@ -135,7 +136,7 @@ def arms_table(sweep: xarray.Dataset) -> Page:
         rows.append((arm, *cells))
     counts = [f"{count} tasks" for count in best["count"].values]
     head = ["", *(f"{name.split()[0]}: {what}" for name in experiment.FAMILIES for what in ("alone", *counts))]
-    return table(head, rows, after=paragraph(caption(sweep)))
+    return table(head, rows, after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
 
 
 def reading_of_merging(sweep: xarray.Dataset) -> Page:

@@ -11,7 +11,7 @@ import data
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.sail.algorithms import mixing
-from toy_models import BYOL, Architecture, Recipe, batchnorm, losses, training, zoo
+from toy_models import BYOL, Architecture, Recipe, batchnorm, losses, race, training, zoo
 from toy_models.weights import State
 
 WIDTH = 8
@@ -59,15 +59,14 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         A Dataset over start and steps with accuracy, the share of 1,000 test images whose class is that of most of the
         ten nearest among 1,400 labelled ones, by the cosine of the encoder's features; loss, BYOL's on the last batch.
     """
-    found = np.array([_trained(state, settings.steps, seed, device) for state in starts(seed, device).values()])
-    dims = ("start", "steps")
-    return xarray.Dataset({"accuracy": (dims, found[..., 0]), "loss": (dims, found[..., 1])},
+    looks = [_trained(state, settings.steps, seed, device) for state in starts(seed, device).values()]
+    return xarray.Dataset({name: (("start", "steps"), np.array([one[name] for one in looks])) for name in looks[0]},
                           {"start": list(STARTS), "steps": list(settings.steps)},
                           {"images": "1,200 images without labels; 1,400 labelled ones and 1,000 test images"})
 
 
 def _trained(state, steps, seed, device):
-    """[(accuracy by neighbours, loss)] after so many steps."""
+    """Accuracy by neighbours, and loss, after so many steps."""
     device = training.resolve(device)
     network = BYOL(WIDTH)
     network.load_state_dict(state)
@@ -75,18 +74,18 @@ def _trained(state, steps, seed, device):
     step = training.stepper(network, recipe(2, seed), torch.arange(10))
     train = data.load("small_mnist", "train", of="fashion_mnist", first=2 * IMAGES, size=IMAGES)
     order = torch.Generator().manual_seed(seed)
-    found = []
-    for number in range(steps[-1] + 1):
-        if number in steps:
-            found.append((by_neighbours(network), _loss(network, train.x[:500].to(device))))
+
+    def once():
         chosen = torch.randint(len(train), (BATCH,), generator=order)
         step(train.x[chosen].to(device), train.y[chosen])
-    return found
 
+    @torch.no_grad()
+    def scores():
+        accuracy = by_neighbours(network)
+        views = network.compare_views(train.x[:500].to(device), torch.Generator().manual_seed(0))  # the target follows
+        return {"accuracy": accuracy, "loss": losses.unlike(*views).item()}
 
-@torch.no_grad()
-def _loss(network, x):
-    return losses.unlike(*network.compare_views(x, torch.Generator().manual_seed(0))).item()
+    return race.looks(once, steps, scores)
 
 
 @torch.no_grad()

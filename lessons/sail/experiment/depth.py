@@ -1,6 +1,5 @@
 """The same network with more layers: mixtures of layers, copies, layers that do nothing yet, and controls that know
 nothing (SAIL, Eq. 9 and F.2)."""
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.sail.experiment import digits
 from lessons.sail.experiment.digits import BATCH, LR
-from toy_models import Architecture, Recipe, abreast, growth, zoo
+from toy_models import Architecture, Recipe, abreast, growth, race, zoo
 from toy_models.weights import State
 
 WIDTH, OLD, NEW = 64, 2, 4
@@ -139,48 +138,43 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         images; source (network): the source's accuracy.
     """
     sources = zoo.get_all(recipes(settings, seed), device)
-    x, y = digits.images({}, "test")
-    test = x[::len(y) // digits.TEST][:digits.TEST], y[::len(y) // digits.TEST][:digits.TEST]
+    test = digits.tested({})
+    batches = abreast.batches(*_images(), settings.steps[-1], BATCH, seed)
     parts = []
     for kind in (PLAIN, RESIDUAL):
         starts = starts_of(kind, seed, settings)
-        found = np.array([_trained(kind, state, settings.steps, seed, test) for state in starts.values()])
-        values = {"loss": (("start", "steps"), found[..., 0]), "accuracy": (("start", "steps"), found[..., 1])}
+        looks = [_trained(kind, state, batches, settings.steps, test) for state in starts.values()]
+        values = {name: (("start", "steps"), np.array([one[name] for one in looks])) for name in looks[0]}
         one = xarray.Dataset(values, {"start": list(starts), "steps": list(settings.steps)})
         parts.append(one.expand_dims(network=[kind]))
-    found = xarray.concat(parts, "network")
-    with torch.no_grad():
-        accuracies = [(network.double()(test[0]).argmax(1) == test[1]).double().mean().item() for network in sources]
-    return found.assign(source=("network", accuracies)).assign_attrs(
+    accuracies = [_scores(network.double(), *test)["accuracy"] for network in sources]
+    return xarray.concat(parts, "network").assign(source=("network", accuracies)).assign_attrs(
         images="8,000 training images that the source did not see, 2,000 test images")
 
 
-def _trained(kind, state, steps, seed, test):
-    """[(loss, accuracy)] after so many steps of SGD; not a number where training diverged."""
+def _trained(kind, state, batches, steps, test):
+    """Loss and accuracy after so many steps of SGD; not a number where training diverged."""
     network = network_of(kind, state)
-    found = []
-    for number in walk(network, abreast.batches(*_images(), steps[-1] + 1, BATCH, seed), LR):
-        if number in steps:
-            with torch.no_grad():
-                logits = network(test[0])
-            found.append((F.cross_entropy(logits, test[1]).item(),
-                          (logits.argmax(1) == test[1]).double().mean().item()))
-    return found
+    upcoming = iter(batches)
+    return race.looks(lambda: _step(network, *next(upcoming)), steps, lambda: _scores(network, *test))
 
 
-def walk(network: nn.Module, batches: Sequence[tuple[torch.Tensor, torch.Tensor]], lr: float) -> Iterator[int]:
-    """Steps of SGD, one a batch; yields the number of steps taken before each."""
+def _step(network, x, y):
+    """One step of SGD."""
     if hasattr(network, "sgd_step"):
-        for number, (x, y) in enumerate(batches):
-            yield number
-            network.sgd_step(x, y, lr)
+        network.sgd_step(x, y, LR)
         return
-    optimiser = torch.optim.SGD(network.parameters(), lr=lr)
-    for number, (x, y) in enumerate(batches):
-        yield number
-        optimiser.zero_grad()
-        F.cross_entropy(network(x), y).backward()
-        optimiser.step()
+    optimiser = torch.optim.SGD(network.parameters(), lr=LR)  # it remembers nothing from step to step
+    optimiser.zero_grad()
+    F.cross_entropy(network(x), y).backward()
+    optimiser.step()
+
+
+@torch.no_grad()
+def _scores(network, x, y):
+    """Loss (nats) and accuracy."""
+    logits = network(x)
+    return {"loss": F.cross_entropy(logits, y).item(), "accuracy": (logits.argmax(1) == y).double().mean().item()}
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import torch
 import data
 from lessons.pretraining.algorithms import matching
 from lessons.sail.algorithms import mixing
-from toy_models import Architecture, Recipe, abreast, losses, zoo
+from toy_models import Architecture, Recipe, abreast, losses, race, zoo
 from toy_models.weights import State
 
 WIDTHS = (196, 100, 10)
@@ -142,11 +142,10 @@ def images(options: dict, split: str = "train") -> tuple[torch.Tensor, torch.Ten
     return _loaded(split, tuple(sorted(options.items())))
 
 
-def tested(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
-    """The target's test images: 2,000, spread over the set."""
-    x, y = images(case.test, "test")
-    every = max(1, len(y) // TEST)
-    return x[::every][:TEST], y[::every][:TEST]
+def tested(options: dict) -> tuple[torch.Tensor, torch.Tensor]:
+    """x (samples, 196) in float64 and y of 2,000 test images, spread over the set."""
+    spread = data.Dataset(*images(options, "test"), source()).spread(TEST)
+    return spread.x, spread.y
 
 
 # -- training --------------------------------------------------------------------------------------
@@ -162,18 +161,8 @@ def retrained(states: Sequence[State], case: Case, steps: Sequence[int] = STEPS,
         train: other images to train on.
     """
     x, y = train or images(case.target)
-    test = tested(case)
-    each = abreast.batches(x, y, steps[-1] + 1, min(BATCH, len(y)), seed)
-    lr = torch.as_tensor(lr, dtype=torch.float64)
-
-    def work(group, which):
-        own = lr[which] if lr.ndim else lr
-        found = [abreast.scores(now.stack, *test) for now in abreast.descend(group, each, own) if now.steps in steps]
-        loss, accuracy = zip(*found)
-        return {"loss": torch.stack(loss, 1), "accuracy": torch.stack(accuracy, 1)}
-
-    found = abreast.in_groups(work, abreast.stacked(states), BATCH)
-    return {name: tensor.numpy() for name, tensor in found.items()}
+    batches = abreast.batches(x, y, steps[-1] + 1, min(BATCH, len(y)), seed)
+    return race.of_mlps(states, batches, steps, {"": tested(case.test)}, torch.as_tensor(lr), size=BATCH)
 
 
 def along(first: State, second: State, gammas: Sequence[float]) -> list[State]:

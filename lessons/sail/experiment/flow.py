@@ -1,7 +1,6 @@
 """Networks that make points of noise, mixed and trained on (SAIL, app. J, asks of diffusion transformers whether a head
 start helps; its own experiment mixes no weights). Flow matching on Spirals, measured by its loss and by how far the
 points that come out are from real ones."""
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.pretraining.algorithms import matching
 from lessons.sail.algorithms import distances, mixing
-from toy_models import Architecture, Recipe, VelocityNetwork, losses, zoo
+from toy_models import Architecture, Recipe, VelocityNetwork, losses, race, zoo
 from toy_models.weights import State
 
 ARCHITECTURE = Architecture.of("VelocityNetwork", hidden=(64, 64))
@@ -85,7 +84,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     found = {name: np.full(shape, np.nan) for name in ("loss", "mmd")}
     for (pair, share), state in starts_of(seed, device).items():
         here = pairs.index(pair), SHARES.index(share)
-        found["loss"][here], found["mmd"][here] = _trained(state, train, test, settings.steps, seed)
+        for name, looks in _trained(state, train, test, settings.steps, seed).items():
+            found[name][here] = looks
     values = {name: (("pair", "share", "steps"), array) for name, array in found.items()}
     kernel = distances.gaussian(BANDWIDTH)
     values["own_mmd"] = distances.squared_mmd(train[:POINTS], test, kernel)
@@ -93,7 +93,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     return xarray.Dataset(values, coords, {"images": "1,000 training and 1,000 test points"})
 
 
-def _trained(state, train, test, steps: Sequence[int], seed):
+def _trained(state, train, test, steps, seed):
     """Loss and MMD² after so many steps of Adam."""
     network = VelocityNetwork((64, 64)).double()
     network.load_state_dict(state)
@@ -102,18 +102,20 @@ def _trained(state, train, test, steps: Sequence[int], seed):
     asked, wanted = losses.flow(test.repeat(4, 1), torch.Generator().manual_seed(1))
     noise = torch.randn(POINTS, 2, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     kernel = distances.gaussian(BANDWIDTH)
-    loss, mmd = [], []
-    for step in range(steps[-1] + 1):
-        if step in steps:
-            with torch.no_grad():
-                loss.append(F.mse_loss(network(asked), wanted).item())
-            mmd.append(distances.squared_mmd(network.sample(noise, EULER), test, kernel))
+
+    def step():
         batch = train[torch.randint(len(train), (BATCH,), generator=drawn)]
         inputs, velocity = losses.flow(batch, drawn)
         optimiser.zero_grad()
         F.mse_loss(network(inputs), velocity).backward()
         optimiser.step()
-    return loss, mmd
+
+    @torch.no_grad()
+    def scores():
+        return {"loss": F.mse_loss(network(asked), wanted).item(),
+                "mmd": distances.squared_mmd(network.sample(noise, EULER), test, kernel)}
+
+    return race.looks(step, steps, scores)
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:

@@ -12,7 +12,7 @@ import data
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.sail.algorithms import mixing
-from toy_models import Architecture, CharacterGPT, Recipe, growth, losses, zoo
+from toy_models import Architecture, Recipe, growth, losses, race, zoo
 from toy_models.weights import State
 
 WIDTH, HEADS, BLOCKS, CONTEXT = 32, 4, 2, 32
@@ -112,7 +112,7 @@ def _grown(state, how, seed):
     return growth.widen(state, growth.times(state, 2), name, **parameters)
 
 
-def _trained(state: State, size: tuple[int, int], sets, steps: Sequence[int], seed: int) -> list[float]:
+def _trained(state: State, size: tuple[int, int], sets, steps: Sequence[int], seed: int) -> np.ndarray:
     """The test loss after so many steps of Adam, in float32: these networks are too large to be trained twice as
     exactly twenty times."""
     network = architecture(*size).build()
@@ -121,20 +121,21 @@ def _trained(state: State, size: tuple[int, int], sets, steps: Sequence[int], se
     train, test = sets
     order = torch.Generator().manual_seed(seed)
     asked = test.spread(TEST)
-    found = []
-    for step in range(steps[-1] + 1):
-        if step in steps:
-            found.append(_loss(network, asked))
+
+    def loss(x, y):
+        return F.cross_entropy(network(x).flatten(0, 1), y.flatten())
+
+    def step():
         chosen = torch.randint(len(train), (BATCH,), generator=order)
         optimiser.zero_grad()
-        F.cross_entropy(network(train.x[chosen]).flatten(0, 1), train.y[chosen].flatten()).backward()
+        loss(train.x[chosen], train.y[chosen]).backward()
         optimiser.step()
-    return found
 
+    @torch.no_grad()
+    def scores():
+        return {"loss": loss(asked.x, asked.y).item()}
 
-@torch.no_grad()
-def _loss(network: CharacterGPT, asked: data.Dataset) -> float:
-    return F.cross_entropy(network(asked.x).flatten(0, 1), asked.y.flatten()).item()
+    return race.looks(step, steps, scores)["loss"]
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:

@@ -15,7 +15,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.pretraining.algorithms import matching
 from lessons.sail.algorithms import mixing
-from toy_models import Recipe, ResNet18, batchnorm, growth, training, zoo
+from toy_models import Recipe, ResNet18, batchnorm, growth, race, training, zoo
 from toy_models.weights import State
 
 SMALL, LARGE = cast.WIDTH, 2 * cast.WIDTH
@@ -176,17 +176,15 @@ def _trained(state: State, images: Images, steps: Sequence[int], seed: int, lr: 
     step = training.stepper(network, recipe, images.classes)
     order = torch.Generator().manual_seed(seed)
     test = images.test.x, images.test.y
-    found = {"loss": [], "right": [], "inherited": _scores(network, *test, images.classes)[0].mean()}
-    for number in range(steps[-1] + 1):
-        if number in steps:
-            for name, values in zip(("loss", "right"), _looked_at(network, *test, images)):
-                found[name].append(values)
-        if number < steps[-1]:
-            chosen = torch.randint(TRAIN, (BATCH,), generator=order)
-            network.train()
-            step(images.train.x[chosen], images.train.y[chosen])
-    held = _looked_at(network, *images.held, images)[0].mean()
-    return found | {"loss": np.array(found["loss"]), "right": np.array(found["right"]), "held": held}
+    inherited = _scores(network, *test, images.classes)[0].mean()
+
+    def once():
+        chosen = torch.randint(TRAIN, (BATCH,), generator=order)
+        network.train()
+        step(images.train.x[chosen], images.train.y[chosen])
+
+    looks = race.looks(once, steps, lambda: dict(zip(("loss", "right"), _looked_at(network, *test, images))))
+    return looks | {"inherited": inherited, "held": _looked_at(network, *images.held, images)[0].mean()}
 
 
 def _looked_at(network, x, y, images):

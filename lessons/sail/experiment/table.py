@@ -11,9 +11,10 @@ import xarray
 from lessons.averaging.algorithms import greedy_soup
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.merging import search
 from lessons.sail.algorithms import distances, mixing
 from lessons.sail.experiment import digits
-from toy_models import Architecture, Recipe, abreast, growth, zoo
+from toy_models import Architecture, Recipe, abreast, growth, race, zoo
 from toy_models.weights import State
 
 SMALL = Architecture.of("MLP", widths=(196, 50, 10))
@@ -56,9 +57,7 @@ class SetUp:
     def images(self, part: str) -> tuple[torch.Tensor, torch.Tensor]:
         """The target's "train", "held" or "test" images."""
         if part == "test":
-            x, y = digits.images(self.target, "test")
-            every = max(1, len(y) // digits.TEST)
-            return x[::every][:digits.TEST], y[::every][:digits.TEST]
+            return digits.tested(self.target)
         begin = 0 if "third" in self.target else FROM
         first, size = (begin, self.few or TRAIN) if part == "train" else (begin + TRAIN, HELD)
         return digits.images({**self.target, "first": first, "size": size})
@@ -197,29 +196,17 @@ def searched(parents: Sequence[State], held: tuple[torch.Tensor, torch.Tensor]) 
 
 def ligo_like(set_up: SetUp, seed: int) -> State:
     """A network of 50 units that learned all parents' images, grown by maps that were learned on the target's."""
-    sets = [digits.images(options) for options in dict.fromkeys(_frozen(options) for options in set_up.parents)]
+    sets = [digits.images(dict(options)) for options in dict.fromkeys(tuple(one.items()) for one in set_up.parents)]
     x, y = torch.cat([x for x, _ in sets]), torch.cat([y for _, y in sets])
     small = zoo.get(digits.recipe({"size": digits.IMAGES}, seed, epochs=0, architecture=SMALL), progress=False)
     steps = set_up.epochs * digits.EPOCHS * len(y) // digits.BATCH
-    for now in abreast.descend(abreast.stacked([small.state_dict()]),  # noqa: B007  the last one is what is wanted
-                               abreast.batches(x, y, steps + 1, digits.BATCH, seed), digits.LR):
-        pass
-    source = abreast.single(now.stack, 0)
+    *_, last = abreast.descend(abreast.stacked([small.state_dict()]),
+                               abreast.batches(x, y, steps + 1, digits.BATCH, seed), digits.LR)
+    source = abreast.single(last.stack, 0)
     train = set_up.images("train")
     batches = abreast.batches(*train, MAP_STEPS, min(digits.BATCH, len(train[1])), seed)
     maps = growth.learned.beginning(source, {"layer 1": digits.WIDTHS[1]}, "copies", seed)
     return growth.learned.learn(source, maps, loss_of, batches, MAP_LR)
-
-
-def _frozen(options):
-    return _Frozen(sorted(options.items()))
-
-
-class _Frozen(dict):
-    """A dict that can be told from others in a set."""
-
-    def __hash__(self):
-        return hash(tuple(self.items()))
 
 
 def loss_of(state: State, batch: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -272,25 +259,14 @@ def _trained(set_up, starts, settings, seed):
     rates, steps = settings.rates, settings.steps
     states = [state for state in starts.values() for _ in rates]
     lr = torch.tensor(rates, dtype=torch.float64).repeat(len(starts))
-    sets = {part: set_up.images(part) for part in ("train", "test", "held")}
-    batches = abreast.batches(*sets["train"], steps[-1] + 1, min(digits.BATCH, len(sets["train"][1])), seed)
-
-    def work(group, which):
-        found = {"loss": [], "accuracy": [], "held_loss": [], "held_accuracy": []}
-        for now in abreast.descend(group, batches, lr[which]):
-            if now.steps in steps:
-                for prefix, part in (("", "test"), ("held_", "held")):
-                    loss, accuracy = abreast.scores(now.stack, *sets[part])
-                    found[f"{prefix}loss"].append(loss)
-                    found[f"{prefix}accuracy"].append(accuracy)
-        return {name: torch.stack(values, 1) for name, values in found.items()}
-
-    values = abreast.in_groups(work, abreast.stacked(states), digits.BATCH)
+    x, y = set_up.images("train")
+    batches = abreast.batches(x, y, steps[-1] + 1, min(digits.BATCH, len(y)), seed)
+    sets = {"": set_up.images("test"), "held_": set_up.images("held")}
+    values = race.of_mlps(states, batches, steps, sets, lr, size=digits.BATCH)
     coords = {"start": list(starts), "rate": list(rates), "steps": list(steps)}
     shape = [len(values) for values in coords.values()]
-    found = xarray.Dataset({name: (tuple(coords), tensor.numpy().reshape(shape)) for name, tensor in values.items()},
-                           coords)
-    return _with_the_maps_paid(found)
+    return _with_the_maps_paid(xarray.Dataset({name: (tuple(coords), array.reshape(shape))
+                                               for name, array in values.items()}, coords))
 
 
 def _with_the_maps_paid(found):
@@ -304,11 +280,8 @@ def _with_the_maps_paid(found):
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """Loss and accuracy (set_up, start, steps), the learning rate chosen by the held-out loss, and that `rate`."""
-    held = sweep.held_loss
-    known = held.notnull().all("rate")
-    best = held.fillna(np.inf).idxmin("rate")
-    found = sweep[["loss", "accuracy"]].sel(rate=best).drop_vars("rate")
-    return found.where(known).assign(rate=best.where(known))
+    best = search.best(-sweep.held_loss.fillna(np.inf), "rate")
+    return sweep[["loss", "accuracy"]].sel(best).reset_coords("rate").where(sweep.held_loss.notnull().all("rate"))
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from lessons.kit.profiles import Profiles
 from lessons.pretraining.algorithms import matching
 from lessons.sail.experiment import digits
 from lessons.sail.experiment.table import loss_of
-from toy_models import MLP, Architecture, Recipe, abreast, growth, zoo
+from toy_models import MLP, Architecture, Recipe, abreast, growth, race, zoo
 from toy_models.weights import State
 
 SMALL, LARGE = 64, 128
@@ -88,9 +88,8 @@ def copies_apart(grown: State, steps: int, seed: int) -> float:
     """How far the new units of the first hidden layer are from their originals after so many steps of SGD, as a share
     of these: of a network whose units were doubled in turn."""
     batches = abreast.batches(*_images(), steps + 1, digits.BATCH, seed)
-    for now in abreast.descend(abreast.stacked([grown]), batches, LR[SGD]):  # noqa: B007  the last one counts
-        pass
-    weight = now.stack["layers.0.weight"][0]
+    *_, last = abreast.descend(abreast.stacked([grown]), batches, LR[SGD])
+    weight = last.stack["layers.0.weight"][0]
     old, new = weight.chunk(2)
     return ((new - old).norm() / old.norm()).item()
 
@@ -183,41 +182,24 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         numbering: 21): of a map that keeps units whole and of interpolation, at once, the units in other orders.
     """
     zoo.get_all(recipes(settings, seed), device)
-    x, y = digits.images({}, "test")
-    test = x[::len(y) // digits.TEST][:digits.TEST], y[::len(y) // digits.TEST][:digits.TEST]
+    test = digits.tested({})
     parts = []
     for direction in (GROW, SHRINK):
         starts = starts_of(direction, seed, settings.maps)
         for optimiser in settings.optimisers:
-            found = _trained(list(starts.values()), optimiser, settings.steps, seed, test)
+            batches = abreast.batches(*_images(), settings.steps[-1] + 1, digits.BATCH, seed)
+            found = race.of_mlps(list(starts.values()), batches, settings.steps, {"": test}, LR[optimiser],
+                                 optimiser.lower(), digits.BATCH)
             values = {name: (("how", "steps"), array) for name, array in found.items()}
             one = xarray.Dataset(values, {"how": list(starts), "steps": list(settings.steps)})
             parts.append(one.expand_dims(direction=[direction], optimiser=[optimiser]))
     found = xarray.merge(parts, join="outer", compat="no_conflicts")
     names = [name for name in dict.fromkeys([SCRATCH, *GROWING, *SHRINKING]) if name in found.how.values]
-    sources = abreast_accuracies(recipes(settings, seed), test)
+    accuracies = [abreast.scores(abreast.stacked([state]), *test)[1].item() for state in sources(seed, device)]
     orders = np.array([_of_numberings(direction, seed, test) for direction in (GROW, SHRINK)])
     found = found.sel(direction=[GROW, SHRINK], how=names, optimiser=list(settings.optimisers))
-    return found.assign(source=("direction", sources), numbering_accuracy=(("direction", "of", "numbering"), orders)
+    return found.assign(source=("direction", accuracies), numbering_accuracy=(("direction", "of", "numbering"), orders)
                         ).assign_attrs(images="8,000 training images that the source did not see, 2,000 test images")
-
-
-def abreast_accuracies(recipes: Sequence[Recipe], test: tuple[torch.Tensor, torch.Tensor]) -> list[float]:
-    """Accuracy of every recipe's network."""
-    return [abreast.scores(abreast.stacked([zoo.get(recipe).state_dict()]), *test)[1].item() for recipe in recipes]
-
-
-def _trained(states, optimiser, steps, seed, test):
-    batches = abreast.batches(*_images(), steps[-1] + 1, digits.BATCH, seed)
-
-    def work(group, which):
-        moments = abreast.descend(group, batches, LR[optimiser], optimiser.lower())
-        found = [abreast.scores(now.stack, *test) for now in moments if now.steps in steps]
-        loss, accuracy = zip(*found)
-        return {"loss": torch.stack(loss, 1), "accuracy": torch.stack(accuracy, 1)}
-
-    found = abreast.in_groups(work, abreast.stacked(states), digits.BATCH)
-    return {name: tensor.numpy() for name, tensor in found.items()}
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -1,16 +1,15 @@
 """How merges fare as tasks are added; and as finetuning goes on."""
-import itertools
-import random
-
 import numpy as np
 import xarray
 
-from lessons.cart.algorithms.spectra import Spectra
+from lessons import suites
+from lessons.cart.algorithms.spectra import decomposed_once
 from lessons.kit.experiment import Experiment
-from lessons.merging import merge
+from lessons.merging import search
+from lessons.merging.search import Grid, resting_on
 from lessons.suites import Loaded, Suite
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import FIRST, Settings, looked_at
+from lessons.vit.experiment.setting import FIRST, Settings, in_threads
 from toy_models import Recipe
 
 METHODS = ("average", "task arithmetic", "TIES", "TSV-M", "CART")
@@ -28,7 +27,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     found = [of_width(settings, seed, width, device) for width in settings.widths]
     made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
-    return made.assign_attrs(images=setting.images_of(settings))
+    fewest, most = settings.images * min(settings.counts), settings.images * max(settings.counts)
+    return made.assign_attrs(images=setting.images_of(settings), **resting_on(fewest, most))
 
 
 def of_width(settings: Settings, seed: int, width: int, device: str = "auto") -> xarray.Dataset:
@@ -36,46 +36,26 @@ def of_width(settings: Settings, seed: int, width: int, device: str = "auto") ->
     whole = setting.suite(settings, seed, width)
     kept = np.full((len(settings.counts), SUBSETS, len(METHODS)), np.nan)
     for row, count in enumerate(settings.counts):
-        for column, chosen in enumerate(subsets(len(whole.tasks), count, seed)):
-            loaded = part_of(whole, chosen).load(device, settings.images)
+        for column, chosen in enumerate(suites.subsets_of(len(whole.tasks), count, SUBSETS, seed)):
+            loaded = whole.part(chosen).load(device, settings.images)
             own = loaded.own()
             kept[row, column] = [float((accuracy / own).mean()) for accuracy in tuned(loaded).values()]
     return xarray.Dataset({"kept": (("count", "subset", "merged_by"), kept)},
                           {"count": list(settings.counts), "merged_by": list(METHODS)})
 
 
-def subsets(tasks: int, count: int, seed: int) -> list[tuple[int, ...]]:
-    """Up to `SUBSETS` different ones, drawn without replacement; all where there are fewer."""
-    every = list(itertools.combinations(range(tasks), count))
-    return sorted(random.Random(1000 * seed + count).sample(every, min(SUBSETS, len(every))))
-
-
-def part_of(suite: Suite, chosen: tuple[int, ...]) -> Suite:
-    """The suite of some of its tasks."""
-    names = [suite.tasks[number] for number in chosen]
-    return Suite(suite.title, suite.base, {name: suite.recipes[name] for name in names},
-                 choices=tuple(suite.choices[number] for number in chosen))
-
-
 def tuned(loaded: Loaded) -> dict[str, np.ndarray]:
     """{method: accuracy (tasks,) on test images}, λ and one other parameter chosen on held-out images. λ is given
     for as many tasks as there are: task arithmetic's are shares of 1/T."""
-    base, finetuned = loaded.base, loaded.finetuned
-    spectra = Spectra(base, finetuned)
-    tasks = len(finetuned)
-    candidates = {
-        "average": [merge("average", base, finetuned)],
-        "task arithmetic": [merge("task_arithmetic", base, finetuned, scale=share / tasks)
-                            for share in (0.5, 0.75, 1.0, 1.5, 2.0)],
-        "TIES": [merge("ties", base, finetuned, scale=scale, density=density)
-                 for density in (0.1, 0.4) for scale in (0.4, 0.7, 1.0)],
-        "TSV-M": [merge("tsv", base, finetuned, scale=scale) for scale in (0.4, 0.6, 0.8, 1.0)],
-        "CART": [spectra.merged(scale, rank) for rank in (0.08, 0.16, 0.32) for scale in (1.0, 1.5, 2.0)]}
-    found = {}
-    for method, states in candidates.items():
-        held = looked_at(loaded, states, "held-out").mean(1)
-        found[method] = loaded.accuracy(states[int(np.argmax(held))], "test")
-    return found
+    tasks = len(loaded.finetuned)
+    grids = {"average": Grid("average"),
+             "task arithmetic": Grid("task_arithmetic", tuple(share / tasks for share in (0.5, 0.75, 1.0, 1.5, 2.0))),
+             "TIES": Grid("ties", (0.4, 0.7, 1.0), "density", (0.1, 0.4)),
+             "TSV-M": Grid("tsv", (0.4, 0.6, 0.8, 1.0)),
+             "CART": Grid("cart", (1.0, 1.5, 2.0), "rank_ratio", (0.08, 0.16, 0.32))}
+    merges = decomposed_once(loaded.base, loaded.finetuned)
+    tried = loaded.searched(grids, merges, in_threads)
+    return {name: loaded.accuracy(state, "test") for name, state in search.tuned(tried, grids, merges).items()}
 
 
 EXPERIMENT = setting.ByWidth("vit-counts", measure)
@@ -86,7 +66,7 @@ run = EXPERIMENT.run
 
 def suite_after(settings: Settings, seed: int, passes: int) -> Suite:
     """The eight tasks of the first width, after so many passes."""
-    return setting.suites.altered(settings.widths[0], seed, settings.size, passes)
+    return suites.altered(settings.widths[0], seed, settings.size, passes)
 
 
 def recipes_of_passes(settings: Settings, seed: int = 0) -> list[Recipe]:
@@ -106,11 +86,12 @@ def measure_passes(settings: Settings, seed: int = 0, device: str = "auto") -> x
         loaded = suite_after(settings, seed, passes).load(device, settings.images)
         merged.append(list(tuned(loaded).values()))
         single.append(loaded.own())
+    held_out = resting_on(settings.images * len(loaded.finetuned))
     return xarray.Dataset({"merged": (("passes", "merged_by", "task"), np.array(merged)),
                            "single": (("passes", "task"), np.array(single)),
                            "base": ("task", loaded.accuracy(loaded.base))},
                           {"passes": list(PASSES), "merged_by": list(METHODS), "task": loaded.suite.tasks},
-                          {"images": setting.images_of(settings)})
+                          {"images": setting.images_of(settings), **held_out})
 
 
 OF_PASSES = Experiment("vit-passes", measure_passes, setting.of_width(FIRST), setting.source, setting.DATASET,

@@ -6,26 +6,25 @@ import numpy as np
 import xarray
 
 from lessons.merging import merge
+from lessons.merging.search import Grid, anew, best, tuned
 from lessons.suites import Loaded
 from lessons.vit.experiment import setting
-from lessons.vit.experiment.setting import Settings, looked_at
+from lessons.vit.experiment.setting import Settings, in_threads, looked_at
 from toy_models.weights import State
 
 ADDED = (0.05, 0.1, 0.15, 0.25, 0.4)  # λ of what adds up task vectors as task arithmetic does
 WHOLE = (0.25, 0.5, 0.75, 1.0)  # of what brings its result to one task vector's length
-SEARCHES = {  # method: (λ, its other parameter, values of that)
-    "average": ((1.0,), "", (0.0,)),
-    "task_arithmetic": (ADDED, "", (0.0,)),
-    "ties": (WHOLE, "density", (0.1, 0.4)),
-    "consensus": (ADDED, "mask_strength", (0.2, 0.4)),
-    "dare": (ADDED, "drop_rate", (0.5, 0.9)),
-    "breadcrumbs": (ADDED, "density", (0.1, 0.3)),
-    "tsv": (WHOLE, "", (0.0,)),
-    "cart": ((1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.08, 0.16, 0.32)),
-}
+GRIDS = {grid.method: grid for grid in (
+    Grid("average"),
+    Grid("task_arithmetic", ADDED),
+    Grid("ties", WHOLE, "density", (0.1, 0.4)),
+    Grid("consensus", ADDED, "mask_strength", (0.2, 0.4)),
+    Grid("dare", ADDED, "drop_rate", (0.5, 0.9)),
+    Grid("breadcrumbs", ADDED, "density", (0.1, 0.3)),
+    Grid("tsv", WHOLE),
+    Grid("cart", (1.0, 1.5, 2.0, 3.0), "rank_ratio", (0.08, 0.16, 0.32)))}
 STORING = ("emr", "tall_masks", "cart_indexing")  # one model a task; as they are by default
 NEGATED = (0.0, 0.5, 1.0, 1.5, 2.0)
-MOST = max(len(values) for _, _, values in SEARCHES.values())  # values of another parameter
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -49,36 +48,25 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 def measured(loaded: Loaded) -> xarray.Dataset:
     """One width."""
-    scales = sorted({scale for tried, _, _ in SEARCHES.values() for scale in tried})
-    held = np.full((len(SEARCHES), len(scales), MOST), np.nan)
-    best, chosen = [], []
-    for row, (method, (tried, _, values)) in enumerate(SEARCHES.items()):
-        places = [(scale, number) for number in range(len(values)) for scale in tried]
-        candidates = [partial(merged_by, loaded, method, scale, values[number]) for scale, number in places]
-        score = looked_at(loaded, candidates, "held-out").mean(1)
-        for (scale, number), one in zip(places, score):
-            held[row, scales.index(scale), number] = one
-        top = int(np.argmax(score))
-        best.append(candidates[top])
-        chosen.append([places[top][0], values[places[top][1]]])
+    merges = anew(loaded.base, loaded.finetuned)
+    tried = loaded.searched(GRIDS, merges, in_threads)
+    held = tried.held.mean("task", skipna=False)
+    chosen = best(held, "place", "scale")
+    other = tried.value.sel(place=chosen["place"]).fillna(0.0)
     stored = [merge(method, loaded.base, loaded.finetuned) for method in STORING]
-    test = [*looked_at(loaded, [*best, *stored, loaded.base], "test"), loaded.own()]
-    sets = {"held": (("searched", "scale", "other"), held), "test": (("reported", "task"), np.array(test)),
-            "chosen": (("searched", "which"), np.array(chosen)), "negated": (("lam", "task", "of"), negated(loaded)),
+    candidates = [*tuned(tried, GRIDS, merges).values(), *stored, loaded.base]
+    test = [*looked_at(loaded, candidates, "test"), loaded.own()]
+    sets = {"held": (("searched", "scale", "other"), held.transpose("searched", "scale", "place").values),
+            "test": (("reported", "task"), np.array(test)),
+            "chosen": (("searched", "which"), np.stack([chosen["scale"], other], 1)),
+            "negated": (("lam", "task", "of"), negated(loaded)),
             "task_bytes": ("storing", [np.mean([one.task_bytes(task) for task in range(len(one))]) for one in stored]),
             "model_bytes": bytes_of(loaded.base)}
     sets |= geometry(loaded)
-    return xarray.Dataset(sets, {"searched": list(SEARCHES), "scale": scales, "task": loaded.suite.tasks,
-                                 "reported": [*SEARCHES, *STORING, "θ₀", "single"], "which": ["λ", "other"],
+    return xarray.Dataset(sets, {"searched": list(GRIDS), "scale": tried.scale.values, "task": loaded.suite.tasks,
+                                 "reported": [*GRIDS, *STORING, "θ₀", "single"], "which": ["λ", "other"],
                                  "lam": list(NEGATED), "of": ["its own task", "the others"],
-                                 "storing": list(STORING)})
-
-
-def merged_by(loaded: Loaded, method: str, scale: float, other: float) -> State:
-    """The method's merge with this λ and this value of its other parameter, where it has them."""
-    name = SEARCHES[method][1]
-    parameters = {"scale": scale} if method != "average" else {}
-    return merge(method, loaded.base, loaded.finetuned, **parameters, **({name: other} if name else {}))
+                                 "storing": list(STORING)}, tried.attrs)
 
 
 def negated(loaded: Loaded) -> np.ndarray:

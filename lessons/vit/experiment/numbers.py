@@ -2,6 +2,7 @@
 chapters measure too begin with `VIT`."""
 import xarray
 
+from lessons.merging.search import best
 from lessons.vit.experiment import adapting, causes, counts, lines, merges, parts, ranks
 from lessons.vit.experiment.setting import FIRST
 
@@ -103,11 +104,11 @@ def peak(found: xarray.Dataset) -> dict[str, float]:
         rank, lam = ranks.chosen(one)
         test = one.accuracy.sel(part="test").mean("task")
         at_8 = one.accuracy.sel(rank=0.08)
-        lam_8 = float(at_8.sel(part="held-out").mean("task").idxmax("lam"))
-        best = float(test.sel(rank=rank, lam=lam))
+        lam_8 = best(at_8.sel(part="held-out").mean("task"), "lam")["lam"]
+        highest = float(test.sel(rank=rank, lam=lam))
         numbers |= {f"best_rank_{width}": rank, f"best_lam_{width}": lam,
-                    f"height_{width}": best - float(one.average.sel(part="test").mean()),
-                    f"lost_at_8_percent_{width}": best - float(test.sel(rank=0.08, lam=lam_8))}
+                    f"height_{width}": highest - float(one.average.sel(part="test").mean()),
+                    f"lost_at_8_percent_{width}": highest - float(test.sel(rank=0.08, lam=lam_8))}
     return numbers
 
 

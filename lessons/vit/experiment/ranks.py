@@ -5,6 +5,7 @@ import numpy as np
 import xarray
 
 from lessons.cart.algorithms.spectra import Spectra
+from lessons.merging.search import best, resting_on
 from lessons.merging.storage import PerTask
 from lessons.suites import PARTS, Loaded
 from lessons.vit.algorithms import matrices
@@ -55,7 +56,8 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     return xarray.Dataset(sets, {"part": list(PARTS), "rank": [0.0, *settings.ranks, 1.0], "lam": list(settings.lams),
                                  "way": list(WAYS), "way_rank": list(settings.way_ranks),
                                  "way_lam": list(settings.way_lams), "task": loaded.suite.tasks,
-                                 "group": list(GROUPS)})
+                                 "group": list(GROUPS)},
+                          resting_on(sum(len(y) for _, y in loaded.held_out)))
 
 
 def of_grid(loaded: Loaded, spectra: Spectra, chosen: matrices.Chosen, ranks, lams) -> np.ndarray:
@@ -103,8 +105,7 @@ def squares(spectra: Spectra) -> np.ndarray:
 
 def chosen(found: xarray.Dataset) -> tuple[float, float]:
     """(rank, λ) that held-out images choose, of one width."""
-    held = found.accuracy.sel(part=PARTS[0]).mean("task").stack(place=("rank", "lam"))
-    return tuple(map(float, held.idxmax("place").item()))
+    return tuple(map(float, best(found.accuracy.sel(part=PARTS[0]).mean("task"), "rank", "lam").values()))
 
 
 EXPERIMENT = setting.ByWidth("vit-ranks", measure)

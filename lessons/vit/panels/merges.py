@@ -9,6 +9,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_tit
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
 from lessons.kit.sweep import caption
 from lessons.merging import methods
+from lessons.merging.search import rests_on
 from lessons.vit.experiment import merges as experiment
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
@@ -81,14 +82,14 @@ def methods_table(sweep: xarray.Dataset) -> Page:
             cells += [f"{mean:.3f}", _parameters(sweep.sel(width=width), method)]
         rows.append((title_of(method), *cells))
     head = ["", *(title for width in sweep.width.values for title in (f"width {int(width)}", "λ, other"))]
-    return table(head, rows, after=paragraph(caption(sweep)))
+    return table(head, rows, after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
 
 
 def _parameters(found, method):
-    if method not in experiment.SEARCHES or method == "average":
+    if method not in experiment.GRIDS or method == "average":
         return ""
     scale, other = map(float, found.chosen.sel(searched=method).values)
-    return f"{scale:g}, {other:g}" if experiment.SEARCHES[method][1] else f"{scale:g}"
+    return f"{scale:g}, {other:g}" if experiment.GRIDS[method].other else f"{scale:g}"
 
 
 def reading_of_table_1(sweep: xarray.Dataset) -> Page:

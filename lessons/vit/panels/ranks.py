@@ -9,6 +9,7 @@ from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
 from lessons.kit.sweep import caption
+from lessons.merging.search import best, rests_on
 from lessons.vit.experiment import ranks as experiment
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
@@ -134,9 +135,8 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
 
 def best_way(found: xarray.Dataset) -> float:
     """Test accuracy of one way at the rank and λ that held-out images choose."""
-    held = found.sel(part="held-out").mean("task").stack(place=("way_rank", "way_lam"))
-    rank, lam = held.idxmax("place").item()
-    return float(found.sel(part="test", way_rank=rank, way_lam=lam).mean())
+    at = best(found.sel(part="held-out").mean("task"), "way_rank", "way_lam")
+    return float(found.sel(part="test").sel(at).mean())
 
 
 def ways_table(sweep: xarray.Dataset) -> Page:
@@ -147,7 +147,7 @@ def ways_table(sweep: xarray.Dataset) -> Page:
     rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
                                                    for width in sweep.width.values)))
     return table(["which matrices", *(f"accuracy, width {int(width)}" for width in sweep.width.values)], rows,
-                 after=paragraph(caption(sweep)))
+                 after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
 
 
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
