@@ -24,6 +24,7 @@ def worse(what: str) -> str:
 
 
 TENSOR = f"{worse('tensor')}.attn.weight"
+CARD = f"{worse('card')}\n\n![card](canary-image)\n\n[card][a] <javascript:alert(1)>\n\n[a]: javascript:alert(1)"
 EXPORTED = "exported.html"
 
 
@@ -42,6 +43,7 @@ def written(root: Path) -> dict[str, str]:
         save_file(state, folders[name] / "model.safetensors", {"format": "pt", evil("metadata"): worse("value")})
         config = {"model_type": worse("config"), "trained_on": worse("trained")}
         (folders[name] / "config.json").write_text(json.dumps(config))
+    (folders["base"] / "README.md").write_text(f"# A merged model\n\n{CARD}")
     folders["adapter"].mkdir()
     module = f"base_model.model.{TENSOR.removesuffix('.weight')}"
     save_file({f"{module}.lora_A.weight": torch.randn(2, 8, generator=draw),
@@ -72,6 +74,7 @@ adapted = adapters.Adapted(base, adapters.opened(ADAPTER))
 SHOWN = ["own.summary(looked)", "own.reading_of_regime(looked)", "own.by_layer(looked)", "own.one_layer(layer)",
          "files.contents(base)", "files.said_of_spoilt({TENSOR: BASE, TASK: DATA})", "measuring.announce()",
          "Markdown(writing.card_of(writing.merge(OUT, 'ties', base, tuned, [TENSOR, TASK], density=0.2)))",
+         "Markdown(writing.card_of(BASE))",
          "own.summary(looking.look(base, [adapted], [TASK], spectra=False, progress=False))",
          "folded(TASK, table([TASK], [[TENSOR]], before=TASK, after=TASK), reading(TASK, '{task}', task=TASK))",
          "predict(f'{TASK}?')", "Result(Exercise('1.1', TASK, 1, 1, (), (), ''), False, TENSOR)"]

@@ -53,6 +53,16 @@ def test_the_card_shows_names_as_they_are_written_one_row_a_file(shown, tmp_path
     assert hostile.evil("cola") in html.unescape(text)
 
 
+def test_markdown_that_a_cell_shows_is_text_and_formulas_in_a_still_page():
+    mermaid = f"```mermaid\n{hostile.evil('mermaid')}\n```"
+    text = f"{hostile.CARD}\n\n{mermaid}\n\n![x](attachment:x) **bold** &lt;i&gt; $x_1$ $\\frac$ `a<b`\n\n$$\\frac$$"
+    output = nbformat.v4.new_output("display_data", {"text/markdown": text})
+    page = notebooks.to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=[output])]))
+    assert hostile.Hostile(page).found == []
+    assert "<strong>bold</strong> &lt;i&gt; <math><msub>" in page and r"$\frac$ <code>a&lt;b</code>" in page
+    assert r"$$\frac$$" in page and hostile.evil("card") in html.unescape(page)
+
+
 def test_an_exported_panel_holds_frames_that_a_page_can_read(names, tmp_path):
     page = names["own"].by_layer(names["looked"]).save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert hostile.Hostile(page).found == []

@@ -774,7 +774,8 @@ def test_a_shape_that_contradicts_the_bias_is_refused(tmp_path):
     ("arrow_config", {"top_k": 3}, "chooses among several"), ("trainable_token_indices", [3], "changes single tokens"),
     ("enable_lora", [True, False, True], "only some of the outputs")])
 def test_a_field_that_changes_the_product_is_refused_by_name(tmp_path, field, value, says):
-    with pytest.raises(CheckpointError, match=f"{says}.*{field} in adapter_config.json.*merge_and_unload"):
+    advice = re.escape(adapters.INSTEAD.get(field, "Let PEFT write the whole model by merge_and_unload."))
+    with pytest.raises(CheckpointError, match=rf"{says}.*{field} in adapter_config.json\). {advice}$"):
         adapters.opened(small_adapter(tmp_path / "lora", PAIR, {field: value}))
     assert adapters.opened(small_adapter(tmp_path / "lora", PAIR, {field: None})).notes == []
 
@@ -1072,6 +1073,34 @@ def test_what_peft_decides_by_module_is_what_we_decide(tmp_path, what, targets, 
     assert adapted.keys() == expected.keys() and adapted.modules
     for key in adapted:
         torch.testing.assert_close(adapted[key], expected[key], rtol=1e-5, atol=1e-6)
+
+
+def as_read(transformers, wrapped, folder):
+    """(logits of a wrapped model, logits of the whole model that PEFT writes of it)."""
+    tokens = torch.arange(6)[None]
+    with torch.no_grad():
+        expected = wrapped.eval()(tokens).logits
+        wrapped.merge_and_unload().save_pretrained(folder)
+        return expected, transformers.LlamaForCausalLM.from_pretrained(folder).eval()(tokens).logits
+
+
+@pytest.mark.parametrize("kind", ["use_dora", "kasa_config", "velora_config", "monteclora_config", "layer_replication"])
+def test_what_is_advised_for_an_adapter_that_is_refused_is_right(tmp_path, kind):
+    peft, transformers = pytest.importorskip("peft"), pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        hidden_size=16, intermediate_size=32, num_hidden_layers=4, num_attention_heads=2, vocab_size=40))
+    made = {"use_dora": lambda: True, "layer_replication": lambda: [[0, 2], [1, 4]]}
+    value = made.get(kind) or getattr(peft, kind.replace("_", " ").title().replace(" ", ""))
+    wrapped = peft.get_peft_model(model, peft.LoraConfig(target_modules=["q_proj"], r=2, **{kind: value()}))
+    for name, parameter in wrapped.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    if kind not in adapters.INSTEAD:
+        torch.testing.assert_close(*as_read(transformers, wrapped, tmp_path / "whole"))
+        return
+    with pytest.raises((AssertionError, RuntimeError)):  # the day this does not raise, the advice can be the usual one
+        torch.testing.assert_close(*as_read(transformers, wrapped, tmp_path / "whole"))
 
 
 def test_an_adapter_that_we_wrote_of_a_gpt2_is_what_peft_reads(tmp_path):

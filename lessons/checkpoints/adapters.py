@@ -38,6 +38,12 @@ REFUSED = {
     "trainable_token_indices": "changes single tokens beside its matrices",
     "enable_lora": "adapts only some of the outputs of a matrix (enable_lora, of the first versions of PEFT)",
 }
+# of these fields, those that PEFT (0.21) cannot merge either: it refuses, or merges layers that share weights twice
+INSTEAD = {
+    "layer_replication": "PEFT's merge_and_unload would be wrong too, since it changes what these layers share several "
+                         "times. Use it in PEFT unmerged, or take an adapter of the base's own layers.",
+    "arrow_config": "PEFT does not merge it either. Open the adapters that it chooses among, each for itself.",
+}
 # fields that are read here, and fields that leave s·B·A as it is
 KNOWN = frozenset("""r lora_alpha fan_in_fan_out use_rslora rank_pattern alpha_pattern init_lora_weights lora_bias
     alora_invocation_tokens target_parameters base_model_name_or_path auto_mapping peft_type peft_version revision
@@ -248,7 +254,7 @@ def _check_config(path, config):
                               "be added.")
     for name, why in REFUSED.items():
         if config.get(name) not in (None, False, []):
-            raise CheckpointError(f"{path} {why} ({name} in {CONFIG}). {WHOLE_MODEL}")
+            raise CheckpointError(f"{path} {why} ({name} in {CONFIG}). {INSTEAD.get(name, WHOLE_MODEL)}")
     for name in ("rank_pattern", "alpha_pattern"):
         said = config.get(name) or {}
         if not isinstance(said, dict) or not all(map(_is_number, said.values())):

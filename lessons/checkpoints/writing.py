@@ -208,9 +208,12 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
 
 def card_of(folder: str | os.PathLike) -> str:
     """The card of a merged model in Markdown, to be shown: without what only programs read, without its title, of each
-    digest the first digits."""
-    text = (Path(folder) / CARD).read_text(encoding="utf-8")
-    return re.sub(r"`([0-9a-f]{12})[0-9a-f]{52}`", r"`\1…`", text.split("# A merged model\n", 1)[-1].strip())
+    digest the first digits. JupyterLab would run the scripts of a card that somebody else wrote, so HTML, links, images
+    and formulas in it are read as text; the cards that are written here have none.
+    """
+    text = (Path(folder) / CARD).read_text(encoding="utf-8").split("# A merged model\n", 1)[-1].strip()
+    text = re.sub(r"[<\[$]", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"`([0-9a-f]{12})[0-9a-f]{52}`", r"`\1…`", text)
 
 
 def _short(path):

@@ -167,12 +167,46 @@ class _Renderer(IPythonRenderer):
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
 
 
+class _Shown(_Renderer):
+    """Markdown that a cell shows, such as a card that came with a file. Nobody here wrote it: its HTML is shown as text
+    and its images as their words, its links lead to no script, and a formula that has no MathML stays LaTeX.
+    """
+
+    def __init__(self):
+        super().__init__(escape=True, allow_harmful_protocols=False)
+
+    def text(self, text):
+        return html.escape(html.unescape(text))
+
+    def image(self, text, url, title=None):
+        return text
+
+    def block_mermaidjs(self, code):
+        return self.block_code(code)
+
+    def inline_math(self, body):
+        return self._formula(body, "$")
+
+    def block_math(self, body):
+        return self._formula(body, "$$")
+
+    def latex_environment(self, name, body):
+        return self._formula(rf"\begin{{{name}}}{body}\end{{{name}}}", "")
+
+    def _formula(self, formula, sign):
+        try:
+            return mathml(formula, display=sign != "$")
+        except NotebookError:
+            return html.escape(f"{sign}{formula}{sign}")
+
+
 # Links to other places than files beside the page have a colon: https://…
 _LINK = re.compile(r'(<a\b[^>]*?\bhref="[^":#]+)\.(?:ipynb|md)(?=["#])')
 
 
 def to_html(notebook: nbformat.NotebookNode) -> str:
-    """The notebook as a page without network or script: formulas are MathML, widgets the still pictures they carry.
+    """The notebook as a page without network or script: formulas are MathML, widgets the still pictures they carry,
+    and Markdown that a cell shows can run nothing.
 
     Its title is the notebook's first heading. Where the notebook links to another notebook or to a Markdown file, the
     page links to the page NAME.html in the same place.
@@ -180,12 +214,12 @@ def to_html(notebook: nbformat.NotebookNode) -> str:
     Raises:
         NotebookError: a formula cannot be shown.
     """
-    order = ["text/html", "text/markdown", "image/svg+xml", "image/png", "text/plain"]
+    order = ["text/html", "image/svg+xml", "image/png", "text/plain"]
     exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
     markdown = MarkdownWithMath(renderer=_Renderer(escape=False))
     exporter.register_filter("markdown2html", markdown.render)
     resources = {"metadata": {"name": _title(notebook)}}
-    page, _ = exporter.from_notebook_node(_without_widgets(notebook), resources)
+    page, _ = exporter.from_notebook_node(_still(notebook), resources)
     return _LINK.sub(r"\1.html", page)
 
 
@@ -208,14 +242,18 @@ def _title(notebook):
     return heading[1] if heading else "Weightspace"
 
 
-def _without_widgets(notebook):
-    """A copy without what only a widget's script can show: its state, and progress bars, whose text stays at 0 %."""
+def _still(notebook):
+    """A copy without what only a widget's script can show: its state, and progress bars, whose text stays at 0 %.
+    Markdown that a cell shows is HTML in it, and harmless.
+    """
     still = copy.deepcopy(notebook)
     still.metadata.pop("widgets", None)
     for cell in still.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs
                             if _VIEW not in output.get("data", {}) or "text/html" in output.data]
+            for data in (output.data for output in cell.outputs if "text/markdown" in output.get("data", {})):
+                data.setdefault("text/html", MarkdownWithMath(renderer=_Shown()).render(data["text/markdown"]))
     return still
 
 
