@@ -402,10 +402,9 @@ def test_the_pictures_of_growth_hold_their_numbers(made_up_growth):
     assert numbers["CTL-10"]["exponent_kinks_output"] == pytest.approx(1.7) and numbers.keys() == {"CTL-10", "CTL-11"}
 
 
-@pytest.mark.parametrize("function, known", [(mlp.run, "quick, full"), (experiment.announce, "quick, full"),
-                                             (resnet.run, "full")])
-def test_an_unknown_profile_is_named(function, known):
-    with pytest.raises(ValueError, match=f"unknown profile 'huge': choose one of {known}$"):
+@pytest.mark.parametrize("function", [mlp.run, experiment.announce, resnet.run])
+def test_an_unknown_profile_is_named(function):
+    with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full$"):
         function("huge")
 
 

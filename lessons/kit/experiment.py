@@ -28,7 +28,8 @@ class Experiment:
         name: of the kept sweep's file.
         measure: (settings, seed, device) -> xarray.Dataset. Its attribute `images` says for captions what was measured
             on; what else it sets replaces what `run` would write.
-        profiles: {"quick": settings, "full": settings}: how much is measured; settings are a frozen dataclass.
+        profiles: {"quick": settings, "full": settings}: how much is measured; settings are a frozen dataclass, or None
+            where a profile measures nothing and shows what the repository has.
         source: () -> where the data come from; a stand-in is never silent.
         dataset: what the data are called where they are the real thing: "MNIST".
         recipes: (settings, seed) -> every network that is trained for it.
@@ -52,22 +53,26 @@ class Experiment:
     long: bool = False
     attributes: Mapping[str, object] = field(default_factory=dict)
 
-    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
+    def run(self, profile: str = "quick", seed: int = 0, device: str = "auto",
+            fresh: bool = False) -> xarray.Dataset | None:
         """Train what is missing and measure; from the repository, or from disk, where that was done before.
 
         Args:
             fresh: do not take what the repository has (`lessons.kit.archive`).
 
         Returns:
-            What `measure` returns, with the attributes that `lessons.kit.sweep.caption` reads.
+            What `measure` returns, with the attributes that `lessons.kit.sweep.caption` reads. In a profile whose
+            settings are None nothing is measured: what the repository has of profile "full", or None.
 
         Raises:
             ValueError: there is no such profile.
         """
+        settings = self.profiles[profile]
+        if settings is None:
+            return self.archived()
         known = None if fresh else self.archived(profile, seed)
         if known is not None:
             return known
-        settings = self.profiles[profile]
         source = self.source()
         recipes = self._recipes(settings, seed)
         ingredients = self.ingredients(profile, seed)
@@ -84,6 +89,15 @@ class Experiment:
         found = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
         archive.keep(found, self._path(profile, seed), module)
         return found
+
+    def in_full(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
+        """As `run` in profile "full"; in another profile what the repository has of "full", or None.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        self.profiles[profile]  # an error where there is none
+        return self.run(profile, seed, device) if profile == "full" else self.archived()
 
     def archived(self, profile: str = "full", seed: int = 0) -> xarray.Dataset | None:
         """What the repository has of this, measured on the real data, whether these are here or not; None where it has

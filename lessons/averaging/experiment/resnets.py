@@ -36,8 +36,7 @@ class Settings:
     statistics_images: int
 
 
-PROFILES = Profiles(quick=None,  # not measured
-                    full=Settings(statistics_images=750))
+PROFILES = Profiles(quick=None, full=Settings(statistics_images=750))
 
 
 def source() -> Source:
@@ -139,13 +138,4 @@ def _compared(average, members):
 
 RESNETS = Experiment("averaging_resnets", measure, PROFILES, source, "CIFAR-100",
                      recipes=lambda settings, seed: recipes(seed), one_thread=False)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """What `of_recipes` says of the ten triples of five ResNet-18s, in "full"; in "quick" what
-    the repository has of them, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    return RESNETS.archived() if PROFILES[profile] is None else RESNETS.run(profile, seed, device)
+run = RESNETS.run

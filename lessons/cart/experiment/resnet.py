@@ -85,28 +85,9 @@ def measure_tasks(settings: tasks.Settings, seed: int = 0, device: str = "auto")
     return tasks.measured(splits(settings, seed), settings, seed, device).assign_attrs(images=IMAGES)
 
 
-BELL = Experiment("cart-resnet", measure, Profiles(full=EIGHT), source, "CIFAR-100", recipes=recipes_of)
-STORAGE = Experiment("cart-resnet-storage", measure_storage, Profiles(full=EIGHT), source, "CIFAR-100",
+BELL = Experiment("cart-resnet", measure, Profiles(quick=None, full=EIGHT), source, "CIFAR-100", recipes=recipes_of)
+STORAGE = Experiment("cart-resnet-storage", measure_storage, Profiles(quick=None, full=EIGHT), source, "CIFAR-100",
                      recipes=recipes_of)
-TASKS = Experiment("cart-resnet-tasks", measure_tasks, Profiles(full=MANY), source_of_many, "CIFAR-100",
+TASKS = Experiment("cart-resnet-tasks", measure_tasks, Profiles(quick=None, full=MANY), source_of_many, "CIFAR-100",
                    recipes=recipes_of)
-
-
-def _in_full_alone(measured: Experiment, profile: str, seed: int, device: str) -> xarray.Dataset | None:
-    bell.PROFILES[profile]  # an error where there is no such profile
-    return measured.archived() if profile == "quick" else measured.run(profile, seed, device)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """As `measure` says; in "quick" what the repository has of it, or None."""
-    return _in_full_alone(BELL, profile, seed, device)
-
-
-def run_storage(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """As `measure_storage` says; in "quick" what the repository has of it, or None."""
-    return _in_full_alone(STORAGE, profile, seed, device)
-
-
-def run_tasks(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """As `measure_tasks` says; in "quick" what the repository has of it, or None."""
-    return _in_full_alone(TASKS, profile, seed, device)
+run, run_storage, run_tasks = BELL.run, STORAGE.run, TASKS.run

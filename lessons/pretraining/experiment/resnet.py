@@ -12,7 +12,7 @@ from lessons.kit.experiment import Experiment, missing
 from lessons.kit.profiles import Profiles
 from lessons.linearity import algorithms as linearity
 from lessons.pretraining.algorithms import matching
-from lessons.pretraining.experiment import line, starts
+from lessons.pretraining.experiment import line
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
 from lessons.suites import share_correct_among
 from toy_models import Recipe, ResNet18, batchnorm, weights, zoo
@@ -32,7 +32,7 @@ class Settings:
     train_images: int
 
 
-PROFILES = Profiles(full=Settings(train_images=250))
+PROFILES = Profiles(quick=None, full=Settings(train_images=250))
 
 
 def source() -> Source:
@@ -55,16 +55,6 @@ def steps(seed: int = 0) -> int:
     """How many training steps are missing."""
     wanted = missing(line.with_parents(recipes(seed).values()))
     return sum(recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size) for recipe in wanted)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`measure`, as `Experiment.run`; in "quick" what the repository has of it, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    starts.PROFILES[profile]  # an error where the chapter has no such profile
-    return RESNET.run(profile, seed, device) if profile in PROFILES else RESNET.archived()
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -144,3 +134,4 @@ def _accuracy(logits, test, splits):
 
 RESNET = Experiment("pretraining_resnet", measure, PROFILES, source, "CIFAR-100",
                     recipes=lambda settings, seed: recipes(seed).values(), one_thread=False)
+run = RESNET.run

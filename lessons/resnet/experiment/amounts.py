@@ -35,16 +35,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     return found.assign_attrs(images=pairs.said_of_images(settings, found))
 
 
-def in_full(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`run` in profile "full"; in "quick" what the repository has of it, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    PROFILES[profile]  # an error where there is none
-    return run(profile, seed, device) if profile == "full" else AMOUNTS.archived()
-
-
 AMOUNTS = Experiment("amounts", measure, PROFILES, pairs.source, "CIFAR-100", pairs.all_amount_recipes,
                      one_thread=False)
 run = AMOUNTS.run
+in_full = AMOUNTS.in_full

@@ -401,13 +401,4 @@ LITERAL = _of_lines("resnet-literal", profiles=Profiles(full=replace(_FULL, size
                     claims=functools.partial(claims, variant="literal"), ledger={"full": (0,)})
 LEDGER = (RESNET, LITERAL)
 run = RESNET.run
-
-
-def in_full(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """`run` in profile "full"; in "quick" what the repository has of it, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    PROFILES[profile]  # an error where there is none
-    return run(profile, seed, device) if profile == "full" else RESNET.archived()
+in_full = RESNET.in_full

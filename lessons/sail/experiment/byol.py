@@ -128,12 +128,4 @@ def source() -> data.types.Source:
 
 EXPERIMENT = Experiment("sail-byol", measure, PROFILES, source, "Fashion-MNIST", recipes=recipes, one_thread=False,
                         network="BYOL of width 8", claims=claims, ledger={"full": tuple(range(6))})
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measured in "full"; in "quick" what the repository has, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    return EXPERIMENT.archived() if PROFILES[profile] is None else EXPERIMENT.run(profile, seed, device)
+run = EXPERIMENT.run

@@ -153,12 +153,4 @@ EXPERIMENT = Experiment("sail-flow", measure, PROFILES, source, "Spirals", recip
                         network="velocity network 3–64–64–2", claims=claims,
                         ledger={"full": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measured in "full"; in "quick" what the repository has, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    return EXPERIMENT.archived() if PROFILES[profile] is None else EXPERIMENT.run(profile, seed, device)
+run = EXPERIMENT.run

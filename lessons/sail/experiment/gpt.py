@@ -176,12 +176,4 @@ def source() -> data.types.Source:
 EXPERIMENT = Experiment("sail-gpt", measure, PROFILES, source, "the speeches", recipes=all_recipes,
                         network="GPT of width 32, 2 blocks", claims=claims,
                         ledger={"full": tuple(range(6))})
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measured in "full"; in "quick" what the repository has, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    return EXPERIMENT.archived() if PROFILES[profile] is None else EXPERIMENT.run(profile, seed, device)
+run = EXPERIMENT.run

@@ -279,12 +279,4 @@ EXPERIMENT = Experiment("sail-resnets", measure, PROFILES, source, "CIFAR-100", 
                         network="ResNet-18 of width 16 and 32", one_thread=False, claims=claims,
                         ledger={"full": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measured in "full"; in "quick" what the repository has, or None.
-
-    Raises:
-        ValueError: there is no such profile.
-    """
-    return EXPERIMENT.archived() if PROFILES[profile] is None else EXPERIMENT.run(profile, seed, device)
+run = EXPERIMENT.run

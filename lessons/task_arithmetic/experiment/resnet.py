@@ -47,7 +47,7 @@ class Settings:
     steps: tuple[float, ...] = (*READINGS, 1.0)
 
 
-PROFILES = Profiles(full=Settings())
+PROFILES = Profiles(quick=None, full=Settings())
 
 
 def source() -> data.types.Source:
@@ -313,8 +313,4 @@ def four_at_half(sweep: xarray.Dataset) -> float:
 RESNETS = Experiment("task-arithmetic-resnets", measure, PROFILES, source, "CIFAR-100", claims=claims,
                      recipes=lambda settings, seed: cast.split_resnets(seed).values(),
                      ledger={"full": (0, 1, 2)}, one_thread=False, long=True)
-
-
-def run(profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-    """Measure the ResNets in "full"; in "quick" what the repository has of them, or None."""
-    return RESNETS.archived() if profile == "quick" else RESNETS.run(profile, seed, device)
+run = RESNETS.run
