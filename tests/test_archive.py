@@ -62,6 +62,19 @@ def test_what_was_kept_opens_without_measuring_unless_fresh_or_within_anew(monke
     assert experiment.archived("quick") is None
 
 
+def test_a_profile_that_measures_nothing_shows_what_the_repository_has_of_full(monkeypatch, tmp_path):
+    experiment, measured = made(monkeypatch, tmp_path)
+    experiment.profiles["quick"] = None
+    assert experiment.run() is None and experiment.in_full() is None and measured == []
+    monkeypatch.setenv(archive.KEEP, "1")
+    experiment.run("full")
+    monkeypatch.delenv(archive.KEEP)
+    for shown in (experiment.run(), experiment.in_full(), experiment.in_full("full")):
+        assert float(shown.value) == 13.5 and shown.attrs["profile"] == "full"
+    with pytest.raises(ValueError, match="unknown profile 'huge': choose one of quick, full"):
+        experiment.in_full("huge")
+
+
 def test_stand_ins_are_not_kept(monkeypatch, tmp_path):
     experiment, _ = made(monkeypatch, tmp_path, kind="stand-in")
     monkeypatch.setenv(archive.KEEP, "1")
