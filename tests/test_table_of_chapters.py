@@ -66,6 +66,13 @@ def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
     assert "(docs/gallery.md)" in readme
 
 
+def test_the_readme_begins_with_a_clone_and_make_lab():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^## Start\n.*?^```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    clone, into, lab = lines.splitlines()
+    assert clone.startswith("git clone ") and into == f"cd {clone.split()[-1]}" and lab == "make lab"
+
+
 def test_the_readme_names_every_source_with_its_address():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     claims = yaml.safe_load((ROOT / "lessons/claims.yaml").read_text(encoding="utf-8"))

@@ -131,7 +131,7 @@ def course() -> Page:
     rows = []
     for one in CHAPTERS:
         link = Markup('<a href="{}">{}</a>').format(one.notebook.name, one.stem.partition("_")[2].replace("_", " "))
-        rows.append((one.number, link, f"{one.minutes} min", one.teaches))
+        rows.append((one.number, link, f"{one.minutes}\N{NO-BREAK SPACE}min", one.teaches))
     return table(("", "chapter", "time", "what you will know"), rows, left=4)
 
 

@@ -194,6 +194,8 @@ def test_a_first_start_asks_nothing_cuts_no_line_at_1024_pixels_and_its_links_op
     for name, wanted in (("glossary", "docs/glossary.md"), ("chapter 1, linearity", "notebooks/01_linearity.ipynb")):
         page.get_by_role("link", name=name, exact=True).click()
         lab.until(page, wanted, "(path) => window.jupyterapp.shell.currentWidget?.context?.path === path", wanted)
+        lab.until(page, f"the first heading of {wanted}, and not its source",
+                  "() => window.jupyterapp.shell.currentWidget.node.querySelector('h1')")
         page.evaluate("(path) => { window.jupyterapp.commands.execute('docmanager:open', {path}); }", lab.FIRST)
     assert page.locator(".Toastify__toast, .jp-Dialog").count() == 0, "JupyterLab asks a question"
 
