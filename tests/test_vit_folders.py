@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from data import store
 from lessons.linearity.algorithms import own_distance
-from lessons.merging import merge
+from lessons.merging import Needs, merge, methods
 from lessons.checkpoints.towers import B32, Tower
 from lessons.checkpoints import clip, folders, heads, images, looking, naming, totals, towers, writing
 from lessons.checkpoints.opening import CheckpointError
@@ -149,12 +149,13 @@ def test_every_method_merges_the_suite_and_is_judged(small):
     tuned = list(suite.finetuned.values())
     batches = [[images.prepared(x[:2], suite.tower.image)]] * len(tuned)
     models = {"θ₀": suite.base, "mnist": suite.finetuned["mnist"]}
-    for name in ("average", "task_arithmetic", "ties", "dare", "breadcrumbs", "consensus", "tsv", "cart"):
+    from_weights = [name for name, method in methods().items() if method.needs == (Needs.WEIGHTS,)]
+    for name in from_weights:
         models[name] = lambda name=name: merge(name, suite.base, tuned)
     models["adamerging"] = lambda: merge("adamerging", suite.base, tuned, forward=clip.forward(suite), batches=batches,
                                          steps=2)
     found = clip.table(suite, models, {"mnist": (x, y), "cifar10": (x, y)})
-    assert found.shape == (11, 2) and found.attrs["images"] == [6, 6] and ((found >= 0) & (found <= 1)).all()
+    assert found.shape == (len(models), 2) and found.attrs["images"] == [6, 6] and ((found >= 0) & (found <= 1)).all()
     by_hand = heads.logits(towers.pooled(suite.base, images.prepared(x, 32), SMALL), suite.projection,
                            suite.heads["mnist"], suite.scale).argmax(1)
     assert found.sel(model="θ₀", task="mnist").item() == pytest.approx((by_hand == y).float().mean().item())
