@@ -1,5 +1,6 @@
 """The house itself: which room imports which, and files that must say the same."""
 import ast
+import dataclasses
 import functools
 import json
 import os
@@ -19,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from lessons.kit.chapters import CHAPTERS as TABLE
+from tests.natural import Natural
 from tools import lab, lock, tidy
 
 ROOT = Path(__file__).parent.parent
@@ -441,3 +443,13 @@ def test_the_version_is_the_same_wherever_it_stands():
     newest = re.search(r"^## ([0-9.]+), (\S+)", changes, flags=re.MULTILINE)
     assert newest.groups() == (PROJECT["version"], str(citation["date-released"]))
     assert citation["version"] == PROJECT["version"]
+
+
+def test_the_form_for_a_wrong_answer_asks_for_what_a_natural_answer_needs():
+    form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/wrong-answer.yaml").read_text(encoding="utf-8"))
+    asked = {part["id"]: part for part in form["body"] if "id" in part}
+    assert {field.name for field in dataclasses.fields(Natural)} <= asked.keys()
+    assert all(asked[name]["validations"]["required"] for name in ("id", "what", "answer"))
+    # GitHub refuses a form whose texts are something else, as an unquoted No or 4.2 would be
+    texts = [*asked["right"]["attributes"]["options"], asked["id"]["attributes"]["placeholder"]]
+    assert all(isinstance(text, str) for text in texts)
