@@ -273,7 +273,7 @@ def test_what_is_no_path_on_this_machine_is_told(path, says):
 
 
 @pytest.mark.parametrize("names, says", [
-    (["checkpoint-500/", "checkpoint-1000/"], r"a folder of training runs.*opened\('.*checkpoint-1000'\)"),
+    (["checkpoint-500/", "checkpoint-1000/"], r"a folder of training runs.*the last for one: .*checkpoint-1000$"),
     (["my_model.safetensors"], "one safetensors file by another name: give the file itself, .*my_model.safetensors"),
     (["model-q4.gguf"], "model-q4.gguf is a GGUF file")])
 def test_a_folder_without_a_model_says_what_to_open(tmp_path, names, says):
@@ -456,7 +456,7 @@ WRONG = {
     "missing": ({"layer.weight": STATE["layer.weight"]}, "lacks 'layer.bias'"),
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
     "renamed": ({key.replace("layer", "block"): tensor for key, tensor in STATE.items()},
-                r"naming import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
+                r"lessons.checkpoints import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
     "renamed, and a number besides": (
@@ -926,7 +926,7 @@ def test_the_table_names_revision_and_digest_where_they_are_known():
 
 def test_the_command_lists_and_fetches(hub, monkeypatch, capsys):
     monkeypatch.setattr(known, "SETS", {"b32": (remote(), remote("0" * 64, name="other"))})
-    assert command.main(["list", "b32"]) == 0 and capsys.readouterr().out.count("missing") == 2
+    assert command.main(["fetch", "b32", "--list"]) == 0 and capsys.readouterr().out.count("missing") == 2
     assert command.main(["fetch", "b32"]) == 1
     said = capsys.readouterr()
     assert "clip/model.safetensors: pinned" in said.out and "other/model.safetensors: what came from" in said.err

@@ -158,12 +158,11 @@ def _nothing_in(path, names):
                 "model as .safetensors.")
     if runs := [name for name in names if re.fullmatch(r"checkpoint-\d+", name)]:
         last = max(runs, key=lambda name: int(name.removeprefix("checkpoint-")))
-        return (f"{path} is a folder of training runs: {', '.join(runs[:5])}. Open one of them, "
-                f"`folders.opened({str(path / last)!r})`.")
+        return (f"{path} is a folder of training runs: {', '.join(runs[:5])}. Open one of them, the "
+                f"last for one: {path / last}")
     if files := [name for name in names if name.endswith(".safetensors")]:
         several = f"{len(files)} safetensors files" if len(files) > 1 else "one safetensors file"
-        return (f"{path} has {several} by another name: give the file itself, "
-                f"`folders.opened({str(path / files[0])!r})`.")
+        return f"{path} has {several} by another name: give the file itself, {path / files[0]}"
     there = f"it holds {', '.join(names[:5])}" if names else "it is empty"
     return f"{path} holds no checkpoint: no model.safetensors and no model.safetensors.index.json; {there}."
 

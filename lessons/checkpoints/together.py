@@ -209,7 +209,7 @@ def _hint(models, weights, missing, extra):
     example = f"renamed(model, words={{{extra[0]!r}: {missing[0]!r}}})" if missing and extra else (
         "renamed(model, remove='model.')")
     return ("Both must come from one architecture. If only the names differ, rename keys: `from "
-            f"{HERE}.naming import renamed`, then `{example}`; it also takes remove=… and add=… for what stands before "
+            f"{HERE} import renamed`, then `{example}`; it also takes remove=… and add=… for what stands before "
             f"the keys.{clip}")
 
 
@@ -234,7 +234,7 @@ def _starts(odd, kept):
 def _without(starts):
     """What a reader can copy and run to leave keys out of all models."""
     listed = ", ".join(map(repr, starts[:10])) + (", …" if len(starts) > 10 else "")
-    return (f"`from {HERE}.together import Without`, then `base = Without(base, {listed})` and `finetuned = "
+    return (f"`from {HERE} import Without`, then `base = Without(base, {listed})` and `finetuned = "
             f"[Without(model, {listed}) for model in finetuned]`.")
 
 

@@ -5,8 +5,6 @@ rank. Every λ is then θ_avg + λ·total, two tensors at a time.
 of every task.
 """
 import contextlib
-import json
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,41 +19,12 @@ from lessons.merging.lowrank import factors, is_matrix, rank_of
 from lessons.merging.states import difference, mean
 from lessons.checkpoints import folders
 from lessons.checkpoints.folders import NAMES, Tensors, entry_of
-from lessons.checkpoints.opening import BYTES, Entry
+from lessons.checkpoints.opening import Entry
+from lessons.checkpoints.shards import Writer
 from lessons.checkpoints.together import together
 from toy_models.weights import State
 
 AVERAGE = "average.safetensors"
-
-
-class Writer:
-    """A safetensors file that is written tensor by tensor, in the order of its header; none is kept in memory."""
-
-    def __init__(self, path: Path, shapes: dict[str, Sequence[int]]):
-        header, place = {}, 0
-        for key, shape in shapes.items():
-            end = place + BYTES["F32"] * math.prod(shape)
-            header[key] = {"dtype": "F32", "shape": list(shape), "data_offsets": [place, end]}
-            place = end
-        text = json.dumps(header).encode()
-        text += b" " * (-len(text) % 8)  # so that the tensors begin at a multiple of eight bytes
-        self._file = open(path, "wb")  # noqa: SIM115  `close` closes it
-        self._file.write(len(text).to_bytes(8, "little") + text)
-
-    def add(self, tensor: Tensor) -> None:
-        """The next tensor."""
-        self._file.write(tensor.detach().cpu().float().contiguous().numpy().tobytes())
-
-    def close(self) -> None:
-        """All of it is on disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-
-    def give_up(self) -> None:
-        """Let go of the file; what is in it does not matter."""
-        with contextlib.suppress(OSError):  # what is not written yet finds no room
-            self._file.close()
 
 
 def file_of(ratio: float) -> str:
@@ -86,7 +55,7 @@ def write(folder: str | os.PathLike, base: State, finetuned: Sequence[State], ra
         with torch.no_grad(), store.told_if_full(folder / "the sums of CART"):
             for key in tqdm(shapes, unit="tensor", disable=not progress):
                 average = mean(key, tuned)
-                writers[0].add(average)
+                writers[0].add(average.float())
                 if key in matrices:
                     for writer, total in zip(writers[1:], sums(key, average, tuned, ratios)):
                         writer.add(total)
@@ -103,7 +72,7 @@ def _begun(file, shapes, held):
     part = store.part_of(file, threads=True)
     held.callback(part.unlink, missing_ok=True)
     with store.told_if_full(file):
-        writer = Writer(part, shapes)
+        writer = Writer(part, {key: Entry(NAMES[torch.float32], tuple(shape)) for key, shape in shapes.items()})
     held.callback(writer.give_up)
     return writer
 

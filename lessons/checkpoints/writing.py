@@ -1,45 +1,85 @@
-"""A merge from files to a file, with a card that says what was merged, how, and of which files."""
+"""A merge from files to files, with a card that says what was merged, how, and of which files. One tensor of every
+model is in memory at a time, and each is written as soon as it is made.
+"""
 import contextlib
 import errno
-import hashlib
 import itertools
 import json
+import math
 import os
 import re
 import shutil
-import stat
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import save_file
+from torch import Tensor
+from tqdm.auto import tqdm
 
 from data import store
 from data.pinning import pinned
-from lessons.merging import methods
-from lessons.merging import merge as merge_states
-from lessons.checkpoints.folders import config_of, entry_of
-from lessons.checkpoints import looking
+from lessons.checkpoints import looking, shards
+from lessons.checkpoints.folders import DTYPES, NAMES, Checkpoint, Tensors, config_of, entry_of
 from lessons.checkpoints.looking import checked_names
 from lessons.checkpoints.naming import is_buffer, name_of
-from lessons.checkpoints.opening import BYTES, CheckpointError, header, sha256
-from lessons.checkpoints.together import heads, together
-from toy_models.weights import State
+from lessons.checkpoints.opening import CheckpointError, Entry, sha256
+from lessons.checkpoints.shards import WEIGHTS
+from lessons.checkpoints.together import Cast, heads, together
+from lessons.merging import merge_on_demand, methods
+from toy_models.weights import FLOATS, State, mix
 
-WEIGHTS, CARD = "model.safetensors", "README.md"
+CARD = "README.md"
+OUTPUT = {str(dtype).removeprefix("torch."): dtype for dtype in FLOATS}  # what a merge can be written in
+# what tells texts and images to a model, beside the weights in Hugging Face's layout; no file of these is a program
+VOCABULARY = ("tokenizer.json", "vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", "spiece.model",
+              "sentencepiece.bpe.model", "added_tokens.json")
+BESIDE = (*VOCABULARY, "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json",
+          "generation_config.json", "preprocessor_config.json", "processor_config.json",
+          "video_preprocessor_config.json", "open_clip_config.json")
+MEANS = ("average", "cart")  # methods that move from the mean, so that weights are shares of it
 
 
 class StrangeModels(UserWarning):
     """The models that are merged may not belong together; the merge was made all the same."""
 
 
+class Weighted(Tensors):
+    """θ₀ + w·(θ_t − θ₀), each tensor made when it is asked for.
+
+    Attributes:
+        state: θ_t.
+        base: θ₀.
+        weight: w; at 1 it is θ_t to the last bit.
+    """
+
+    def __init__(self, state: State, base: State, weight: float):
+        self.state = state
+        self.base = base
+        self.weight = weight
+        self.shown = dict.fromkeys(state)
+
+    def __getitem__(self, key: str) -> Tensor:
+        tensor = self.state[key]
+        return mix(tensor, self.base[key], self.weight) if tensor.is_floating_point() else tensor
+
+    def entry(self, key: str) -> Entry:
+        """Dtype and shape of a tensor, without reading it from a checkpoint."""
+        return entry_of(self.state, key)
+
+    @property
+    def name(self) -> str:
+        """The file or folder behind it."""
+        return name_of(self.state)
+
+
 @pinned()
-def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State], names: Sequence[str] = (),
-          **parameters) -> Path:
-    """Merge checkpoints into a folder in Hugging Face's layout: model.safetensors, the base's config.json, and a model
+def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State], names: Sequence[str] = (), *,
+          weights: Sequence[float] | None = None, dtype: str | torch.dtype | None = None,
+          shard_size: int | str | None = None, progress: bool = True, **parameters) -> Path:
+    """Merge checkpoints into a folder in Hugging Face's layout: model.safetensors, or shards and their index; the
+    base's config.json, and copies of the base's tokenizer, generation and preprocessor files (`BESIDE`); and a model
     card in README.md. The folder appears when all of it is written, or not at all.
 
     Args:
@@ -47,16 +87,23 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         method: of `lessons.merging.methods()`.
         base, finetuned: checkpoints, adapters beside their base, or state dicts.
         names: of the tasks, for the card.
+        weights: one number a finetuned model, by which its task vector is multiplied before the method sees it. Of the
+            methods in `MEANS` they are divided by their mean: the average becomes Σ w_t θ_t / Σ w_t.
+        dtype: of the weights that are written, "bfloat16" for one; left out, the widest of the models'. What is wider
+            than the models is computed in that dtype too.
+        shard_size: the most bytes of a file, "5GB" for one; left out, there is one file.
+        progress: show a bar while tensors are merged and written.
         parameters: the method's own; what is left out takes its default.
 
     Raises:
         CheckpointError: the folder is there already, the models do not belong together, or a weight is NaN or infinite.
-        ValueError: the method or a parameter is unknown, or the method gives one model a task.
+        ValueError: the method or a parameter is unknown, the method gives one model a task, or weights, dtype or the
+            shards' size make no sense.
         StoreError: the folder cannot be written, or there is not enough room on the disk.
 
     Warns:
-        StrangeModels: a model does not descend from the base, is the base itself or is there twice, or heads of tasks
-            with other labels are merged. The card says the same.
+        StrangeModels: a model does not descend from the base, is the base itself or is there twice, has another
+            tokenizer, or heads of tasks with other labels are merged. The card says the same.
     """
     folder = Path(folder).expanduser()
     if folder.exists():
@@ -66,22 +113,69 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
                          "and write result.model(task).")
     start, tuned, notes = together(base, finetuned)
     names = checked_names(names, finetuned)
-    _check_room(folder, start)
+    factors = _factors(method, weights, len(tuned))
+    entries = _written_as(start, dtype)
+    files = shards.planned(entries, None if shard_size is None else shards.parsed_size(shard_size))
+    beside = _beside(base)
+    _check_room(folder, sum(map(shards.bytes_of, entries.values())) + sum(path.stat().st_size for path in beside))
+    merged = _merged(method, start, tuned, factors, entries, [name_of(state) for state in (base, *finetuned)],
+                     parameters)
+    doubts = [*looking.strange(start, tuned, names), *heads(base, finetuned, start),
+              *_other_vocabularies(beside, names, finetuned)]
+    notes += [one for one in doubts if one not in notes]
+    for doubt in doubts:
+        warnings.warn(doubt, StrangeModels, stacklevel=3)
+    with _whole(folder) as part:
+        _write(part, merged, files, method, progress)
+        _write_config(part, base, entries)
+        copies = _copied(part, beside)
+        settings = parameters | {f"weight of {name}": weight for name, weight in zip(names, weights or ())}
+        text = card(method, settings, base, finetuned, names, notes, copies)
+        (part / CARD).write_text(text, encoding="utf-8")
+    return folder
+
+
+def _factors(method, weights, tasks):
+    """What every task vector is multiplied by; None where that is nothing."""
+    if weights is None:
+        return None
+    numbers = [float(weight) for weight in weights if isinstance(weight, (int, float, np.number))]
+    if len(numbers) != tasks or len(weights) != tasks or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"weights must be finite numbers, one for each of {tasks} finetuned models, not "
+                         f"{list(weights)!r}")
+    if method not in MEANS:
+        return numbers
+    if sum(numbers) <= 0:
+        raise ValueError(f"weights of a mean must have a sum above 0, not {sum(numbers):g}")
+    return [weight * tasks / sum(numbers) for weight in numbers]
+
+
+def _written_as(start, dtype):
+    """{key: dtype and shape} of the merged model."""
+    name = str(dtype).removeprefix("torch.")
+    if dtype is not None and name not in OUTPUT:
+        raise ValueError(f"dtype must be one of {', '.join(OUTPUT)}, not {name!r}")
+    entries = {key: entry_of(start, key) for key in start}
+    return {key: Entry(NAMES[OUTPUT[name]], entry.shape) if dtype is not None and DTYPES[entry.dtype] in FLOATS
+            else entry for key, entry in entries.items()}
+
+
+def _merged(method, start, tuned, factors, entries, paths, parameters):
+    """The merged model, whose tensors are made when they are asked for."""
+    dtypes = {key: torch.promote_types(DTYPES[entry_of(start, key).dtype], DTYPES[entries[key].dtype]) for key in start}
+    if factors is not None:  # half-precision numbers would be rounded once more
+        dtypes = {key: torch.promote_types(dtype, torch.float32) if dtype in FLOATS else dtype
+                  for key, dtype in dtypes.items()}
+    start, *tuned = (Cast(state, dtypes, start) for state in (start, *tuned))
+    if factors is not None:
+        tuned = [Weighted(state, start, factor) for state, factor in zip(tuned, factors)]
     try:
-        merged = merge_states(method, start, tuned, **parameters)
+        return merge_on_demand(method, start, tuned, **parameters)
     except ValueError as error:  # it counts the models; whoever reads it wants the file
-        paths = [name_of(state) for state in (base, *finetuned)]
         said = re.sub(r"state dict (\d+)", lambda found: paths[int(found[1]) - 1], str(error))
         if said == str(error):
             raise
         raise CheckpointError(said) from error
-    doubts = [*looking.strange(start, tuned, names), *heads(base, finetuned, start)]
-    text = card(method, parameters, base, finetuned, names, [*notes, *(one for one in doubts if one not in notes)])
-    for doubt in doubts:
-        warnings.warn(doubt, StrangeModels, stacklevel=3)
-    with _whole(folder) as part:
-        _write(part, merged, method, base, text)
-    return folder
 
 
 @contextlib.contextmanager
@@ -96,7 +190,7 @@ def _whole(folder):
         if folder.exists():  # where it is empty, os.replace would take its place
             raise _is_there(folder)
         os.replace(part, folder)
-    except (OSError, SafetensorError) as error:
+    except OSError as error:
         if folder.exists() and getattr(error, "errno", None) in (errno.ENOTEMPTY, errno.EEXIST):
             raise _is_there(folder) from error
         raise store.StoreError(f"{folder} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
@@ -112,14 +206,15 @@ def _is_there(folder):
 
 
 def merge_once(folder: str | os.PathLike, method: str, base: State, finetuned: Sequence[State],
-               names: Sequence[str] = (), **parameters) -> Path:
+               names: Sequence[str] = (), **options) -> Path:
     """`merge` into a folder that is not there yet, or the folder of an earlier merge where that is the same file by
     file: so a notebook that is run again leaves nothing new behind.
 
     Args:
         folder: where the first one goes; later ones that differ get -2, -3, … behind its name.
+        options: what else `merge` takes, the method's parameters among them.
     """
-    new = merge(unused(folder), method, base, finetuned, names, **parameters)
+    new = merge(unused(folder), method, base, finetuned, names, **options)
     earlier = itertools.takewhile(lambda path: path != new, _numbered(Path(folder).expanduser()))
     for old in earlier:
         if _contents(old) == _contents(new):
@@ -134,13 +229,9 @@ def _numbered(folder):
 
 def _contents(folder):
     """{file name: what tells it from others} of a merge's folder; {} where it is none."""
-    if not (folder / WEIGHTS).is_file():
+    if not (folder / CARD).is_file():
         return {}
-    found = {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
-    front = header(folder / WEIGHTS)  # safetensors writes the metadata in any order, so they are compared as a dict
-    with open(folder / WEIGHTS, "rb") as file:
-        file.seek(min(start for start, _ in front.places.values()))
-        return found | {WEIGHTS: (front, hashlib.file_digest(file, "sha256").hexdigest())}
+    return {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
 
 
 def unused(folder: str | os.PathLike) -> Path:
@@ -148,31 +239,83 @@ def unused(folder: str | os.PathLike) -> Path:
     return next(path for path in _numbered(Path(folder).expanduser()) if not path.exists())
 
 
-def _check_room(folder, start):
+def _check_room(folder, needed):
     there = next(parent for parent in folder.absolute().parents if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise store.StoreError(f"{folder} cannot be made: {there} is no folder that may be written.")
-    needed = sum(BYTES[entry.dtype] * torch.Size(entry.shape).numel()
-                 for entry in (entry_of(start, key) for key in start))
     free = shutil.disk_usage(there).free
     if needed > free:
         raise store.StoreError(f"{there} has no room for the merged model: {needed:,} bytes are needed, {free:,} are "
                                "free. Choose a folder on a larger disk.")
 
 
-def _write(part, merged, method, base, text):
-    state = {key: tensor.contiguous() for key, tensor in merged.items()}
-    save_file(state, part / WEIGHTS, metadata={"format": "pt", "merged_by": f"weightspace, {method}"})
-    (part / CARD).write_text(text, encoding="utf-8")
-    (part / WEIGHTS).chmod(stat.S_IMODE((part / CARD).stat().st_mode))  # safetensors makes its files private
+def _write(part, merged, files, method, progress):
+    metadata = {"format": "pt", "merged_by": f"weightspace, {method}"}
+    with tqdm(total=sum(map(len, files.values())), unit="tensor", disable=not progress) as bar:
+        for name, entries in files.items():
+            with shards.Writer(part / name, entries, metadata) as writer:
+                for key in writer.keys:
+                    writer.add(_rounded(key, merged[key], DTYPES[entries[key].dtype]))
+                    bar.update()
+    if len(files) > 1:
+        (part / shards.INDEX_NAME).write_text(shards.index_of(files), encoding="utf-8")
+
+
+def _rounded(key, tensor, dtype):
+    if (found := tensor.to(dtype)) is not tensor and found.isinf().any():
+        raise ValueError(f"{key!r} does not fit {dtype}: it holds numbers up to {tensor.abs().max():g}. Write bfloat16 "
+                         "or float32.")
+    return found
+
+
+def _write_config(part, base, entries):
     config = dict(config_of(base))
-    largest = max(merged.values(), key=torch.Tensor.numel)
+    largest = max(entries.values(), key=lambda entry: math.prod(entry.shape))
     for key in config.keys() & {"dtype", "torch_dtype"}:
-        config[key] = str(largest.dtype).removeprefix("torch.")
-    if config.keys() & {"architectures"} and _lacks_weights(base, merged):
+        config[key] = str(DTYPES[largest.dtype]).removeprefix("torch.")
+    if config.keys() & {"architectures"} and _lacks_weights(base, entries):
         del config["architectures"]  # it would claim a head that is not there
     if config:
         (part / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+# -- files beside the weights ----------------------------------------------------------------------------------------
+
+def _beside(state):
+    """The files of `BESIDE` in the folder that a state dict's weights come from."""
+    checkpoint = _checkpoint(state)
+    if checkpoint is None:
+        return []
+    folder = checkpoint.path if checkpoint.path.is_dir() else checkpoint.path.parent
+    return [folder / name for name in BESIDE if (folder / name).is_file()]
+
+
+def _checkpoint(state):
+    """The checkpoint behind a state dict, of an adapter its base's; None where it was made in memory."""
+    while state is not None and not isinstance(state, Checkpoint):
+        state = getattr(state, "state", None) or getattr(state, "base", None)
+    return state
+
+
+def _copied(part, beside):
+    """[(folder, file, SHA-256)] of copies."""
+    rows = []
+    for path in beside:
+        shutil.copyfile(path, part / path.name)
+        rows.append((_short(path.parent), path.name, sha256(part / path.name)))
+    return rows
+
+
+def _other_vocabularies(beside, names, finetuned):
+    """A sentence on every model whose own tokenizer is not the base's: its weights may mean other words."""
+    ours = {path.name: sha256(path) for path in beside if path.name in VOCABULARY}
+    notes = []
+    for name, state in zip(names, finetuned):
+        theirs = {path.name: path for path in _beside(state) if path.name in ours}
+        if other := [file for file, path in theirs.items() if sha256(path) != ours[file]]:
+            notes.append(f"{name} has another {' and another '.join(other)} than the base, whose copy lies beside the "
+                         "merged model. If its words have other numbers, the merge mixes them up.")
+    return notes
 
 
 def _lacks_weights(base, merged):
@@ -183,13 +326,17 @@ def _lacks_weights(base, merged):
 
 
 def card(method: str, parameters: dict, base: State, finetuned: Sequence[State], names: Sequence[str],
-         notes: Sequence[str] = ()) -> str:
+         notes: Sequence[str] = (), copies: Sequence[tuple[str, str, str]] = ()) -> str:
     """A model card in Markdown: the method with all its parameters, given or default, its source, and every file with
     its SHA-256.
+
+    Args:
+        copies: (folder, file, SHA-256) of what was copied from the base.
     """
     entry = methods()[method]
     settings = {**entry.defaults, **parameters}
-    lines = ["---", "library_name: weightspace", "tags: [merge]", "---", "", "# A merged model", "",
+    lines = ["---", "library_name: weightspace", *_head((base, *finetuned)), "tags: [merge]", "---", "",
+             "# A merged model", "",
              f"Merged by *{entry.title}* ({entry.source}): {entry.says}", "",
              "| parameter | value |", "|---|---|", f"| method | `{method}` |"]
     lines += [f"| {_text(name)} | {_said(value)} |" for name, value in settings.items()]
@@ -197,6 +344,7 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
     for name, state in (("base, θ₀", base), *zip(names, finetuned)):
         for path, file, digest in sources(state):
             lines.append(f"| {_text(name)} | {_text(path)} | {_text(file)} | `{digest}` |")
+    lines += [f"| copied beside it | {_text(path)} | {_text(file)} | `{digest}` |" for path, file, digest in copies]
     if len(finetuned) == 2 and method.startswith("cart"):
         notes = [*notes, "Of two models CART gives the average whatever its rank is: the two centred task vectors are "
                          "each other's opposite and cancel."]
@@ -204,6 +352,23 @@ def card(method: str, parameters: dict, base: State, finetuned: Sequence[State],
         lines += ["", *(f"- {_text(_with_names(note, (base, *finetuned)))}" for note in notes)]
     lines += ["", "Merged models inherit the licences of all that they were made from; this card does not know them."]
     return "\n".join(lines) + "\n"
+
+
+def _head(states):
+    """`base_model:` of the card's head: what the models are called on the hub, or their folders, as far as that is a
+    name that the hub could have. It is read by programs, so no other text goes in.
+    """
+    called = dict.fromkeys(_repository(path) for state in states for path in _paths(state))
+    fine = [name for name in called if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name, re.ASCII)]
+    return ["base_model:", *(f"- {json.dumps(name)}" for name in fine)] if fine else []
+
+
+def _repository(path):
+    """The name of a repository on the hub where a path leads into the hub's cache, else that of the file or folder."""
+    cached = [part for part in Path(path).parts if part.startswith("models--")]
+    if cached:
+        return cached[-1].removeprefix("models--").replace("--", "/", 1)
+    return _short(path).removesuffix(".safetensors")
 
 
 def card_of(folder: str | os.PathLike) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, no_type_check
 
 import torch
 
-from lessons.merging.states import check_states
+from lessons.merging.states import check_states, on_demand
 from lessons.merging.storage import PerTask
 from toy_models.weights import State
 
@@ -187,6 +187,14 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
     if method not in _METHODS:
         raise ValueError(f"there is no merging method {method!r}; there are {', '.join(_METHODS)}")
     return _METHODS[method].function(base, finetuned, **parameters)
+
+
+def merge_on_demand(method: str, base: State, finetuned: Sequence[State], **parameters) -> State | PerTask:
+    """As `merge`, for a model that need not fit into memory: each tensor is made when it is asked for, each time anew,
+    and where it does not fit its dtype the ValueError comes then.
+    """
+    with on_demand():
+        return merge(method, base, finetuned, **parameters)
 
 
 def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combines: str, short: str = ""):

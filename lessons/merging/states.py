@@ -1,8 +1,11 @@
 """What every method does with state dicts: check them, walk through them tensor by tensor, and give the result the
 dtype of the input.
 
-Only one key's tensors are held at a time, so that state dicts can be read from files as they are needed (`StateFile`).
+Only one key's tensors are held at a time, so that state dicts can be read from files as they are needed (`StateFile`),
+and a result can be written as it is made (`on_demand`).
 """
+import contextlib
+import contextvars
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import no_type_check
@@ -69,6 +72,40 @@ def wide(tensor: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return tensor.detach().to(torch.float64 if tensor.dtype == torch.float64 else torch.float32)
 
 
+class OnDemand(Mapping):
+    """What `by_tensor` gives inside `on_demand`: a tensor is made when it is asked for, each time anew."""
+
+    def __init__(self, base: State, function: Callable[[str], Tensor]):
+        self._base = base
+        self._function = function
+
+    @torch.no_grad()
+    def __getitem__(self, key: str) -> Tensor:
+        tensor = self._base[key]
+        if not tensor.is_floating_point():
+            return tensor.clone()
+        return weights.must_fit(key, self._function(key).to(tensor.dtype))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._base)
+
+    def __len__(self) -> int:
+        return len(self._base)
+
+
+_ON_DEMAND = contextvars.ContextVar("on demand", default=False)
+
+
+@contextlib.contextmanager
+def on_demand() -> Iterator[None]:
+    """Inside, what a method gives need not fit into memory: its tensors are made when they are asked for."""
+    before = _ON_DEMAND.set(True)
+    try:
+        yield
+    finally:
+        _ON_DEMAND.reset(before)
+
+
 def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
     """{key: function(key)} for the floating-point tensors, in the dtype of `base`; the others are carried over from
     `base`.
@@ -77,15 +114,13 @@ def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
     a larger piece.
 
     Raises:
-        ValueError: a result does not fit the dtype.
+        ValueError: a result does not fit the dtype. Inside `on_demand` it is raised where the tensor is asked for.
     """
-    made = {}
-    for key in sorted(base, key=lambda key: base[key].numel(), reverse=True):
-        if base[key].is_floating_point():
-            made[key] = weights.must_fit(key, function(key).to(base[key].dtype))
-        else:
-            made[key] = base[key].clone()
-    return {key: made[key] for key in base}
+    made = OnDemand(base, function)
+    if _ON_DEMAND.get():
+        return made
+    whole = {key: made[key] for key in sorted(base, key=lambda key: base[key].numel(), reverse=True)}
+    return {key: whole[key] for key in base}
 
 
 def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
