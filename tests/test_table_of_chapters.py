@@ -3,10 +3,9 @@ import importlib
 import re
 
 import pytest
-import yaml
 from PIL import Image
 
-from lessons.kit import chapters
+from lessons.kit import chapters, claims
 from lessons.kit.chapters import CHAPTERS, ROOT
 
 
@@ -39,10 +38,8 @@ def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
 
 def test_the_readme_names_every_source_with_its_address():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    claims = yaml.safe_load((ROOT / "lessons/claims.yaml").read_text(encoding="utf-8"))
-    keys = {claim["id"].partition("-")[0] for claim in claims}
     rows = dict(re.findall(r"^\| ([A-Z]+) \| (.+) \|", readme, re.MULTILINE))
-    assert rows.keys() == keys
+    assert rows.keys() == claims.sources().keys()
     for key, row in rows.items():
         assert re.search(r"\*.+\*.*\]\(https://", row), f"{key} has no title or no address"
 
