@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 import xarray
-import yaml
 
 from data import store
 from data.types import Source
@@ -157,7 +156,7 @@ def whole_history():
 @pytest.mark.skipif(not whole_history(), reason="not all commits are here")
 def test_what_measured_the_ledger_and_the_kept_sweeps_is_a_commit_of_this_repository():
     named = {path.name: json.loads(sweep.read(path).attrs["measured_on"])["commit"] for path in FILES}
-    for run in yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8").partition("numbers:")[0])["runs"]:
+    for run in claims.runs():
         named[f"{run['experiment']}, seeds {run['seeds']}"] = run["commit"].removesuffix(" or before")
     known = {commit: in_history(commit) for commit in set(named.values())}
     assert {name: commit for name, commit in named.items() if not known[commit]} == {}

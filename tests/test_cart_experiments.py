@@ -6,7 +6,6 @@ import pytest
 import safetensors.torch
 import torch
 import xarray
-import yaml
 
 from lessons import suites
 from lessons.cart import algorithms, experiment, panels
@@ -218,8 +217,7 @@ def test_the_notebook_in_quick_shows_the_numbers_that_few_images_are_enough_for(
 
 
 def test_the_ledger_asks_the_experiments_that_it_has_kept_runs_of():
-    kept = yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8"))["runs"]
-    runs = {(run["experiment"], run["profile"]) for run in kept if run["module"] == experiment.__name__}
+    runs = {(run["experiment"], run["profile"]) for run in claims.runs() if run["module"] == experiment.__name__}
     assert {(one.name, profile) for one in experiment.LEDGER for profile in one.ledger} == runs
 
 

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from lessons.kit import archive, claims, sweep
-from lessons.kit.claims import Claim, Condition, Verdict
+from lessons.kit.claims import Claim, Condition, Verdict, __main__, judge, model, page
 from lessons.kit.experiment import Collection, Experiment
 
 LEDGER = claims.ledger()
@@ -19,7 +19,7 @@ MEASURED = [claim for claim in LEDGER.values() if claim.measured_by]
 @functools.cache
 def kept():
     """What measured.yaml holds, read once: it takes a second."""
-    return yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8"))
+    return yaml.safe_load(model.MEASURED.read_text(encoding="utf-8"))
 
 
 def test_the_claims_of_each_of_the_five_sources_stand_together_and_are_numbered_from_1_without_a_hole():
@@ -33,8 +33,46 @@ def test_the_claims_of_each_of_the_five_sources_stand_together_and_are_numbered_
         assert numbers == list(range(1, len(numbers) + 1)), source
 
 
-def test_claims_md_is_what_the_ledger_and_the_numbers_make():
-    assert claims.MARKDOWN.read_text(encoding="utf-8") == claims.markdown()
+@functools.cache
+def made_pages():
+    """What `make claims` would write now."""
+    return claims.pages()
+
+
+def test_the_index_and_the_pages_are_what_the_ledger_and_the_numbers_make():
+    made = made_pages()
+    assert {name: (page.ROOT / name).read_text(encoding="utf-8") for name in made} == made
+    there = {path.relative_to(page.ROOT).as_posix() for path in (page.ROOT / page.FOLDER).iterdir()}
+    assert there == set(made) - {page.INDEX}
+
+
+def test_the_index_has_a_line_for_every_claim_and_stays_short():
+    index = made_pages()[page.INDEX]
+    assert re.findall(r"^\| \[([A-Z]+-\d+)\]", index, re.MULTILINE) == list(LEDGER)
+    assert len(index.encode()) < 17_000
+
+
+def test_a_claim_lies_with_the_chapter_that_measures_most_of_it():
+    for path in sorted(model.FOLDER.glob("*/claims.yaml")):
+        for entry in model._read(path):
+            if "measured_by" in entry:
+                assert entry["measured_by"].startswith(f"lessons.{path.parent.name}."), entry["id"]
+
+
+@pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)
+def test_a_verdict_is_told_in_three_sentences(claim):
+    assert 1 <= len(re.findall(r"[.!?](?=\s|$)", claim.why)) <= 3
+    assert len(claim.line) <= 110
+
+
+def test_what_the_words_of_cart_14_count_over_seeds_is_so():
+    """The averages of narrow and wide layers overlap, and seed by seed they do not."""
+    numbers = {name: np.array(values) for name, values in claims.measured()["CART-14"].items()}
+    less = {name: numbers[f"{name}_lost_narrow"] - numbers[f"{name}_lost_wide"]
+            for name in ("average", "task_arithmetic", "cart")}
+    assert {name: (round(values.mean(), 3), round(values.std(ddof=1) / 10 ** 0.5, 3), int((values > 0).sum()))
+            for name, values in less.items()} == {"average": (0.024, 0.006, 9), "task_arithmetic": (0.024, 0.008, 8),
+                                                  "cart": (0.288, 0.017, 10)}
 
 
 @pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)
@@ -68,23 +106,85 @@ def test_every_number_was_measured_somewhere_and_on_some_day():
 
 
 MADE_UP = """
-- {id: X-1, place: p, says: s, measure: m, chapter: 1, measured_by: m, verdict: {finding: "yes", scope: s}, why: w,
-   shown: ["a * b"],
-   conditions: [{number: bounded, means: m, at_least: 1, at_most: 2}]}
+- {id: X-1, line: l, place: p, says: s, measure: m, chapter: 1, measured_by: m, verdict: {finding: "yes", scope: s},
+   why: w, kept: ["a * b"], decides: bounded,
+   numbers: [{number: bounded, means: m, carries: [finding], at_least: 1, at_most: 2}]}
 """
+SOURCES = "- {key: X, title: t, version: v}"
 NUMBERS = {"X-1": {"bounded": {0: 1.1, 1: 1.9, 2: 1.5}, "a over b": {0: 0.10, 1: 0.12, 2: 0.11}}}
 
 
 @pytest.fixture
 def made_up(tmp_path, monkeypatch):
-    """A ledger of one claim, with numbers of three seeds."""
-    for name, text in (("LEDGER", MADE_UP), ("MEASURED", yaml.safe_dump({"runs": [], "numbers": NUMBERS}))):
-        path = tmp_path / f"{name}.yaml"
-        path.write_text(text)
-        monkeypatch.setattr(claims, name, path)
-    claims.ledger.cache_clear()
-    yield
-    claims.ledger.cache_clear()
+    """A ledger of one claim, with numbers of three seeds; the folder of the chapters."""
+    (tmp_path / "one").mkdir()
+    for name, text in (("one/claims.yaml", MADE_UP), ("sources.yaml", SOURCES),
+                       ("measured.yaml", yaml.safe_dump({"runs": [], "numbers": NUMBERS}))):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(model, "FOLDER", tmp_path)
+    monkeypatch.setattr(model, "MEASURED", tmp_path / "measured.yaml")
+    monkeypatch.setattr(page, "ROOT", tmp_path)
+    for read in (model.ledger, model.sources):
+        read.cache_clear()
+    yield tmp_path
+    for read in (model.ledger, model.sources):
+        read.cache_clear()
+
+
+def test_a_claim_that_stands_twice_is_refused_with_both_places(made_up):
+    (made_up / "two").mkdir()
+    (made_up / "two" / "claims.yaml").write_text(MADE_UP)
+    with pytest.raises(ValueError, match="X-1 stands twice, in .*one/claims.yaml and in .*two/claims.yaml"):
+        claims.ledger()
+
+
+def test_a_claim_of_an_unknown_source_is_refused(made_up):
+    (made_up / "one" / "claims.yaml").write_text(MADE_UP.replace("X-1", "Y-1"))
+    with pytest.raises(ValueError, match="Y-1, in .*claims.yaml, is of no source in sources.yaml: X"):
+        claims.ledger()
+
+
+def test_claims_of_all_chapters_come_source_after_source_by_their_numbers(made_up):
+    (made_up / "another").mkdir()
+    (made_up / "another" / "claims.yaml").write_text("\n".join(MADE_UP.replace("X-1", id) for id in ("X-10", "X-2")))
+    assert list(claims.ledger()) == ["X-1", "X-2", "X-10"]
+
+
+def test_the_command_writes_the_index_and_a_page_for_every_source(made_up):
+    assert __main__.main(["--page"]) == 0
+    written = {path.relative_to(made_up).as_posix() for path in made_up.rglob("*.md")}
+    assert written == {"CLAIMS.md", "docs/claims/x.md", "docs/claims/runs.md"}
+    index, text = ((made_up / name).read_text() for name in ("CLAIMS.md", "docs/claims/x.md"))
+    assert "| [X-1](docs/claims/x.md#X-1) | l | yes | – | – | m: 1.5 (≥ 1, ≤ 2) |" in index
+    assert "| m | 1.5 ± 0.4; 1.1 … 1.9 (3 seeds) | at least 1 and at most 2 | finding |" in text
+    assert "| `a over b` | 0.11 ± 0.01; 0.1 … 0.12 (3 seeds) |" in text
+
+
+def entry(bounded=1, **other):
+    """A measured claim with so many conditions, as YAML gives it."""
+    numbers = [{"number": f"n{i}", "means": "m", "carries": ["finding"], "at_least": 0} for i in range(bounded)]
+    return {"id": "X-1", "line": "l", "place": "p", "says": "s", "measure": "m", "chapter": 1, "measured_by": "m",
+            "verdict": FOUND, "why": "w", "decides": "n0", "numbers": numbers, **other}
+
+
+def test_at_most_five_conditions_carry_a_verdict_and_any_number_is_shown():
+    shown = [{"number": f"s{i}", "means": "m"} for i in range(9)]
+    five = Claim(**entry(5))
+    assert len(five.conditions) == 5 and five.decisive.number == "n0"
+    with pytest.raises(pydantic.ValidationError, match="X-1 has 6 conditions; at most 5 may carry a verdict"):
+        Claim(**entry(6))
+    more = Claim(**entry() | {"numbers": entry()["numbers"] + shown})
+    assert len(more.conditions) == 1 and len(more.shown) == 9 and more.keeps("s8")
+
+
+@pytest.mark.parametrize("change, says", [
+    ({"decides": "n9"}, "what decides, 'n9', is none of its conditions"),
+    ({"verdict": FOUND | {"explanation": "no"}}, "its conditions carry .'finding'., its verdict answers"),
+    ({"numbers": [{"number": "n0", "means": "m", "carries": ["finding"]}]}, "n0 carries finding, so it needs a bound"),
+    ({"numbers": [{"number": "n0", "means": "m", "at_least": 1}]}, "at_least")])
+def test_every_answer_rests_on_a_condition_and_every_condition_carries_one(change, says):
+    with pytest.raises(pydantic.ValidationError, match=says):
+        Claim(**entry() | change)
 
 
 @pytest.mark.parametrize("numbers, doubts", [
@@ -113,7 +213,7 @@ def test_one_more_seed_of_a_normal_distribution_lies_where_it_is_expected():
 def of_seed(seed):
     """The ledger's numbers of one seed; those that were not measured with it are left out."""
     return {id: {name: values[seed] for name, values in of_claim.items() if seed in values}
-            for id, of_claim in claims._kept()["numbers"].items()}
+            for id, of_claim in model._kept()["numbers"].items()}
 
 
 def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_own(made_up):
@@ -122,14 +222,14 @@ def test_a_measurement_is_kept_beside_those_of_other_seeds_and_in_place_of_its_o
         claims.keep("m", "e", "full", seed, {"X-1": {"bounded": 1.25, "useless": 5.0}}, circumstances)
     claims.keep("m", "e", "full", 3, {"X-1": {"bounded": 1.75}}, circumstances | {"commit": "d"})
     assert claims.measured()["X-1"] == {"a over b": [0.1, 0.12, 0.11], "bounded": [1.1, 1.25, 1.5, 1.75]}
-    kept = yaml.safe_load(claims.MEASURED.read_text())
+    kept = yaml.safe_load(model.MEASURED.read_text())
     assert [(run["seeds"], run["commit"]) for run in kept["runs"]] == [([1], "c"), ([3], "d")]
     assert of_seed(3) == {"X-1": {"bounded": 1.75}}
 
 
 def test_what_this_machine_says_of_itself_can_be_written(made_up):
     claims.keep("m", "e", "full", 3, {"X-1": {"bounded": 1.25}}, archive.circumstances())
-    run, = yaml.safe_load(claims.MEASURED.read_text())["runs"]
+    run, = yaml.safe_load(model.MEASURED.read_text())["runs"]
     assert run["torch"] == str(torch.__version__) and run["processor"]
 
 
@@ -138,20 +238,20 @@ def test_seeds_that_nobody_has_looked_at_are_counted_and_nothing_is_written(made
     found = lambda profile, seed, device: {"X-1": {"bounded": bounded[seed], "a over b": 9.0}}
     on_mlps = Collection("mlps", sources=lambda: [], measure=found)
     on_resnets = Collection("resnets", sources=lambda: [], measure=found, ledger={"quick": (0, 1, 2)}, long=True)
-    monkeypatch.setattr(claims, "of_ledger", lambda module: (on_mlps, on_resnets))
-    before = claims.MEASURED.read_text()
-    assert claims.main(["--unseen", "20", "21"]) == 0 and claims.MEASURED.read_text() == before
+    monkeypatch.setattr(judge, "of_ledger", lambda module: (on_mlps, on_resnets))
+    before = model.MEASURED.read_text()
+    assert __main__.main(["--unseen", "20", "21"]) == 0 and model.MEASURED.read_text() == before
     said = capsys.readouterr().out
     assert "seed 21: X-1 bounded is 2.5, the verdict needs at least 1 and at most 2" in said
     assert "1 of 2 conditions hold" in said and "more than a quarter of an hour: resnets. Add --long" in said
-    assert claims.main(["--unseen", "20", "--long", "--experiment", "resnets"]) == 0
+    assert __main__.main(["--unseen", "20", "--long", "--experiment", "resnets"]) == 0
     assert "1 of 1 conditions hold" in capsys.readouterr().out
 
 
 def test_seeds_that_try_no_condition_are_no_success(made_up, monkeypatch, capsys):
     silent = Collection("silent", sources=lambda: [], measure=lambda profile, seed, device: {})
-    monkeypatch.setattr(claims, "of_ledger", lambda module: (silent,))
-    assert claims.main(["--unseen", "20"]) == 1
+    monkeypatch.setattr(judge, "of_ledger", lambda module: (silent,))
+    assert __main__.main(["--unseen", "20"]) == 1
     said = capsys.readouterr().out
     assert "No condition was tried" in said and "0 of 0" not in said
 
@@ -159,16 +259,16 @@ def test_seeds_that_try_no_condition_are_no_success(made_up, monkeypatch, capsys
 def test_unseen_seeds_try_every_condition_of_the_ledger(monkeypatch):
     asked = [(experiment.name, profile) for _, experiment in OF_THE_LEDGER for profile in experiment.ledger]
     tried = []
-    monkeypatch.setattr(claims, "remeasure", lambda experiment, profile, seed: tried.append((experiment.name, profile))
+    monkeypatch.setattr(judge, "remeasure", lambda experiment, profile, seed: tried.append((experiment.name, profile))
                         or of_seed(0))
-    assert claims.main(["--unseen", "99", "--long"]) == 0
+    assert __main__.main(["--unseen", "99", "--long"]) == 0
     assert sorted(tried) == sorted(asked)
 
 
 @pytest.mark.parametrize("package, holds", [("lessons.linearization.experiment", "linearization-rule"),
                                             ("lessons.sail", "sail-width"), ("lessons.vit", "vit-64")])
 def test_a_package_stands_for_the_modules_in_it(package, holds):
-    assert holds in {experiment.name for _, experiment in claims._chosen([package], None)}
+    assert holds in {experiment.name for _, experiment in __main__._chosen([package], None)}
 
 
 @pytest.mark.parametrize("options, says", [
@@ -176,17 +276,17 @@ def test_a_package_stands_for_the_modules_in_it(package, holds):
     (["--only", "lessons.sail", "--experiment", "width"], "no experiment 'width'. There are: sail-spirals")])
 def test_a_name_that_measures_nothing_is_refused_with_those_that_do(options, says, capsys):
     with pytest.raises(SystemExit):
-        claims.main([*options, "--unseen", "9"])
+        __main__.main([*options, "--unseen", "9"])
     assert says in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_ledger_is_not_written_by_code_that_no_commit_has(made_up, monkeypatch, capsys):
     monkeypatch.setattr(archive, "_commit", lambda: "abc1234-dirty")
-    monkeypatch.setattr(claims, "of_ledger", lambda module: (Collection("c", sources=lambda: [], measure=None),))
-    before = claims.MEASURED.read_text()
+    monkeypatch.setattr(judge, "of_ledger", lambda module: (Collection("c", sources=lambda: [], measure=None),))
+    before = model.MEASURED.read_text()
     with pytest.raises(SystemExit):
-        claims.main(["--seeds", "0"])
-    assert "Commit the code first" in capsys.readouterr().err and claims.MEASURED.read_text() == before
+        __main__.main(["--seeds", "0"])
+    assert "Commit the code first" in capsys.readouterr().err and model.MEASURED.read_text() == before
 
 
 # The same networks, evaluated in float32 with other instructions, differed by less than 1e-5.
@@ -226,7 +326,7 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
     if isinstance(one, Experiment) and "full" not in one.ledger and one.archived() is not None])
 def test_what_the_ledger_measures_in_quick_holds_for_the_full_sweep_too(experiment):
     """A chapter in profile full shows both beside each other."""
-    wrong, tried = claims._wrong(experiment.claims(experiment.archived()))
+    wrong, tried = claims.wrong(experiment.claims(experiment.archived()))
     assert tried and wrong == []
 
 
@@ -265,9 +365,9 @@ def test_measuring_the_ledger_on_a_stand_in_is_refused():
 
 def test_a_claim_without_a_measurement_has_no_verdict():
     with pytest.raises(pydantic.ValidationError, match="no measurement"):
-        Claim(id="X-1", place="p", says="s", measure="m", chapter=1, verdict=FOUND)
+        Claim(**entry() | {"measured_by": None})
     with pytest.raises(pydantic.ValidationError, match="needs conditions"):
-        Claim(id="X-1", place="p", says="s", measure="m", chapter=1, measured_by="m", verdict=FOUND)
+        Claim(**entry(0))
 
 
 @pytest.mark.parametrize("formula, mistake, fits", [
@@ -283,22 +383,24 @@ def test_a_formula_that_does_not_hold_names_a_misprint_or_an_error(formula, mist
 
 
 def test_a_brief_line_answers_the_three_questions():
-    page = claims.brief({"CART-5": {}})
+    shown = claims.brief({"CART-5": {}})
     verdict = LEDGER["CART-5"].verdict
     cells = "".join(f"<td[^>]*>{answer}</td>" for answer in (verdict.finding, verdict.explanation, verdict.formula))
-    assert re.search(cells, re.sub(r"\s+", " ", page.page)), page.page
-    assert "✓" in page.page and "✗" not in page.page, "nothing was measured here that speaks against it"
+    assert re.search(cells, re.sub(r"\s+", " ", shown.page)), shown.page
+    assert "✓" in shown.page and "✗" not in shown.page, "nothing was measured here that speaks against it"
     assert "✗" in claims.brief({"CTL-6": {"excess_equal_loss": 0.5}}).page
 
 
 def test_a_condition_holds_between_its_bounds():
-    condition = Condition(number="n", means="m", at_least=1, at_most=2)
+    condition = Condition(number="n", means="m", carries=["finding"], at_least=1, at_most=2)
     assert [condition.holds(value) for value in (0.9, 1, 2, 2.1, float("nan"))] == [False, True, True, False, False]
 
 
 def test_a_verdict_that_the_numbers_do_not_carry_is_said():
     numbers = {"CTL-6": {"excess_equal_loss": 0.5, "excess_over_chord": -1.0}}
-    page = claims.show(numbers, "made up")
-    assert "do not carry" in page.text and "do not carry" in page.page and "✗" in page.page
+    shown = claims.show(numbers, "made up")
+    assert "do not carry" in shown.text and "do not carry" in shown.page and "✗" in shown.page
+    assert claims.show({"CTL-1": {"barrier_one_task": 9.0}}, "").page.count("barrier on one task, largest") == 1, "shown"
+    assert "✗" not in claims.show({"CTL-1": {"barrier_one_task": 9.0}}, "").page, "what is shown carries no verdict"
     of_another_profile = claims.show({"CTL-6": {}}, "nothing measured here")
     assert "do not carry" not in of_another_profile.page, "they say nothing against a verdict"

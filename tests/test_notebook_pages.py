@@ -123,7 +123,7 @@ def test_links_to_other_sites_and_code_stay_as_they_are():
 def test_a_page_has_its_first_headings_title(site):
     titles = {page.name: read.title for page, read in site.items()}
     assert titles["00_start_here.html"] == "0 · Start here" and titles["glossary.html"] == "Glossary"
-    assert len(set(titles.values())) == len(site) == len(chapters.CHAPTERS) + 3
+    assert len(set(titles.values())) == len(site) == len(chapters.CHAPTERS) + len(notebooks.DOCUMENTS)
     heading = nbformat.v4.new_markdown_cell("Some words\n\n## <script>alert(1)</script> & more")
     assert "<script>" not in to_html(nbformat.v4.new_notebook(cells=[heading])).partition("</title>")[0]
 

@@ -4,7 +4,6 @@ import itertools
 import numpy as np
 import pytest
 import torch
-import yaml
 
 import data
 from data import split_cifar100
@@ -487,7 +486,7 @@ def test_the_ledgers_numbers_and_runs_are_those_of_its_experiments(sweep):
     asked = {(one.name, profile, seed) for one in experiment.LEDGER for profile in one.ledger
              for seed in one.ledger[profile]}
     kept = set()
-    for run in yaml.safe_load(claims.MEASURED.read_text(encoding="utf-8"))["runs"]:
+    for run in claims.runs():
         if run["module"] == experiment.__name__:
             kept |= {(run["experiment"], run["profile"], seed) for seed in run["seeds"]}
     assert asked == kept

@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
-import yaml
 from PIL import Image
 
-from lessons.kit import chapters
+from lessons.kit import chapters, claims
 from lessons.kit.chapters import CHAPTERS, ROOT
 
 
@@ -75,10 +74,8 @@ def test_the_readme_begins_with_a_clone_and_make_lab():
 
 def test_the_readme_names_every_source_with_its_address():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    claims = yaml.safe_load((ROOT / "lessons/claims.yaml").read_text(encoding="utf-8"))
-    keys = {claim["id"].partition("-")[0] for claim in claims}
     rows = dict(re.findall(r"^\| ([A-Z]+) \| (.+) \|", readme, re.MULTILINE))
-    assert rows.keys() == keys
+    assert rows.keys() == claims.sources().keys()
     for key, row in rows.items():
         assert re.search(r"\*.+\*.*\]\(https://", row), f"{key} has no title or no address"
 

@@ -31,7 +31,7 @@ from lessons.kit import sweep
 FOLDER = Path(data.__file__).parent / "measured"
 KEEP = "WEIGHTSPACE_ARCHIVE"  # set to 1, it makes `Experiment.run` measure anew and keep what it measured here
 _ROOT = FOLDER.parents[1]
-_WRITTEN = (":!data/measured", ":!lessons/measured.yaml", ":!CLAIMS.md")
+_WRITTEN = (":!data/measured", ":!lessons/measured.yaml", ":!CLAIMS.md", ":!docs/claims")
 _anew = ContextVar("anew", default=False)
 
 

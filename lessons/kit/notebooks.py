@@ -24,7 +24,9 @@ from lessons.kit import chapters
 
 CHAPTERS = [chapter.notebook for chapter in chapters.CHAPTERS]
 PROFILES = ("quick", "full")
-DOCUMENTS = ("CLAIMS.md", "docs/glossary.md", "docs/which-method.md")  # what the chapters link to, besides each other
+# what the chapters link to, besides each other, and the pages to which the index of claims leads
+DOCUMENTS = ("CLAIMS.md", "docs/glossary.md", "docs/which-method.md",
+             *(f"docs/claims/{path.name}" for path in sorted((chapters.ROOT / "docs" / "claims").glob("*.md"))))
 # A kernel warns that it talks to this process without encryption. Both are on this machine.
 _QUIET = ["--IPKernelApp.log_level=ERROR"]
 

@@ -131,9 +131,13 @@ def over_tasks(sweep: xarray.Dataset, name: str, **where) -> dict[str, float]:
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """What of this stands in the ledger: {claim: {number: value}}. Far tasks: all but 22.5°, of which much is left."""
+    """What of this stands in the ledger: {claim: {number: value}}. Near task: 22.5°, the only one that the pretrained
+    network knew; far tasks: the others."""
+    near = sweep.sel(angle=[ANGLES[0]])
     far = sweep.sel(angle=list(ANGLES[1:]))
     third = over_tasks(sweep, "read_out", layer="layer 3")
+    of_near = over_tasks(near, "read_out", layer="layer 3")
+    of_far = over_tasks(far, "read_out", layer="layer 3")
     again = over_tasks(sweep, "again", step=20)
     return {"CTL-13": {"far_task_negated": over_tasks(far, "accuracy")["θ₀ − τ"],
                        "far_task_smallest_output": over_tasks(far, "smallest")["θ₀ − τ"],
@@ -141,6 +145,9 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
                        "read_out_negated": third["θ₀ − τ"],
                        "read_out_lost": third["θ₀"] - third["θ₀ − τ"],
                        "read_out_over_untrained": third["θ₀ − τ"] - third["untrained"],
+                       "near_read_out_lost": of_near["θ₀"] - of_near["θ₀ − τ"],
+                       "near_read_out_over_untrained": of_near["θ₀"] - of_near["untrained"],
+                       "far_read_out_lost": of_far["θ₀"] - of_far["θ₀ − τ"],
                        "again_negated": again["θ₀ − τ"],
                        "again_pretrained": again["θ₀"],
                        "again_untrained": again["untrained"]}}

@@ -1,0 +1,124 @@
+"""Showing claims: in a chapter, in CLAIMS.md, which is an index, and on the pages in docs/claims."""
+import statistics
+from pathlib import Path
+
+import jinja2
+
+from lessons.kit.claims import model
+from lessons.kit.claims.model import Claim, Condition, Shown, ledger, measured, sources
+from lessons.kit.page import Markup, Page, quiet, table
+
+ROOT = Path(__file__).parents[3]
+INDEX = "CLAIMS.md"
+FOLDER = "docs/claims"  # of the pages of the sources, and of runs.md
+
+
+def show(numbers: dict[str, dict[str, float]], caption: str) -> Page:
+    """A chapter's claims beside what was measured here and now.
+
+    Args:
+        numbers: {claim: {number: value}}, as a chapter's `claims(sweep)` returns it. Conditions on numbers that are not
+            there, since they belong to another profile, are shown with the ledger's values alone.
+        caption: what was measured on.
+    """
+    shown, lines = Markup(""), []
+    for id, here in numbers.items():
+        claim = ledger()[id]
+        stands = all(condition.holds(here[condition.number]) for condition in claim.conditions
+                     if condition.number in here)
+        shown += _shown(claim, here, measured().get(id, {}), stands)
+        doubt = "" if stands else " (the numbers measured here do not carry it)"
+        lines.append(f"{id}, {claim.verdict}{doubt}: {here}")
+    return Page("\n".join(lines), shown + quiet(caption))
+
+
+def brief(numbers: dict[str, dict[str, float]]) -> Page:
+    """A line for every claim: where the source says what, the verdict, and whether those numbers that were measured
+    here lie where it needs them.
+
+    Args:
+        numbers: as in `show`.
+    """
+    rows = []
+    for id, here in numbers.items():
+        claim = ledger()[id]
+        judged = [condition.holds(here[condition.number]) for condition in claim.conditions
+                  if condition.number in here]
+        carried = "✓" if all(judged) else "✗"
+        verdict = claim.verdict
+        rows.append((claim.place, claim.says, verdict.finding, verdict.explanation, verdict.formula, carried))
+    return table(("where", "what the source says", "finding observed", "explanation survives", "formula right", "here"),
+                 rows, left=2)
+
+
+def _shown(claim, here, known, stands):
+    """One claim as HTML: what it says, its verdict, and a row for every number that its page shows."""
+    note = ""
+    if not stands:
+        note = Markup("<br><b>The numbers measured here do not carry this verdict</b>: other data, or another seed?")
+    rows = [_row(number, here.get(number.number), known.get(number.number)) for number in claim.numbers]
+    head = Markup("<h4>{} ({}): {}</h4>").format(claim.id, claim.place, claim.says)
+    mistake = f" In the formula, {claim.verdict.mistake}." if claim.verdict.mistake else ""
+    verdict = Markup("<p><b>{}</b> ({}).{} {} {}{}</p>").format(
+        str(claim.verdict).capitalize(), claim.verdict.scope, mistake, claim.why, claim.more, note)
+    return table(("number", "here", "ledger, real data", "the verdict needs"), rows, before=head + verdict).page
+
+
+def _row(number: Shown, value, known):
+    """A number's row: what it is, its value here, the ledger's, and the bounds, if it is a condition."""
+    written = "–" if value is None else f"{value:.4g}"
+    if not isinstance(number, Condition):
+        return number.means, written, span(known), ""
+    mark = "" if value is None else "✓ " if number.holds(value) else "✗ "
+    return number.means, written, span(known), mark + number.bounds
+
+
+def span(values: list[float] | None) -> str:
+    """The smallest and largest of some measured values, and how many there are."""
+    if not values:
+        return "not yet measured"
+    if len(values) == 1:
+        return f"{values[0]:.4g} (1 seed)"
+    if min(values) == max(values):
+        return f"{values[0]:.4g} on each of {len(values)} seeds"
+    return f"{min(values):.4g} … {max(values):.4g} ({len(values)} seeds)"
+
+
+def spread(values: list[float] | None) -> str:
+    """Mean and standard deviation over seeds, and the `span`; the span alone where all are the same."""
+    if not values or min(values) == max(values):
+        return span(values)
+    return f"{statistics.fmean(values):.4g} ± {statistics.stdev(values):.2g}; {span(values)}"
+
+
+def mean(values: list[float] | None) -> str:
+    """The mean over seeds, to three digits."""
+    return f"{statistics.fmean(values):.3g}" if values else "not yet measured"
+
+
+def pages() -> dict[str, str]:
+    """What `make claims` writes: {path below the repository's root: text}."""
+    rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).parent), trim_blocks=True,
+                               lstrip_blocks=True, keep_trailing_newline=True)
+    by_source = {key: [claim for claim in ledger().values() if claim.source == key] for key in sources()}
+    common = {"measured": measured(), "spread": spread, "mean": mean, "pages": FOLDER}
+    made = {INDEX: rooms.get_template("index.md.j2").render(claims=by_source, sources=sources(), **common)}
+    for key, claims in by_source.items():
+        made[f"{FOLDER}/{key.lower()}.md"] = rooms.get_template("source.md.j2").render(
+            source=sources()[key], claims=claims, others=_others, **common)
+    made[f"{FOLDER}/runs.md"] = rooms.get_template("runs.md.j2").render(runs=model.runs())
+    return made
+
+
+def _others(claim: Claim) -> dict[str, list[float]]:
+    """The numbers that are kept and that no row shows, by name."""
+    rows = {number.number for number in claim.numbers}
+    return {name: values for name, values in measured().get(claim.id, {}).items() if name not in rows}
+
+
+def write() -> None:
+    """Write the index and the pages."""
+    for name, text in pages().items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
