@@ -369,7 +369,7 @@ def test_one_helper_starts_threads_and_counts_cores():
     assert asked == {"data/threads.py"}, "use data.threads: an interrupt ends its work, and containers count"
 
 
-def test_no_function_has_more_than_40_lines():
+def test_no_function_has_more_than_60_lines():
     """Without its docstring; functions inside it count."""
     found = []
     for path in [*PYTHON_FILES, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "tools").rglob("*.py"))]:
@@ -377,9 +377,29 @@ def test_no_function_has_more_than_40_lines():
             if isinstance(node, ast.FunctionDef):
                 first = node.body[0]
                 documented = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
-                if (lines := node.end_lineno - node.lineno + 1 - documented) > 40:
+                if (lines := node.end_lineno - node.lineno + 1 - documented) > 60:
                     found.append(f"{path.relative_to(ROOT)}: {node.name} has {lines}")
     assert not found
+
+
+# Words that say nothing of what they hold, and in how many functions each is a local name. They may only become fewer.
+VAGUE = {"found": 521, "one": 161, "own": 111, "now": 100, "of": 93, "chosen": 84, "at": 72, "here": 71, "asked": 66,
+         "apart": 58, "whole": 56, "kept": 42}
+
+
+def locals_of(function):
+    """The names that a function assigns or is given; those of functions inside it count too."""
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {argument.arg for argument in function.args.args}
+
+
+def test_vague_names_become_fewer():
+    """Call a thing what it is: accuracies, gaps, files, mask. Whoever removes some lowers the number above."""
+    functions = [locals_of(node) for path in PYTHON_FILES for node in ast.walk(tree(path))
+                 if isinstance(node, ast.FunctionDef)]
+    counted = {name: sum(name in names for names in functions) for name in VAGUE}
+    assert {name: count for name, count in counted.items() if count > VAGUE[name]} == {}
+    assert {name: count for name, count in counted.items() if count < VAGUE[name] - 20} == {}, "lower these numbers"
 
 
 def test_html_names_no_colour_for_letters():

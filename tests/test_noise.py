@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from lessons.kit.noise import error_of_difference, error_of_share, told
+from lessons.kit.noise import Difference, error_of_difference, error_of_share, told
 
 
 def test_the_error_of_a_share_is_the_spread_of_draws():
@@ -35,3 +35,24 @@ def test_a_difference_can_be_asked_to_be_large():
 def test_what_is_no_share_is_refused(share, images):
     with pytest.raises(ValueError, match="lies between 0 and 1"):
         error_of_share(share, images)
+
+
+def test_a_difference_knows_its_error_and_whether_it_is_news():
+    lead = Difference.of(0.75, 0.70, 1000)
+    assert lead.error == error_of_difference(0.75, 0.70, 1000) and lead.is_news and lead.doubt() == ""
+    assert f"{lead:+.1f}" == "+5.0 ± 2.0" and f"{lead:.0f}" == "5 ± 2" and f"{lead}" == "+5.0 ± 2.0"
+    behind = Difference(-0.011, 0.02)
+    assert f"{behind:+.1f}" == "−1.1 ± 2.0" and not behind.is_news and behind.doubt() == ", which is within the noise"
+    assert Difference(-0.5, 0.1).is_news, "a sure loss is news"
+    assert Difference(0.1, 0.01).agrees(least=0.05) == "Agrees"
+
+
+def test_a_paired_difference_has_the_error_of_its_spread():
+    generator = torch.Generator().manual_seed(0)
+    hard = torch.rand(4000, 100, generator=generator)
+    right_a, right_b = hard < 0.7, hard < 0.65  # mostly the same images
+    means = (right_a.double() - right_b.double()).mean(1)
+    errors = [Difference.paired(a.numpy(), b.numpy()).error for a, b in zip(right_a, right_b)]
+    assert sum(errors) / len(errors) == pytest.approx(means.std().item(), rel=0.05)
+    with pytest.raises(ValueError, match="two or more pairs"):
+        Difference.paired([1.0], [0.0])

@@ -15,7 +15,7 @@ import xarray
 
 from data import imported, store
 from lessons.kit import archive, kept, sweep
-from lessons.kit.sweep import BINS, cached, on_grid, summarise
+from lessons.kit.sweep import BINS, cached, names, on_grid, summarise
 
 NAN = float("nan")
 REPOSITORY = Path(store.__file__).parents[1]
@@ -338,3 +338,16 @@ def test_what_a_cell_set_globally_reaches_no_measurement_and_stays_as_it_was(tmp
         assert state() == before
     finally:
         back()
+
+
+def test_names_along_a_dimension_are_plain_text():
+    sweep = xarray.Dataset(coords={"pair": ["1 and 2", "1 and 3"], "alpha": [0.5]})
+    assert names(sweep.pair) == ["1 and 2", "1 and 3"] and type(names(sweep.pair)[0]) is str
+    assert names(sweep.alpha) == ["0.5"]
+
+
+def test_arrays_on_a_grid_name_their_dimensions():
+    rows = [{"accuracy": ("task", [alpha, -alpha]), "loss": 2 * alpha} for alpha in (0.0, 0.5)]
+    sweep = on_grid(rows, alpha=(0.0, 0.5))
+    assert sweep.accuracy.dims == ("alpha", "task") and sweep.accuracy.values.tolist() == [[0.0, -0.0], [0.5, -0.5]]
+    assert sweep.loss.values.tolist() == [0.0, 1.0]

@@ -165,6 +165,16 @@ def _refusal(first, length, size):
             "Such a file is damaged or made to do harm; download it again.")
 
 
+def _check_entry(name, entry):
+    """Refuse what a header says of a tensor if it cannot be: a ValueError, KeyError or TypeError says why."""
+    start, end = entry["data_offsets"]
+    sizes = [*entry["shape"], start, end]
+    if not all(isinstance(size, int) and size >= 0 for size in sizes):
+        raise ValueError(f"the entry of {name!r} makes no sense: {str(entry)[:80]}")
+    if len(entry["shape"]) > MOST_SIDES:
+        raise ValueError(f"{name!r} has {len(entry['shape'])} dimensions, and PyTorch knows at most {MOST_SIDES}")
+
+
 def _parsed(path, text):
     def once(pairs):
         name, times = Counter(name for name, _ in pairs).most_common(1)[0] if pairs else ("", 0)
@@ -181,13 +191,7 @@ def _parsed(path, text):
         for name, entry in found.items():
             name.encode()  # half a surrogate pair is no text
             if name != "__metadata__":
-                start, end = entry["data_offsets"]
-                sizes = [*entry["shape"], start, end]
-                if not all(isinstance(size, int) and size >= 0 for size in sizes):
-                    raise ValueError(f"the entry of {name!r} makes no sense: {str(entry)[:80]}")
-                if len(entry["shape"]) > MOST_SIDES:
-                    raise ValueError(f"{name!r} has {len(entry['shape'])} dimensions, and PyTorch knows at most "
-                                     f"{MOST_SIDES}")
+                _check_entry(name, entry)
                 if entry["dtype"] not in BYTES:
                     unread.append(f"{name!r} is {str(entry['dtype'])[:20]}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -5,6 +5,10 @@ mostly fail on the same ones, so the error of their difference, taken here as if
 this.
 """
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 WIDE = 2.0  # standard errors that a difference must have to be news: about 95 % of what chance alone gives lies within
 
@@ -23,6 +27,55 @@ def error_of_share(share: float, images: int) -> float:
 def error_of_difference(a: float, b: float, images: int) -> float:
     """The standard error of the difference of two shares, at most, if both are of the same images."""
     return math.hypot(error_of_share(a, images), error_of_share(b, images))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of two shares, such as accuracies, with its standard error. It is news where it is at least `WIDE`
+    standard errors away from none.
+
+    Printed in points: f"{lead:+.1f}" is "+1.3 ± 0.4".
+
+    Attributes:
+        value: by how much the first is more; a share of 1.
+        error: the standard error of that.
+    """
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, a: float, b: float, images: int) -> "Difference":
+        """a − b, two shares of the same images; the error is at most this (`error_of_difference`)."""
+        return cls(a - b, error_of_difference(a, b, images))
+
+    @classmethod
+    def paired(cls, a: Sequence[float], b: Sequence[float]) -> "Difference":
+        """The mean of a − b over pairs, such as images or seeds, with the error that their spread gives.
+
+        Raises:
+            ValueError: there are fewer than two pairs, or a and b are not equally many.
+        """
+        a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+        if a.shape != b.shape or a.size < 2:
+            raise ValueError(f"a paired difference needs two or more pairs, not {a.shape} and {b.shape}")
+        return cls(float((a - b).mean()), float((a - b).std(ddof=1) / math.sqrt(a.size)))
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it is more than chance alone would give."""
+        return abs(self.value) >= WIDE * self.error
+
+    def doubt(self) -> str:
+        """The end of a sentence about it: "" if it is news."""
+        return "" if self.is_news else ", which is within the noise"
+
+    def agrees(self, least: float = 0.0) -> str:
+        """As `told`."""
+        return told(self.value, self.error, least)
+
+    def __format__(self, spec: str) -> str:
+        number = format(100 * self.value, spec or "+.1f").replace("-", "−")
+        return f"{number} ± {format(100 * self.error, (spec or '.1f').lstrip('+'))}"
 
 
 def told(apart: float, error: float, least: float = 0.0) -> str:

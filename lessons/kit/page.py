@@ -70,6 +70,25 @@ def table(head: Sequence[str], rows: Iterable[Sequence], text: str = "", before:
     return Page(text or "\n".join(lines), page)
 
 
+def grid_table(values, written: str = "{:.3f}", corner: str = "", **around) -> Page:
+    """A table of numbers on a grid.
+
+    Args:
+        values: xarray.DataArray over two dimensions, with names for both; NaN is shown as "–".
+        written: a template for one number.
+        corner: what stands above the names of the rows.
+        around: `text`, `before` and `after`, as `table` takes them.
+
+    Raises:
+        ValueError: there are not two dimensions.
+    """
+    if values.ndim != 2:
+        raise ValueError(f"a table has two dimensions, not {values.dims}")
+    rows, columns = (values[dim].values for dim in values.dims)
+    cells = [[written.format(number) if number == number else "–" for number in row] for row in values.values]
+    return table((corner, *map(str, columns)), [(str(name), *row) for name, row in zip(rows, cells)], **around)
+
+
 def _row(cells, tag, left):
     shown = []
     for place, cell in enumerate(cells):

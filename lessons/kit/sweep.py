@@ -193,6 +193,11 @@ def on_grid(summaries: Sequence[dict], **coords) -> xarray.Dataset:
     return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()} | bins)
 
 
+def names(values) -> list[str]:
+    """The names along a dimension, such as `names(sweep.pair)`, as plain text: xarray gives numpy's."""
+    return [str(value) for value in np.asarray(values)]
+
+
 def edges(sweep: xarray.Dataset) -> np.ndarray:
     """The edges of a sweep's `bin`s, one more than there are bins."""
     step = float(sweep.bin[1] - sweep.bin[0])

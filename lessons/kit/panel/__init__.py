@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import traceback
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import anywidget
@@ -296,9 +297,10 @@ def slider(label: str, values, value) -> widgets.SelectionSlider:
                                    tooltip=label, layout=room, style={"description_width": "initial"})
 
 
-def choice(label: str, options: dict) -> widgets.Dropdown:
-    """A dropdown over {text: value}; it starts at the first."""
-    return widgets.Dropdown(description=label, options=list(options.items()),
+def choice(label: str, options: Mapping[str, object] | Iterable) -> widgets.Dropdown:
+    """A dropdown over {text: value}, or over names, each of which is its own value; it starts at the first."""
+    named = options if isinstance(options, Mapping) else {str(name): str(name) for name in options}
+    return widgets.Dropdown(description=label, options=list(named.items()),
                             tooltip=label, layout=widgets.Layout(width="max-content", max_width="100%"),
                             style={"description_width": "initial"})
 

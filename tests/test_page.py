@@ -1,0 +1,19 @@
+"""Text that becomes a page."""
+import numpy as np
+import pytest
+import xarray
+
+from lessons.kit.page import grid_table
+
+
+def test_numbers_on_a_grid_become_a_table_with_a_dash_where_nothing_was_measured():
+    gaps = xarray.DataArray([[0.12345, np.nan], [1.0, 2.0]], {"pair": ["<a>", "b"], "layer": [1, 2]}, ("pair", "layer"))
+    page = grid_table(gaps, "{:.2f}", corner="pair", after="end")
+    assert "<td>0.12</td><td>–</td>" in page.page and "<th>1</th><th>2</th>" in page.page and page.page.endswith("end")
+    assert "&lt;a&gt;" in page.page and "<a>" not in page.page
+    assert page.text == "<a>: 1 0.12, 2 –\nb: 1 1.00, 2 2.00"
+
+
+def test_a_table_of_three_dimensions_is_refused():
+    with pytest.raises(ValueError, match="two dimensions"):
+        grid_table(xarray.DataArray(np.zeros((1, 1, 1)), dims=("a", "b", "c")))
