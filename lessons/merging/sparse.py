@@ -5,7 +5,7 @@ largest ones left out too, Breadcrumbs), and how the tasks agree on what is left
 """
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,8 @@ from toy_models.weights import State, must_fit
 Agree = Literal["sum", "elected mean", "elected sum"]
 Number = Literal["floor", "floor + 1", "at least one"]
 OnTie = Literal["zero", "majority", "positive", "negative"]
+FEW = 1 << 24  # entries of a task vector that are sorted in memory, 67 MB in float32; of more, bits are counted
+LONG = 1 << 20  # entries that are counted in one step, 8 MB in passing
 Drop = Callable[[str, Tensor], Tensor]  # (key, task vectors (tasks, …)) -> the same, the dropped set to 0 in place
 
 
@@ -42,22 +44,25 @@ def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outli
         count: "floor" keeps ⌊density · entries⌋, "floor + 1" one more, "at least one" max(1, ⌊density · entries⌋);
             all three keep nothing at density 0.
     """
-    entries = magnitudes.shape[-1]
-    kept = min(_number(floor_of(density, entries), count), entries) if density > 0 else 0
     nowhere = np.full((*magnitudes.shape[:-1], 1), np.inf)
-    if not kept:
+    lowest, highest = _places(magnitudes.shape[-1], density, outliers, count)
+    if lowest is None:
         return nowhere, nowhere
-    above = min(floor_of(outliers, entries), entries - kept)
-    lowest = entries - kept - above
-    highest = entries - above - 1
     # with one place at a time ten times as fast as kthvalue, topk or two places, sixty times as a sort
     magnitudes.partition(lowest, axis=-1)
     low = magnitudes[..., lowest, None].copy()
-    if not above:
+    if highest is None:
         return low, nowhere
     upper = magnitudes[..., lowest:]
     upper.partition(highest - lowest, axis=-1)
     return low, upper[..., highest - lowest, None].copy()
+
+
+def _places(entries, density, outliers, count):
+    """Where the smallest and the largest that are kept stand among the sorted; None where that is no limit."""
+    kept = min(_number(floor_of(density, entries), count), entries) if density > 0 else 0
+    above = min(floor_of(outliers, entries), entries - kept)
+    return entries - kept - above if kept else None, entries - above - 1 if kept and above else None
 
 
 def _number(floor, count):
@@ -76,7 +81,7 @@ def largest(base: State, finetuned: Sequence[State], density: float, trim: str, 
     if density == 1 and not outliers:
         return lambda key, stack: stack
     if trim == "global":
-        limits = [bounds(_all_magnitudes(base, state), density, outliers, count) for state in finetuned]
+        limits = [_bounds_of_all(base, state, density, outliers, count) for state in finetuned]
         return lambda key, stack: _keep(stack, flat(stack).split(1), limits)
 
     def drop(key, stack):
@@ -109,16 +114,55 @@ def random(drop_rate: float, rescale: str, seed: int) -> Drop:
     return drop
 
 
-def _all_magnitudes(base, state):
-    """|τ| of the whole task vector, one array (parameters,)."""
-    floats = [(key, tensor) for key, tensor in base.items() if tensor.is_floating_point()]
-    widest = torch.float64 if any(tensor.dtype == torch.float64 for _, tensor in floats) else torch.float32
-    whole = torch.empty(sum(tensor.numel() for _, tensor in floats), dtype=widest)
-    start = 0
-    for key, tensor in floats:
-        whole[start:start + tensor.numel()] = (wide(state[key]) - wide(tensor)).flatten()
-        start += tensor.numel()
-    return whole.abs_().numpy()
+def _bounds_of_all(base, state, density, outliers, count):
+    """`bounds` over the whole task vector, which need not fit into memory."""
+    dtypes, entries = set(), 0
+    for tensor in base.values():
+        if tensor.is_floating_point():
+            dtypes.add(tensor.dtype)
+            entries += tensor.numel()
+    widest = torch.float64 if torch.float64 in dtypes else torch.float32
+
+    def magnitudes():
+        for key, tensor in base.items():
+            if tensor.is_floating_point():
+                yield (wide(state[key]) - wide(tensor)).abs_().flatten().to("cpu", widest).numpy()
+
+    if entries <= FEW:
+        whole = torch.empty(entries, dtype=widest).numpy()
+        start = 0
+        for array in magnitudes():
+            whole[start:start + len(array)] = array
+            start += len(array)
+        return bounds(whole, density, outliers, count)
+    places = _places(entries, density, outliers, count)
+    found = sorted_at(magnitudes, [place for place in places if place is not None])
+    return tuple(np.array([np.inf if place is None else found[place]]) for place in places)
+
+
+def sorted_at(numbers: Callable[[], Iterator[np.ndarray]], places: Sequence[int]) -> dict[int, np.floating]:
+    """{place: the number that would stand there if all were sorted}, counted from 0, with one array at a time.
+
+    Floats that are not negative are ordered as their bits are. So their bits are counted, sixteen at a time, and each
+    count tells the next sixteen of the number: one pass through all for each, two in float32 and four in float64.
+
+    Args:
+        numbers: () -> arrays (entries,) of one dtype that hold all numbers, none of them negative.
+    """
+    dtype = next(numbers()).dtype
+    found = {place: (0, place) for place in places}  # the bits so far, the place among the numbers that begin with them
+    for shift in range(8 * dtype.itemsize - 16, -1, -16):
+        counts = {begin: np.zeros(1 << 16, np.int64) for begin, _ in found.values()}
+        for array in numbers():
+            for piece in np.array_split(array.view(f"u{dtype.itemsize}"), len(array) // LONG + 1):
+                begins = piece >> shift
+                for begin, count in counts.items():
+                    digits = begins[begins >> 16 == begin] & 0xFFFF
+                    count += np.bincount(digits.astype(np.intp), minlength=1 << 16)
+        for place, (begin, rank) in found.items():
+            digit = int(np.searchsorted(counts[begin].cumsum(), rank, side="right"))
+            found[place] = (begin << 16) | digit, rank - int(counts[begin][:digit].sum())
+    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in found.items()}
 
 
 def _keep(stack, groups, limits):
