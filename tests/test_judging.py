@@ -258,6 +258,28 @@ def test_what_an_answer_changed_for_everybody_is_said(name, change, right):
     assert f"(Your function changed {name} for the whole notebook; that has been set back.)" in message
 
 
+DEEP = """
+    import sys
+    from lessons.kit.exercise import check
+
+    def inside_itself(x):
+        return sorted([x], key=inside_itself)
+
+    def answer(a, b, alpha):
+        sys.setrecursionlimit(10**8)
+        return inside_itself(a)
+    print(check("0.1", answer))
+"""
+
+
+def test_a_raised_recursion_limit_ends_no_kernel(start_python):
+    """Without a limit, C's stack is used up, and the process ends without a word."""
+    process = start_python(DEEP)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "stopped with RecursionError" in out and "changed Python's recursion limit" in out
+
+
 def test_what_is_changed_before_an_exception_is_set_back_and_said():
     def answer():
         torch.lerp = None
@@ -308,6 +330,15 @@ def test_what_is_printed_is_limited_over_all_cases_and_said_once(capsys):
     assert judged(lambda number: number, answer, cases=[(1,), (2,), (3,)])[0]
     printed = capsys.readouterr().out
     assert printed.count("x") == running.PRINTED and printed.count("The rest is not shown") == 1
+
+
+def test_who_prints_too_much_in_the_check_prints_no_more_in_the_next_cell(capsys):
+    def between(a, b, alpha):
+        print(running.PRINTED * "x")
+        return alpha * a + (1 - alpha) * b
+    given = exercise.mine("0.1", between)
+    capsys.readouterr()
+    assert given(torch.ones(2), torch.zeros(2), 0.25).tolist() == [0.25, 0.25] and not capsys.readouterr().out
 
 
 def test_a_few_lines_are_printed_as_they_are(capsys):

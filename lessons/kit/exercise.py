@@ -126,26 +126,28 @@ def mine(id: str, answer):
 
     A function gives what the library's own would give: a tensor where the learner's gives a list or an array, of the
     same dtype, and without a graph that its arguments do not have. Where the check said that it changed something for
-    the whole notebook, that is set back after every call.
+    the whole notebook, that is set back after every call, and where it printed more than the check shows, the next cell
+    shows no more of it. Where it stops with an error on what the next cell gives it, the library's runs, and a line
+    says so.
     """
     exercise = find(id)
-    left = []
+    left, printed = [], running.Shown()
     with surroundings.restored():
-        passed, _ = _judge(exercise, answer, left)
-        given = _in_dress(exercise, answer, left) if passed else exercise.solution
+        passed, _ = _judge(exercise, answer, left, printed)
+        given = _in_dress(exercise, answer, left, printed) if passed else exercise.solution
     thing = "function" if callable(exercise.solution) else "answer"
     print(f"This cell runs your {thing}." if passed else
           f"Exercise {id} is still open, so this cell runs the course's own {thing}.")
     return given
 
 
-def _in_dress(exercise, answer, left):
+def _in_dress(exercise, answer, left, printed):
     """A right answer, as the next cell needs it: what it gives is what the library's would be, in type and dtype."""
     if isinstance(exercise.solution, str):
         return exercise.solution  # the letter, however it was written
     if not callable(exercise.solution):
         return dressing.dressed(answer, dressing.learned([exercise.solution], [()]))
-    function = running.guarded(answer) if left else answer
+    function = running.guarded(answer, printed) if left or printed.is_used_up else answer
     return dressing.wrapped(function, dressing.of_function(exercise), instead=exercise.solution)
 
 
@@ -176,8 +178,9 @@ def solution(id: str) -> Page:
 
 # -- judging ---------------------------------------------------------------------------------------
 
-def _judge(exercise, answer, left=None):
-    """(passed, message); to the list `left` is added what a function changed for the whole process."""
+def _judge(exercise, answer, left=None, printed=None):
+    """(passed, message); to the list `left` is added what a function changed for the whole process, and from `printed`
+    is taken what it printed."""
     if answer is None or answer is Ellipsis:
         return False, "Nothing here yet: write your answer in the cell above and run it again."
     if not callable(exercise.solution):
@@ -185,14 +188,14 @@ def _judge(exercise, answer, left=None):
     if not callable(answer):
         kind = type(answer).__name__
         return False, f"This should be a function, but it is a {kind}: hand over its name without calling it."
-    return _judge_function(exercise, answer, [] if left is None else left)
+    return _judge_function(exercise, answer, [] if left is None else left, printed or running.Shown())
 
 
-def _judge_function(exercise, answer, left):
+def _judge_function(exercise, answer, left, printed):
     cases = exercise.cases()
     equal = functools.partial(same, tolerance=0.0)
     solution = _seen(exercise, exercise.solution)
-    outcomes, printed = [], running.Shown()
+    outcomes = []
     for case in cases:
         outcomes.append(running.outcome(_seen(exercise, answer), case, equal, printed))
         left += outcomes[-1].left

@@ -7,6 +7,7 @@ hangs on colour alone.
 import base64
 import contextlib
 import functools
+import inspect
 import io
 import re
 import threading
@@ -15,6 +16,7 @@ from types import MappingProxyType
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
@@ -45,6 +47,7 @@ THEME = {
 # matplotlib's defaults below the course's look, so that nothing that the learner has set is left
 _SETTINGS = {name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"} | THEME
 _ONE_AT_A_TIME = threading.RLock()
+_inside = []  # an entry for each `drawing` that set matplotlib's settings; whoever looks holds the lock
 
 
 @contextlib.contextmanager
@@ -59,8 +62,16 @@ def drawing(settings: dict | None = None):
     Args:
         settings: {name: value} of matplotlib's that differ here from the course's look.
     """
-    with _ONE_AT_A_TIME, mpl.rc_context(_SETTINGS | (settings or {})):
-        yield
+    with _ONE_AT_A_TIME:
+        if _inside and not settings:  # this thread is, since it holds the lock; to set everything takes milliseconds
+            yield
+            return
+        with mpl.rc_context(_SETTINGS | (settings or {})):
+            _inside.append(True)
+            try:
+                yield
+            finally:
+                _inside.pop()
 
 
 def themed(function):
@@ -86,11 +97,26 @@ def still(function):
 
 def figure(columns: int = 1, rows: int = 1, height: float = 3.4, width: float = WIDTH, **options):
     """A figure and its axes, as `Figure.subplots` gives them, without pyplot and its global state. What is drawn on
-    them has the course's look in a `themed` function."""
-    with drawing():
-        fig = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(fig)
-        return fig, fig.subplots(rows, columns, **options)
+    them has the course's look, also where a notebook's cell draws, outside of a `themed` function."""
+    with _ONE_AT_A_TIME:
+        of_a_cell = not _inside
+        with drawing():
+            kind, kind_of_axes = (_FigureOfACell, _AxesOfACell) if of_a_cell else (Figure, Axes)
+            fig = kind(figsize=(width, height), layout="constrained")
+            FigureCanvasAgg(fig)
+            return fig, fig.subplots(rows, columns, **{"subplot_kw": {"axes_class": kind_of_axes}} | options)
+
+
+def _themed_methods(kind):
+    """A class of matplotlib's whose methods run inside `drawing`."""
+    of_a_cell = type(f"{kind.__name__}OfACell", (kind,), {})
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        if not name.startswith("_"):
+            setattr(of_a_cell, name, themed(method))  # now: when a class is made, matplotlib gives it a `set`
+    return of_a_cell
+
+
+_FigureOfACell, _AxesOfACell = _themed_methods(Figure), _themed_methods(Axes)
 
 
 def moving_titles(axes, **options) -> list:

@@ -22,6 +22,7 @@ _THEIRS = ("torch", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.au
            "torch.func", "numpy", "numpy.linalg", "math", "random", "builtins", "os")
 _CLASSES = (torch.Tensor, torch.nn.Module, torch.nn.Linear, torch.nn.BatchNorm2d)
 _CONSTANTS = (bool, int, float, str, tuple, frozenset)
+_DEEPEST = 2000  # calls inside calls, for which there is room on the stack whatever is called
 
 # what else is asked for and set back: how to ask for it, and how to set it
 _SWITCHES = {
@@ -58,7 +59,8 @@ def restored(changed: list | None = None):
     gpus = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()  # to ask the others would start them
     changed = [] if changed is None else changed
     with _as_written(changed), kept(), torch.random.fork_rng(devices=gpus), contextlib.chdir(os.curdir), \
-            _switches(changed), _environment(changed), _filters(changed), _streams(changed), _interrupt(changed):
+            _shallow(), _switches(changed), _environment(changed), _filters(changed), _streams(changed), \
+            _interrupt(changed):
         try:
             yield changed
         finally:
@@ -78,7 +80,7 @@ def _settings():
                        "the working directory": os.getcwd()}
 
 
-# -- each of them: a context that sets it back, and adds to `changed` what had been set to something els
+# -- each of them: a context that sets it back, and adds to `changed` what had been set to something else
 
 @contextlib.contextmanager
 def _switches(changed):
@@ -90,6 +92,18 @@ def _switches(changed):
             if ask() != before[name]:
                 set_to(before[name])
                 changed.append(name)
+
+
+@contextlib.contextmanager
+def _shallow():
+    """Python's recursion limit ends what calls itself for ever. Raised beyond the room that there is, it would not, and
+    the process ends."""
+    set_to, most = sys.setrecursionlimit, max(_DEEPEST, sys.getrecursionlimit())
+    sys.setrecursionlimit = lambda limit: set_to(min(limit, most))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit = set_to
 
 
 @contextlib.contextmanager

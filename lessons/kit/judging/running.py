@@ -100,6 +100,11 @@ class Shown:
     def __init__(self, characters: int = PRINTED):
         self.most = self.left = characters
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether more was printed than may be shown, and that was said."""
+        return not self.most
+
 
 class _Quieter(io.TextIOBase):
     """A stream that hands on to another what may still be shown, says once that it stops, and drops the rest."""
@@ -218,10 +223,14 @@ def limited(seconds: float):
             signal.signal(name, handler)
 
 
-def guarded(function):
-    """The function, after every call of which is set back what it changed for the whole process."""
+def guarded(function, printed: Shown | None = None):
+    """The function, after every call of which is set back what it changed for the whole process.
+
+    Args:
+        printed: what all its calls together may still show of what they print; None for everything.
+    """
     def inside(*arguments, **named):
-        with surroundings.restored():
+        with quieter(printed) if printed else contextlib.nullcontext(), surroundings.restored():
             return function(*arguments, **named)
     with contextlib.suppress(Exception):  # a callable that refuses to be asked for its name
         functools.update_wrapper(inside, function)
