@@ -2,7 +2,8 @@
 import pytest
 
 from lessons.checkpoints.towers import Tower
-from tools.bench import __main__ as benchmarks, checkpoints, clip_device
+from tools.bench import __main__ as benchmarks
+from tools.bench import checkpoints, clip_device
 
 
 @pytest.fixture

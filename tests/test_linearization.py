@@ -8,8 +8,17 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons.linearization.algorithms import (adding, bounds, choosing, dynamics, finetuning, kernel, lora, networks,
-                                              tangent)
+from lessons.linearization.algorithms import (
+    adding,
+    bounds,
+    choosing,
+    dynamics,
+    finetuning,
+    kernel,
+    lora,
+    networks,
+    tangent,
+)
 from lessons.linearization.algorithms.finetuning import ADAM, SGD, Plan
 from lessons.linearization.algorithms.networks import Net
 from toy_models import MLP, ResNet18, weights

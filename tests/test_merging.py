@@ -18,9 +18,9 @@ from hypothesis.extra.numpy import array_shapes
 from safetensors.torch import save_file
 
 from data import imported
+from lessons import merging
 from lessons.cart.algorithms import spectra
 from lessons.linearity import algorithms as linearity
-from lessons import merging
 from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, masks, merge, methods, sparse, storage, ties
 from toy_models import MLP, ResNet18, weights
 

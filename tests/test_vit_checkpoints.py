@@ -20,8 +20,8 @@ from safetensors.torch import save_file
 from data import store
 from lessons.checkpoints import __main__ as command
 from lessons.checkpoints import fetching, folders, known, naming, opening, together
-from lessons.checkpoints.towers import NAMED, Tower
 from lessons.checkpoints.opening import CheckpointError
+from lessons.checkpoints.towers import NAMED, Tower
 
 STATE = {"layer.weight": torch.arange(12.0).view(3, 4), "layer.bias": torch.ones(3)}
 

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 
 import data.vision  # noqa: F401  transformers imports torchvision
-from lessons.checkpoints.towers import Tower
 from lessons.checkpoints import folders, heads, images, naming, tokens, towers
+from lessons.checkpoints.towers import Tower
 
 SMALL = Tower(width=32, layers=2, heads=4, mlp=48, tokens=5, patch=4)
 WORDS = Tower(width=32, layers=2, heads=2, mlp=48, tokens=12, vocabulary=40)

@@ -12,8 +12,19 @@ from lessons.cart.algorithms.spectra import Spectra
 from lessons.kit import claims
 from lessons.merging import merge
 from lessons.vit.algorithms import matrices
-from lessons.vit.experiment import adapting, causes, counts, large, lines, merges, numbers, parts, ranks, setting
-from lessons.vit.experiment import stitching
+from lessons.vit.experiment import (
+    adapting,
+    causes,
+    counts,
+    large,
+    lines,
+    merges,
+    numbers,
+    parts,
+    ranks,
+    setting,
+    stitching,
+)
 from lessons.vit.panels import lines as of_lines
 from lessons.vit.panels import merges as of_merges
 from lessons.vit.panels import ranks as of_ranks

@@ -11,11 +11,11 @@ import torch
 from safetensors.torch import save_file
 
 from data import store
-from lessons.linearity.algorithms import own_distance
-from lessons.merging import Needs, merge, methods
-from lessons.checkpoints.towers import B32, Tower
 from lessons.checkpoints import clip, folders, heads, images, looking, naming, totals, towers, writing
 from lessons.checkpoints.opening import CheckpointError
+from lessons.checkpoints.towers import B32, Tower
+from lessons.linearity.algorithms import own_distance
+from lessons.merging import Needs, merge, methods
 from lessons.vit.experiment import clip as measuring
 from tests.test_vit_checkpoints import in_names_of
 from tests.test_vit_clip import small_tokenizer

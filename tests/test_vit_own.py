@@ -14,7 +14,6 @@ from safetensors.torch import save, save_file
 
 from data import store
 from lessons.cart.algorithms.interference import overlap
-from lessons.merging import merge as merge_states
 from lessons.checkpoints import (
     adapters,
     conv1d,
@@ -29,6 +28,7 @@ from lessons.checkpoints import (
     writing,
 )
 from lessons.checkpoints.opening import CheckpointError
+from lessons.merging import merge as merge_states
 from lessons.vit.experiment import example
 from lessons.vit.panels import files as files_panels
 from lessons.vit.panels import own

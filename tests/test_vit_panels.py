@@ -8,11 +8,11 @@ import torch
 import xarray
 
 from data import store
-from lessons.kit.panel import settings_of
-from lessons.checkpoints.towers import Tower
-from lessons.vit.experiment import clip as measuring
 from lessons.checkpoints import fetching, known, looking, vectors
+from lessons.checkpoints.towers import Tower
+from lessons.kit.panel import settings_of
 from lessons.vit.experiment import causes
+from lessons.vit.experiment import clip as measuring
 from lessons.vit.panels import causes as of_causes
 from lessons.vit.panels import clip as clip_panels
 from lessons.vit.panels import own

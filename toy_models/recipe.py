@@ -17,8 +17,8 @@ from toy_models.gpt import CharacterGPT
 from toy_models.mlp import MLP
 from toy_models.residual import ResidualMLP
 from toy_models.resnet import ResNet18
-from toy_models.velocity import VelocityNetwork
 from toy_models.tiny_vit import TinyViT
+from toy_models.velocity import VelocityNetwork
 
 NETWORKS = {"MLP": MLP, "ResNet18": ResNet18, "ResidualMLP": ResidualMLP, "CharacterGPT": CharacterGPT,
             "VelocityNetwork": VelocityNetwork, "BYOL": BYOL, "TinyViT": TinyViT}

@@ -22,7 +22,6 @@ from toy_models import training
 from toy_models.recipe import CONSTANT, Recipe, key_of
 from toy_models.training import train
 
-
 _AT_ONCE = 4  # more threads would wait for Python's lock, and each holds its training images (188 MB)
 CHECKPOINTS = Path(data.__file__).parent / "checkpoints"  # trained networks that the repository has
 

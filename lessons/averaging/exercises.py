@@ -9,7 +9,6 @@ from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearity.algorithms import cosine
 from toy_models import weights
 
-
 # -- 3.1: average many state dicts -----------------------------------------------------------------
 
 def average(states, shares):

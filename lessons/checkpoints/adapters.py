@@ -11,12 +11,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from lessons.merging.states import wide
 from lessons.checkpoints import bases, lora, patterns
 from lessons.checkpoints import conv1d as turning
 from lessons.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of
 from lessons.checkpoints.naming import name_of
 from lessons.checkpoints.opening import CheckpointError, Entry, sha256
+from lessons.merging.states import wide
 from toy_models.weights import State
 
 CONFIG = "adapter_config.json"

@@ -12,11 +12,11 @@ import xarray as xr
 from tqdm.auto import tqdm
 
 from data.pinning import pinned
-from lessons.merging.states import wide
 from lessons.checkpoints import vectors
 from lessons.checkpoints.folders import DTYPES, config_of, entry_of
 from lessons.checkpoints.naming import name_of
 from lessons.checkpoints.together import UNRELATED, finite_task_vectors, together
+from lessons.merging.states import wide
 from toy_models.weights import State
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from lessons.merging.states import task_vectors
 from lessons.checkpoints.folders import DTYPES, NAMES, Tensors, config_of, entry_of
 from lessons.checkpoints.naming import Renamed, is_buffer, name_of, renamed
 from lessons.checkpoints.opening import CheckpointError, Entry
+from lessons.merging.states import task_vectors
 from toy_models.weights import COUNTER, FLOATS, State
 
 UNRELATED = 0.5  # cosine of two models' matrices: a finetuned one has above 0.99 with its parent, a stranger about 0

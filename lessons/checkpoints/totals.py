@@ -15,13 +15,13 @@ from tqdm.auto import tqdm
 
 from data import store
 from data.pinning import pinned
-from lessons.merging.lowrank import factors, is_matrix, rank_of
-from lessons.merging.states import difference, mean
 from lessons.checkpoints import folders
 from lessons.checkpoints.folders import NAMES, Tensors, entry_of
 from lessons.checkpoints.opening import Entry
 from lessons.checkpoints.shards import Writer
 from lessons.checkpoints.together import together
+from lessons.merging.lowrank import factors, is_matrix, rank_of
+from lessons.merging.states import difference, mean
 from toy_models.weights import State
 
 AVERAGE = "average.safetensors"

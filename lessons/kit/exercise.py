@@ -20,6 +20,7 @@ from lessons.kit.judging.relating import relation
 from lessons.kit.judging.telling import case_in_words, shown, size
 from lessons.kit.page import Markup, Page, bold
 
+
 @dataclass(frozen=True)
 class Wrong:
     """A plausible wrong answer, and what to say to who gives it."""

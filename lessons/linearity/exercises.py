@@ -8,7 +8,6 @@ from lessons.linearity import algorithms
 from toy_models import weights
 from toy_models.weights import mix
 
-
 # -- the solutions, in the few lines that a learner writes ------------------------------------------------
 
 def interpolate(a, b, alpha):

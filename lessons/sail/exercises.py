@@ -6,7 +6,6 @@ import torch
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.sail.algorithms import distances, mixing, quadratic, tables
 
-
 # -- cases -----------------------------------------------------------------------------------------
 
 def _triangles():

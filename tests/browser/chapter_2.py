@@ -1,7 +1,7 @@
 """What the pictures of chapter 2 say, beside what was measured."""
 from lessons.kit.sweep import at
-from lessons.resnet.algorithms import TREATMENTS
 from lessons.resnet import experiment
+from lessons.resnet.algorithms import TREATMENTS
 
 
 def compare(page, said):

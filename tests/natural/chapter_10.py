@@ -6,7 +6,6 @@ import torch
 
 from tests.natural import Natural
 
-
 # -- 10.1 regulariser_on -------------------------------------------------------------------------------
 
 def elementwise(gradient, u):

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 
 from tests.natural import Natural
 
-
 # -- 3.1 · Σ α_i θ_i of state dicts ----------------------------------------------------------------
 
 def plain_mean(states, shares):

@@ -7,7 +7,6 @@ import torch.nn.functional as F
 
 from tests.natural import Natural
 
-
 # -- 4.1 · θ₀ + λτ -------------------------------------------------------------------------------------
 
 def of_floats(combine, counter=lambda base, finetuned: base):

@@ -5,7 +5,6 @@ import torch
 from lessons.pretraining.algorithms.curvature import deviation, hessian_vector_product
 from tests.natural import Natural
 
-
 # -- 5.1 permute_layer -------------------------------------------------------------------------------
 
 def moved_to(weight, bias, weight_above, permutation):

@@ -7,7 +7,6 @@ import torch
 from lessons.gradients.algorithms.expansion import gradient
 from tests.natural import Natural
 
-
 # -- 6.1 task_vector_of_one_step ---------------------------------------------------------------------
 
 def where_it_ends(f, theta, eta):

@@ -7,7 +7,6 @@ from torch.nn import functional
 
 from tests.natural import Natural
 
-
 # -- 7.1: keep the ⌊density · n⌋ entries of largest magnitude ------------------------------------
 
 def _top(vector, kept, rank=torch.abs):

@@ -15,7 +15,6 @@ from tests.natural.chapter_7 import (
     centred_in_loops,
 )
 
-
 # -- 8.1: SVD_k(A) ------------------------------------------------------------------------------------
 
 def _parts(function):

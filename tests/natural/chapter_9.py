@@ -8,7 +8,6 @@ import torch
 from lessons.sail.algorithms import mixing
 from tests.natural import Natural
 
-
 # -- 9.2 nearest_share -------------------------------------------------------------------------------
 
 def other_parents_share(d1, d2, d12):

@@ -13,9 +13,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tools.bench.epoch import mlp_epoch_seconds
 from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
+from tools.bench.epoch import mlp_epoch_seconds
 
 NAMES = [chapter.stem for chapter in CHAPTERS]
 # the others train ResNets for minutes, chapter 2 for up to 25: run by hand

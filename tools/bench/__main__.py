@@ -12,18 +12,18 @@ from pathlib import Path
 import torch
 
 import data
-from tools import lab
-from tools.bench.checkpoints import checkpoints
-from tools.bench.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
-from tools.bench.merging import merging
 from lessons.averaging.experiment import speed_of_sharing
 from lessons.kit.notebooks import CHAPTERS, budget, execute
 from lessons.kit.panel import settings_of
 from lessons.pretraining.algorithms import matching as permutations
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
-from toy_models import MLP, ResNet18, training as training_rules
-
+from tools import lab
+from tools.bench.checkpoints import checkpoints
+from tools.bench.epoch import BATCH, WIDTHS, epoch_seconds, mlp_epoch_seconds
+from tools.bench.merging import merging
+from toy_models import MLP, ResNet18
+from toy_models import training as training_rules
 
 LONG = 900  # MLP epochs: ten minutes on two AVX2 cores
 KINDS = {"chapter 1's MLP": WIDTHS, "400 wide": (784, 400, 10), "spirals": (2, 32, 32, 2)}
@@ -73,8 +73,9 @@ def _steps_of(network):
 @training_rules.one_thread()
 def turning() -> None:
     """Turning digits with the same bits everywhere, beside torchvision's way."""
-    from data.vision import torchvision
     from torchvision.transforms.v2 import functional
+
+    from data.vision import torchvision
     x = torch.rand(10_000, 28, 28)
     bilinear = torchvision.transforms.InterpolationMode.BILINEAR
 

@@ -5,9 +5,9 @@ appears.
 """
 from dataclasses import dataclass
 
-import data
 import xarray
 
+import data
 from lessons import suites
 from lessons.cart.experiment import grid
 from lessons.kit import experiment

@@ -13,7 +13,6 @@ from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
 
-
 # -- the first epoch -------------------------------------------------------------------------------
 
 REPORTED = 0.8  # the source's Figure 3b: cosines lie above

@@ -2,8 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.interference.experiment import IN_THE_LEDGER
-from lessons.interference.experiment import results
+from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.adaptation import ADAPTED, REACH, at_the_border, within_reach
 from lessons.interference.panels.methods import title_of
 from lessons.kit import claims, page, plotting

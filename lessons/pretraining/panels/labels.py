@@ -12,8 +12,15 @@ from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQua
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
 from lessons.pretraining.experiment import labels as experiment
-from lessons.pretraining.experiment.labels import (NORMAL, NOTHING, PAIRS, PRETRAIN_IMAGES, UNLEARNT, fraction_name,
-                                                   fractions)
+from lessons.pretraining.experiment.labels import (
+    NORMAL,
+    NOTHING,
+    PAIRS,
+    PRETRAIN_IMAGES,
+    UNLEARNT,
+    fraction_name,
+    fractions,
+)
 from lessons.pretraining.panels.starts import QUARTILES, half_way, name_axes
 
 SHUFFLED = Look(RED, "s")

@@ -11,8 +11,20 @@ from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, 
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
 from lessons.pretraining.experiment import starts as experiment
-from lessons.pretraining.experiment.starts import (BY_FEATURES, BY_WEIGHTS, HOWS, ONE_EPOCH, ONE_START, PAIRS,
-                                                   PRETRAINED, SETTINGS, SOURCE, STRANGERS, TREATMENTS, TWO_EPOCHS)
+from lessons.pretraining.experiment.starts import (
+    BY_FEATURES,
+    BY_WEIGHTS,
+    HOWS,
+    ONE_EPOCH,
+    ONE_START,
+    PAIRS,
+    PRETRAINED,
+    SETTINGS,
+    SOURCE,
+    STRANGERS,
+    TREATMENTS,
+    TWO_EPOCHS,
+)
 
 LOOKS = {STRANGERS: Look(GREY, "s"), BY_WEIGHTS: Look(ORANGE, "^"), BY_FEATURES: Look(RED, "v"),
          ONE_START: Look(GREEN, "D"), PRETRAINED: Look(BLUE, "o")}

@@ -6,8 +6,8 @@ from tqdm.auto import tqdm
 from lessons.kit.experiment import Experiment
 from lessons.resnet.algorithms import TREATMENTS
 from lessons.resnet.experiment import pairs
-from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PRETRAINING, PROFILES, Settings
 from lessons.resnet.experiment.line import images_of, own_right
+from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PRETRAINING, PROFILES, Settings
 from toy_models import zoo
 
 

@@ -11,8 +11,8 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.noise import WIDE
 from lessons.kit.sweep import at
 from lessons.resnet.experiment import pairs
-from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PROFILES, Settings
 from lessons.resnet.experiment.line import images_of, own_right, weights_alone
+from lessons.resnet.experiment.pairs import AMOUNTS_TASKS, PROFILES, Settings
 from toy_models import training, weights, zoo
 
 TREATMENTS = ("interpolated", "re-estimated")  # of BatchNorm: the running statistics, or new ones

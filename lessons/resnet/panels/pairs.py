@@ -8,14 +8,13 @@ from lessons.kit.noise import WIDE, error_of_share, told
 from lessons.kit.page import Markup, Page, folded, reading, said
 from lessons.kit.panel import panel
 from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import (BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles,
-                                  still)
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import at, caption, position
 from lessons.lines import panels as lines
 from lessons.lines.panels import by_choice, controls, said_of
-from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons
 from lessons.resnet.experiment.line import PLACES
+from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons
 
 LOOKS = {"interpolated": Look(BLUE, "o"), "re-estimated": Look(ORANGE, "s"), "batch": Look(GREEN, "^")}
 CHANCE = 0.2  # one of a split's five classes

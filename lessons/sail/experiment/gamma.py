@@ -11,8 +11,22 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.sail.algorithms import distances, mixing
 from lessons.sail.experiment import digits
-from lessons.sail.experiment.digits import (HALVES, INSIDE, MASKED_HALVES, MATCHED, NOTHING, ONE, OUTSIDE, PRETRAINED,
-                                            STEPS, THIRDS, TO_FASHION, TO_MNIST, TWO, Case)
+from lessons.sail.experiment.digits import (
+    HALVES,
+    INSIDE,
+    MASKED_HALVES,
+    MATCHED,
+    NOTHING,
+    ONE,
+    OUTSIDE,
+    PRETRAINED,
+    STEPS,
+    THIRDS,
+    TO_FASHION,
+    TO_MNIST,
+    TWO,
+    Case,
+)
 from toy_models import Recipe, weights, zoo
 
 GAMMAS_31 = tuple(round(-1 + i / 10, 1) for i in range(31))

@@ -7,8 +7,8 @@ import pickle
 import torch
 import torch.nn.functional as F
 
-from lessons.kit.exercise import Exercise, Wrong
 from lessons.checkpoints import heads, lora
+from lessons.kit.exercise import Exercise, Wrong
 from lessons.vit.algorithms import firstbytes, matrices
 
 # -- cases -----------------------------------------------------------------------------------------

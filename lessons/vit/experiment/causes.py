@@ -11,7 +11,6 @@ import xarray
 from torch import nn
 
 import toy_models
-
 from lessons.kit.experiment import Experiment
 from lessons.linearity.algorithms import along, means
 from lessons.suites import Loaded, Suite

@@ -13,10 +13,10 @@ from safetensors.torch import save_file
 
 from data import store
 from data.types import digest
-from lessons.merging.lowrank import factors
-from lessons.merging.states import wide
 from lessons.checkpoints import adapters, conv1d, folders, looking, opening
 from lessons.checkpoints.opening import CheckpointError
+from lessons.merging.lowrank import factors
+from lessons.merging.states import wide
 from toy_models.weights import State
 
 WEIGHTS = "model.safetensors"

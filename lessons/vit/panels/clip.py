@@ -2,13 +2,13 @@
 import numpy as np
 import xarray
 
+from lessons.checkpoints import published
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.kit.sweep import caption
-from lessons.checkpoints import published
 
 
 def _missing():

@@ -2,9 +2,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from lessons.kit.page import Markup, Page, paragraph, table
 from lessons.checkpoints import naming
 from lessons.checkpoints.folders import Checkpoint
+from lessons.kit.page import Markup, Page, paragraph, table
 from lessons.vit.experiment import example
 
 

@@ -4,12 +4,12 @@ import textwrap
 import numpy as np
 import xarray
 
+from lessons.checkpoints.looking import overall
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from lessons.checkpoints.looking import overall
 
 KINDS = {"attention": (("attn", "attention", "q_proj", "k_proj", "v_proj"), Look(BLUE, "o")),
          "MLP": (("mlp", "fc", "dense", "ffn"), Look(ORANGE, "s")), "others": ((), Look(GREEN, "^"))}
