@@ -72,15 +72,15 @@ class Suite:
     @property
     def sources(self) -> list[data.types.Source]:
         """The data sets that the tasks are made of, once each, whatever was done to their images."""
-        found = []
+        sources = []
         for recipe in self.recipes.values():
             options = {name: value for name, value in recipe.options if name == "of"}
             if "angle" in dict(recipe.options):
                 options["angle"] = 0.0
             if self.splits:
                 options["splits"] = self.splits
-            found.append(data.source(recipe.dataset, **options))
-        return list(dict.fromkeys(found))
+            sources.append(data.source(recipe.dataset, **options))
+        return list(dict.fromkeys(sources))
 
     @property
     def all_recipes(self) -> list[Recipe]:
@@ -249,11 +249,11 @@ class Loaded:
 
     @cached_property
     def _statistics_images(self):
-        found = []
+        images = []
         for recipe in self.suite.recipes.values():
             training = data.load(recipe.dataset, "train", **dict(recipe.options))
-            found.append(training.x[:STATISTICS_IMAGES].clone())
-        return found
+            images.append(training.x[:STATISTICS_IMAGES].clone())
+        return images
 
 
 def _half(recipe, first, images):
@@ -330,11 +330,11 @@ def _of_size(base, recipes, size):
     """The same recipes on the first `size` images."""
     smaller = Recipe.on(base.dataset, base.architecture, options={"angle": 0.0, "size": size}, lr=base.lr,
                         epochs=base.epochs, batch_size=base.batch_size, seed=base.seed)
-    found = {}
+    finetuned = {}
     for angle, recipe in recipes.items():
         options = {"angle": angle, "size": size}
-        found[angle] = smaller.finetune(options=options, epochs=recipe.epochs, lr=recipe.lr)
-    return smaller, found
+        finetuned[angle] = smaller.finetune(options=options, epochs=recipe.epochs, lr=recipe.lr)
+    return smaller, finetuned
 
 
 def permuted(num_tasks: int = 4, share: float = 1.0, seed: int = 0, size: int | None = None, width: int = 400,

@@ -137,9 +137,9 @@ def test_a_file_of_several_dtypes_is_read_by_the_library_that_maps_it(tmp_path):
 
 
 def test_a_tensor_that_is_not_what_the_header_says_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"'a' is to be F32 \(2,\), and F64 \(2,\) came"):
-        with shards.Writer(tmp_path / "x.safetensors", {"a": Entry("F32", (2,))}) as writer:
-            writer.add(torch.ones(2, dtype=torch.float64))
+    with (pytest.raises(ValueError, match=r"'a' is to be F32 \(2,\), and F64 \(2,\) came"),
+          shards.Writer(tmp_path / "x.safetensors", {"a": Entry("F32", (2,))}) as writer):
+        writer.add(torch.ones(2, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("text, size", [("5GB", 5 * 10**9), ("500 mb", 5 * 10**8), ("1.5GiB", 3 * 2**29), ("7", 7),

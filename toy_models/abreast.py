@@ -134,8 +134,8 @@ def in_groups(work: Callable[[Stack, slice], dict[str, Tensor]], stack: Stack, b
     sizes = [_count(piece) for piece in pieces]
     places = [slice(sum(sizes[:i]), sum(sizes[:i + 1])) for i in range(len(sizes))]
     with training.one_thread():
-        found = threads.side_by_side(lambda both: work(*both), list(zip(pieces, places)))
-    return {name: torch.cat([one[name] for one in found]) for name in found[0]}
+        parts = threads.side_by_side(lambda both: work(*both), list(zip(pieces, places)))
+    return {name: torch.cat([one[name] for one in parts]) for name in parts[0]}
 
 
 def batches(x: Tensor, y: Tensor, steps: int, size: int | None = 64,

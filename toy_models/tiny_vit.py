@@ -143,12 +143,12 @@ class TinyViT(nn.Module):
             ValueError: the images have another shape.
         """
         h = self.embedded(x)
-        found = {}
+        features = {}
         for name, block in zip(self.layer_names, self.blocks):
-            h = found[name] = block(h)
-        found["pooled"] = self.norm(h[:, 0])
-        found["output"] = self.compared(found["pooled"])
-        return found
+            h = features[name] = block(h)
+        features["pooled"] = self.norm(h[:, 0])
+        features["output"] = self.compared(features["pooled"])
+        return features
 
     def compared(self, pooled: Float[Tensor, "samples width"]) -> Float[Tensor, "samples classes"]:
         """The logits of pooled features: `TEMPERATURE` times the cosine with every class's direction."""

@@ -90,8 +90,8 @@ def train_through(recipes: Sequence[Recipe], start: dict[str, Tensor] | None = N
         stops = {other.epochs for other in recipes}
         with held:
             epochs = _epochs(network, recipe, dataset.x.to(device), dataset.y.to(device), on_epoch)
-            found = {epoch: _finished(network, recipe) for epoch in epochs if epoch in stops}
-    return [found[other.epochs] for other in recipes]
+            trained = {epoch: _finished(network, recipe) for epoch in epochs if epoch in stops}
+    return [trained[other.epochs] for other in recipes]
 
 
 def _data_of(recipe):

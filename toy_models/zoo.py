@@ -30,11 +30,11 @@ CHECKPOINTS = Path(data.__file__).parent / "checkpoints"  # trained networks tha
 def kept_in_the_repository() -> dict[str, Path]:
     """{a recipe's key: its model's file} of the trained networks that lie in `CHECKPOINTS`, each in a folder with its
     recipe beside it."""
-    found = {}
+    paths = {}
     for path in sorted(CHECKPOINTS.glob("*/recipe.json")):
         text = path.read_text(encoding="utf-8").strip()
-        found[key_of(text)] = path.with_name("model.safetensors")
-    return found
+        paths[key_of(text)] = path.with_name("model.safetensors")
+    return paths
 
 
 def _elsewhere(recipe):

@@ -73,22 +73,22 @@ def read(path: Path) -> xarray.Dataset | None:
         return None
 
 
-def keep(found: xarray.Dataset, path: Path, module: str) -> None:
+def keep(measured: xarray.Dataset, path: Path, module: str) -> None:
     """Put a sweep into the repository, if the environment asks for it (`KEEP`) and it was measured on the real data.
 
     Args:
-        found: the sweep.
+        measured: the sweep.
         path: from `path_of`.
         module: the one that measures.
 
     Raises:
         ValueError: no commit says which code measured it.
     """
-    if not os.environ.get(KEEP) or found.attrs["source_kind"] == "stand-in":
+    if not os.environ.get(KEEP) or measured.attrs["source_kind"] == "stand-in":
         return
     about = {"measured_on": json.dumps(committed()), "module": module, "code": sweep.behind(module)}
     FOLDER.mkdir(exist_ok=True)
-    sweep.write(found.assign_attrs(about), path)
+    sweep.write(measured.assign_attrs(about), path)
 
 
 def changed() -> list[str]:
@@ -115,13 +115,13 @@ def committed() -> dict[str, str]:
     Raises:
         ValueError: there is no commit, or files were changed since.
     """
-    found = circumstances()
-    changed = found["commit"].endswith("-dirty")
-    if changed or found["commit"] == "unknown":
+    about = circumstances()
+    changed = about["commit"].endswith("-dirty")
+    if changed or about["commit"] == "unknown":
         what = "files were changed since the last one" if changed else "there is none here"
         raise ValueError(f"a measurement that is kept names the commit whose code measured it, but {what}. "
                          "Commit the code first, then measure")
-    return found
+    return about
 
 
 def _commit():

@@ -82,13 +82,13 @@ class Experiment:
 
         def measured():
             with training.one_thread() if self.one_thread else training.all_threads():
-                found = self.measure(settings, seed, device)
-            return found.assign_attrs(about | found.attrs)
+                dataset = self.measure(settings, seed, device)
+            return dataset.assign_attrs(about | dataset.attrs)
 
         module = self.measure.__module__
-        found = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
-        archive.keep(found, self._path(profile, seed), module)
-        return found
+        dataset = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
+        archive.keep(dataset, self._path(profile, seed), module)
+        return dataset
 
     def in_full(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
         """As `run` in profile "full"; in another profile what the repository has of "full", or None.

@@ -33,8 +33,8 @@ def kept(function, sweep, arguments: tuple, suffix: str, draw: Callable[[], str]
 def _digests(sweep):
     """What tells a sweep, or a dict of sweeps, from others; None where a sweep was not kept."""
     if isinstance(sweep, dict):
-        found = {name: _digests(one) for name, one in sweep.items()}
-        return None if None in found.values() else found
+        digests = {name: _digests(one) for name, one in sweep.items()}
+        return None if None in digests.values() else digests
     return getattr(sweep, "attrs", {}).get("digest")
 
 

@@ -77,15 +77,15 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
 def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
     """Errors that no cell shows: in a panel's picture, or in an Output widget."""
     states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
-    found = []
+    errors = []
     for widget in states.values():
         state = widget.get("state", {})
         if state.get("_esm") and state.get("error"):
-            found.append(state["error"])
+            errors.append(state["error"])
         for output in state.get("outputs", []):
             if output.get("output_type") == "error":
-                found.append("\n".join(output.get("traceback", [])) or output.get("evalue", "an error"))
-    return found
+                errors.append("\n".join(output.get("traceback", [])) or output.get("evalue", "an error"))
+    return errors
 
 
 _MATHML = LatexToMathML(fancy_error=False)

@@ -65,16 +65,16 @@ def behind(module: str, drawing: bool = False) -> str:
 
 def _reachable(module, drawing):
     """The names of the module and of all that it imports, now or when one of its functions is called."""
-    found, todo = set(), [module]
+    reached, todo = set(), [module]
     while todo:
         name = todo.pop()
-        if name in found or not (drawing or DRAWING.isdisjoint(name.split("."))):
+        if name in reached or not (drawing or DRAWING.isdisjoint(name.split("."))):
             continue
         text = imported.text(name)
         if text is not None:
-            found.add(name)
+            reached.add(name)
             todo += _read_code(text)[0]
-    return found
+    return reached
 
 
 @functools.cache
@@ -145,10 +145,10 @@ def position(grid, value, name: str = "alpha") -> int:
     Raises:
         ValueError: it is not on the grid.
     """
-    found = np.flatnonzero(np.isclose(grid, value))
-    if not len(found):
+    places = np.flatnonzero(np.isclose(grid, value))
+    if not len(places):
         raise ValueError(f"unknown {name} {value!r}: choose one of {', '.join(f'{known:g}' for known in grid)}")
-    return found[0]
+    return places[0]
 
 
 BINS = np.linspace(0.0, 1.5, 151)  # of distributions, for ratios near 1; what lies outside is in the outermost bins
@@ -233,11 +233,11 @@ def _archived(attributes):
 
 def _together(parts):
     """The attributes that a caption needs, of several sweeps; if a stand-in is among them, then its own are said."""
-    found = next((attrs for attrs in parts if attrs["source_kind"] == "stand-in"), parts[0])
+    attributes = next((attrs for attrs in parts if attrs["source_kind"] == "stand-in"), parts[0])
     for name in ("source", "network", "images"):
         words = "; ".join(dict.fromkeys(attrs[name] for attrs in parts))
-        found = found | {name: words}
-    return found
+        attributes = attributes | {name: words}
+    return attributes
 
 
 def _digest(dataset):

@@ -20,24 +20,24 @@ def by_choice(sweep: xarray.Dataset, *names) -> dict[tuple, xarray.Dataset]:
     """{(pair, treatment of BatchNorm, None where the sweep has none): the named variables}: a slider's step then costs
     no selection in the whole sweep."""
     part = sweep[list(names)]
-    found = {}
+    parts = {}
     for pair in map(str, sweep.pair.values):
         of_pair = part.sel(pair=pair)
         if "treatment" not in sweep.dims:
-            found[pair, None] = of_pair
+            parts[pair, None] = of_pair
             continue
         for treatment in map(str, sweep.treatment.values):
-            found[pair, treatment] = of_pair.sel(treatment=treatment)
-    return found
+            parts[pair, treatment] = of_pair.sel(treatment=treatment)
+    return parts
 
 
 def controls(sweep: xarray.Dataset) -> dict:
     """The controls alpha and pair, and treatment where the sweep has several; the pair that its attribute `opens_on`
     names comes first."""
     pairs = sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])
-    found = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5),
+    handles = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5),
              "pair": choice("θᵢ and θⱼ finetuned on", {pair: pair for pair in pairs})}
-    return found | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
+    return handles | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
 
 
 def treatments(sweep: xarray.Dataset):
@@ -67,10 +67,10 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     asked_layer = layers.index(sweep.attrs.get("asked_layer", layers[-1]))
     star = Star(right, prediction, asked_layer, *_asked(sweep, asked_layer))
     titles = moving_titles((left, right))
-    found = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
+    lines = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
 
     def draw(alpha, pair, treatment=None):
-        now = found[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
+        now = lines[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
         own.set_values(*_drawn(now.own_mean, now.own_low, now.own_high))
         gap.set_values(*_drawn(now.gap_mean, now.gap_low, now.gap_high))
         bars.set_values((now.gap_mean / now.own_mean).values.clip(0))
@@ -158,12 +158,12 @@ def coef_per_layer(sweep: xarray.Dataset):
     shapes = [_Distribution(ax, layer, bins, colour) for ax, layer, colour in zip(axes, layers, plotting.COLOURS)]
     axes[0].set_ylabel("share of images (cut at 0.25)")
     where = axes[-1].text(1, 1.03, "", transform=axes[-1].transAxes, ha="right", animated=True)
-    found = by_choice(sweep, "coef_count", "coef_median")
-    found = {pair: line.transpose("alpha", "layer", "bin") for (pair, _), line in found.items()}
+    lines = by_choice(sweep, "coef_count", "coef_median")
+    lines = {pair: line.transpose("alpha", "layer", "bin") for (pair, _), line in lines.items()}
     close = np.abs(sweep.bin.values - 1) < 0.1
 
     def draw(alpha, pair):
-        now = found[pair].isel(alpha=position(sweep.alpha.values, alpha))
+        now = lines[pair].isel(alpha=position(sweep.alpha.values, alpha))
         where.set_text(f"α = {alpha:.2f}")
         numbers = []
         for shape, layer, count, median in zip(shapes, layers, now.coef_count.values, now.coef_median.values):

@@ -27,8 +27,8 @@ def deepen(state: State, layers: int, how: str, **parameters) -> dict[str, Tenso
     Raises:
         ValueError: no such transform or parameter, or the network has no stack.
     """
-    found = find("depth", how, parameters)
-    return found.function(state, checked_whole("layers", layers, 1), **parameters)
+    method = find("depth", how, parameters)
+    return method.function(state, checked_whole("layers", layers, 1), **parameters)
 
 
 def stack_of(state: State) -> list[dict[str, Tensor]]:
@@ -38,15 +38,15 @@ def stack_of(state: State) -> list[dict[str, Tensor]]:
         ValueError: the network has no stack, or its layers differ in shape; names the layer and the sizes.
     """
     prefix, numbers = _place(state)
-    found = [{key[len(f"{prefix}{i}."):]: tensor for key, tensor in state.items() if key.startswith(f"{prefix}{i}.")}
+    stack = [{key[len(f"{prefix}{i}."):]: tensor for key, tensor in state.items() if key.startswith(f"{prefix}{i}.")}
              for i in numbers]
-    for number, layer in enumerate(found[1:], 1):
+    for number, layer in enumerate(stack[1:], 1):
         for name, tensor in layer.items():
-            if tensor.shape != found[0][name].shape:
+            if tensor.shape != stack[0][name].shape:
                 here, first = f"{prefix}{numbers[number]}.{name}", f"{prefix}{numbers[0]}.{name}"
-                raise ValueError(f"{here} is {tuple(tensor.shape)}, {first} is {tuple(found[0][name].shape)}: only "
+                raise ValueError(f"{here} is {tuple(tensor.shape)}, {first} is {tuple(stack[0][name].shape)}: only "
                                  "layers of one shape can be mixed")
-    return found
+    return stack
 
 
 def with_stack(state: State, layers: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -101,7 +101,7 @@ def mixed(state: State, matrix: Tensor, row_sum: float = 1.0) -> dict[str, Tenso
     if matrix.ndim != 2 or matrix.shape[1] != len(layers):
         raise ValueError(f"the matrix mixes {matrix.shape[-1]} layers, and the stack has {len(layers)}")
     plain = _place(state)[0] == "layers."
-    found = []
+    stack = []
     for row in matrix.to(FLOAT):
         layer = {}
         for name in layers[0]:
@@ -109,8 +109,8 @@ def mixed(state: State, matrix: Tensor, row_sum: float = 1.0) -> dict[str, Tenso
             if plain or _LAST.search(name):
                 whole = row_sum * whole
             layer[name] = whole.to(layers[0][name].dtype)
-        found.append(layer)
-    return with_stack(state, found)
+        stack.append(layer)
+    return with_stack(state, stack)
 
 
 def interpolating(old: int, new: int) -> Tensor:
@@ -152,12 +152,12 @@ def silent(state: State, layers: int) -> dict[str, Tensor]:
     if layers < len(old):
         raise ValueError(f"'silent' can only make more layers, and {len(old)} are to become {layers}")
     plain = _place(state)[0] == "layers."
-    found = []
+    stack = []
     for number, layer in enumerate(old):
-        found.append(layer)
+        stack.append(layer)
         further = layers * (number + 1) // len(old) - layers * number // len(old) - 1
-        found += [_doing_nothing(layer, plain)] * further
-    return with_stack(state, found)
+        stack += [_doing_nothing(layer, plain)] * further
+    return with_stack(state, stack)
 
 
 def _doing_nothing(layer, plain):
@@ -179,9 +179,9 @@ def shuffled(state: State, layers: int, *, row_sum: float = 1.0, seed: int = 0) 
     """As interpolation, with the entries of every tensor in random places: what is left is how large they are."""
     generator = torch.Generator().manual_seed(seed)
     grown = interpolation(state, layers, row_sum=row_sum)
-    found = [{name: tensor.flatten()[torch.randperm(tensor.numel(), generator=generator)].reshape(tensor.shape)
+    stack = [{name: tensor.flatten()[torch.randperm(tensor.numel(), generator=generator)].reshape(tensor.shape)
               for name, tensor in layer.items()} for layer in stack_of(grown)]
-    return with_stack(state, found)
+    return with_stack(state, stack)
 
 
 @transform("fresh middle", "depth", "a control")

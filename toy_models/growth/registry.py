@@ -61,9 +61,9 @@ def find(axis: str, name: str, parameters: dict) -> Transform:
     if (axis, name) not in _KNOWN:
         known = ", ".join(repr(one.name) for one in transforms(axis))
         raise ValueError(f"unknown {axis} transform {name!r}: choose one of {known}")
-    found = _KNOWN[axis, name]
+    method = _KNOWN[axis, name]
     for parameter in parameters:
-        if parameter not in found.parameters:
-            has = ", ".join(found.parameters) or "none"
+        if parameter not in method.parameters:
+            has = ", ".join(method.parameters) or "none"
             raise ValueError(f"{name!r} has no parameter {parameter!r}; it has: {has}")
-    return found
+    return method

@@ -70,23 +70,23 @@ def table(state: State) -> Table:
     for key, made in (("layers.0.weight", _mlp), ("first.weight", _residual), ("stem.0.weight", _resnet),
                       ("embedding.weight", _gpt)):
         if key in state:
-            found = made(state)
-            if found.keys() != state.keys():
-                odd = sorted(found.keys() ^ state.keys())[0]
+            grown = made(state)
+            if grown.keys() != state.keys():
+                odd = sorted(grown.keys() ^ state.keys())[0]
                 raise ValueError(f"{odd!r} is in one of network and table alone: which architecture is this?")
-            return found
+            return grown
     raise ValueError("no table for this architecture; there is one for MLP, ResidualMLP, ResNet18 and CharacterGPT. "
                      f"Keys: {', '.join(list(state)[:5])}")
 
 
 def sizes(state: State) -> dict[str, int]:
     """{units: how many}, of all that may change."""
-    found = {}
+    widths = {}
     for key, axes in table(state).items():
         for axis, size in zip(axes, state[key].shape):
             if axis:
-                found[axis.units] = size
-    return found
+                widths[axis.units] = size
+    return widths
 
 
 def times(state: State, factor: float) -> dict[str, int]:
@@ -138,10 +138,10 @@ def _used(units):
 def _mlp(state):
     layers = len(state) // 2
     names = [None, *(f"layer {i}" for i in range(1, layers)), None]
-    found = {}
+    axes = {}
     for i in range(layers):
-        found |= _linear(f"layers.{i}", names[i + 1], names[i])
-    return found
+        axes |= _linear(f"layers.{i}", names[i + 1], names[i])
+    return axes
 
 
 def _blocks(state):
@@ -149,39 +149,39 @@ def _blocks(state):
 
 
 def _residual(state):
-    found = _linear("first", "stream", None)
+    axes = _linear("first", "stream", None)
     for i in _blocks(state):
-        found |= _linear(f"blocks.{i}.into", f"inside block {i + 1}", "stream")
-        found |= _linear(f"blocks.{i}.out", "stream", f"inside block {i + 1}")
-    return found | _linear("head", None, "stream")
+        axes |= _linear(f"blocks.{i}.into", f"inside block {i + 1}", "stream")
+        axes |= _linear(f"blocks.{i}.out", "stream", f"inside block {i + 1}")
+    return axes | _linear("head", None, "stream")
 
 
 def _gpt(state):
     stream = Axis("stream", True)
-    found = {"embedding.weight": (None, stream), "position": (None, stream)}
+    axes = {"embedding.weight": (None, stream), "position": (None, stream)}
     for i in _blocks(state):
         block, heads, inside = f"blocks.{i}", f"heads of block {i + 1}", f"inside block {i + 1}"
         for norm in ("norm1", "norm2"):
-            found |= {f"{block}.{norm}.weight": (stream,), f"{block}.{norm}.bias": (stream,)}
+            axes |= {f"{block}.{norm}.weight": (stream,), f"{block}.{norm}.bias": (stream,)}
         for part in ("query", "key", "value"):
-            found |= _linear(f"{block}.attention.{part}", heads, "stream")
-        found |= _linear(f"{block}.attention.out", "stream", heads)
-        found |= _linear(f"{block}.into", inside, "stream")
-        found |= _linear(f"{block}.out", "stream", inside)
-    return found | {"norm.weight": (stream,), "norm.bias": (stream,)} | _linear("head", None, "stream")
+            axes |= _linear(f"{block}.attention.{part}", heads, "stream")
+        axes |= _linear(f"{block}.attention.out", "stream", heads)
+        axes |= _linear(f"{block}.into", inside, "stream")
+        axes |= _linear(f"{block}.out", "stream", inside)
+    return axes | {"norm.weight": (stream,), "norm.bias": (stream,)} | _linear("head", None, "stream")
 
 
 def _resnet(state):
-    found = _convolution("stem.0", "stage 1", None) | _batchnorm("stem.1", "stage 1")
+    axes = _convolution("stem.0", "stage 1", None) | _batchnorm("stem.1", "stage 1")
     below = "stage 1"
     for i in _blocks(state):
         block, stage, inside = f"blocks.{i}", f"stage {i // 2 + 1}", f"inside block {i + 1}"
-        found |= _convolution(f"{block}.conv1", inside, below) | _batchnorm(f"{block}.bn1", inside)
-        found |= _convolution(f"{block}.conv2", stage, inside) | _batchnorm(f"{block}.bn2", stage)
+        axes |= _convolution(f"{block}.conv1", inside, below) | _batchnorm(f"{block}.bn1", inside)
+        axes |= _convolution(f"{block}.conv2", stage, inside) | _batchnorm(f"{block}.bn2", stage)
         if f"{block}.shortcut.0.weight" in state:
-            found |= _convolution(f"{block}.shortcut.0", stage, below) | _batchnorm(f"{block}.shortcut.1", stage)
+            axes |= _convolution(f"{block}.shortcut.0", stage, below) | _batchnorm(f"{block}.shortcut.1", stage)
         below = stage
-    return found | _linear("head", None, below)
+    return axes | _linear("head", None, below)
 
 
 def _convolution(name, made, used):

@@ -24,13 +24,13 @@ def widen(state: State, new: Mapping[str, int], how: str, **parameters) -> dict[
     Raises:
         ValueError: no such transform, parameter or units; or it cannot make fewer, or more, of them.
     """
-    found = find("width", how, parameters)
+    method = find("width", how, parameters)
     known = sizes(state)
     for name, size in new.items():
         if name not in known:
             raise ValueError(f"there are no units {name!r}; there are: {', '.join(known)}")
         checked_whole(f"the number of units of {name!r}", size, 1)
-    return found.function(state, {name: size for name, size in new.items() if size != known[name]}, **parameters)
+    return method.function(state, {name: size for name, size in new.items() if size != known[name]}, **parameters)
 
 
 def _each(state, new, make):

@@ -104,8 +104,8 @@ class _Given:
 
     def at(self, key):
         """The dtype of the first tensor of this name; None without one."""
-        found = [one[key].dtype for one in self.dicts if isinstance(one.get(key), torch.Tensor)]
-        return found[0] if found else None
+        dtypes = [one[key].dtype for one in self.dicts if isinstance(one.get(key), torch.Tensor)]
+        return dtypes[0] if dtypes else None
 
     @functools.cached_property
     def device(self):
@@ -151,8 +151,8 @@ def _common(results, given, key):
     for one, where in zip(results, given):
         for name, entry in one.items() if kind is dict else enumerate(one):
             entries.setdefault(name, []).append((entry, where))
-    inside = {name: _common([one for one, _ in found], [where for _, where in found], name if kind is dict else key)
-              for name, found in entries.items()}
+    inside = {name: _common([one for one, _ in dresses], [where for _, where in dresses], name if kind is dict else key)
+              for name, dresses in entries.items()}
     return Dress(kind, tuple(inside.items()), _rest(inside.values()))
 
 
@@ -211,10 +211,10 @@ def _dressed(value, dress, given, key):
 
 def _dtype(dress, given, key):
     """The dtype that the library's tensor would have; None where that is not known."""
-    found = given.at(key) if dress.follows == "key" else None
-    if found is None and dress.follows:
-        found = given.dtype
-    return found or (dress.dtypes[0] if len(dress.dtypes) == 1 else None)
+    dtype = given.at(key) if dress.follows == "key" else None
+    if dtype is None and dress.follows:
+        dtype = given.dtype
+    return dtype or (dress.dtypes[0] if len(dress.dtypes) == 1 else None)
 
 
 def _tensor(value, dtype, given):

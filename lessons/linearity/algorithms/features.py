@@ -84,11 +84,11 @@ def ctl(features_alpha: dict, features_i: dict, features_j: dict, alpha: float) 
     if not features_alpha.keys() == features_i.keys() == features_j.keys():
         raise ValueError(f"the three networks must have the same layers, not {list(features_alpha)}, "
                          f"{list(features_i)} and {list(features_j)}")
-    found = {}
+    quantities = {}
     for layer, features in features_alpha.items():
         mixed = mix(features_i[layer].double(), features_j[layer].double(), alpha)
-        found[layer] = {"gap": 1 - cosine(features, mixed), "coef": coef(features, mixed)}
-    return found
+        quantities[layer] = {"gap": 1 - cosine(features, mixed), "coef": coef(features, mixed)}
+    return quantities
 
 
 def barrier(losses: Numbers, alphas: Numbers) -> float:

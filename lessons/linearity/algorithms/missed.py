@@ -55,13 +55,13 @@ def inputs(state: State, x: Tensor, gates: Sequence[Tensor] | None = None) -> li
     if "layers.0.weight" not in state:
         raise ValueError(f"these are not the weights of an MLP; keys: {', '.join(state)}")
     h = x.flatten(1).double()
-    found = []
+    entering = []
     for layer in range(len(state) // 2):
         z = F.linear(h, state[f"layers.{layer}.weight"].double(), state[f"layers.{layer}.bias"].double())
-        found.append(z)
+        entering.append(z)
         frozen = gates is not None and layer < len(gates)
         h = z * (gates[layer] if frozen else z > 0)
-    return found
+    return entering
 
 
 def gates_of(state: State, x: Tensor) -> list[Bool[Tensor, "samples width"]]:
@@ -89,11 +89,11 @@ def kinks_and_curvature(states: Sequence[State], shares: Sequence[float],
     gates = gates_of(mixed, x)
     own = _mix_of_features(states, shares, x)
     frozen = _mix_of_features(states, shares, x, gates)
-    found = {}
+    parts = {}
     for layer, features in enumerate(_features(inputs(mixed, x), gates)):
         name = "output" if layer == len(gates) else f"layer {layer + 1}"
-        found[name] = {"kinks": frozen[layer] - own[layer], "curvature": features - frozen[layer]}
-    return found
+        parts[name] = {"kinks": frozen[layer] - own[layer], "curvature": features - frozen[layer]}
+    return parts
 
 
 def _mix_of_features(states, shares, x, gates=None):

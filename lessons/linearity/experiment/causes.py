@@ -52,8 +52,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     for i, j in mlp.PAIRS.values():
         doubled = [_doubled(networks[angle]) for angle in (i, j)]
         pairs.append(of_pair(*doubled, torch.cat([tests[i], tests[j]])))
-    found = xarray.concat(pairs, xarray.DataArray(list(mlp.PAIRS), dims="pair", name="pair"))
-    return found.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+    sweep = xarray.concat(pairs, xarray.DataArray(list(mlp.PAIRS), dims="pair", name="pair"))
+    return sweep.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
 
 
 def of_pair(state_i: dict[str, Tensor], state_j: dict[str, Tensor], x: Tensor) -> xarray.Dataset:
@@ -79,9 +79,9 @@ def of_pair(state_i: dict[str, Tensor], state_j: dict[str, Tensor], x: Tensor) -
         row["handed_on"] = _handed_on(state_i, state_j, features, layer)
         row["repaired"] = _repaired(middle, features, layer)
         rows.append(row)
-    found = {name: (("layer", "gates") if name == "curvature_gap" else "layer", [row[name] for row in rows])
+    variables = {name: (("layer", "gates") if name == "curvature_gap" else "layer", [row[name] for row in rows])
              for name in rows[0]}
-    return xarray.Dataset(found, coords={"layer": list(parts), "gates": list(GATES)})
+    return xarray.Dataset(variables, coords={"layer": list(parts), "gates": list(GATES)})
 
 
 def _doubled(state):

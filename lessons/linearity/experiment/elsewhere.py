@@ -94,10 +94,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         networks = zoo.get_all([made[family][task] for task in tasks], device)
         tests = [_test_set(*task, settings.test_images) for task in tasks]
         rows.append(_of_pair(networks, tests))
-    found = xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+    sweep = xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
     families = [family for family, *_ in PAIRS.values()]
-    found = found.assign_coords(family=("pair", families))
-    return found.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+    sweep = sweep.assign_coords(family=("pair", families))
+    return sweep.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
 
 
 def _test_set(shown, angle, size):

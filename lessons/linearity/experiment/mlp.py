@@ -115,16 +115,16 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     examples = torch.stack([x[:EXAMPLES] for x, _ in tests.values()])
     example = xarray.DataArray(examples.numpy(), dims=("angle", "image", "row", "column"),
                                coords={"angle": list(tests)})
-    found = xarray.concat(pairs, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
-    found = found.merge(xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start")))
+    sweep = xarray.concat(pairs, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+    sweep = sweep.merge(xarray.concat(starts, xarray.DataArray(list(STARTS), dims="start", name="start")))
     test_images = len(tests[0.0][1])
     seen = {"two finetuned networks": [networks[22.5], networks[90.0]],
             "two strangers": zoo.get_all(recipes(seed)["strangers"], device)}
     first = [_first_inputs(pair, tests[0.0][0][:EXAMPLES]) for pair in seen.values()]
     first_input = xarray.DataArray(torch.stack(first).numpy(), dims=("two", "end", "image", "unit"),
                                    coords={"two": list(seen), "end": ["i", "j"]})
-    found = found.assign(example=example, first_input=first_input)
-    return found.assign_attrs(images=f"{2 * test_images:,} test images a pair", test_images=test_images)
+    sweep = sweep.assign(example=example, first_input=first_input)
+    return sweep.assign_attrs(images=f"{2 * test_images:,} test images a pair", test_images=test_images)
 
 
 def _first_inputs(networks, x):

@@ -72,15 +72,15 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
 
     def draw(alpha, pair):
         step = position(alphas, alpha)
-        found = {quantity: dict(zip(_TASKS, lines[pair][quantity].values)) for quantity in sides}
+        curves = {quantity: dict(zip(_TASKS, lines[pair][quantity].values)) for quantity in sides}
         for quantity, side in sides.items():
-            of_task = found[quantity]
+            of_task = curves[quantity]
             for task, along in of_task.items():
                 side.curves[task].set_data(alphas, along)
             side.curves["chord"].set_data([0, 1], of_task["both"][[0, -1]])
             side.set_values(alpha, f"{quantity.capitalize()} on both at α = {alpha:.2f}: {of_task['both'][step]:.3f}")
         star.place(alpha=alpha, pair=pair)
-        return _said_of_tasks(found["accuracy"], found["loss"], alpha, step, pair)
+        return _said_of_tasks(curves["accuracy"], curves["loss"], alpha, step, pair)
 
     return controls(sweep), fig, draw, _with_error(sweep, 2)
 
