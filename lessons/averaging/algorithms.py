@@ -129,13 +129,13 @@ def along_an_order(family: Family, order: Sequence[int]):
             directions[layer].add_(one / one.norm(dim=1, keepdim=True))
         if k == 1:
             continue
-        found = {}
+        quantities = {}
         for layer, feature in family.average(order[:k]).items():
             average = feature.double()
             gap = 1 - cosine(average, totals[layer])
             base = 1 - vecdot(average, directions[layer]) / (k * average.norm(dim=1))
-            found[layer] = {"gap": gap, "base": base, "coef": coef(average, totals[layer] / k)}
-        yield k, found
+            quantities[layer] = {"gap": gap, "base": base, "coef": coef(average, totals[layer] / k)}
+        yield k, quantities
 
 
 # -- Lemma 2 ---------------------------------------------------------------------------------------

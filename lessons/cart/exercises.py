@@ -76,11 +76,11 @@ def _mean(states, key):
 def _floats(function):
     """A wrong answer to 8.3 that carries the counter over: (states, state, key) -> tensor."""
     def answer(states):
-        found = []
+        floats = []
         for state in states:
             changed = {key: function(states, state, key) for key in state if state[key].is_floating_point()}
-            found.append(state | changed)
-        return found
+            floats.append(state | changed)
+        return floats
     return answer
 
 

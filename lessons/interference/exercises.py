@@ -120,12 +120,12 @@ def _of_models(function):
     """A wrong answer to 7.6 that carries the counters over: function(stack (models, …)) -> the same for every
     floating-point key."""
     def wrong(finetuned):
-        found = [dict(state) for state in finetuned]
+        states = [dict(state) for state in finetuned]
         for key, tensor in finetuned[0].items():
             if tensor.is_floating_point():
-                for state, result in zip(found, function(torch.stack([one[key] for one in finetuned]))):
+                for state, result in zip(states, function(torch.stack([one[key] for one in finetuned]))):
                     state[key] = result
-        return found
+        return states
     return wrong
 
 

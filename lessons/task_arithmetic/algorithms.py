@@ -167,13 +167,13 @@ def halfway(features_middle: dict, features_a: dict, features_b: dict) -> dict[s
     Returns:
         {layer: {"gap": 1 − cosine_arith, "coef", "base": 1 − cosine_base}}, each (samples,) in float64.
     """
-    found = {}
+    quantities = {}
     for layer, middle in features_middle.items():
         a = features_a[layer]
         b = features_b[layer]
         gap = 1 - cosine_arith(middle, a, b)
-        found[layer] = {"gap": gap, "coef": coef(middle, (a + b) / 2), "base": own_distance(a, b)}
-    return found
+        quantities[layer] = {"gap": gap, "coef": coef(middle, (a + b) / 2), "base": own_distance(a, b)}
+    return quantities
 
 
 def relative_deviation(middle: Float[Tensor, "samples width"], a: Float[Tensor, "samples width"],

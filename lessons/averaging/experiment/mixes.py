@@ -44,10 +44,10 @@ def measure(states: list[dict], x: Tensor, draws: int, seed: int) -> xarray.Data
             for place, layer in enumerate(layers):
                 numbers = _compared(deviation[layer], predictions[layer][row], mixed[layer])
                 means[:, kind, models, place] += numbers / draws
-    found = {"pair_deviation": ("layer", halfway.length)}
+    variables = {"pair_deviation": ("layer", halfway.length)}
     for name, values in zip(("deviation", "predicted", "agreement"), means):
-        found[name] = ("kind", "models", "layer"), values
-    return xarray.Dataset(found, coords={"kind": list(KINDS), "models": list(MODELS), "layer": layers})
+        variables[name] = ("kind", "models", "layer"), values
+    return xarray.Dataset(variables, coords={"kind": list(KINDS), "models": list(MODELS), "layer": layers})
 
 
 def _mixes(order, sampler):
@@ -132,8 +132,8 @@ def lemma_2_fails(steps: int = 21) -> dict[str, float]:
     states = algorithms.sleeping_unit()
 
     def largest(chosen, shares):
-        found = algorithms.deviation([states[i] for i in chosen], shares, torch.ones(1, 1))
-        return max(value.abs().max().item() for value in found.values())
+        deviations = algorithms.deviation([states[i] for i in chosen], shares, torch.ones(1, 1))
+        return max(value.abs().max().item() for value in deviations.values())
 
     pairs = []
     for pair in itertools.combinations(range(3), 2):

@@ -97,13 +97,13 @@ def of_recipes(wanted: list[Recipe], statistics_images: int, device: str = "auto
         columns["ensemble_accuracy"].append(looks.correct(algorithms.ensemble(members["output"])))
         columns["inherited_accuracy"].append(looks.correct(inherited(looks.x)))
         described += [summarise(_compared(features[layer], members[layer]), distributions=["coef"]) for layer in layers]
-    found = on_grid(described, triple=range(len(triples)), layer=layers)
-    found = found.assign({name: ("triple", column) for name, column in columns.items()})
+    sweep = on_grid(described, triple=range(len(triples)), layer=layers)
+    sweep = sweep.assign({name: ("triple", column) for name, column in columns.items()})
     names = [name_of(recipe, number) for number, recipe in enumerate(wanted, 1)]
     alone = [looks.correct(features["output"]) for features in single]
-    found = found.assign(name=("model", names), accuracy=("model", alone),
+    sweep = sweep.assign(name=("model", names), accuracy=("model", alone),
                          member=(("triple", "place"), np.array(triples)))
-    return found.assign_attrs(images=f"{len(looks.y):,} test images")
+    return sweep.assign_attrs(images=f"{len(looks.y):,} test images")
 
 
 class _Looks:

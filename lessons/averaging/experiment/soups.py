@@ -41,8 +41,8 @@ def measure(accuracy: Accuracy, held_out: Accuracy, best: list[int]) -> xarray.D
                      BEST: right_of("ensemble", (single,))}
             rows.append(_compared(right) | {"greedy_size": len(soup)})
     shape = len(GUESTS), len(sizes)
-    found = {name: (("guest", "size"), np.reshape([row[name] for row in rows], shape)) for name in rows[0]}
-    return xarray.Dataset(found, coords={"guest": list(GUESTS), "size": sizes})
+    variables = {name: (("guest", "size"), np.reshape([row[name] for row in rows], shape)) for name in rows[0]}
+    return xarray.Dataset(variables, coords={"guest": list(GUESTS), "size": sizes})
 
 
 def _compared(right):

@@ -23,12 +23,12 @@ def measure(accuracy: Accuracy, spread: xarray.DataArray, best: list[int], steps
               "the bold one and the two best": [OUTLIERS[BOLD], *best[:2]],
               "the stranger and the two best": [OUTLIERS[STRANGER], *best[:2]]}
     grid = np.linspace(0, 1, steps).round(4)
-    found = {"triangle_member": (("three", "place"), list(threes.values()))}
+    variables = {"triangle_member": (("three", "place"), list(threes.values()))}
     for how in HOW:
         values = [[[accuracy.of(how, three, mix_of(first, second)) for second in grid] for first in grid]
                   for three in threes.values()]
-        found[f"triangle_{how}"] = ("three", "first", "second"), values
-    return xarray.Dataset(found, coords={"three": list(threes), "first": grid, "second": grid})
+        variables[f"triangle_{how}"] = ("three", "first", "second"), values
+    return xarray.Dataset(variables, coords={"three": list(threes), "first": grid, "second": grid})
 
 
 def mix_of(first: float, second: float) -> torch.Tensor:

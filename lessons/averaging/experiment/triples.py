@@ -31,11 +31,11 @@ def measure(accuracy: Accuracy, states: list[dict]) -> xarray.Dataset:
         rows.append({"average_accuracy": right["average"].mean(), "ensemble_accuracy": right["ensemble"].mean(),
                      "spread": np.sqrt(np.mean(squares)), "above_best": above, "above_best_error": error}
                     | {f"half_{how}": _halves(right[how]) for how in HOW})
-    found = {}
+    correct = {}
     for name, first in rows[0].items():
-        found[name] = ("triple", "half")[:1 + np.ndim(first)], [row[name] for row in rows]
+        correct[name] = ("triple", "half")[:1 + np.ndim(first)], [row[name] for row in rows]
     half_alone = ("model", "half"), _padded([_halves(right) for right in alone])
-    return xarray.Dataset({"member": (("triple", "place"), np.array(TRIPLES)), "half_alone": half_alone, **found})
+    return xarray.Dataset({"member": (("triple", "place"), np.array(TRIPLES)), "half_alone": half_alone, **correct})
 
 
 def _halves(right):
@@ -50,11 +50,11 @@ def _padded(rows):
 
 def measure_outliers(accuracy: Accuracy) -> xarray.Dataset:
     """All triples of an outlier and two of the twenty: outlier_average, outlier_ensemble, pair_member."""
-    found = {"pair_member": (("pair", "two"), np.array(PAIRS))}
+    variables = {"pair_member": (("pair", "two"), np.array(PAIRS))}
     for how in HOW:
         rows = [[accuracy.of(how, [place, *pair]) for pair in PAIRS] for place in OUTLIERS.values()]
-        found[f"outlier_{how}"] = ("outlier", "pair"), rows
-    return xarray.Dataset(found, coords={"outlier": list(OUTLIERS)})
+        variables[f"outlier_{how}"] = ("outlier", "pair"), rows
+    return xarray.Dataset(variables, coords={"outlier": list(OUTLIERS)})
 
 
 def members_mean(sweep: xarray.Dataset) -> np.ndarray:
@@ -135,9 +135,9 @@ def claim(sweep: xarray.Dataset) -> dict[str, float]:
 
 def _r2_without_one(sweep):
     """R² over the triples that one of the twenty is not in, for each of them."""
-    found = []
+    r2 = []
     for model in TWENTY:
         rest = sweep.isel(triple=(sweep.member.values != model).all(1))
         line = algorithms.regression(rest.average_accuracy.values, rest.ensemble_accuracy.values)
-        found.append(line["r2"])
-    return found
+        r2.append(line["r2"])
+    return r2

@@ -39,8 +39,8 @@ def measure(states: list[dict], start: dict, best: list[int], x: torch.Tensor, y
         walk = [_at(start, states[place], length) for length in LENGTHS]
         rows += _walked(walk, partners, x[::step], y[::step])
     shape = len(WALKERS), len(LENGTHS)
-    found = {name: (("walker", "length"), np.reshape([row[name] for row in rows], shape)) for name in rows[0]}
-    return xarray.Dataset(found, coords={"walker": list(WALKERS), "length": list(LENGTHS)})
+    variables = {name: (("walker", "length"), np.reshape([row[name] for row in rows], shape)) for name in rows[0]}
+    return xarray.Dataset(variables, coords={"walker": list(WALKERS), "length": list(LENGTHS)})
 
 
 def _at(start, state, length):
@@ -55,16 +55,16 @@ def _walked(walk, partners, x, y):
     family = Family(states, x)
     rows = []
     for place in range(len(walk)):
-        found = []
+        of_pairs = []
         for pair in itertools.combinations(range(len(walk), len(states)), 2):
             chosen = [place, *pair]
             average = family.average(chosen)["output"]
             together = family.ensemble(chosen)
             squares = [weights.norm(weights.subtract(states[i], states[j])) ** 2
                        for i, j in itertools.combinations(chosen, 2)]
-            found.append([_share(average, y), _share(together, y), (1 - cosine(average, together)).mean().item(),
-                          np.sqrt(np.mean(squares))])
-        means = dict(zip(("walk_average", "walk_ensemble", "walk_gap", "walk_apart"), np.mean(found, axis=0)))
+            of_pairs.append([_share(average, y), _share(together, y), (1 - cosine(average, together)).mean().item(),
+                             np.sqrt(np.mean(squares))])
+        means = dict(zip(("walk_average", "walk_ensemble", "walk_gap", "walk_apart"), np.mean(of_pairs, axis=0)))
         rows.append({"walk_alone": _share(family.features["output"][place], y), **means})
     return rows
 

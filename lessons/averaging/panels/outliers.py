@@ -15,11 +15,11 @@ LOOKS = {USUAL: Look(BLUE, "o"), BOLD: Look(RED, "s"), STRANGER: Look(PURPLE, "^
 
 def _triples(sweep):
     """{who: (accuracy of the averaged weights, of the ensemble)} for triples of the twenty, and with each outlier."""
-    found = {USUAL: (sweep.average_accuracy, sweep.ensemble_accuracy)}
+    accuracies = {USUAL: (sweep.average_accuracy, sweep.ensemble_accuracy)}
     for who in OUTLIERS:
         part = sweep.sel(outlier=who)
-        found[who] = part.outlier_average, part.outlier_ensemble
-    return found
+        accuracies[who] = part.outlier_average, part.outlier_ensemble
+    return accuracies
 
 
 @still

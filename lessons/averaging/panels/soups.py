@@ -83,11 +83,11 @@ def _gains(ax, sweep, sizes):
     ax.axhline(0, color=GREY, linewidth=1.6, marker="")
     ax.set(xlabel="models to choose from, k", ylabel="points above the best single model", xlim=(0.3, 20.7),
            ylim=(float(gains.min()) - 0.6, float(gains.max()) + 0.6), xticks=range(2, 21, 3))
-    found = {}
+    markers = {}
     for shift, name in zip((-0.2, 0.0, 0.2), ("uniform", "soup_ensemble", "greedy")):
         places = [size + shift for size in sizes]
-        found[name] = WithQuartiles(ax, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
-    return found
+        markers[name] = WithQuartiles(ax, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
+    return markers
 
 
 def _accuracies(ax, sweep):

@@ -43,11 +43,11 @@ class _Triples:
 
     def texts(self):
         """What each dot is called."""
-        found = []
+        texts = []
         for members, average, ensemble in zip(self.member, self.average, self.ensemble):
             names = "; ".join(self.names[i] for i in members)
-            found.append(f"{names}. Averaged weights {average:.4f}, ensemble {ensemble:.4f}")
-        return found
+            texts.append(f"{names}. Averaged weights {average:.4f}, ensemble {ensemble:.4f}")
+        return texts
 
     def said(self, triple):
         """The n-th triple in words."""
@@ -183,15 +183,15 @@ TAKEN_AWAY = {"nothing": "nothing",
 
 def what_else(sweep: xarray.Dataset) -> Page:
     """R² between the two ways when more and more is taken away that both could follow, as a table."""
-    found = explained(sweep)
-    rows = [(text, f"{found[name]:.2f}") for name, text in TAKEN_AWAY.items()]
+    r2 = explained(sweep)
+    rows = [(text, f"{r2[name]:.2f}") for name, text in TAKEN_AWAY.items()]
     return table(("taken away", "R² of what is left"), rows)
 
 
 def reading_of_what_else(sweep: xarray.Dataset) -> Page:
     """How much of the agreement is left when nothing is shared but the triple."""
-    found = explained(sweep)
-    if found["other images"] > 0.9 * found["itself"]:
+    r2 = explained(sweep)
+    if r2["other images"] > 0.9 * r2["itself"]:
         verdict = "So nearly all that is missing is the noise of the images, and not a difference between the two ways"
     else:
         verdict = "So a part of what is missing is a difference between the two ways"
@@ -199,7 +199,7 @@ def reading_of_what_else(sweep: xarray.Dataset) -> Page:
         asked about the same images, and where luck with these helps the one it helps the other. On different images
         R² is {other:.2f}. Now compare with how well a way agrees with itself, on different images: {itself:.2f}.
         {verdict}.""",
-        verdict=verdict, known=found["members in full"], other=found["other images"], itself=found["itself"])
+        verdict=verdict, known=r2["members in full"], other=r2["other images"], itself=r2["itself"])
 
 
 def reading_of_the_best(sweep: xarray.Dataset) -> Page:

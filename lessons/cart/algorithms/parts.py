@@ -61,9 +61,9 @@ def shared(vectors: Vectors, rank: int) -> tuple[float, float]:
     both = [factors(vector.float(), rank) for vector in vectors]
     columns = torch.stack([torch.linalg.qr(left).Q.T for left, _ in both])
     rows = torch.stack([torch.linalg.qr(right.T).Q.T for _, right in both])
-    found = []
+    overlaps = []
     for spaces in (columns, rows):
         pairs = [(spaces[i] @ spaces[j].T).square().sum().item() / rank
                  for i in range(len(spaces)) for j in range(i)]
-        found.append(sum(pairs) / len(pairs))
-    return found[0], found[1]
+        overlaps.append(sum(pairs) / len(pairs))
+    return overlaps[0], overlaps[1]

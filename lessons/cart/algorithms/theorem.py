@@ -59,10 +59,10 @@ def theorem_2(vectors: Vectors, inputs: Inputs, c: float, eta: float, reading: s
     least = sigma[there].min().item()
     r = int(there.sum(1).max())
     tasks = len(vectors)
-    found = interference((sigma * there)[..., None] * right, reading)[(rank or r) - 1].item()
-    reach = top ** 4 * c * r / least ** 2 * found + tasks * (tasks - 1) * top * eta
+    left = interference((sigma * there)[..., None] * right, reading)[(rank or r) - 1].item()
+    reach = top ** 4 * c * r / least ** 2 * left + tasks * (tasks - 1) * top * eta
     loss = task_interference([vector.double() for vector in vectors], [x.double() for x in inputs])
-    return Bound(found, loss, max(map(len, inputs)) * reach ** 2)
+    return Bound(left, loss, max(map(len, inputs)) * reach ** 2)
 
 
 def planted(overlap: float, tasks: int = 3, rank: int = 2, size: int = 24, least: float = 0.5, samples: int = 20,

@@ -120,9 +120,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         behind their own. A rank times the attribute `directions` is the number of directions kept in layer 1.
     """
     made = suites_of(settings, seed)
-    found = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
+    sweeps = [grid.measured(suite.load(device, settings.test_images), settings.ranks) for suite in made.values()]
     said = about(next(iter(made.values())), settings.size, settings.test_images)
-    return _side_by_side("setting", made, found).assign_attrs(said | _held_out(made, settings) | {"directions": WIDTH})
+    return _side_by_side("setting", made, sweeps).assign_attrs(said | _held_out(made, settings) | {"directions": WIDTH})
 
 
 def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -130,16 +130,16 @@ def measure_widths(settings: Settings, seed: int = 0, device: str = "auto") -> x
     the largest width stands for all."""
     made = widths_of(settings, seed)
     counts = [*map(float, settings.directions), float(max(settings.widths))]
-    found = []
+    sweeps = []
     for width, suite in made.items():
         ranks = grid.shares(width, settings.directions)
-        found.append(grid.measured(suite.load(device, settings.test_images), ranks).assign_coords(rank=counts))
+        sweeps.append(grid.measured(suite.load(device, settings.test_images), ranks).assign_coords(rank=counts))
     said = about(next(iter(made.values())), settings.size, settings.test_images)
-    return _side_by_side("width", made, found).assign_attrs(said | _held_out(made, settings) | {"directions": 1})
+    return _side_by_side("width", made, sweeps).assign_attrs(said | _held_out(made, settings) | {"directions": 1})
 
 
-def _side_by_side(dimension, names, found):
-    return xarray.concat(found, xarray.DataArray(list(names), dims=dimension, name=dimension), join="outer")
+def _side_by_side(dimension, names, sweeps):
+    return xarray.concat(sweeps, xarray.DataArray(list(names), dims=dimension, name=dimension), join="outer")
 
 
 def _held_out(made, settings):

@@ -79,9 +79,9 @@ def _decomposed(both, keys, ranks):
 
 def _before_the_relu(loaded, both, ranks, lams):
     """missed, gain and sigma of `measured`."""
-    found = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
-    return {"missed": (("how", "rank", "lam"), found[:, 0]),
-            "gain": (("how", "rank", "lam"), found[:, 1]),
+    quantities = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
+    return {"missed": (("how", "rank", "lam"), quantities[:, 0]),
+            "gain": (("how", "rank", "lam"), quantities[:, 1]),
             "sigma": (("how", "direction"), np.array([spectrum(spectra) for spectra in both]))}
 
 
@@ -106,11 +106,11 @@ def _curves(spectra, key, ranks):
     rows = spectra.rows(key)
     kept = [kept_rank(rank, shape) for rank in ranks]
     pairs = max(1, len(rows) * (len(rows) - 1))
-    found = {}
+    curves = {}
     for reading in READINGS:
-        found[reading] = np.append(0.0, interference(rows, reading).numpy() / pairs)[kept]
-    found["error"] = reconstruction_error(rows.norm(dim=2)).numpy()[kept]
-    return found
+        curves[reading] = np.append(0.0, interference(rows, reading).numpy() / pairs)[kept]
+    curves["error"] = reconstruction_error(rows.norm(dim=2)).numpy()[kept]
+    return curves
 
 
 def _above(sigmas):
@@ -130,24 +130,24 @@ def of_images(images: Sequence[tuple[Tensor, Tensor]], spectra: Spectra, ranks: 
     """`accuracies` of MLPs on every task's (images, labels), as many of each."""
     x = torch.cat([x for x, _ in images])
     y = torch.cat([y for _, y in images])
-    found = []
+    accuracies = []
     for totals, start, step in first_layer(spectra, x, ranks):
         row = []
         for lam in lams:
             answers = _answers(start + lam * step, spectra.origin, totals, lam)
             row.append(_per_task(y, answers, len(images)))
-        found.append(row)
-    return np.array(found)
+        accuracies.append(row)
+    return np.array(accuracies)
 
 
 def _network_by_network(loaded, spectra, ranks, lams, part):
     at_rank_0 = loaded.accuracy(spectra.origin, part)  # for every λ
-    found = []
+    accuracies = []
     for rank in ranks:
         totals = spectra.totals(rank)
         merged = (shifted(spectra.origin, totals, lam) for lam in lams)
-        found.append([loaded.accuracy(state, part) for state in merged] if rank else [at_rank_0] * len(lams))
-    return np.array(found)
+        accuracies.append([loaded.accuracy(state, part) for state in merged] if rank else [at_rank_0] * len(lams))
+    return np.array(accuracies)
 
 
 def in_layer_1(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float],

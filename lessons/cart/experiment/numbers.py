@@ -33,10 +33,10 @@ QUICK = {  # numbers for which a few images of small networks are enough
 
 def claims(profile: str = "quick", seed: int = 0, device: str = "auto") -> dict[str, dict[str, float]]:
     """What the chapter shows at its end: the MLPs' numbers; of profile "quick" those that it is enough for."""
-    found = of_mlps(profile, seed, device)
+    numbers = of_mlps(profile, seed, device)
     if profile == "quick":
-        found = {id: {name: found[id][name] for name in names} for id, names in QUICK.items()}
-    return found
+        numbers = {id: {name: numbers[id][name] for name in names} for id, names in QUICK.items()}
+    return numbers
 
 
 def of_mlps(profile: str, seed: int, device: str = "auto") -> dict[str, dict[str, float]]:
@@ -73,18 +73,18 @@ def of_resnets(seed: int, device: str = "auto") -> dict[str, dict[str, float]]:
     best = chosen(eight, HOWS[0])
     interference = eight.interference.sel(reading="meant", rank=1.0)
     lower = interference.sel(how=HOWS[0]) < interference.sel(how=HOWS[1])
-    found = {"CART-2": {"height": height(eight),
-                        "own": test.own.mean().item(),
-                        "average": test.average.mean().item(),
-                        "task_arithmetic": chosen(eight, HOWS[1], True).accuracy.mean().item()},
-             "CART-3": truncation(eight),
-             "CART-4": {"best_rank": best.attrs["rank"],
-                        "at_8_percent": envelope(eight, HOWS[0]).sel(rank=0.08).item(),
-                        "best": best.accuracy.mean().item()},
-             "CART-5": {"layers_lower_when_centred": lower.mean().item()},
-             "CART-11": of_the_tasks(resnet.run_tasks("full", seed, device)),
-             "CART-12": of_storage(resnet.run_storage("full", seed, device))}
-    return {id: {f"{RESNET} {name}": value for name, value in numbers.items()} for id, numbers in found.items()}
+    numbers = {"CART-2": {"height": height(eight),
+                          "own": test.own.mean().item(),
+                          "average": test.average.mean().item(),
+                          "task_arithmetic": chosen(eight, HOWS[1], True).accuracy.mean().item()},
+               "CART-3": truncation(eight),
+               "CART-4": {"best_rank": best.attrs["rank"],
+                          "at_8_percent": envelope(eight, HOWS[0]).sel(rank=0.08).item(),
+                          "best": best.accuracy.mean().item()},
+               "CART-5": {"layers_lower_when_centred": lower.mean().item()},
+               "CART-11": of_the_tasks(resnet.run_tasks("full", seed, device)),
+               "CART-12": of_storage(resnet.run_storage("full", seed, device))}
+    return {id: {f"{RESNET} {name}": value for name, value in of_claim.items()} for id, of_claim in numbers.items()}
 
 
 def invariance(sweep: xarray.Dataset) -> dict[str, float]:
@@ -144,14 +144,14 @@ def by_case(sweep: xarray.Dataset) -> dict[str, float]:
         case = sweep.sel(case=name)
         top = plateau(case, peak.HEADS[0])
         curve = case.accuracy.sel(how=HOWS[0], head=peak.HEADS[0]) - case.average
-        found = {"large": case.large.item(),
-                 "best": top.best,
-                 "first": top.first,
-                 "last": top.last,
-                 "best_head_whole": plateau(case, peak.HEADS[1]).best,
-                 "height": curve.max().item(),
-                 "left_at_32": (curve.sel(rank=32.0) / curve.max()).item()}
-        numbers |= {f"{_plain(name)}_{number}": float(value) for number, value in found.items()}
+        values = {"large": case.large.item(),
+                  "best": top.best,
+                  "first": top.first,
+                  "last": top.last,
+                  "best_head_whole": plateau(case, peak.HEADS[1]).best,
+                  "height": curve.max().item(),
+                  "left_at_32": (curve.sel(rank=32.0) / curve.max()).item()}
+        numbers |= {f"{_plain(name)}_{number}": float(value) for number, value in values.items()}
     return numbers
 
 
@@ -239,14 +239,14 @@ def of_the_tasks(sweep: xarray.Dataset) -> dict[str, float]:
     mean = sweep.normalised.mean("subset")
     counts = sweep["count"].values
     ends = {"few": int(counts[counts > 2][0]), "many": int(counts[-1])}
-    found = {}
+    numbers = {}
     for name, short in _SHORT.items():
         if name in mean.merged_by.values:
             for which, count in ends.items():
-                found[f"{short}_{which}"] = mean.sel(merged_by=name, count=count).item()
+                numbers[f"{short}_{which}"] = mean.sel(merged_by=name, count=count).item()
     for name in ("average", "task_arithmetic", "ties"):
-        found[f"cart_behind_{name}_many"] = found[f"{name}_many"] - found["cart_many"]
-    return found
+        numbers[f"cart_behind_{name}_many"] = numbers[f"{name}_many"] - numbers["cart_many"]
+    return numbers
 
 
 def of_storage(sweep: xarray.Dataset) -> dict[str, float]:
@@ -269,9 +269,9 @@ def of_storage(sweep: xarray.Dataset) -> dict[str, float]:
 
 def of_widths(sweep: xarray.Dataset) -> dict[str, float]:
     """CART-14: the share of the own networks' accuracy that is lost, narrowest and widest."""
-    found = normalised(sweep)
+    kept_shares = normalised(sweep)
     numbers = {}
     for name, short in (("average", "average"), ("CART", "cart"), ("task arithmetic", "task_arithmetic")):
         for which, place in (("narrow", 0), ("wide", -1)):
-            numbers[f"{short}_lost_{which}"] = 1 - found[name][place]
+            numbers[f"{short}_lost_{which}"] = 1 - kept_shares[name][place]
     return numbers

@@ -114,13 +114,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         images (case): how many the accuracies are a share of.
         A rank is a number of directions in layer 1, and the last one all of them.
     """
-    found = []
+    cases = []
     for case in settings.cases.values():
         trained = networks(case, seed, settings.images)
-        found.append(measured(trained, case.width, settings.directions))
+        cases.append(measured(trained, case.width, settings.directions))
     names = xarray.DataArray(list(settings.cases), dims="case", name="case")
     digits = bell.source()
-    return xarray.concat(found, names).assign_attrs(
+    return xarray.concat(cases, names).assign_attrs(
         source=digits.text, source_kind=digits.kind, network=f"MLP 784–{bell.WIDTH}–10",
         images=f"10,000 training and {settings.images:,} test images a task, unless the case says otherwise",
         test_images=settings.images, directions=1,
@@ -200,19 +200,19 @@ def measured(trained: Trained, width: int, directions: Sequence[int] = grid.DIRE
 
 def _let_through(vectors, directions):
     """`parts.let_through` at these directions, and at last at all of them."""
-    found = []
+    shares = []
     for part in parts.let_through(vectors, min(vectors.shape[1:])):
-        found.append([part[min(count, len(part) - 1)].item() for count in directions] + [part[-1].item()])
-    return found
+        shares.append([part[min(count, len(part) - 1)].item() for count in directions] + [part[-1].item()])
+    return shares
 
 
 def _best_of_lams(trained, spectra, ranks):
     """The mean test accuracy at every rank with the λ that is best on held-out images, and that λ,
     (2, heads, ranks)."""
-    found = xarray.DataArray(over_heads(spectra, [trained.held_out, trained.test], ranks),
-                             dims=("part", "head", "rank", "lam"), coords={"lam": list(LAMS)})
-    best = search.best(found[0], "lam")
-    return found[1].sel(best).values, best["lam"].values
+    accuracy = xarray.DataArray(over_heads(spectra, [trained.held_out, trained.test], ranks),
+                                dims=("part", "head", "rank", "lam"), coords={"lam": list(LAMS)})
+    best = search.best(accuracy[0], "lam")
+    return accuracy[1].sel(best).values, best["lam"].values
 
 
 @torch.no_grad()
@@ -223,7 +223,7 @@ def over_heads(spectra: Spectra, parts_of_images: Sequence[Images], ranks: Seque
     x = torch.cat([x for images in parts_of_images for x, _ in images])
     y = torch.cat([y for images in parts_of_images for _, y in images])
     whole = spectra.total("layers.1.weight", 1.0).float()
-    found = np.empty((len(parts_of_images), len(HEADS), len(ranks), len(lams)))
+    accuracies = np.empty((len(parts_of_images), len(HEADS), len(ranks), len(lams)))
     for row, (totals, start, step) in enumerate(grid.first_layer(spectra, x, ranks)):
         heads = (totals["layers.1.weight"], whole)
         for column, lam in enumerate(lams):
@@ -232,8 +232,8 @@ def over_heads(spectra: Spectra, parts_of_images: Sequence[Images], ranks: Seque
             for which, head in enumerate(heads):
                 logits = F.linear(hidden, spectra.origin["layers.1.weight"] + lam * head, bias)
                 right = (logits.argmax(1) == y).double()
-                found[:, which, row, column] = right.view(len(parts_of_images), -1).mean(1)
-    return found
+                accuracies[:, which, row, column] = right.view(len(parts_of_images), -1).mean(1)
+    return accuracies
 
 
 PEAK = Experiment("cart-peak", measure, PROFILES, bell.source, "MNIST")

@@ -131,8 +131,8 @@ def on_the_plane(plane: Plane, x: Tensor, y: Tensor, tasks: int, columns: Sequen
         hidden = F.relu(at(before, a, b))
         return _losses(F.linear(hidden, at(weight, a, b), at(bias, a, b)), y, tasks)
 
-    found = [[losses(a, b) for a in columns] for b in rows]
-    return np.moveaxis(np.array(found), 2, 0)
+    loss = [[losses(a, b) for a in columns] for b in rows]
+    return np.moveaxis(np.array(loss), 2, 0)
 
 
 def _losses(logits, y, tasks):

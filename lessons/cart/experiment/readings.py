@@ -99,7 +99,7 @@ def centred_over_truncated(case: xarray.Dataset, head: str) -> list[tuple[float,
 def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:
     """{method: accuracy over that of the own networks, mean over tasks, one a width}, rank and λ chosen on held-out
     images."""
-    found = {}
+    shares = {}
     for value in sweep.width.values:
         part = one(sweep, width=value)
         own = part.own.sel(part="test")
@@ -108,8 +108,8 @@ def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:
                       "task arithmetic, truncated": chosen(part, HOWS[1]).accuracy,
                       "CART": chosen(part, HOWS[0]).accuracy}
         for label, accuracy in accuracies.items():
-            found.setdefault(label, []).append((accuracy / own).mean().item())
-    return found
+            shares.setdefault(label, []).append((accuracy / own).mean().item())
+    return shares
 
 
 def row_space(sweep: xarray.Dataset, how: str, reading: str, rank: float = LOW_RANK) -> float:
@@ -149,7 +149,7 @@ def along_the_ranks(sweep: xarray.Dataset, lam: float = 1.0) -> dict[str, float]
                 "low R(k)": -first.error,
                 "little missed": -centred.missed.sel(lam=lam),
                 "much gain": centred.gain.sel(lam=lam)}
-    found = {}
+    by_measure = {}
     for name, values in measures.items():
-        found[name] = rank_correlation(np.round(values.values, 6), accuracy)
-    return found
+        by_measure[name] = rank_correlation(np.round(values.values, 6), accuracy)
+    return by_measure

@@ -69,9 +69,9 @@ def estimate(seed: int = 0) -> str:
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """What `bell.measure` gives, with one setting, of the splits."""
     loaded = splits(settings, seed).load(device, settings.images)
-    found = grid.measured(loaded, RANKS, LAMS)
+    sweep = grid.measured(loaded, RANKS, LAMS)
     held_out = search.resting_on(sum(len(y) for _, y in loaded.held_out))
-    return found.expand_dims(setting=[SETTING]).assign_attrs(images=IMAGES, **held_out)
+    return sweep.expand_dims(setting=[SETTING]).assign_attrs(images=IMAGES, **held_out)
 
 
 def measure_storage(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:

@@ -41,8 +41,8 @@ def task_bytes(kept: PerTask) -> float:
 def measure(settings: bell.Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """The tasks with all pixels permuted; returns what `measured` does."""
     suite = bell.permuted(settings, seed)
-    found = measured(suite.load(device, settings.test_images))
-    return found.assign_attrs(bell.about(suite, settings.size, settings.test_images))
+    sweep = measured(suite.load(device, settings.test_images))
+    return sweep.assign_attrs(bell.about(suite, settings.size, settings.test_images))
 
 
 def measured(loaded: Loaded) -> xarray.Dataset:

@@ -75,8 +75,8 @@ def permutations_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
     """The permutations; returns what `measured` does."""
     suite = permutations(settings, seed)
-    found = measured(suite, settings, seed, device)
-    return found.assign_attrs(bell.about(suite, settings.size, settings.images))
+    sweep = measured(suite, settings, seed, device)
+    return sweep.assign_attrs(bell.about(suite, settings.size, settings.images))
 
 
 def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") -> xarray.Dataset:
@@ -94,16 +94,16 @@ def measured(suite: Suite, settings: Settings, seed: int, device: str = "auto") 
     own = whole.own()
     base = whole.accuracy(whole.base)
     counts = list(settings.counts)
-    found = np.full((2, len(counts), settings.subsets, len(settings.methods)), np.nan)
+    accuracies = np.full((2, len(counts), settings.subsets, len(settings.methods)), np.nan)
     examples = []
     for row, count in enumerate(counts):
         for column, chosen in enumerate(suites.subsets_of(settings.num_tasks, count, settings.subsets, seed)):
             some = suite.part(chosen).load(device, settings.images)
-            found[:, row, column] = tuned(some, {name: GRIDS[name] for name in settings.methods})
+            accuracies[:, row, column] = tuned(some, {name: GRIDS[name] for name in settings.methods})
             examples.append(sum(len(y) for _, y in some.held_out))
     dimensions = ("count", "subset", "merged_by")
-    sets = {"normalised": (dimensions, found[0]),
-            "picked": (dimensions, found[1]),
+    sets = {"normalised": (dimensions, accuracies[0]),
+            "picked": (dimensions, accuracies[1]),
             "needed": ("count", [needed(own, base, count) for count in counts]),
             "possible": ("count", [math.comb(settings.num_tasks, count) for count in counts])}
     return xarray.Dataset(sets, {"count": counts, "merged_by": list(settings.methods)}, search.resting_on(*examples))

@@ -77,7 +77,7 @@ def search(trials: int, seed: int, reading: str) -> np.ndarray:
     """L over the bound of random tasks: 3 to 6 of them, ranks 1 to 3, any overlap, singular values from 0.05 to 1, with
     and without noise, (trials,)."""
     generator = _generator(seed)
-    found = []
+    draws = []
 
     def draw(low, high):
         return low + (high - low) * torch.rand((), generator=generator).item()
@@ -90,8 +90,8 @@ def search(trials: int, seed: int, reading: str) -> np.ndarray:
         vectors, inputs = planted(draw(0, 1), tasks, rank, 30, least, 5, noise, generator)
         top = _largest(vectors)
         side = theorem_2(vectors, inputs, c=1 / top, eta=noise, reading=reading)  # ‖a‖ = 1 = c·s_max
-        found.append(side.loss / side.bound)
-    return np.array(found)
+        draws.append(side.loss / side.bound)
+    return np.array(draws)
 
 
 def on_real(loaded: Loaded) -> Bound:

@@ -155,9 +155,9 @@ def _star_of_the_bell(ax, prediction, parts, ranks):
     asked = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
     if not prediction:
         return Star(ax, None, 0, np.nan, asked)
-    found = _accuracies(parts[DISJOINT])[0, position(numbers_of(parts[DISJOINT].lam), SHOWN_LAM, "lam")]
+    accuracies = _accuracies(parts[DISJOINT])[0, position(numbers_of(parts[DISJOINT].lam), SHOWN_LAM, "lam")]
     place = position(ranks.values, SHOWN_RANK, "rank")
-    return Star(ax, prediction, place, found[place].mean(), asked)
+    return Star(ax, prediction, place, accuracies[place].mean(), asked)
 
 
 def _controls(ranks, lams, names):
@@ -249,11 +249,11 @@ def _accuracies(part):
 def levels_of(part: xarray.Dataset) -> dict[str, float]:
     """Mean test accuracies of one set of tasks: of θ₀, the average, the own networks, task arithmetic at full rank and
     truncated, and CART, each at its best on held-out images."""
-    found = {name: part[name].sel(part="test").mean().item() for name in ("base", "average", "own")}
-    found["arithmetic"] = chosen(part, HOWS[1], full_rank=True).accuracy.mean().item()
-    found["truncated"] = chosen(part, HOWS[1]).accuracy.mean().item()
-    found["cart"] = chosen(part, HOWS[0]).accuracy.mean().item()
-    return found
+    levels = {name: part[name].sel(part="test").mean().item() for name in ("base", "average", "own")}
+    levels["arithmetic"] = chosen(part, HOWS[1], full_rank=True).accuracy.mean().item()
+    levels["truncated"] = chosen(part, HOWS[1]).accuracy.mean().item()
+    levels["cart"] = chosen(part, HOWS[0]).accuracy.mean().item()
+    return levels
 
 
 def reading_of_figure_1(sweep: xarray.Dataset) -> Page:

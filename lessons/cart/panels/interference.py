@@ -94,9 +94,9 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
 
     A rank correlation over n ranks, if nothing went with anything, would have a standard deviation of 1/√(n − 1).
     """
-    found = {str(name): along_the_ranks(one(sweep, setting=name)) for name in sweep.setting.values}
-    measures = next(iter(found.values()))
-    rows = [(name, *(f"{value:.2f}" for value in values.values())) for name, values in found.items()]
+    correlations = {str(name): along_the_ranks(one(sweep, setting=name)) for name in sweep.setting.values}
+    measures = next(iter(correlations.values()))
+    rows = [(name, *(f"{value:.2f}" for value in values.values())) for name, values in correlations.items()]
     ranks = sweep.sizes["rank"]
     title = said(Markup("""
         <p><b>Rank correlations with CART's accuracy, over {ranks} ranks, at λ = 1</b> (1: the two always go together;

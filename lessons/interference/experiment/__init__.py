@@ -77,12 +77,12 @@ def numbers(sweeps: dict[str, xarray.Dataset], planes: dict[str, xarray.Dataset]
 
 def _compared(name, sweep):
     means = {grid: results.shares(sweep, grid).mean("task") for grid in GRIDS}
-    found = {f"{name}: {method}": means[WIDE].sel(reported=method).item() for method in REPORTED}
+    numbers = {f"{name}: {method}": means[WIDE].sel(reported=method).item() for method in REPORTED}
     for grid, said in ((WIDE, ""), (SOURCES, " in the sources' grids")):
         for one, other in PAIRS:
             lead = means[grid].sel(reported=one) - means[grid].sel(reported=other)
-            found[f"{name}: {one} over {other}{said}"] = lead.item()
-    return found
+            numbers[f"{name}: {one} over {other}{said}"] = lead.item()
+    return numbers
 
 
 def _on_the_plane(name, sweep):
@@ -95,22 +95,22 @@ def _on_the_plane(name, sweep):
 
 
 def _adapted(name, sweep):
-    found = {}
+    numbers = {}
     for method in map(str, sweep.adapted.values):
         of = sweep.sel(adapted=method)
         curves = {"": of.accuracy.mean("task"), "entropy ": of.entropy, "collapse ": of.collapse}
         for what, curve in curves.items():
             for when, step in WHEN.items():
-                found[f"{name}: {method}, {what}{when}"] = curve.values[step]
-    first, last = (found[f"{name}: adamerging, {when}"] for when in WHEN)
-    found[f"{name}: adamerging lost"] = first - last
+                numbers[f"{name}: {method}, {what}{when}"] = curve.values[step]
+    first, last = (numbers[f"{name}: adamerging, {when}"] for when in WHEN)
+    numbers[f"{name}: adamerging lost"] = first - last
     within = sweep.accuracy.sel(adapted="adamerging", step=adaptation.within_reach(sweep)).mean().item()
-    found[f"{name}: lost while λ moved as far as the source's can"] = first - within
+    numbers[f"{name}: lost while λ moved as far as the source's can"] = first - within
     ends = sweep.accuracy.isel(step=-1)
     leads = (ends.sel(adapted="adamerging_cart") - ends.sel(adapted="adamerging")).values
-    found[f"{name}: with CART over without"] = leads.mean()
-    found[f"{name}: with CART over without, in intervals"] = leads.mean() / results.interval(leads)
-    return found
+    numbers[f"{name}: with CART over without"] = leads.mean()
+    numbers[f"{name}: with CART over without, in intervals"] = leads.mean() / results.interval(leads)
+    return numbers
 
 
 # -- the ledger ------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ def _collection(name, of_suites, seeds, long=False):
     return Collection(name, all_sources, measure, ledger={"full": seeds}, long=long)
 
 
-def _renamed(found):
-    return {IN_THE_LEDGER[name]: sweep for name, sweep in found.items()}
+def _renamed(sweeps):
+    return {IN_THE_LEDGER[name]: sweep for name, sweep in sweeps.items()}
 
 
 LEDGER = (

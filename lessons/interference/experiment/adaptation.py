@@ -92,9 +92,9 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
     """
     loaded = suite.load(device, settings.test)
     methods = xarray.DataArray(list(ADAPTED), dims="adapted", name="adapted")
-    found = [_adapted(loaded, settings, method, start) for method, start in zip(ADAPTED, settings.starts)]
+    traces = [_adapted(loaded, settings, method, start) for method, start in zip(ADAPTED, settings.starts)]
     unlabelled = settings.batch_size * settings.batches
-    return xarray.concat(found, methods).assign(
+    return xarray.concat(traces, methods).assign(
         start=("adapted", list(settings.starts)),
         rank_ratio=settings.rank_ratio,
         lr=settings.lr,
@@ -117,8 +117,8 @@ def _adapted(loaded, settings, method, start):
     trace.look(merged)
     last = _entropy(loaded, merged, [of_task[settings.steps % len(of_task)] for of_task in batches])
     lam = torch.stack(list(scales.values())).numpy()
-    found = trace.dataset([*entropies, last])
-    return found.assign(lam=(("layer", "task"), lam)).assign_coords(layer=list(vectors))
+    dataset = trace.dataset([*entropies, last])
+    return dataset.assign(lam=(("layer", "task"), lam)).assign_coords(layer=list(vectors))
 
 
 @torch.no_grad()

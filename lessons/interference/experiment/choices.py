@@ -111,16 +111,16 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
     loaded = suite.load(device, settings.test)
     own = loaded.own()
     origin = _flat(loaded.base)
-    found = {"entries": [], "distance": [], "one": [], "other": []}
+    columns = {"entries": [], "distance": [], "one": [], "other": []}
     for choice in CHOICES:
         one, other = (merge(choice.method, loaded.base, loaded.finetuned, **parameters) for parameters in choice.both)
         here = _flat(one)
         there = _flat(other)
-        found["entries"].append((here != there).double().mean().item())
-        found["distance"].append(((here - there).norm() / (here - origin).norm()).item())
-        found["one"].append(results.share_of(loaded.accuracy(one), own))
-        found["other"].append(results.share_of(loaded.accuracy(other), own))
-    columns = {name: (("choice", "task")[:np.ndim(column)], column) for name, column in found.items()}
+        columns["entries"].append((here != there).double().mean().item())
+        columns["distance"].append(((here - there).norm() / (here - origin).norm()).item())
+        columns["one"].append(results.share_of(loaded.accuracy(one), own))
+        columns["other"].append(results.share_of(loaded.accuracy(other), own))
+    columns = {name: (("choice", "task")[:np.ndim(column)], column) for name, column in columns.items()}
     return xarray.Dataset(
         columns | {"own": ("task", own)},
         coords={"task": suite.tasks},

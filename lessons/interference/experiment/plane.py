@@ -58,10 +58,10 @@ def point(base: State, average: State, own: State, common: float, scale: float) 
         common: a.
         scale: λ.
     """
-    found = dict(average)
+    state = dict(average)
     for key, direction in own.items():
-        found[key] = base[key] + common * (average[key] - base[key]) + scale * direction
-    return found
+        state[key] = base[key] + common * (average[key] - base[key]) + scale * direction
+    return state
 
 
 def of_suite(suite: Suite, profiles: Profiles = PROFILES) -> Experiment:
@@ -104,9 +104,9 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
     def share(*where):
         return results.share_of(some.accuracy(at(*where), "held-out"), single_held_out).mean()
 
-    found = _on(settings, share)
-    places = [line_of(found, line) for line in LINES]
-    return found.assign(
+    grid = _on(settings, share)
+    places = [line_of(grid, line) for line in LINES]
+    return grid.assign(
         best=(("line", "coordinate"), places),
         test=(("line", "task"), [results.share_of(many.accuracy(at(*where), "test"), single_test) for where in places]),
         single=("task", single_test),
@@ -117,23 +117,23 @@ def measure(suite: Suite, settings: Settings, device: str = "auto") -> xarray.Da
 
 def _on(settings, share):
     """`share` on the whole grid: share(rank ratio, a, λ) -> normalised accuracy on held-out images, mean over tasks."""
-    found = np.zeros((len(settings.rank_ratios), len(settings.common), len(settings.own)))
-    for k, i, j in np.ndindex(found.shape):
+    shares = np.zeros((len(settings.rank_ratios), len(settings.common), len(settings.own)))
+    for k, i, j in np.ndindex(shares.shape):
         if settings.own[j] == 0 and k:
-            found[k, i, j] = found[0, i, j]  # without an own part the rank does not matter
+            shares[k, i, j] = shares[0, i, j]  # without an own part the rank does not matter
         else:
-            found[k, i, j] = share(settings.rank_ratios[k], settings.common[i], settings.own[j])
+            shares[k, i, j] = share(settings.rank_ratios[k], settings.common[i], settings.own[j])
     coords = {"rank_ratio": list(settings.rank_ratios), "common": list(settings.common), "own": list(settings.own)}
-    return xarray.Dataset({"share": (COORDINATES, found)}, coords=coords)
+    return xarray.Dataset({"share": (COORDINATES, shares)}, coords=coords)
 
 
-def line_of(found: xarray.Dataset, line: str) -> tuple[float, float, float]:
+def line_of(grid: xarray.Dataset, line: str) -> tuple[float, float, float]:
     """(rank ratio, a, λ) of the best held-out accuracy on a line, one of LINES."""
-    share = found.share
+    share = grid.share
     if line == LINES[1]:
-        share = share.where(found.common == 1)
+        share = share.where(grid.common == 1)
     elif line == LINES[2]:
-        share = share.where(found.own == 0)
+        share = share.where(grid.own == 0)
     return tuple(map(float, best(share, *COORDINATES).values()))
 
 

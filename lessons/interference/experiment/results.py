@@ -50,8 +50,8 @@ def difference(sweep: xarray.Dataset, one: str, other: str, grid: str = WIDE) ->
     The interval is Student's for the mean of the paired differences, task by task: it says what other tasks of this
     kind could have given, not what other seeds could.
     """
-    found = shares(sweep, grid)
-    by_task = (found.sel(reported=one) - found.sel(reported=other)).values
+    accuracies = shares(sweep, grid)
+    by_task = (accuracies.sel(reported=one) - accuracies.sel(reported=other)).values
     return by_task.mean(), interval(by_task)
 
 
@@ -70,16 +70,16 @@ def chosen(sweep: xarray.Dataset, method: str, grid: str = WIDE) -> dict[str, fl
 def at_edge(sweep: xarray.Dataset, method: str) -> list[str]:
     """The parameters whose chosen value is the smallest or largest that was tried, save where the method becomes
     another one there."""
-    found = chosen(sweep, method)
+    parameters = chosen(sweep, method)
     search = SEARCHES[method]
     tried = sweep.tried.sel(searched=method).notnull().all("task")
     edges = []
     scales = sweep.scale.values[tried.any("place").values]
-    if found["scale"] in (scales.min(), scales.max()):
+    if parameters["scale"] in (scales.min(), scales.max()):
         edges.append("scale")
     if search.other:
         values = sweep.value.sel(searched=method).values[tried.any("scale").values]
-        if found[search.other] in (values.min(), values.max()) and found[search.other] != search.end:
+        if parameters[search.other] in (values.min(), values.max()) and parameters[search.other] != search.end:
             edges.append(search.other)
     return edges
 
@@ -91,12 +91,12 @@ def leaders(sweep: xarray.Dataset, grid: str = WIDE) -> list[str]:
     """
     mean = shares(sweep, grid).mean("task")
     ranked = sorted(SEARCHED, key=lambda method: -float(mean.sel(reported=method)))
-    found = ranked[:1]
+    level = ranked[:1]
     for method in ranked[1:]:
         lead, half = difference(sweep, ranked[0], method, grid)
         if lead <= half:
-            found.append(method)
-    return found
+            level.append(method)
+    return level
 
 
 def columns_ahead(one: str, other: str) -> int:

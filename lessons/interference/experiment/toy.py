@@ -123,7 +123,7 @@ def draws(shared: str, count: int = 100) -> np.ndarray:
     The columns: the plain average; the sum of both at its best λ; TIES at its best density; TIES at its best density
     and λ. The best are those for this toy, so each is the least that the method can cost.
     """
-    found = []
+    losses = []
     for seed in range(count):
         made = toy(shared, seed)
         total = made.vectors.sum(0)
@@ -131,8 +131,8 @@ def draws(shared: str, count: int = 100) -> np.ndarray:
         scaled = [best_scale(made, one) * one for one in ties]
         costs = [[_cost(made, one) for one in ways] for ways in ([total / 2], [best_scale(made, total) * total], ties,
                                                                   scaled)]
-        found.append([min(ways) for ways in costs])
-    return np.array(found)
+        losses.append([min(ways) for ways in costs])
+    return np.array(losses)
 
 
 def _cost(toy, merged):

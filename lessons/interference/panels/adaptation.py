@@ -198,8 +198,8 @@ def in_the_ledger() -> Page:
             """AdaMerging + CART ends ahead of AdaMerging by (below 0: behind): {leads}. In the table stand the smallest
                and the largest value over the ledger's seeds, on the real data.""",
             leads="; ".join(_lead(numbers, suite) for suite in suites))
-    found = page.table(HEAD, rows, after=page.quiet(note))
-    return Page(f"{found.text}\n{note}", found.page)
+    made = page.table(HEAD, rows, after=page.quiet(note))
+    return Page(f"{made.text}\n{note}", made.page)
 
 
 def _row(numbers, suite, method):

@@ -34,16 +34,16 @@ def table(sweep: xarray.Dataset) -> page.Page:
     return page.table(HEAD, rows, "\n".join(lines), left=4, after=page.quiet(note))
 
 
-def _cells(choice, found):
+def _cells(choice, difference):
     """One row of the table."""
-    one = found.one.mean().item()
-    other = found.other.mean().item()
-    apart, half = _difference(found)
-    return (title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{found.entries.item():.1%}",
-            f"{found.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * apart:+.1f} ± {100 * half:.1f}")
+    one = difference.one.mean().item()
+    other = difference.other.mean().item()
+    apart, half = _difference(difference)
+    return (title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{difference.entries.item():.1%}",
+            f"{difference.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * apart:+.1f} ± {100 * half:.1f}")
 
 
-def _difference(found):
+def _difference(sweep):
     """The mean difference over tasks, and half the width of its 95 % interval."""
-    by_task = (found.other - found.one).values
+    by_task = (sweep.other - sweep.one).values
     return by_task.mean(), results.interval(by_task)

@@ -314,11 +314,11 @@ def chosen(sweeps: dict[str, xarray.Dataset]) -> Page:
 
 def _values(sweep, method, grid, at_edge):
     """The chosen values in words, those at the edge with a star."""
-    found = []
+    texts = []
     for name, value in results.chosen(sweep, method, grid).items():
         star = "*" if name in at_edge else ""
-        found.append(f"{WORDS[name]} {value:g}{star}")
-    return ", ".join(found)
+        texts.append(f"{WORDS[name]} {value:g}{star}")
+    return ", ".join(texts)
 
 
 def _widths(sweeps):
@@ -417,8 +417,8 @@ def _over_seeds(values):
 
 
 def _table(head, rows, note):
-    found = table(head, rows, after=quiet(note))
-    return Page(f"{found.text}\n{note}", found.page)
+    made = table(head, rows, after=quiet(note))
+    return Page(f"{made.text}\n{note}", made.page)
 
 
 def registry() -> Page:

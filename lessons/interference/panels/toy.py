@@ -79,10 +79,10 @@ class _Matrix:
 def _numbers(ax):
     """The outlines of numbers in the matrix's entries, row by row, moving."""
     places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
-    found = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
-    found.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
-    ax.add_collection(found, autolim=False)
-    return found
+    outlines = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
+    outlines.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
+    ax.add_collection(outlines, autolim=False)
+    return outlines
 
 
 def _colour(value):
@@ -139,8 +139,8 @@ def interference():
         label = next(text for text, value in AGREEMENTS.items() if value == how)
         clashes = _show(matrices, toys[shared], density, how, label)
         curves.show(both, average, tuned, density)
-        found = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
-        title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**found))
+        values = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
+        title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**values))
         return said(
             """Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clashes} sign conflicts among
                {entries} entries. Error on task A {a:.2f}, on task B {b:.2f}, mean {mean:.2f}; plain average
@@ -152,7 +152,7 @@ def interference():
             tuned=tuned,
             lowest=both.mean(1).min(),
             at=DENSITIES[both.mean(1).argmin()],
-            **found)
+            **values)
 
     controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS),
                 "shared": choice("inputs that both see", {shared: shared for shared in SEEN})}

@@ -28,11 +28,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         pretrained = zoo.get(group[None], device)
         right = [own_right(pretrained, treatment, PRETRAINING, test, train, device) for treatment in TREATMENTS]
         ends = [group[task] for task in AMOUNTS_TASKS]
-        found = pairs.of_two(*ends, settings, device)
-        found = found.assign(pretrained_right=(("treatment", "image"), np.array(right)))
-        rows.append(found.assign(steps=pairs.steps_of(group[None])))
-    found = xarray.concat(rows, xarray.DataArray(list(made), dims="amount", name="amount"))
-    return found.assign_attrs(images=pairs.said_of_images(settings, found))
+        line = pairs.of_two(*ends, settings, device)
+        line = line.assign(pretrained_right=(("treatment", "image"), np.array(right)))
+        rows.append(line.assign(steps=pairs.steps_of(group[None])))
+    line = xarray.concat(rows, xarray.DataArray(list(made), dims="amount", name="amount"))
+    return line.assign_attrs(images=pairs.said_of_images(settings, line))
 
 
 AMOUNTS = Experiment("amounts", measure, PROFILES, pairs.source, "CIFAR-100", pairs.all_amount_recipes,

@@ -65,12 +65,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             shown = [treated(network, treatment, seen, device) for network in three]
             rows.append(of_pair(*shown, x.to(training.resolve(device))))
     grid = (len(pairs.PAIRS), len(TREATMENTS), len(rows[0]["gap"]))
-    found = {name: (("pair", "treatment", "block", "gates")[:np.ndim(rows[0][name]) + 2],
-                    np.reshape([row[name] for row in rows], (*grid, *np.shape(rows[0][name])[1:])))
+    variables = {name: (("pair", "treatment", "block", "gates")[:np.ndim(rows[0][name]) + 2],
+                        np.reshape([row[name] for row in rows], (*grid, *np.shape(rows[0][name])[1:])))
              for name in rows[0]}
     coords = {"pair": list(pairs.PAIRS), "treatment": list(TREATMENTS), "block": range(1, grid[-1] + 1),
               "gates": list(GATES)}
-    return xarray.Dataset(found, coords).assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
+    return xarray.Dataset(variables, coords).assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
 
 
 @torch.no_grad()
@@ -84,18 +84,18 @@ def of_pair(network_i: ResNet18, network_j: ResNet18, middle: ResNet18, x: Tenso
     """
     h_i, h_j, h = (_through_all(network, x) for network in (network_i, network_j, middle))
     mixed = [algorithms.mix(a, b, ALPHA) for a, b in zip(h_i, h_j)]
-    found = {name: [] for name in ("gap", "own", "pooled_gap", "pooled_own", "alone", "kinks", "repaired")}
+    numbers = {name: [] for name in ("gap", "own", "pooled_gap", "pooled_own", "alone", "kinks", "repaired")}
     for number, blocks in enumerate(zip(network_i.blocks, network_j.blocks, middle.blocks)):
         before, after = number, number + 1
-        found["gap"].append(_apart(h[after], mixed[after]))
-        found["own"].append(_apart(h_i[after], h_j[after]))
-        found["pooled_gap"].append(_apart(*(some.mean((2, 3)) for some in (h[after], mixed[after]))))
-        found["pooled_own"].append(_apart(*(some.mean((2, 3)) for some in (h_i[after], h_j[after]))))
+        numbers["gap"].append(_apart(h[after], mixed[after]))
+        numbers["own"].append(_apart(h_i[after], h_j[after]))
+        numbers["pooled_gap"].append(_apart(*(some.mean((2, 3)) for some in (h[after], mixed[after]))))
+        numbers["pooled_own"].append(_apart(*(some.mean((2, 3)) for some in (h_i[after], h_j[after]))))
         alone, _ = through(blocks[-1], mixed[before])
-        found["alone"].append(_apart(alone, mixed[after]))
-        found["kinks"].append(_kinks(blocks, (h_i[before], h_j[before], mixed[before]), alone - mixed[after]))
-        found["repaired"].append(_apart(_go_on(middle.blocks[after:], mixed[after]), mixed[-1]))
-    return found
+        numbers["alone"].append(_apart(alone, mixed[after]))
+        numbers["kinks"].append(_kinks(blocks, (h_i[before], h_j[before], mixed[before]), alone - mixed[after]))
+        numbers["repaired"].append(_apart(_go_on(middle.blocks[after:], mixed[after]), mixed[-1]))
+    return numbers
 
 
 def through(block: nn.Module, h: Tensor, gates: Sequence[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
@@ -114,10 +114,10 @@ def through(block: nn.Module, h: Tensor, gates: Sequence[Tensor] | None = None) 
 
 def _through_all(network, x):
     """What enters block 1, and what every block gives."""
-    found = [torch.relu(network.stem(x))]
+    entering = [torch.relu(network.stem(x))]
     for block in network.blocks:
-        found.append(through(block, found[-1])[0])
-    return found
+        entering.append(through(block, entering[-1])[0])
+    return entering
 
 
 def _go_on(blocks, h):
@@ -132,12 +132,12 @@ def _kinks(blocks, entering, missed):
     blocks, entering: of θᵢ, of θⱼ and of the half-way network, which is given the mix.
     """
     gates = [through(block, h)[1] for block, h in zip(blocks, entering)]
-    found = []
+    kinks = []
     for frozen_at in (gates[-1], *gates[:-1]):
         frozen_i, frozen_j, frozen = (through(block, h, frozen_at)[0] for block, h in zip(blocks, entering))
         curvature = frozen - algorithms.mix(frozen_i, frozen_j, ALPHA)
-        found.append(1 - algorithms.part_of(*(some.flatten(1).double() for some in (curvature, missed))))
-    return found
+        kinks.append(1 - algorithms.part_of(*(some.flatten(1).double() for some in (curvature, missed))))
+    return kinks
 
 
 def _apart(a, b):
@@ -153,8 +153,8 @@ def summary(sweep: xarray.Dataset) -> dict[str, xarray.DataArray]:
     of_pairs = {"share": sweep.gap / sweep.own, "alone": sweep.alone / sweep.own,
                 "pooled": sweep.pooled_gap / sweep.pooled_own, "left": sweep.repaired / sweep.gap.isel(block=-1)}
     kinks = sweep.kinks.mean("pair")
-    found = {name: values.mean("pair") for name, values in of_pairs.items()}
-    return found | {"kinks_least": kinks.min("gates"), "kinks_most": kinks.max("gates")}
+    means = {name: values.mean("pair") for name, values in of_pairs.items()}
+    return means | {"kinks_least": kinks.min("gates"), "kinks_most": kinks.max("gates")}
 
 
 CAUSES = Experiment("resnet-causes", measure, PROFILES, pairs.source, "CIFAR-100", one_thread=False,

@@ -59,14 +59,14 @@ def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float
         tests = [images_of(task, "test", images.test) for task in tasks]
         trains = [images_of(task, "train", images.statistics)[0] for task in tasks]
         statistics = shuffled(torch.cat(trains))
-        found = []
+        lines = []
         for treatment in TREATMENTS:
             shown = _networks(networks, alphas, treatment, statistics, device)
-            found.append(_along(networks, shown, tasks, tests, images.features, device))
+            lines.append(_along(networks, shown, tasks, tests, images.features, device))
         distance = weights.norm(weights.subtract(*map(weights_alone, networks)))
         controls = _controls(networks, tasks, tests, trains, statistics, device)
-        found = xarray.concat(found, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
-        return found.assign(distance=distance, control_right=controls)
+        lines = xarray.concat(lines, xarray.DataArray(list(TREATMENTS), dims="treatment", name="treatment"))
+        return lines.assign(distance=distance, control_right=controls)
 
     return cached("line", {"line": ingredients}, measure_line).drop_attrs()
 
@@ -116,11 +116,11 @@ def _logits(network, x, device):
 def _networks(ends, alphas, treatment, statistics, device):
     """{α: the network on the line, under one treatment}."""
     states = [network.state_dict() for network in ends]
-    found = {}
+    on_line = {}
     for alpha in alphas:
         network = ResNet18.from_state(weights.interpolate(*states, alpha))
-        found[alpha] = treated(network, treatment, statistics, device)
-    return found
+        on_line[alpha] = treated(network, treatment, statistics, device)
+    return on_line
 
 
 def _along(ends, networks, tasks, tests, of_features, device):
@@ -151,12 +151,12 @@ def named(features: dict[str, Tensor], tasks: Sequence[int]) -> dict[str, Tensor
         {layer: (samples, width)} on the CPU, with the layers of `line`.
     """
     *blocks, _ = features
-    found = {block: features[block].flatten(1).cpu() for block in blocks}
-    found[POOLED] = features[blocks[-1]].mean((2, 3)).cpu()
+    layers = {block: features[block].flatten(1).cpu() for block in blocks}
+    layers[POOLED] = features[blocks[-1]].mean((2, 3)).cpu()
     output = features["output"].cpu()
-    found[TEN] = torch.cat([output[:, outputs_of(task)] for task in tasks], 1)
-    found[HUNDRED] = output
-    return found
+    layers[TEN] = torch.cat([output[:, outputs_of(task)] for task in tasks], 1)
+    layers[HUNDRED] = output
+    return layers
 
 
 def _answered(logits, tasks, labels):
@@ -166,13 +166,13 @@ def _answered(logits, tasks, labels):
     Args:
         logits: {place: [(samples of both tasks, classes) of every part]}.
     """
-    found = {"right": [], "mixed_right": []}
+    correct = {"right": [], "mixed_right": []}
     for place, alpha in PLACES.items():
         mixed = [linearity.mix(of_i, of_j, alpha) for of_i, of_j in zip(logits["θᵢ"], logits["θⱼ"])]
         for name, parts in (("right", logits[place]), ("mixed_right", mixed)):
             of_task = zip(torch.cat([_by_task(part) for part in parts], 1), labels, tasks)
-            found[name].append([_right(some, y, task) for some, y, task in of_task])
-    return {name: (("place", "task", "image"), np.array(values)) for name, values in found.items()}
+            correct[name].append([_right(some, y, task) for some, y, task in of_task])
+    return {name: (("place", "task", "image"), np.array(values)) for name, values in correct.items()}
 
 
 def _pictured(logits, tasks):
@@ -215,12 +215,12 @@ def _controls(networks, tasks, tests, trains, statistics, device):
 
 def _with_own_rows(mixed, states, tasks):
     """A mixed state dict in whose head each task has the rows of the network that learned it."""
-    found = dict(mixed)
+    own_rows = dict(mixed)
     for key in ("head.weight", "head.bias"):
-        found[key] = mixed[key].clone()
+        own_rows[key] = mixed[key].clone()
         for state, task in zip(states, tasks):
-            found[key][outputs_of(task)] = state[key][outputs_of(task)]
-    return found
+            own_rows[key][outputs_of(task)] = state[key][outputs_of(task)]
+    return own_rows
 
 
 def _by_task(logits):

@@ -147,14 +147,14 @@ def networks(profile: str = "quick", seed: int = 0, device: str = "auto") -> dic
 
 def batchnorm_inputs(network: nn.Module, x: Tensor) -> dict[str, Tensor]:
     """What enters every BatchNorm layer when the network is given x: {its name: (samples, channels, height, width)}."""
-    found, hooks = {}, []
+    inputs, hooks = {}, []
     for name, layer in network.named_modules():
         if isinstance(layer, nn.BatchNorm2d):
-            hooks.append(layer.register_forward_pre_hook(lambda _, given, name=name: found.update({name: given[0]})))
+            hooks.append(layer.register_forward_pre_hook(lambda _, given, name=name: inputs.update({name: given[0]})))
     network(x)
     for hook in hooks:
         hook.remove()
-    return found
+    return inputs
 
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
@@ -237,17 +237,17 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     networks = models(settings, seed, device)
     tests = {task: images_of(task, "test", settings.test_images) for task in networks}
     trains = {task: images_of(task, "train", settings.statistics_images) for task in networks}
-    found = []
+    lines = []
     for i, j in tqdm(PAIRS.values(), desc="measuring", unit="pair"):
-        found.append(of_two(made[i], made[j], settings, device))
+        lines.append(of_two(made[i], made[j], settings, device))
     own = []
     for treatment in TREATMENTS:
         own.append([own_right(network, treatment, task, tests[task], trains[task], device)
                     for task, network in networks.items()])
-    found = xarray.concat(found, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
-    found = found.assign(own_right=(("treatment", "model", "image"), np.array(own)), **_examples(tests))
-    found = found.assign_coords(model=list(networks), task_number=list(TASKS))
-    return found.assign_attrs(images=said_of_images(settings, found))
+    lines = xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
+    lines = lines.assign(own_right=(("treatment", "model", "image"), np.array(own)), **_examples(tests))
+    lines = lines.assign_coords(model=list(networks), task_number=list(TASKS))
+    return lines.assign_attrs(images=said_of_images(settings, lines))
 
 
 def said_of_images(settings: Settings, sweep: xarray.Dataset) -> str:
@@ -321,21 +321,21 @@ def comparisons(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
     pairs = {"anew": (anew, interpolated), "batch": (batch, anew), "fresh ends": (fresh, interpolated),
              "rest": (anew, fresh), "own rows": (rows, anew), "mixed": (mixed, interpolated),
              "mixed anew": (mixed_anew, anew)}
-    found = {name: over_images(a.astype(float) - b) for name, (a, b) in pairs.items()}
+    differences = {name: over_images(a.astype(float) - b) for name, (a, b) in pairs.items()}
     own = sweep.own_right.isel(model=slice(1, None)).astype(float)
     anew, running = (own.sel(treatment=name).values.ravel() for name in ("re-estimated", "interpolated"))
-    return found | {"ends": paired(anew, running)}
+    return differences | {"ends": paired(anew, running)}
 
 
 def accuracies(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
     """Half-way accuracies, mean over pairs and tasks, and their standard errors: of the network under every treatment
     of BatchNorm, and, as "mixed …", of the ends' outputs, mixed."""
     half_way = sweep.sel(place="half-way")
-    found = {}
+    means = {}
     for treatment in TREATMENTS:
-        found[treatment] = over_images(half_way.right.sel(treatment=treatment))
-        found[f"mixed {treatment}"] = over_images(half_way.mixed_right.sel(treatment=treatment))
-    return found
+        means[treatment] = over_images(half_way.right.sel(treatment=treatment))
+        means[f"mixed {treatment}"] = over_images(half_way.mixed_right.sel(treatment=treatment))
+    return means
 
 
 def by_depth(sweep: xarray.Dataset, treatment: str) -> dict[str, float]:
@@ -366,12 +366,12 @@ def claims(sweep: xarray.Dataset, variant: str = "") -> dict[str, dict[str, floa
         sweep: of `measure`.
         variant: "literal": what the numbers' names begin with; left out, the sweep's profile.
     """
-    found = by_depth(sweep, "interpolated")
+    shares = by_depth(sweep, "interpolated")
     anew = by_depth(sweep, "re-estimated")
     own = at(sweep, treatment="interpolated").own_right.isel(model=slice(1, None)).mean("image")
     gaps = {"own_accuracy_least": own.min().item(), "own_accuracy_mean": own.mean().item()}
     lengths = {}
-    for name, value in found.items():
+    for name, value in shares.items():
         of_claim = lengths if name.endswith("coef") else gaps
         of_claim[name] = value
     compared = comparisons(sweep)

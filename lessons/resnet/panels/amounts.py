@@ -122,14 +122,14 @@ def _place(marks, scores, sweep):
 def _in_words(sweep, ratio, scores):
     """Every amount's numbers; ratio is (amounts, layers)."""
     layers = list(map(str, sweep.layer.values))
-    found = []
+    words = []
     for amount, row, *accuracies in zip(map(str, sweep.amount.values), ratio, *scores.values()):
         numbers = dict(zip(scores, accuracies))
-        found.append(said("""pretrained on {amount}: share of own distance {first:.3f} in block 1, {last:.3f} in block
+        words.append(said("""pretrained on {amount}: share of own distance {first:.3f} in block 1, {last:.3f} in block
                              8, accuracy half-way {network:.3f}, mixed outputs {mixed:.3f}, the ends on their own tasks
                              {ends:.3f}""",
                           amount=amount, first=row[0], last=row[layers.index("block 8")], **numbers))
-    return "; ".join(found)
+    return "; ".join(words)
 
 
 def _caption(sweep):

@@ -18,15 +18,15 @@ _LOOKS = {"share": ("the network half-way", Look(BLUE, "o")),
 def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     """Per block, the gap as a share of the ends' own distance: as it is, of the block alone, and with pixels averaged;
     right, how much of the last block's gap is left when a block is given the exact mix."""
-    found = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
+    means = {name: values.sel(treatment=treatment) for name, values in summary(sweep).items()}
     blocks = sweep.block.values
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(3, 2))
     for name, (label, look) in _LOOKS.items():
-        left.plot(blocks, found[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
+        left.plot(blocks, means[name], color=look.colour, marker=look.marker, linestyle=look.line, label=label)
     left.set(ylabel="gap, share of own distance", ylim=(0, None), title="What is missed, block by block")
     left.yaxis.set_major_locator(MultipleLocator(0.05))
-    right.bar(blocks, found["left"], color=BLACK, width=0.6)
-    for block, value in zip(blocks, found["left"].values):
+    right.bar(blocks, means["left"], color=BLACK, width=0.6)
+    for block, value in zip(blocks, means["left"].values):
         right.text(block, value + 0.01, f"{abs(value):.0%}", ha="center", va="bottom", fontsize=9.5)
     right.set(ylim=(0, 1.12), ylabel="left of the gap in block 8", title="Given the mix in this block")
     for ax in (left, right):
@@ -36,7 +36,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     numbers = []
     for block in blocks:
-        here = {name: values.sel(block=block).item() for name, values in found.items()}
+        here = {name: values.sel(block=block).item() for name, values in means.items()}
         numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}, with pixels averaged {pooled:.1%}; given
                                the mix here, {left:.0%} of block 8's gap is left""", block=block, **here))
     alt = f"The gap as a share of the ends' own distance, mean over the pairs. {'; '.join(numbers)}."
@@ -46,8 +46,8 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
 
 def reading_of_growth(sweep: xarray.Dataset) -> Page:
     """What the operations say, under both treatments."""
-    found = {name: values.isel(block=slice(1, None)) for name, values in summary(sweep).items()}
-    alone = found["alone"].sel(treatment="re-estimated")
+    means = {name: values.isel(block=slice(1, None)) for name, values in summary(sweep).items()}
+    alone = means["alone"].sel(treatment="re-estimated")
     shares = {treatment: summary(sweep)["share"].sel(treatment=treatment, block=8).item() for treatment in TREATMENTS}
     half = summary(sweep)["left"].sel(treatment="re-estimated")
     pooled = summary(sweep)["pooled"].sel(block=8)
@@ -66,8 +66,8 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
 
 def reading_of_kinks(sweep: xarray.Dataset) -> Page:
     """What frozen ReLUs say of a single block, however they are frozen."""
-    found = summary(sweep)
-    least, most = found["kinks_least"].min().item(), found["kinks_most"].max().item()
+    means = summary(sweep)
+    least, most = means["kinks_least"].min().item(), means["kinks_most"].max().item()
     says = ("kinks make the larger part in every block" if least > 0.5 else
             "kinks make the smaller part in every block" if most < 0.5 else
             "which of the two is larger cannot be told for every block: it depends on the block, or on the network "

@@ -46,11 +46,11 @@ def coef_per_block(sweep: xarray.Dataset):
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
     shapes = _Shapes(ax, places, sweep.bin.values, high)
     title, = moving_titles((ax,))
-    found = by_choice(sweep, "coef_count", "coef_median", "coef_mean")
-    found = {place: line.transpose("alpha", "layer", "bin") for place, line in found.items()}
+    by_place = by_choice(sweep, "coef_count", "coef_median", "coef_mean")
+    by_place = {place: line.transpose("alpha", "layer", "bin") for place, line in by_place.items()}
 
     def draw(alpha, pair, treatment):
-        now = found[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
+        now = by_place[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
         medians = now.coef_median.values
         shapes.set_values(now.coef_count.values, medians)
         title.set_text(f"coef for {pair} at α = {alpha:.2f}{said_of(treatment)}; numbers: medians")
@@ -113,14 +113,14 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     truth = at(sweep, treatment="interpolated", place="half-way", pair=asked["pair"]).right.mean().item()
     star = Star(right, prediction, 1, truth, asked)
-    found = by_choice(sweep, "gap_mean", "coef_mean")
+    by_place = by_choice(sweep, "gap_mean", "coef_mean")
     said_there = {pair: _accuracies_of(sweep, pair) for pair in map(str, sweep.pair.values)}
 
     def draw(alpha, pair):
         step = position(sweep.alpha.values, alpha)
         numbers = []
         for treatment, (gap, coef) in looked.items():
-            now = found[pair, treatment].isel(alpha=step)
+            now = by_place[pair, treatment].isel(alpha=step)
             gap.set_data(places, now.gap_mean)
             coef.set_data(places, now.coef_mean)
             block = layers.index("block 8")
@@ -156,11 +156,11 @@ def _gap_and_length(left, middle, sweep, layers):
 
 def _joined_handles(*axes):
     """Handles and labels of several axes' legends, each label once."""
-    found = {}
+    handles = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels()):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
+            handles.setdefault(label, handle)
+    return list(handles.values()), list(handles)
 
 
 def _accuracies_of(sweep, pair):
@@ -185,19 +185,19 @@ class _Accuracies:
                            markeredgewidth=1.8)
             self._marks[treatment] = (shift, filled, hollow)
 
-    def set_values(self, found):
+    def set_values(self, accuracies):
         """{treatment: {"right", "mixed_right": (3,)}}; at the ends the mixed outputs are the network's own."""
         for treatment, (shift, filled, hollow) in self._marks.items():
-            filled.set_data(np.arange(len(PLACES)) + shift, found[treatment]["right"])
-            hollow.set_data([1 + shift], [found[treatment]["mixed_right"][1]])
+            filled.set_data(np.arange(len(PLACES)) + shift, accuracies[treatment]["right"])
+            hollow.set_data([1 + shift], [accuracies[treatment]["mixed_right"][1]])
 
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     """Whether other statistics help the network half-way, with paired differences and their errors."""
-    found = comparisons(sweep)
-    numbers = {name: f"{100 * gain:+.1f} ± {100 * error:.1f}" for name, (gain, error) in found.items()}
+    gains = comparisons(sweep)
+    numbers = {name: f"{100 * gain:+.1f} ± {100 * error:.1f}" for name, (gain, error) in gains.items()}
     scores = accuracies(sweep)
-    batch = " cannot be told" if _unclear(found["batch"]) else " can be told"
+    batch = " cannot be told" if _unclear(gains["batch"]) else " can be told"
     return reading("Does it help the network?", Markup("""
         Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
         {verdict}: estimating anew helps by {gain} points. (Behind ±: the standard error of the difference, from the
@@ -206,15 +206,15 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
         statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what estimating
         anew adds to that is {rest}."""),
         interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=numbers["anew"],
-        verdict=_verdict(found["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
+        verdict=_verdict(gains["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
         of_batch=numbers["batch"], ends=numbers["ends"], fresh=numbers["fresh ends"], rest=numbers["rest"])
 
 
 def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     """How far the half-way network is from what it would be if CTL were exact, in accuracy."""
-    found = comparisons(sweep)
+    gains = comparisons(sweep)
     scores = accuracies(sweep)
-    (mixed, error), (anew, error_anew) = found["mixed"], found["mixed anew"]
+    (mixed, error), (anew, error_anew) = gains["mixed"], gains["mixed anew"]
     return reading("If CTL were exact", """
         the half-way network would say what the two ends' outputs say, mixed (hollow markers). With interpolated
         statistics it has {network:.1%}, these {of_mixed:.1%}: {told_mixed}, {mixed:+.1f} ± {error:.1f} points. With
@@ -273,14 +273,14 @@ def answers(sweep: xarray.Dataset):
     names = list(map(str, sweep.class_name.values))
     cells = [[_Cell(ax, names) for ax in row] for row in axes]
     which = _tasks_of_pairs(sweep)
-    found = by_choice(sweep, "answer", "confidence")
-    found = {place: line.transpose("alpha", "task", "picture") for place, line in found.items()}
+    by_place = by_choice(sweep, "answer", "confidence")
+    by_place = {place: line.transpose("alpha", "task", "picture") for place, line in by_place.items()}
     labels = sweep.example_label.values
     shown = sweep.example.values
     titles = moving_titles(axes[:, 0])
 
     def draw(alpha, pair, treatment):
-        line = found[pair, treatment]
+        line = by_place[pair, treatment]
         step = position(sweep.alpha.values, alpha)
         split_i, split_j = PAIRS[pair]
         who = {f"split {split_i}": -1, f"α = {alpha:.2f}": step, f"split {split_j}": 0}

@@ -49,14 +49,14 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     states = {angle: _doubled(network.state_dict()) for angle, network in mlp.models(seed, device).items()}
     turned, _ = mlp.test_sets(settings.test_images)
     images = dict(zip(mlp.EVALUATED, turned))
-    found = []
+    sweeps = []
     for i, j in PAIRS.values():
         x = torch.cat([images[i], images[j]])
-        found.append(_over_lams(states, ({i: 2.0}, {j: 2.0}), x))
+        sweeps.append(_over_lams(states, ({i: 2.0}, {j: 2.0}), x))
     for angle in mlp.ANGLES:
-        found.append(_over_lams(states, ({angle: 1.0}, {angle: -1.0}), images[angle]))
+        sweeps.append(_over_lams(states, ({angle: 1.0}, {angle: -1.0}), images[angle]))
     names = xarray.DataArray([*PAIRS, *NEGATIONS], dims="ends", name="ends")
-    return xarray.concat(found, names).assign_attrs(images=f"{settings.test_images:,} test images a task")
+    return xarray.concat(sweeps, names).assign_attrs(images=f"{settings.test_images:,} test images a task")
 
 
 def _doubled(state):
@@ -65,10 +65,10 @@ def _doubled(state):
 
 def _over_lams(states, ends, x):
     """`of_ends` for every λ. ends: two times {angle: how often λτ}."""
-    found = []
+    lines = []
     for lam in LAMS:
-        found.append(of_ends(*(_edited(states, end, lam) for end in ends), x))
-    return xarray.concat(found, xarray.DataArray(list(LAMS), dims="step", name="step"))
+        lines.append(of_ends(*(_edited(states, end, lam) for end in ends), x))
+    return xarray.concat(lines, xarray.DataArray(list(LAMS), dims="step", name="step"))
 
 
 def _edited(states, end, lam):
@@ -93,10 +93,10 @@ def of_ends(one: dict[str, Tensor], other: dict[str, Tensor], x: Tensor) -> xarr
         for name, part in (("missed", missed), ("kinks", kinks), ("curvature", curvature)):
             rows[name].append((part.norm() / of_layer.norm()).item())
         rows["share"].append(part_of(kinks, missed))
-    found = {name: ("layer", values) for name, values in rows.items()}
+    variables = {name: ("layer", values) for name, values in rows.items()}
     frozen_at = [1 - part_of(_curvature(one, other, gates_of(at, x), x), missed) for at in (middle, one, other)]
-    found["share_frozen_at"] = ("gates", frozen_at)
-    return xarray.Dataset(found, coords={"layer": list(LAYERS), "gates": list(GATES)})
+    variables["share_frozen_at"] = ("gates", frozen_at)
+    return xarray.Dataset(variables, coords={"layer": list(LAYERS), "gates": list(GATES)})
 
 
 def _features(state, x):

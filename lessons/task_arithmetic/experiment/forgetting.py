@@ -75,13 +75,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     networks = mlp.models(seed, device)
     train = data.load("rotated_mnist", "train", angle=0.0).spread(settings.training_images)
     test = data.load("rotated_mnist", "test", angle=0.0).spread(settings.test_images)
-    found = []
+    sweeps = []
     for angle in tqdm(ANGLES, desc="what is left of a task", unit="task"):
         seen = rotate(train.x, angle), train.y
         asked = rotate(test.x, angle), test.y
         of_networks = [_of_network(network, seen, asked) for network in networks_of(networks, angle, seed).values()]
-        found.append(xarray.concat(of_networks, xarray.DataArray(list(NETWORKS), dims="network", name="network")))
-    sweep = xarray.concat(found, xarray.DataArray(list(ANGLES), dims="angle", name="angle"))
+        sweeps.append(xarray.concat(of_networks, xarray.DataArray(list(NETWORKS), dims="network", name="network")))
+    sweep = xarray.concat(sweeps, xarray.DataArray(list(ANGLES), dims="angle", name="angle"))
     return sweep.assign_attrs(images=f"{len(test):,} test images a task", test_images=len(test))
 
 

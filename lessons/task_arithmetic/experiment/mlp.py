@@ -219,7 +219,7 @@ def _ends(table, lam):
 
 
 def _equations(table):
-    found = []
+    summaries = []
     for lam in tqdm(POSITIVE, desc="measuring Eq. 2 and 3", unit="λ"):
         for tasks, networks in _ends(table, lam):
             three = []
@@ -227,8 +227,8 @@ def _equations(table):
                 three.append({layer: table.of(feature, *tasks) for layer, feature in features.items()})
             for layer, values in algorithms.halfway(*three).items():
                 deviation = algorithms.relative_deviation(*(features[layer] for features in three))
-                found.append(summarise(values, distributions=["coef"]) | {"deviation": deviation})
-    return on_grid(found, step=POSITIVE, ends=[*PAIRS, *NEGATIONS], layer=LAYERS)
+                summaries.append(summarise(values, distributions=["coef"]) | {"deviation": deviation})
+    return on_grid(summaries, step=POSITIVE, ends=[*PAIRS, *NEGATIONS], layer=LAYERS)
 
 
 def _stitching(table, pretrained):
@@ -253,13 +253,13 @@ def _stitched_at(table, pretrained, layer, single):
     alone = {}
     for angle, h in single.items():
         alone[angle] = table.accuracy(algorithms.stitched(pretrained, layer, h))
-    found = []
+    accuracies = []
     for i, j in PAIRS.values():
         average = table.of(single[i] + single[j], i, j) / 2
         both = table.accuracy(algorithms.stitched(pretrained, layer, average))
         where = table.places(i, j)
-        found.append([both, alone[i][where], alone[j][where]])
-    return found
+        accuracies.append([both, alone[i][where], alone[j][where]])
+    return accuracies
 
 
 def _negation(table, pretrained):
@@ -348,14 +348,14 @@ def limits(sweep: xarray.Dataset) -> xarray.Dataset:
     Returns:
         A Dataset with gap and coef (equation: 2, layer), NaN where that does not happen up to λ = 1.
     """
-    found = []
+    limits_of = []
     for names in (list(PAIRS), NEGATIONS):
         part = sweep.sel(ends=names)
         beyond = {"gap": (part.gap_mean / part.base_mean).mean("ends") > SHARE,
                   "coef": part.coef_mean.mean("ends") < LENGTH}
         first = {name: sweep.step.where(where).min("step") for name, where in beyond.items()}
-        found.append(xarray.Dataset(first))
-    return xarray.concat(found, xarray.DataArray(["Eq. 2", "Eq. 3"], dims="equation", name="equation"))
+        limits_of.append(xarray.Dataset(first))
+    return xarray.concat(limits_of, xarray.DataArray(["Eq. 2", "Eq. 3"], dims="equation", name="equation"))
 
 
 def claim_10(sweep: xarray.Dataset) -> dict[str, float]:

@@ -105,8 +105,8 @@ def measured_of(recipes: dict[int, Recipe], settings: Settings, device: str = "a
     """
     networks = dict(zip(recipes, zoo.get_all(list(recipes.values()), device)))
     edited = Edited(networks, settings)
-    found = [_edits(edited, settings.lams), _alone(edited), _equations(edited, settings.steps)]
-    return xarray.merge(found).assign_attrs(images=f"{len(edited.tests[0][1]):,} test images a task")
+    sweeps = [_edits(edited, settings.lams), _alone(edited), _equations(edited, settings.steps)]
+    return xarray.merge(sweeps).assign_attrs(images=f"{len(edited.tests[0][1]):,} test images a task")
 
 
 class Edited:
@@ -212,17 +212,17 @@ def _equations(edited, steps):
     layers = edited.own[0].layer_names[:-1]
     pairs = list(itertools.combinations(tasks, 2))
     base = edited.network({})
-    found = []
+    summaries = []
     for lam in tqdm(steps, desc="ResNets, Eq. 2 and 3", unit="λ"):
         doubled = {split: edited.network({split: 2 * lam}) for split in tasks}
         for i, j in pairs:
             three = edited.network({i: lam, j: lam}), doubled[i], doubled[j]
-            found += _halfway(three, edited.images((i, j)), layers)
+            summaries += _halfway(three, edited.images((i, j)), layers)
         for split in tasks:
             three = base, edited.network({split: lam}), edited.network({split: -lam})
-            found += _halfway(three, edited.images((split,)), layers)
+            summaries += _halfway(three, edited.images((split,)), layers)
     names = [*(name_of(*pair) for pair in pairs), *map(negation_of, tasks)]
-    return on_grid(found, step=steps, ends=names, layer=layers)
+    return on_grid(summaries, step=steps, ends=names, layer=layers)
 
 
 def _halfway(networks, x, layers):
@@ -234,12 +234,12 @@ def _halfway(networks, x, layers):
             features = network.features(some)
             three.append({layer: features[layer].flatten(1) for layer in layers})
         parts.append(algorithms.halfway(*three))
-    found = []
+    summaries = []
     for layer in layers:
         names = parts[0][layer]
         whole = {name: torch.cat([part[layer][name] for part in parts]) for name in names}
-        found.append(summarise(whole, distributions=["coef"]))
-    return found
+        summaries.append(summarise(whole, distributions=["coef"]))
+    return summaries
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -256,10 +256,10 @@ NUMBERS = {  # of every claim
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """What the ResNet says to the chapter's claims: {claim: {number: value}}, whose names begin with "ResNet". What
     each means stands in claims.yaml."""
-    found = numbers(sweep) | {"four_at_half": four_at_half(sweep)}
+    values = numbers(sweep) | {"four_at_half": four_at_half(sweep)}
     for which in ("pretraining", "task"):
-        found[f"{which}_lost_at_minus_half"] = found[f"{which}_at_0"] - found[f"{which}_at_minus_half"]
-    return {id: {f"ResNet {name}": found[name] for name in names} for id, names in NUMBERS.items()}
+        values[f"{which}_lost_at_minus_half"] = values[f"{which}_at_0"] - values[f"{which}_at_minus_half"]
+    return {id: {f"ResNet {name}": values[name] for name in names} for id, names in NUMBERS.items()}
 
 
 def numbers(sweep: xarray.Dataset) -> dict[str, float]:
@@ -298,11 +298,11 @@ def _mean(accuracy, edits, lam):
 def _shares(sweep, name, ends):
     """The gap as a share of the baseline, in the first and the last block, mean over the ends."""
     ratio = (sweep.gap_mean / sweep.base_mean).sel(ends=ends)
-    found = {}
+    shares = {}
     for lam in READINGS:
         for layer in ("block 1", "block 8"):
-            found[f"{name}_{layer.replace(' ', '_')}_at_{lam:g}"] = float(ratio.sel(step=lam, layer=layer).mean())
-    return found
+            shares[f"{name}_{layer.replace(' ', '_')}_at_{lam:g}"] = float(ratio.sel(step=lam, layer=layer).mean())
+    return shares
 
 
 def four_at_half(sweep: xarray.Dataset) -> float:

@@ -25,12 +25,12 @@ def growth(sweep: xarray.Dataset):
     _shares(right, sweep, lams)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
-    found = []
+    sentences = []
     for equation in causes.EQUATIONS:
         share = causes.shares(sweep, equation).sel(layer="output")
         values = ", ".join(f"{value:.0%} at λ = {lam:g}" for lam, value in zip(lams, share.values))
-        found.append(f"{equation}: of what the output misses, kinks make {values}")
-    return plotting.show(fig, f"{'; '.join(found)}.", caption(sweep) + " Means over 28 pairs or eight tasks.")
+        sentences.append(f"{equation}: of what the output misses, kinks make {values}")
+    return plotting.show(fig, f"{'; '.join(sentences)}.", caption(sweep) + " Means over 28 pairs or eight tasks.")
 
 
 def _compensated(ax, sweep, lams):

@@ -92,12 +92,12 @@ def _by_ends(sweep, names):
 
 
 def _by_layer(now):
-    found = []
+    texts = []
     for place, layer in enumerate(LAYERS):
         numbers = {name: now[name][place] for name in ("gap_mean", "base_mean", "coef_mean", "deviation")}
-        found.append(said("""{layer} {gap_mean:.4f} against {base_mean:.4f}, coef {coef_mean:.3f}, deviation
+        texts.append(said("""{layer} {gap_mean:.4f} against {base_mean:.4f}, coef {coef_mean:.3f}, deviation
                              {deviation:.4f}""", layer=layer, **numbers))
-    return "; ".join(found)
+    return "; ".join(texts)
 
 
 # -- Figure 7 --------------------------------------------------------------------------------------
@@ -181,12 +181,12 @@ def _at_three(of):
 
 def where_it_ends(sweep: xarray.Dataset) -> Page:
     """A table: from which λ on Eq. 2 and Eq. 3 miss by more than a stated share, layer by layer."""
-    found = mlp.limits(sweep)
+    limits = mlp.limits(sweep)
     kinds = {"gap": f"gap over {mlp.SHARE:.0%} of the baseline", "coef": f"coef below {mlp.LENGTH:g}"}
     rows = []
-    for equation in map(str, found.equation.values):
+    for equation in map(str, limits.equation.values):
         for name, label in kinds.items():
-            values = found[name].sel(equation=equation).values
+            values = limits[name].sel(equation=equation).values
             rows.append((f"{equation}, {label}", *("never" if np.isnan(value) else f"{value:g}" for value in values)))
     below = quiet("The smallest λ of those measured; mean over all pairs or tasks.")
     return table(("from which λ on", *LAYERS), rows, after=below)

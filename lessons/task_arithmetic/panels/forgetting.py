@@ -19,19 +19,19 @@ def is_it_forgotten(sweep: xarray.Dataset):
     """Four questions to five networks about the eight tasks, mean over the tasks."""
     fig, ax = plotting.figure(height=4.6)
     places = np.arange(len(QUESTIONS))
-    found = []
+    sentences = []
     for place, (network, look) in enumerate(LOOKS.items()):
         values = _answers(sweep, network)
         ax.plot(places + 0.14 * (place - 2), values, color=look.colour, marker=look.marker, markersize=9, linestyle="",
                 label=network)
-        found.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values))
+        sentences.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values))
     dotted(ax)
     ax.set(ylabel=ACCURACY, ylim=(0, 1), xlim=(-0.5, len(places) - 0.5), title="What does a network know of the task?")
     ax.set_xticks(places, QUESTIONS)
     ax.grid(axis="x", visible=False)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     asked = ", ".join(question.replace("\n", " ") for question in QUESTIONS)
-    alt = f"Share correct, mean over eight tasks, by {asked}. {'; '.join(found)}."
+    alt = f"Share correct, mean over eight tasks, by {asked}. {'; '.join(sentences)}."
     return plotting.show(fig, alt, with_error(sweep) + " Means over eight tasks.")
 
 
@@ -47,15 +47,15 @@ def learned_again(sweep: xarray.Dataset):
     """Accuracy on the task against the steps of SGD on it, mean over the eight tasks."""
     fig, ax = plotting.figure(height=3.9, width=7.2)
     steps = sweep.step.values
-    found = []
+    sentences = []
     for network, look in LOOKS.items():
         values = sweep.again.sel(network=network).mean("angle")
         ax.plot(steps, values, color=look.colour, marker=look.marker, label=network)
-        found.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values.values))
+        sentences.append(f"{network}: " + ", ".join(f"{value:.3f}" for value in values.values))
     dotted(ax)
     ax.set(xlabel="steps of training on the task", ylabel=ACCURACY, ylim=(0, 1.02))
     fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
-    alt = f"After {', '.join(map(str, steps))} steps. {'; '.join(found)}."
+    alt = f"After {', '.join(map(str, steps))} steps. {'; '.join(sentences)}."
     return plotting.show(fig, alt, with_error(sweep) + " Means over eight tasks; the same images in the same order.")
 
 

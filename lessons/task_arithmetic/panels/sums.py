@@ -46,18 +46,18 @@ def _cosines(ax, values):
 
 def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
     """How much the arrows agree, near and far, in the first layer and in the last; with this sweep's numbers."""
-    found = {}
+    means = {}
     for name, part in (("all", PARTS[0]), ("first", "layer 1"), ("last", "output")):
         values = sweep.cosine.sel(part=part).values
-        found[name] = values[np.triu_indices(len(ANGLES), 1)]
-        found[f"{name}_near"] = np.diagonal(values, 1).mean()
+        means[name] = values[np.triu_indices(len(ANGLES), 1)]
+        means[f"{name}_near"] = np.diagonal(values, 1).mean()
     text = said("""Neighbours share much, as their digits do: {all_near:.2f} on average. The least of all cosines is
                    {least:.2f}, so no two of these arrows oppose each other. The layers differ. In layer 1 the arrows
                    depend on the angle, and half of the pairs have a cosine below {first:.2f}. At the output half of
                    them have one above {last:.2f}, an angle of less than {degrees:.0f}°: those arrows agree more, but
                    they are not parallel.""",
-                all_near=found["all_near"], least=found["all"].min(), first=np.median(found["first"]),
-                last=np.median(found["last"]), degrees=np.degrees(np.arccos(np.median(found["last"]))))
+                all_near=means["all_near"], least=means["all"].min(), first=np.median(means["first"]),
+                last=np.median(means["last"]), degrees=np.degrees(np.arccos(np.median(means["last"]))))
     return Page(text, paragraph(text))
 
 
@@ -163,12 +163,12 @@ def many(sweep: xarray.Dataset):
     right.plot(counts, 1 / counts, color=GREY, linestyle="--", marker="", label="1/k: the plain average")
     right.set(xlabel="task vectors added, k", ylabel="λ", ylim=(0, 1.05), title="Where the best λ lies", xticks=counts)
     right.legend(loc="upper right")
-    found = []
+    sentences = []
     for k, lam, value in zip(counts, best, values.max(1)):
-        found.append(f"k = {k}: best at λ = {lam:g}, accuracy {value:.3f}")
+        sentences.append(f"k = {k}: best at λ = {lam:g}, accuracy {value:.3f}")
     images = f"{sweep.attrs['many_images']:,} test images a task"
     below = f"{caption(sweep.assign_attrs(images=images))} Mean over every choice of k tasks out of eight."
-    return plotting.show(fig, f"Sums of k task vectors. {'; '.join(found)}.", below)
+    return plotting.show(fig, f"Sums of k task vectors. {'; '.join(sentences)}.", below)
 
 
 NAMED = (1, 2, 4, 8)  # of which the curve has a colour and a name
@@ -203,7 +203,7 @@ def analogies(sweep: xarray.Dataset):
     """Accuracy on angle d of θ₀ + λ·(τ_c + τ_b − τ_a), beside θ₀ + τ_c, which never saw d either, and the network that
     learned d."""
     fig, axes = plotting.figure(len(QUADRUPLES), height=3.2, sharey=True)
-    found = []
+    sentences = []
     for ax, (name, (_, _, c, d)) in zip(axes, QUADRUPLES.items()):
         line = sweep.analogy.sel(quadruple=name)
         nearest, learned, base = (sweep.own.sel(model=model, task=d).item() for model in (c, d, 0.0))
@@ -214,7 +214,7 @@ def analogies(sweep: xarray.Dataset):
         dotted(ax)
         ax.set(title=f"d = {d:g}°", xlabel="λ", ylim=(0, 1.02), xticks=(0, 0.5, 1))
         most = float(line.max())
-        found.append(f"{d:g}° from {name}: at most {most:.3f}, θ₀ + τ_c {nearest:.3f}, learned {learned:.3f}")
+        sentences.append(f"{d:g}° from {name}: at most {most:.3f}, θ₀ + τ_c {nearest:.3f}, learned {learned:.3f}")
     axes[0].set_ylabel("accuracy on angle d")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return plotting.show(fig, f"Analogies between angles. {'; '.join(found)}.", with_error(sweep))
+    return plotting.show(fig, f"Analogies between angles. {'; '.join(sentences)}.", with_error(sweep))
