@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from data import store
 from lessons.kit import hall, plotting
 from lessons.kit.panel import Panel, choice, panel, settings_of, slider
 from lessons.kit.panel.moving import Look, curve
@@ -269,6 +270,15 @@ def test_the_page_holds_every_setting_and_nothing_from_elsewhere(tmp_path):
     assert [frame["alt"] for frame in frames] == expected
     assert not re.search(r'(src|href)="https?:', page)
     assert "caption &lt;here&gt;" in page and "<option value=\"1\">&lt;/script&gt;</option>" in page
+
+
+def test_a_page_for_which_there_is_no_room_is_told_and_the_one_before_stays(tmp_path, full_disk):
+    small = two_axes(None)
+    page = small.save_html(tmp_path / "panel.html").read_bytes()
+    with full_disk(4096), pytest.raises(store.NoRoom, match=f"^{tmp_path} has no room for panel.html"):
+        small.save_html(tmp_path / "panel.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["panel.html"]
+    assert (tmp_path / "panel.html").read_bytes() == page
 
 
 def test_too_many_settings_for_a_page_are_refused(tmp_path):

@@ -151,6 +151,7 @@ class Panel(widgets.VBox):
 
         Raises:
             ValueError: more settings than that.
+            StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
         """
         before = self.values
         grids = {name: settings_of(control) for name, control in self.controls.items()}
@@ -170,7 +171,8 @@ class Panel(widgets.VBox):
             script=(_HERE / "page.js").read_text(encoding="utf-8"))
         path = Path(path)
         store.writable(path.parent)
-        path.write_text(page, encoding="utf-8")
+        with store.atomic(path) as part:
+            part.write_text(page, encoding="utf-8")
         return path
 
     @property
