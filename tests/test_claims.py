@@ -400,8 +400,8 @@ def test_a_verdict_that_the_numbers_do_not_carry_is_said():
     numbers = {"CTL-6": {"excess_equal_loss": 0.5, "excess_over_chord": -1.0}}
     shown = claims.show(numbers, "made up")
     assert "do not carry" in shown.text and "do not carry" in shown.page and "✗" in shown.page
-    in_full = claims.show({"CTL-1": {"barrier_one_task": 9.0}}, "").page
-    assert in_full.count("barrier on one task, largest") == 1, "shown"
-    assert "✗" not in claims.show({"CTL-1": {"barrier_one_task": 9.0}}, "").page, "what is shown carries no verdict"
+    of_shown = claims.show({"CTL-1": {"barrier_one_task": 9.0}}, "").page
+    assert of_shown.count("barrier on one task, largest") == 1
+    assert "✗" not in of_shown, "what is shown carries no verdict"
     of_another_profile = claims.show({"CTL-6": {}}, "nothing measured here")
     assert "do not carry" not in of_another_profile.page, "they say nothing against a verdict"
