@@ -1,4 +1,5 @@
 """Part 3 of chapter 11: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
+import hashlib
 import json
 import math
 import os
@@ -384,6 +385,20 @@ def test_a_file_that_was_replaced_after_it_was_opened_is_not_merged(gpt2, tmp_pa
     with pytest.raises(CheckpointError, match="cola.* has changed since it was opened"):
         writing.merge(tmp_path / "merged", "average", base, tuned)
     assert not (tmp_path / "merged").exists()
+
+
+def test_the_card_has_the_digests_of_the_adapters_files_that_were_opened(gpt2, tmp_path):
+    base, _ = gpt2
+    folder = adapter_folder(tmp_path / "lora")
+    adapted = adapters.Adapted(base, adapters.opened(folder))
+    config = folder / "adapter_config.json"
+    before = hashlib.sha256(config.read_bytes()).hexdigest()
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 64}))
+    text = (writing.merge(tmp_path / "merged", "average", base, [adapted]) / "README.md").read_text(encoding="utf-8")
+    assert before in text and hashlib.sha256(config.read_bytes()).hexdigest() not in text
+    os.truncate(folder / "adapter_model.safetensors", 100)
+    with pytest.raises(CheckpointError, match="adapter_model.safetensors has changed since it was opened"):
+        adapted.adapter.digests()
 
 
 def test_strangers_and_copies_are_told_by_the_merge_and_by_its_card(gpt2, tmp_path):
