@@ -457,6 +457,10 @@ WRONG = {
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
     "renamed": ({key.replace("layer", "block"): tensor for key, tensor in STATE.items()},
                 r"naming import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
+    "some renamed": (
+        {key.replace("weight", "kernel"): tensor for key, tensor in STATE.items()},
+        r"If only their names differ, .*renamed\(model, words=\{'layer.kernel': 'layer.weight'\}\)`.*If they mean "
+        r"something else: leave out .*`base = Without\(base, 'layer.kernel', 'layer.weight'\)`"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
     "renamed, and a number besides": (

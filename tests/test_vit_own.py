@@ -308,6 +308,17 @@ def test_every_file_stands_in_the_card_with_its_own_folder(gpt2, tmp_path):
     assert writing.sources({"a": torch.ones(1)}) == [("the state dict", "in memory", "–")]
 
 
+def test_paths_that_are_dots_have_names_in_the_card(gpt2, tmp_path, monkeypatch):
+    base, tuned = gpt2
+    monkeypatch.chdir(tuned[0].path)
+    models = [folders.opened("."), folders.opened(f"../{tuned[1].path.name}/")]
+    with pytest.warns(writing.StrangeModels, match="is the base itself"):
+        folder = writing.merge(tmp_path / "merged", "average", folders.opened("model.safetensors"), models)
+    card = (folder / "README.md").read_text()
+    assert "| cola | cola | model.safetensors |" in card and str(tuned[0].path.parent) not in card
+    assert "cola (cola) is the base itself: its task vector is zero. A copy" in card
+
+
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     before = sorted(tmp_path.iterdir())
@@ -627,7 +638,7 @@ def test_a_config_that_may_not_be_read_is_named(tmp_path, monkeypatch):
 
     def refused(*_, **__):
         raise PermissionError(13, "Permission denied")
-    monkeypatch.setattr("pathlib.Path.read_text", refused)
+    monkeypatch.setattr("pathlib.Path.read_bytes", refused)
     with pytest.raises(CheckpointError, match="adapter_config.json cannot be read: Permission denied"):
         adapters.opened(folder)
 
@@ -857,15 +868,16 @@ def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeyp
 
 
 @pytest.mark.parametrize("folder, named, config, told", [
-    ("gpt2", "openai-community/gpt2", {}, False), ("gpt2", "gpt2-medium", {}, True), ("gpt2", None, {}, False),
-    ("base", "gpt2", {"_name_or_path": "openai-community/GPT2"}, False), ("base", "gpt2", {}, True),
-    ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, False),
-    ("gpt2", "C:\\models\\gpt2", {}, False), ("gpt2", ["gpt2"], {}, False)])
+    ("gpt2", "openai-community/gpt2", {}, ""), ("gpt2", "gpt2-medium", {}, "gpt2-medium"), ("gpt2", None, {}, ""),
+    ("base", "gpt2", {"_name_or_path": "openai-community/GPT2"}, ""), ("base", "gpt2", {}, "gpt2"),
+    ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, ""),
+    ("gpt2", "C:\\models\\gpt2", {}, ""), ("gpt2", ["gpt2"], {}, ""), ("gpt2", "meta/opt", {}, "meta/opt"),
+    ("gpt2", "/home/me/opt", {}, "opt"), ("gpt2", "C:\\Users\\me\\opt\\", {}, "opt")])
 def test_another_base_than_the_adapters_own_is_told(tmp_path, folder, named, config, told):
     base = in_folder(tmp_path / folder, BASE, {"model_type": "gpt2"} | config)
     adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"base_model_name_or_path": named}))
     notes = adapters.Adapted(base, adapter).notes
-    assert len(notes) == told and all(repr(named) in note and folder in note for note in notes)
+    assert len(notes) == bool(told) and all(f"tuned on {told!r}" in note and folder in note for note in notes)
     assert adapters.Adapted(dict(base), adapter).notes == []  # nobody knows what this one is called
 
 

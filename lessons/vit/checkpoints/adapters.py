@@ -16,7 +16,7 @@ from lessons.merging.states import wide
 from lessons.vit.algorithms import adapters as lora
 from lessons.vit.checkpoints import bases, patterns
 from lessons.vit.checkpoints import conv1d as turning
-from lessons.vit.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of
+from lessons.vit.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of, of_home
 from lessons.vit.checkpoints.naming import name_of
 from lessons.vit.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
@@ -219,7 +219,7 @@ def opened(path: str | os.PathLike) -> Adapter:
         CheckpointError: a file is missing or cannot be read, it is another kind of adapter than LoRA or one that stands
             on a changed base, or A and B do not pair up. Names file and module.
     """
-    path = Path(path).expanduser()
+    path = of_home(path)
     if not (path / CONFIG).exists():
         raise CheckpointError(f"{path} holds no adapter: {CONFIG} is missing.")
     if not (path / ADAPTER).exists():
