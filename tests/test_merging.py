@@ -4,6 +4,7 @@ of other libraries.
 import inspect
 import itertools
 import math
+import os
 import re
 import subprocess
 import sys
@@ -786,6 +787,18 @@ def test_state_dicts_may_stay_in_files(name, tmp_path):
     result = merge(name, files[0], files[1:])
     assert_equal({key: result[key] for key in expected}, expected)
     assert "no such key" not in files[0] and len(files[0]) == len(states[0])
+
+
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_file_that_is_cut_short_is_an_error_and_not_the_end_of_the_process(size, tmp_path):
+    path = tmp_path / "0.safetensors"
+    save_file({"a": torch.ones(512, 512)}, path)
+    states = StateFile(path)
+    held = states["a"]
+    os.truncate(path, size)
+    with pytest.raises(ValueError, match="0.safetensors has changed since it was opened"):
+        states["a"]
+    assert held.sum() == 512 * 512  # it is no part of the file
 
 
 # -- the ends of the ranges, where methods meet ------------------------------------------------------------------------

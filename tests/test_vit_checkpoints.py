@@ -457,6 +457,10 @@ WRONG = {
     "extra": (STATE | {"head.weight": torch.ones(2, 3)}, "has 'head.weight' besides"),
     "renamed": ({key.replace("layer", "block"): tensor for key, tensor in STATE.items()},
                 r"lessons.checkpoints import renamed.*renamed\(model, words=\{'block.bias': 'layer.bias'\}\)"),
+    "some renamed": (
+        {key.replace("weight", "kernel"): tensor for key, tensor in STATE.items()},
+        r"If only their names differ, .*renamed\(model, words=\{'layer.kernel': 'layer.weight'\}\)`.*If they mean "
+        r"something else: leave out .*`base = Without\(base, 'layer.kernel', 'layer.weight'\)`"),
     "shape": (STATE | {"layer.bias": torch.ones(4)}, r"'layer.bias' has shape \(4,\) in .*two.* and \(3,\) in .*one"),
     "quantised": (STATE | {"layer.weight": torch.ones(3, 4, dtype=torch.int8)}, "'layer.weight' is I8"),
     "renamed, and a number besides": (
@@ -694,7 +698,8 @@ def hub(network, monkeypatch):
             start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and hub.knows_ranges else 0
             body = hub.page[start:]
             self.send_response(416 if asked and not body else 206 if start else 200)
-            for name, text in {"Content-Length": len(body), **hub.headers}.items():
+            ends = {"Content-Range": f"bytes */{len(hub.page)}"} if asked and not body else {}
+            for name, text in {"Content-Length": len(body), **ends, **hub.headers}.items():
                 if text != "":
                     self.send_header(name, str(text))
             self.end_headers()
@@ -762,7 +767,9 @@ def test_a_download_that_stopped_goes_on_where_it_did(hub):
     assert come and hub.ranges == [None, f"bytes={come}-"] and lying(folder) == ["model.safetensors"]
 
 
-MOVED = CONTENT[:-1] + b"x"  # the branch moved on while the download had stopped
+MOVED = bytearray(CONTENT)  # the branch moved on while the download had stopped
+MOVED[1_000] ^= 1  # in the half that has come
+MOVED[-1] ^= 1  # and in the other
 
 
 def half_of(hub, asked):
@@ -774,9 +781,11 @@ def half_of(hub, asked):
 
 @pytest.mark.parametrize("before, after, knows_if", [
     ({"ETag": '"a"'}, {"ETag": '"b"'}, True), ({"ETag": '"a"'}, {"ETag": '"b"'}, False), ({}, {}, True),
+    ({"ETag": '"a"'}, {}, False),
     ({"ETag": 'W/"a"'}, {"ETag": 'W/"a"'}, True),
     ({"Last-Modified": "Mon, 1 Jan 2024 00:00:00 GMT"}, {"Last-Modified": "Tue, 2 Jan 2024 00:00:00 GMT"}, False)],
-    ids=["told by If-Range", "told by the answer", "nobody can tell", "a weak ETag", "told by its date"])
+    ids=["told by If-Range", "told by the answer", "nobody can tell", "no ETag any more", "a weak ETag",
+         "told by its date"])
 def test_a_download_that_goes_on_never_mixes_two_revisions(hub, before, after, knows_if):
     asked = remote("", 0)
     hub.headers = before
@@ -789,6 +798,29 @@ def test_a_download_that_goes_on_never_mixes_two_revisions(hub, before, after, k
         path = fetching.fetch(asked, progress=False)
     assert path.read_bytes() == MOVED
     assert lying(path.parent) == ["model.safetensors", "model.safetensors.sha256"]
+
+
+def test_a_beginning_that_is_longer_than_the_file_is_now_is_not_taken_for_it(hub):
+    merges = known.Remote("clip", "someone/clip", "main", file="merges.txt")
+    hub.page, hub.cut = b"#version: 0.2\n" + b"a b\n" * 50_000, 150_000
+    hub.headers, hub.knows_if = {"ETag": '"a"'}, False
+    with pytest.raises(store.Unavailable, match="goes on from there"):
+        fetching.fetch(merges, progress=False)
+    hub.page = b"#version: 0.3\nc d\n"
+    with pytest.raises(store.Unavailable, match="has changed since the download began"):
+        fetching.fetch(merges, progress=False)
+    assert fetching.fetch(merges, progress=False).read_bytes() == hub.page
+
+
+def test_a_kill_between_two_revisions_leaves_nothing_to_go_on_from(hub, monkeypatch):
+    asked = remote("", 0)
+    hub.headers = {"ETag": '"a"'}
+    half_of(hub, asked)
+    hub.page, hub.headers = MOVED, {"ETag": '"b"'}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(fetching, "_write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        fetching.fetch(asked, progress=False)
+    assert fetching.fetch(asked, progress=False).read_bytes() == MOVED
 
 
 def test_a_file_that_is_not_pinned_goes_on_where_it_stopped_if_it_is_the_same(hub):

@@ -1,4 +1,5 @@
 """Part 3 of chapter 11: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
+import hashlib
 import json
 import math
 import os
@@ -306,6 +307,17 @@ def test_every_file_stands_in_the_card_with_its_own_folder(gpt2, tmp_path):
     assert writing.sources({"a": torch.ones(1)}) == [("the state dict", "in memory", "–")]
 
 
+def test_paths_that_are_dots_have_names_in_the_card(gpt2, tmp_path, monkeypatch):
+    base, tuned = gpt2
+    monkeypatch.chdir(tuned[0].path)
+    models = [folders.opened("."), folders.opened(f"../{tuned[1].path.name}/")]
+    with pytest.warns(writing.StrangeModels, match="is the base itself"):
+        folder = writing.merge(tmp_path / "merged", "average", folders.opened("model.safetensors"), models)
+    card = (folder / "README.md").read_text()
+    assert "| cola | cola | model.safetensors |" in card and str(tuned[0].path.parent) not in card
+    assert "cola (cola) is the base itself: its task vector is zero. A copy" in card
+
+
 def test_nothing_is_overwritten_and_nothing_is_left_half_written(gpt2, tmp_path, monkeypatch):
     base, tuned = gpt2
     before = sorted(tmp_path.iterdir())
@@ -382,6 +394,20 @@ def test_a_file_that_was_replaced_after_it_was_opened_is_not_merged(gpt2, tmp_pa
     with pytest.raises(CheckpointError, match="cola.* has changed since it was opened"):
         writing.merge(tmp_path / "merged", "average", base, tuned)
     assert not (tmp_path / "merged").exists()
+
+
+def test_the_card_has_the_digests_of_the_adapters_files_that_were_opened(gpt2, tmp_path):
+    base, _ = gpt2
+    folder = adapter_folder(tmp_path / "lora")
+    adapted = adapters.Adapted(base, adapters.opened(folder))
+    config = folder / "adapter_config.json"
+    before = hashlib.sha256(config.read_bytes()).hexdigest()
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 64}))
+    text = (writing.merge(tmp_path / "merged", "average", base, [adapted]) / "README.md").read_text(encoding="utf-8")
+    assert before in text and hashlib.sha256(config.read_bytes()).hexdigest() not in text
+    os.truncate(folder / "adapter_model.safetensors", 100)
+    with pytest.raises(CheckpointError, match="adapter_model.safetensors has changed since it was opened"):
+        adapted.adapter.digests()
 
 
 def test_strangers_and_copies_are_told_by_the_merge_and_by_its_card(gpt2, tmp_path):
@@ -610,7 +636,7 @@ def test_a_config_that_may_not_be_read_is_named(tmp_path, monkeypatch):
 
     def refused(*_, **__):
         raise PermissionError(13, "Permission denied")
-    monkeypatch.setattr("pathlib.Path.read_text", refused)
+    monkeypatch.setattr("pathlib.Path.read_bytes", refused)
     with pytest.raises(CheckpointError, match="adapter_config.json cannot be read: Permission denied"):
         adapters.opened(folder)
 
@@ -840,15 +866,16 @@ def test_without_a_second_process_a_pattern_is_refused_and_a_name_is_not(monkeyp
 
 
 @pytest.mark.parametrize("folder, named, config, told", [
-    ("gpt2", "openai-community/gpt2", {}, False), ("gpt2", "gpt2-medium", {}, True), ("gpt2", None, {}, False),
-    ("base", "gpt2", {"_name_or_path": "openai-community/GPT2"}, False), ("base", "gpt2", {}, True),
-    ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, False),
-    ("gpt2", "C:\\models\\gpt2", {}, False), ("gpt2", ["gpt2"], {}, False)])
+    ("gpt2", "openai-community/gpt2", {}, ""), ("gpt2", "gpt2-medium", {}, "gpt2-medium"), ("gpt2", None, {}, ""),
+    ("base", "gpt2", {"_name_or_path": "openai-community/GPT2"}, ""), ("base", "gpt2", {}, "gpt2"),
+    ("models--openai-community--gpt2/snapshots/607a", "openai-community/gpt2", {}, ""),
+    ("gpt2", "C:\\models\\gpt2", {}, ""), ("gpt2", ["gpt2"], {}, ""), ("gpt2", "meta/opt", {}, "meta/opt"),
+    ("gpt2", "/home/me/opt", {}, "opt"), ("gpt2", "C:\\Users\\me\\opt\\", {}, "opt")])
 def test_another_base_than_the_adapters_own_is_told(tmp_path, folder, named, config, told):
     base = in_folder(tmp_path / folder, BASE, {"model_type": "gpt2"} | config)
     adapter = adapters.opened(small_adapter(tmp_path / "lora", PAIR, {"base_model_name_or_path": named}))
     notes = adapters.Adapted(base, adapter).notes
-    assert len(notes) == told and all(repr(named) in note and folder in note for note in notes)
+    assert len(notes) == bool(told) and all(f"tuned on {told!r}" in note and folder in note for note in notes)
     assert adapters.Adapted(dict(base), adapter).notes == []  # nobody knows what this one is called
 
 

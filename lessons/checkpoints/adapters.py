@@ -1,6 +1,7 @@
 """LoRA adapters in PEFT's layout: a folder with `adapter_config.json` and `adapter_model.safetensors`, which hold A and
 B of every matrix that was tuned. Beside its base an adapter is a finetuned model like any other.
 """
+import hashlib
 import json
 import math
 import os
@@ -13,9 +14,9 @@ from torch import Tensor
 
 from lessons.checkpoints import bases, lora, patterns
 from lessons.checkpoints import conv1d as turning
-from lessons.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of
+from lessons.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of, of_home
 from lessons.checkpoints.naming import name_of
-from lessons.checkpoints.opening import CheckpointError, Entry, sha256
+from lessons.checkpoints.opening import CheckpointError, Entry
 from lessons.merging.states import wide
 from toy_models.weights import State
 
@@ -76,9 +77,10 @@ class Adapter:
         notes: sentences on what the config says that is not known here.
     """
 
-    def __init__(self, path: str | os.PathLike, config: Mapping, tensors: Checkpoint):
+    def __init__(self, path: str | os.PathLike, config: Mapping, tensors: Checkpoint, config_digest: str):
         self.path = Path(path)
         self.config = dict(config)
+        self._config_digest = config_digest
         self.tensors = tensors
         self.turned = bool(config.get("fan_in_fan_out"))
         self.pairs: dict[str, Pair] = {}
@@ -120,8 +122,12 @@ class Adapter:
         return self.tensors.entries[self.pairs[module].down].shape[0]
 
     def digests(self) -> dict[str, str]:
-        """{file name: SHA-256}."""
-        return {name: sha256(self.path / name) for name in (CONFIG, ADAPTER)}
+        """{file name: SHA-256} of both files, as they were when they were opened.
+
+        Raises:
+            CheckpointError: the file of the matrices has changed since. Names it.
+        """
+        return {CONFIG: self._config_digest, **self.tensors.digests()}
 
     def _sort(self):
         """Which tensor is an A, a B, or stored whole."""
@@ -212,14 +218,15 @@ def opened(path: str | os.PathLike) -> Adapter:
         CheckpointError: a file is missing or cannot be read, it is another kind of adapter than LoRA or one that stands
             on a changed base, or A and B do not pair up. Names file and module.
     """
-    path = Path(path).expanduser()
+    path = of_home(path)
     if not (path / CONFIG).exists():
         raise CheckpointError(f"{path} holds no adapter: {CONFIG} is missing.")
     if not (path / ADAPTER).exists():
         pickled = " adapter_model.bin is a pickle and is not opened." if (path / "adapter_model.bin").exists() else ""
         raise CheckpointError(f"{path / ADAPTER} is missing.{pickled}")
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        written = (path / CONFIG).read_bytes()
+        config = json.loads(written.decode("utf-8"))
         kind, rank, alpha = config.get("peft_type", "LORA"), config["r"], config["lora_alpha"]
     except OSError as error:
         raise CheckpointError(f"{path / CONFIG} cannot be read: {error.strerror or error}.") from error
@@ -231,7 +238,7 @@ def opened(path: str | os.PathLike) -> Adapter:
         raise CheckpointError(f"{path / CONFIG} says r = {str(rank)[:60]} and lora_alpha = {str(alpha)[:60]}: r must "
                               "be a whole number above 0, lora_alpha a finite number.")
     _check_config(path, config)
-    return Adapter(path, config, Checkpoint(path, [path / ADAPTER]))
+    return Adapter(path, config, Checkpoint(path, [path / ADAPTER]), hashlib.sha256(written).hexdigest())
 
 
 def _is_number(value):

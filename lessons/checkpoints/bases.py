@@ -78,8 +78,8 @@ def another(base: State, path: Path, said: Mapping) -> list[str]:
     config, name, found = config_of(base), said.get("base_model_name_or_path"), []
     ours = _names(name_of(base)) - {"the state dict"} | _names(config.get("_name_or_path"))
     if isinstance(name, str) and ours and _names(name) and not ours & _names(name):
-        found.append(f"{path} was tuned on {name[:200]!r}, as its config says, and the base here is {name_of(base)}. "
-                     "If that is another model of the same shapes, the result is wrong.")
+        found.append(f"{path} was tuned on {_public(name)!r}, as its config says, and the base here is "
+                     f"{name_of(base)}. If that is another model of the same shapes, the result is wrong.")
     mapping = said.get("auto_mapping")
     kind = mapping.get("base_model_class") if isinstance(mapping, Mapping) else None
     model, classes = config.get("model_type"), config.get("architectures") or ()
@@ -88,6 +88,12 @@ def another(base: State, path: Path, said: Mapping) -> list[str]:
         found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
                      f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
     return found
+
+
+def _public(name):
+    """A repository's name, or of a path its last part: where it lay on somebody's machine is nobody's business."""
+    parts = [part for part in re.split(r"[/\\]", name) if part]
+    return (name if "/".join(parts) == name and len(parts) < 3 else parts[-1])[:200]
 
 
 def _names(path):

@@ -135,19 +135,21 @@ def _download(remote, part, progress):
         headers |= {"Range": f"bytes={come}-"} | ({"If-Range": version} if version else {})
     try:
         with requests.get(remote.url, headers=headers, stream=True, timeout=(store.NETWORK_SECONDS, SILENCE)) as answer:
-            if answer.status_code == 416 and come:  # nothing lies behind what has come: it was whole
-                return {}
-            answer.raise_for_status()
-            said = {name: text for one in (*answer.history, answer) for name, text in one.headers.items()}
+            nothing_more = come and answer.status_code == 416
+            if nothing_more and _ends_at(answer, come):
+                return {}  # nothing lies behind what has come: it was whole
             resumed = come and answer.status_code == 206 and _goes_on(answer, come, version)
-            if come and answer.status_code == 206 and not resumed:
+            if nothing_more or (come and answer.status_code == 206 and not resumed):
                 _forget(part)
                 raise store.Unavailable(f"{remote.url} has changed since the download began. Run the same command "
                                         "again: it starts over.")
+            answer.raise_for_status()
+            said = {name: text for one in (*answer.history, answer) for name, text in one.headers.items()}
             come = come if resumed else 0
             expected = _whole_size(answer, said, remote, come)
             _check_room(part, expected - come)
             if not resumed:
+                _forget(part)  # a process that is killed now leaves no beginning of one version under another's name
                 _version_of(part).write_text(_validator(answer), encoding="utf-8")
             _write(answer, part, "ab" if resumed else "wb", expected, come, remote, progress)
     except requests.RequestException as error:
@@ -165,9 +167,17 @@ def _whole_size(answer, said, remote, come):
 
 
 def _goes_on(answer, come, version):
-    """A part that was sent begins where ours ends, and is of the same version."""
+    """A part that was sent begins where ours ends, and is of the same version. A server that was asked by an ETag has
+    to repeat it; by a date, it need not.
+    """
     begins = answer.headers.get("Content-Range", f"bytes {come}-").startswith(f"bytes {come}-")
-    return begins and (not version or _validator(answer) in ("", version))
+    same = {version} if version.startswith('"') else {version, ""}
+    return begins and (not version or _validator(answer) in same)
+
+
+def _ends_at(answer, come):
+    """Whether the file of which no more is to be had is as long as what has come, as far as the server says."""
+    return answer.headers.get("Content-Range", f"/{come}").rpartition("/")[2] == str(come)
 
 
 def _write(answer, part, mode, expected, come, remote, progress):

@@ -117,7 +117,7 @@ def opened(path: str | os.PathLike) -> Checkpoint:
         CheckpointError: there is none, a file is no safetensors file (a pickle is not opened), a shard is missing or
             half-downloaded, or the index contradicts the shards. Names file and key.
     """
-    path = _of_home(path)
+    path = of_home(path)
     if path.name == ADAPTER:
         raise CheckpointError(_no_model(path.parent))
     if not os.path.isdir(path):  # False too where a path cannot be one, 256 letters for one
@@ -136,9 +136,15 @@ def opened(path: str | os.PathLike) -> Checkpoint:
     raise CheckpointError(_nothing_in(path, names))
 
 
-def _of_home(path: str | os.PathLike) -> Path:
+def of_home(path: str | os.PathLike) -> Path:
+    """A path, of a home where it begins with ~, and with a name: "." and ".." have none to be told by.
+
+    Raises:
+        CheckpointError: there is no such home.
+    """
     try:
-        return Path(os.fspath(path)).expanduser()
+        found = Path(os.fspath(path)).expanduser()
+        return found if found.name not in ("", "..") else Path(os.path.abspath(found))
     except RuntimeError as error:
         raise CheckpointError(f"{path} cannot be read: {error} Write the path without ~.") from error
 

@@ -197,20 +197,33 @@ def _check_same(models, weights, state, entries):
 
 
 def _hint(models, weights, missing, extra):
-    """What to write where keys differ: what is left out of all models, or how keys are renamed."""
+    """What to write where keys differ: what is left out of all models, or how keys are renamed, or either."""
     common = [key for key, entry in weights[0].items() if all(
         key in other and other[key].shape == entry.shape for other in weights[1:])]
-    if 2 * len(common) >= min(map(len, weights)):
-        odd = {_stored(state, key) for state, entries in zip(models, weights) for key in entries.keys() - set(common)}
-        kept = {_stored(state, key) for state in models for key in common}
-        return ("The rest of their keys is the same. Leave out what is not, a head of another task for one, and merge "
-                f"again: {_without(_starts(odd, kept))}")
+    if 2 * len(common) < min(map(len, weights)):
+        return f"Both must come from one architecture. If only the names differ, {_renaming(missing, extra)}"
+    odd = {_stored(state, key) for state, entries in zip(models, weights) for key in entries.keys() - set(common)}
+    kept = {_stored(state, key) for state in models for key in common}
+    without = ("Leave out what is not, a head of another task for one, and merge again: "
+               f"{_without(_starts(odd, kept))}")
+    if missing and _shapes(weights, missing) == _shapes(weights, extra):
+        return (f"The rest of their keys is the same, and these have the same shapes. If only their names differ, "
+                f"{_renaming(missing, extra)} If they mean something else: {without[0].lower()}{without[1:]}")
+    return f"The rest of their keys is the same. {without}"
+
+
+def _shapes(weights, keys):
+    """The shapes that keys have in whichever model has them, in order."""
+    return sorted(next(entries[key].shape for entries in weights if key in entries) for key in keys)
+
+
+def _renaming(missing, extra):
+    """How keys are renamed, with the first ones that differ for an example."""
     clip = " For towers of CLIP, `naming.vision_tower` does it." if any("vis" in key for key in missing + extra) else ""
     example = f"renamed(model, words={{{extra[0]!r}: {missing[0]!r}}})" if missing and extra else (
         "renamed(model, remove='model.')")
-    return ("Both must come from one architecture. If only the names differ, rename keys: `from "
-            f"{HERE} import renamed`, then `{example}`; it also takes remove=… and add=… for what stands before "
-            f"the keys.{clip}")
+    return (f"rename keys: `from {HERE} import renamed`, then `{example}`; it also takes remove=… and add=… for what "
+            f"stands before the keys, and words of keys between dots.{clip}")
 
 
 def _stored(state, key):

@@ -383,12 +383,14 @@ def card_of(folder: str | os.PathLike) -> str:
 
 def _short(path):
     """A file or folder by name: the card is published, and where it lay on one machine is nobody's business."""
-    path = Path(path)
+    path = Path(os.path.abspath(path))  # a file in the present folder has a folder too
     return path.parent.name if path.suffix == ".safetensors" and path.name == WEIGHTS else path.name
 
 
 def _with_names(note, states):
-    for path in sorted({path for state in states for path in _paths(state)}, key=len, reverse=True):
+    """A note without paths; a name without a folder before it is none."""
+    paths = {path for state in states for path in _paths(state) if Path(path).name != path}
+    for path in sorted(paths, key=len, reverse=True):
         note = note.replace(path, _short(path))
     return note
 

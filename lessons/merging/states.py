@@ -25,17 +25,26 @@ class StateFile(Mapping):
     """A state dict in a safetensors file whose tensors are read when they are asked for, each time anew.
 
     Every function of this package takes it in place of a dict. A merge then holds its result and one key's tensors of
-    all models.
+    all models. A file that was written since it was opened is not read on (ValueError): it is mapped, and a mapped file
+    that is cut short kills the process.
     """
 
     def __init__(self, path: str | os.PathLike):
+        self._path = path
+        self._known = self._identity()
         self._file = safe_open(path, framework="pt")
         self._keys = dict.fromkeys(self._file.keys())
 
     def __getitem__(self, key: str) -> Tensor:
         if key not in self._keys:
             raise KeyError(key)
-        return self._file.get_tensor(key)
+        if self._identity() != self._known:
+            raise ValueError(f"{self._path} has changed since it was opened. Open it again when nobody writes it.")
+        return self._file.get_tensor(key).clone()  # in memory of its own, whatever becomes of the file
+
+    def _identity(self):
+        found = os.stat(self._path)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
