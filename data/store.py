@@ -484,6 +484,16 @@ def _place(path, elsewhere=True):
     return shared
 
 
+def workplace(name: str) -> Path:
+    """The folder of this name in the data folder, made if need be; where that may not be written, in the learner's own.
+    For what a notebook writes under names of its own.
+
+    Raises:
+        StoreError: neither can be written.
+    """
+    return _place(root() / name / "anything").parent
+
+
 def _say_once(key, message):
     if key not in _said:
         _said.add(key)

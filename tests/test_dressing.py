@@ -4,69 +4,15 @@ import copy
 import numpy as np
 import pytest
 import torch
-import xarray
 
 from lessons.kit.exercise import check, exercises, mine
 from lessons.kit.judging import dressing
 from tests.natural import answers
+from tests.natural.dresses import DRESSES, each, like, listed
 
 ALL = list(exercises().values())
 FUNCTIONS = [one for one in ALL if callable(one.solution)]
 NATURAL = [answer for of_chapter in answers().values() for answer in of_chapter.RIGHT]
-
-
-def each(change):
-    """The change, made to every tensor and number inside a result."""
-    def inside(value):
-        if isinstance(value, dict):
-            return {key: inside(one) for key, one in value.items()}
-        if isinstance(value, (list, tuple)):
-            return type(value)(map(inside, value))
-        return change(value) if isinstance(value, (torch.Tensor, float)) else value
-    return inside
-
-
-def with_graph(value):
-    tensor = torch.as_tensor(value)
-    return tensor.clone().requires_grad_() if tensor.is_floating_point() else value
-
-
-def listed(value):
-    return value.tolist() if isinstance(value, torch.Tensor) else value
-
-
-def backwards(value):
-    return dict(reversed(value.items())) if isinstance(value, dict) else value
-
-
-DRESSES = {
-    "arrays": each(np.asarray),
-    "lists": each(listed),
-    "nested lists": lambda value: each(listed)(list(value) if isinstance(value, tuple) else value),
-    "tuples for lists": lambda value: tuple(value) if isinstance(value, list) else value,
-    "lists for tensors' rows": each(lambda value: list(value) if isinstance(value, torch.Tensor) and value.ndim
-                                    else value),
-    "tensors for numbers": each(torch.as_tensor),
-    "xarrays": each(lambda value: xarray.DataArray(np.asarray(value))),
-    "a graph": each(with_graph),
-    "parameters": each(lambda value: torch.nn.Parameter(with_graph(value))
-                       if torch.as_tensor(value).is_floating_point() else value),
-    "float64": each(lambda value: torch.as_tensor(value).double()),
-    "numpy's numbers": each(lambda value: np.float64(value) if isinstance(value, float) else value),
-    "keys in another order": backwards,
-}
-
-
-def like(got, right) -> bool:
-    """Whether a result is what the library gives in type, dtype, shape, keys and graph."""
-    if isinstance(right, torch.Tensor):
-        return (type(got) is torch.Tensor and got.dtype == right.dtype and got.shape == right.shape
-                and got.requires_grad == right.requires_grad)
-    if isinstance(right, dict):
-        return isinstance(got, dict) and got.keys() == right.keys() and all(like(got[key], right[key]) for key in right)
-    if isinstance(right, (list, tuple)):
-        return type(got) is type(right) and len(got) == len(right) and all(map(like, got, right))
-    return type(got) is type(right)
 
 
 def holds_for(exercise, answer):
@@ -161,6 +107,24 @@ def test_what_cannot_be_brought_into_the_dress_is_replaced_and_told_once():
     given = dressing.wrapped(lambda a: object(), dress, instead=lambda a: 2 * a, tell=said.append)
     assert given(torch.ones(2)).tolist() == [2, 2] and given(torch.ones(2)).tolist() == [2, 2]
     assert len(said) == 1 and "cannot be brought into the form" in said[0] and "the course's own" in said[0]
+
+
+def test_a_right_function_that_stops_on_what_the_next_cell_gives_it_is_replaced_and_told_once(capsys):
+    """The cases of 0.1 are vectors, the next cell gives matrices too."""
+    given = mine("0.1", lambda a, b, alpha: [alpha * x + (1 - alpha) * y for x, y in zip(a.tolist(), b.tolist())])
+    for _ in range(2):
+        assert given(torch.ones(2, 2), torch.zeros(2, 2), 0.25).tolist() == [[0.25, 0.25], [0.25, 0.25]]
+    told = "On what this cell gives it, your function stops with TypeError (can't multiply sequence by non-int of type "
+    assert capsys.readouterr().out.count(told) == 1
+    assert given(torch.ones(2), torch.zeros(2), 0.25).tolist() == [0.25, 0.25]
+
+
+def test_an_interrupt_in_the_next_cell_interrupts_it():
+    def answer(a):
+        raise KeyboardInterrupt
+    given = dressing.wrapped(answer, dressing.learned([1.0], [(1.0,)]), instead=lambda a: a)
+    with pytest.raises(KeyboardInterrupt):
+        given(1.0)
 
 
 def test_a_letter_comes_back_as_the_library_writes_it():

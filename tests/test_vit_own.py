@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -970,6 +971,20 @@ def test_networks_are_written_once_as_folders_and_one_in_shards(gpt2):
     assert (start / "model.safetensors").stat().st_mtime_ns == changed
     for other in ((tuned[1], {"model_type": "test"}), (tuned[0], {})):
         assert example.written(base, {"a": dict(other[0]), "b": dict(tuned[1])}, other[1])[0] != start
+
+
+def test_what_the_chapter_writes_beside_a_closed_folder_goes_to_the_learner_s_own(gpt2, quiet_store, tmp_path, close):
+    base, tuned = dict(gpt2[0]), {"a": dict(gpt2[1][0])}
+    theirs = example.written(base, tuned)[0]  # the owner's
+    close(quiet_store)
+    with warnings.catch_warnings(action="ignore"):
+        assert example.written(base, tuned)[0] == theirs
+        mine, _ = example.written(base, tuned, {"model_type": "another"})
+        spoilt = example.spoilt(mine)
+    assert mine == example.written(base, tuned, {"model_type": "another"})[0]
+    for path in (mine, *spoilt.values(), store.workplace("checkpoints")):
+        assert path.is_relative_to(tmp_path / "own/checkpoints")
+    assert "…/checkpoints/spoilt" in example.said_of(spoilt["half a download"])
 
 
 def test_spoilt_files_are_all_told_but_the_flipped_bit(gpt2):

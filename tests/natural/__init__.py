@@ -4,7 +4,8 @@ answers were looked at; but for chapters 7 and 8, whose author had seen them.
 The sentences that help were then written with these answers at hand. Of other answers, about three in ten get one.
 
 `says` is a piece of the sentence that says what is wrong with the answer, as its author judged; "" where the check can
-only show an input on which it fails. RIGHT are right answers in another dress.
+only show an input on which it fails. RIGHT are right answers in another dress; of one that is right on the exercise's
+cases and stops on what the next cell gives it, `says` is a piece of what that cell says.
 """
 import importlib
 from dataclasses import dataclass

@@ -29,7 +29,8 @@ RIGHT = [
     Natural("0.1", "another order", lambda a, b, alpha: b + alpha * (a - b)),
     Natural("0.1", "lerp from b", lambda a, b, alpha: torch.lerp(b, a, alpha)),
     Natural("0.1", "numpy", lambda a, b, alpha: alpha * np.asarray(a) + (1 - alpha) * np.asarray(b)),
-    Natural("0.1", "lists", lambda a, b, alpha: [alpha * x + (1 - alpha) * y for x, y in zip(a.tolist(), b.tolist())]),
+    Natural("0.1", "lists", lambda a, b, alpha: [alpha * x + (1 - alpha) * y for x, y in zip(a.tolist(), b.tolist())],
+            "On what this cell gives it, your function stops with TypeError"),  # a matrix
     Natural("0.1", "with a graph", lambda a, b, alpha: alpha * a.clone().requires_grad_() + (1 - alpha) * b),
     Natural("0.1", "in float64", lambda a, b, alpha: alpha * a.double() + (1 - alpha) * b.double()),
 ]

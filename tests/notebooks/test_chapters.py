@@ -17,6 +17,7 @@ from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 from tools.bench.epoch import mlp_epoch_seconds
 
+REPOSITORY = Path(__file__).parents[2]
 NAMES = [chapter.stem for chapter in CHAPTERS]
 # the others train ResNets for minutes, chapter 2 for up to 25: run by hand
 IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90]
@@ -66,33 +67,16 @@ for guess in [thing for thing in things if isinstance(thing, Prediction)]:
         assert all(panel.values.get(name, value) == value for name, value in guess.at.items()), (panel.values, guess.at)
 '''
 
-DRESS = '''
-import numpy, torch
-from lessons.kit.exercise import check as _check, find as _find
-def _listed(value):
-    return value.tolist() if isinstance(value, torch.Tensor) else value
-def _with_graph(value):
-    return torch.as_tensor(value).clone().requires_grad_() if torch.as_tensor(value).is_floating_point() else value
-def _each(change, value):
-    if isinstance(value, dict):
-        return {key: _each(change, one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_each(change, one) for one in value]
-    return change(value) if isinstance(value, (torch.Tensor, float)) else value
-def in_another_dress(id):
-    """The library's answer in other types, the first of these in which it is right; at last as the library has it."""
-    right = _find(id).solution
-    for change in (_listed, numpy.asarray, _with_graph):
-        def answer(*arguments, change=change):
-            return _each(change, right(*arguments))
-        if _check(id, answer if callable(right) else _each(change, right)).passed:
-            return answer if callable(right) else _each(change, right)
-    return right
+DRESS = f'''
+import sys
+sys.path.insert(0, {str(REPOSITORY)!r})
+from tests.natural import dresses
 '''
 
 
-def dressed_cells(notebook):
-    """Cells that answer each exercise in another dress and run what uses the answer again; and how many answers."""
+def dressed_cells(notebook, number):
+    """Cells that answer each exercise in another dress and run what uses the answer again, at last one that tries every
+    natural right answer in every dress on what these gave; and how many answers there are."""
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     cells, count = [DRESS], 0
     for place, source in enumerate(code):
@@ -100,11 +84,12 @@ def dressed_cells(notebook):
         if not answers:
             continue
         count += len(answers)
-        cells += [f'{name} = in_another_dress("{id}")' for id, name in answers]
-        given = set(re.findall(r'^(\w+) = mine\(', source, re.MULTILINE))
+        cells += [f'{name} = dresses.in_another_dress("{id}")' for id, name in answers]
+        given = {name for line in re.findall(r"^([\w, ]+) = mine\(", source, re.MULTILINE) for name in line.split(", ")}
         later = [cell for cell in code[place + 1:] if given & names(cell) and "mine(" not in cell]
         cells += [source, *later]
-    return cells, count
+    natural = f"count, problems = dresses.problems({number!r})\nprint('natural answers:', count, *problems, sep='\\n')"
+    return [*cells, natural], count
 
 
 def names(source):
@@ -148,10 +133,12 @@ def run_from_nothing(run):
         notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
         checked = [cell.source.splitlines()[-1] for cell in check_cells(notebook)]
         answered = [line.replace("solved=solved", "solved=True") for line in checked]
-        dressed, mines = dressed_cells(notebook)
+        dressed, mines = dressed_cells(notebook, chapters.chapter(name).number)
         executed, seconds = run(name, folder, DRIVE, GUESS, *answered, *dressed, profile="quick")
         texts = list(outputs_of(executed))
         assert sum(text.count("This cell runs your") for text in texts) == mines, "a right answer in another dress"
+        (_, natural, *wrong), = (text.splitlines() for text in texts if text.startswith("natural answers:"))
+        assert int(natural) > 0 and not wrong
         assert sum(text.count("drove a panel") for text in texts) == chapters.chapter(name).panels
         checks = [text for text in texts if text.startswith(("passed ", "not yet "))]
         assert all(text.startswith("not yet ") for text in checks[:len(answered)]), checks

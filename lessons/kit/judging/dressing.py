@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from lessons.kit.judging.telling import shown
+
 
 @dataclass(frozen=True)
 class Dress:
@@ -61,19 +63,28 @@ def wrapped(function: Callable, dress: Dress, instead: Callable, tell: Callable[
     """The function, whose results are brought into the dress.
 
     Args:
-        instead: runs, on the same arguments, where a result cannot be brought into it; `tell` says so, once.
+        instead: runs, on the same arguments, where the function stops with an error, as one can that is right on the
+            exercise's cases alone, or where its result cannot be brought into the dress; `tell` says so, once.
     """
     told = []
 
+    def replaced(problem, arguments, named):
+        if not told:
+            told.append(tell(f"{problem}, so the course's own function runs."))
+        return instead(*arguments, **named)
+
     def inside(*arguments, **named):
-        result = function(*arguments, **named)
+        try:
+            result = function(*arguments, **named)
+        except (Exception, SystemExit) as error:
+            stops = f"stops with {type(error).__name__} ({shown(error, str)})"
+            return replaced(f"On what this cell gives it, your function {stops}", arguments, named)
         try:
             return dressed(result, dress, (*arguments, *named.values()))
         except Exception as error:  # a result can be any object, and fail at whatever is asked of it
-            if not told:
-                told.append(tell(f"Your function's result, a {type(result).__name__}, cannot be brought into the form "
-                                 f"that this cell needs ({type(error).__name__}), so the course's own function runs."))
-            return instead(*arguments, **named)
+            problem = (f"Your function's result, a {type(result).__name__}, cannot be brought into the form that this "
+                       f"cell needs ({type(error).__name__})")
+            return replaced(problem, arguments, named)
     try:
         return functools.wraps(function)(inside)
     except Exception:  # a callable that refuses to be asked for its name

@@ -169,9 +169,8 @@ def adapted(ours: clip.Suite, tests: Mapping[str, tuple[torch.Tensor, torch.Tens
 
 @contextlib.contextmanager
 def _scratch():
-    """A folder in the data folder for what is only needed now: 350 MB a rank."""
-    parent = store.writable(store.root() / "checkpoints")
-    with tempfile.TemporaryDirectory(dir=parent, prefix=".totals-") as folder:
+    """A folder in the data folder, or in the learner's own, for what is only needed now: 350 MB a rank."""
+    with tempfile.TemporaryDirectory(dir=store.workplace("checkpoints"), prefix=".totals-") as folder:
         yield Path(folder)
 
 

@@ -27,27 +27,34 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     """A base and finetuned models as folders in Hugging Face's layout; the second finetuned one in two shards.
 
     Returns:
-        (the base's folder, {name: folder}), below `$WEIGHTSPACE_DATA/checkpoints/example-…`.
+        (the base's folder, {name: folder}), below `$WEIGHTSPACE_DATA/checkpoints/example-…`, or, where that may not be
+        written and lacks them, below the learner's own folder.
 
     Raises:
         StoreError: the folder cannot be written, or the disk is full. Nothing half-written is left.
     """
     parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
              for state in (base, *finetuned.values())]
-    folder = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
-    found = folder / "base", {name: folder / name for name in finetuned}
+    usual = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
+    folder = next((place for place in store.places(usual) if place.exists()), None)
+    if folder is None:
+        folder = store.workplace("checkpoints") / usual.name
+        _write(folder, {"base": base, **finetuned}, config)
+    return folder / "base", {name: folder / name for name in finetuned}
+
+
+def _write(folder, states, config):
     with store.lock(folder):
-        if not folder.exists():
+        if not folder.exists():  # nor has another process written it while we waited
             store.clear_leftovers(folder)
             part = store.part_of(folder)
             try:
                 with store.told_if_full(folder):
-                    for place, (name, state) in enumerate({"base": base, **finetuned}.items()):
+                    for place, (name, state) in enumerate(states.items()):
                         _save(part / name, state, config, shards=2 if place == 2 else 1)
                     os.replace(part, folder)
             finally:
                 shutil.rmtree(part, ignore_errors=True)
-    return found
 
 
 def _save(folder, state, config, shards):
@@ -83,9 +90,9 @@ def spoilt(folder: str | os.PathLike) -> dict[str, Path]:
                 "half a download": sound[:len(sound) // 2],
                 "a header of absurd size": (2 ** 40).to_bytes(8, "little") + sound[8:],
                 "one flipped bit": bytes(flipped)}
-    found = {}
+    found, there = {}, store.workplace("checkpoints")
     for number, (what, content) in enumerate(contents.items()):
-        found[what] = store.root() / "checkpoints" / "spoilt" / str(number)
+        found[what] = there / "spoilt" / str(number)
         found[what].mkdir(parents=True, exist_ok=True)
         with store.lock(found[what] / WEIGHTS), store.atomic(found[what] / WEIGHTS) as part:
             part.write_bytes(content)
@@ -97,7 +104,12 @@ def said_of(folder: str | os.PathLike) -> str:
     try:
         return f"opened: {len(folders.opened(folder))} tensors"
     except CheckpointError as error:
-        return str(error).replace(str(store.root()), "…")
+        return shortened(error)
+
+
+def shortened(error: Exception) -> str:
+    """What an error says, without the long way to the data folder or to the learner's own."""
+    return str(error).replace(str(store.root()), "…").replace(str(store.own()), "…")
 
 
 def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: int, alpha: float = 16.0,
