@@ -299,8 +299,8 @@ def slider(label: str, values, value) -> widgets.SelectionSlider:
 def choice(label: str, options: dict) -> widgets.Dropdown:
     """A dropdown over {text: value}; it starts at the first."""
     return widgets.Dropdown(description=label, options=list(options.items()),
-                            tooltip=label, layout=widgets.Layout(width="max-content", max_width="100%"),
-                            style={"description_width": "initial"})
+                            tooltip=label, style={"description_width": "initial"},
+                            layout=widgets.Layout(width="max-content", max_width="100%", height="auto"))
 
 
 def settings_of(control) -> list:
