@@ -155,3 +155,15 @@ def test_a_character_that_xml_cannot_hold_does_not_take_the_picture_away():
     for svg in (figure.background, figure.marks(), figure.whole()):
         ElementTree.fromstring(svg)
     assert moving.get_text() == "\x08c" and "�c" in figure.marks()
+
+
+@pytest.mark.parametrize("height", [2.0, 4.0, 8.0])
+def test_a_moving_title_stays_in_its_picture_however_high_the_axes_are(height):
+    with plotting.drawing():
+        fig, ax = plotting.figure(height=height)
+        ax.set_title(" ")  # keeps the room
+        title, = plotting.moving_titles((ax,), in_layout=False)
+        title.set_text("12 directions")
+        fig.draw_without_rendering()
+        place = title.get_window_extent()
+        assert ax.bbox.y1 < place.y0 and place.y1 <= fig.bbox.height

@@ -7,7 +7,7 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.text import Text
 from matplotlib.ticker import AutoLocator
 
-from lessons.kit.plotting import WIDTH
+from lessons.kit.plotting import TITLE, WIDTH
 
 HALL = 20    # points
 _MANY = 8    # texts on one of the axes: a number above each bar, say
@@ -76,7 +76,8 @@ def _in_lines(ax):
     for text, letters in ((ax.xaxis.label, _LINE), (ax.yaxis.label, _LINE // 2), (ax.title, _LINE),
                           (ax._left_title, _LINE), (ax._right_title, _LINE)):
         text.set_text(textwrap.fill(text.get_text(), letters))
-    above = [text for text in ax.texts if text.get_transform() == ax.transAxes and text.get_position()[1] > 1]
+    above = [text for text in ax.texts if text.get_label() == TITLE
+             or text.get_transform() == ax.transAxes and text.get_position()[1] > 1]
     for text in above:
         text.set(wrap=True, in_layout=False, verticalalignment="bottom", fontsize=HALL)
     if above and not ax.get_title("center"):

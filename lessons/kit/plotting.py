@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 from lessons.kit.kept import kept
 from lessons.kit.page import Markup
@@ -121,8 +122,16 @@ _FigureOfACell, _AxesOfACell = _themed_methods(Figure), _themed_methods(Axes)
 
 def moving_titles(axes, **options) -> list:
     """An empty title above each of the axes that a panel writes anew whenever it draws; `options` are those of
-    matplotlib's text."""
-    return [ax.text(0, 1.03, "", transform=ax.transAxes, fontweight="bold", animated=True, **options) for ax in axes]
+    matplotlib's text. It begins as far above the axes as matplotlib's own titles, however high these are."""
+    titles = []
+    for ax in axes:
+        above = ax.transAxes + ScaledTranslation(0, _TITLE_PAD / 72, ax.figure.dpi_scale_trans)
+        titles.append(ax.text(0, 1, "", transform=above, fontweight="bold", animated=True, label=TITLE, **options))
+    return titles
+
+
+TITLE = "moving title"  # their label, by which a hall's picture knows them; it is not shown
+_TITLE_PAD = 6  # points, matplotlib's `axes.titlepad`
 
 
 def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output": "out"}),

@@ -50,6 +50,15 @@ def move(page, panel):
     assert marks(panel) != first
 
 
+CUT = """() => {  // what is wider than its place, and lines that leave a slider's or a menu's
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const wide = all('.widget-label, .widget-readout, .weightspace-panel')
+        .filter((element) => element.scrollWidth > element.clientWidth);
+    const high = all('.weightspace-panel .widget-inline-hbox, .weightspace-prediction .widget-inline-hbox')
+        .filter((element) => element.scrollHeight > element.clientHeight + 1);
+    return [...wide, ...high].map((element) => element.textContent); }"""
+
+
 @pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_measured(chapter, opened):
     page, found = opened(chapter.stem)
@@ -65,6 +74,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
         handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").text_content()
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
         assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
+    assert page.evaluate(CUT) == []
     own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")
     own.compare(page, [lab.says(panel) for panel in found])
 
@@ -92,8 +102,6 @@ CONTRAST = """(element) => {  // of its letters with what lies behind them, as W
     const seen = [red, green, blue].map((c, i) => ink * c + (1 - ink) * behind[i]);
     const [dark, bright] = [light(seen), light(behind)].sort((a, b) => a - b);
     return (bright + 0.05) / (dark + 0.05); }"""
-CUT = """() => [...document.querySelectorAll('.widget-label, .widget-readout, .weightspace-panel')]
-    .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)"""
 
 
 @pytest.fixture

@@ -76,10 +76,7 @@ def in_another_dress(id):
     notebook's cells give it is noted."""
     right = find(id).solution
     for name in ("nested lists", "arrays", "a graph"):
-        if not callable(right):
-            answer = DRESSES[name](right)
-        else:
-            answer = _noted(id, _changed(right, DRESSES[name]))
+        answer = _noted(id, _changed(right, DRESSES[name])) if callable(right) else DRESSES[name](right)
         if check(id, answer).passed:
             return answer
     return _noted(id, right) if callable(right) else right

@@ -303,8 +303,8 @@ def choice(label: str, options: Mapping[str, object] | Iterable) -> widgets.Drop
     """A dropdown over {text: value}, or over names, each of which is its own value; it starts at the first."""
     named = options if isinstance(options, Mapping) else {str(name): str(name) for name in options}
     return widgets.Dropdown(description=label, options=list(named.items()),
-                            tooltip=label, layout=widgets.Layout(width="max-content", max_width="100%"),
-                            style={"description_width": "initial"})
+                            tooltip=label, style={"description_width": "initial"},
+                            layout=widgets.Layout(width="max-content", max_width="100%", height="auto"))
 
 
 def settings_of(control) -> list:
