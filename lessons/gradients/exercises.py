@@ -25,10 +25,10 @@ def _one_step():
 
 def _gradients():
     generator = torch.Generator().manual_seed(1)
-    found = []
+    cases = []
     for tasks, alpha in ((3, 0.5), (2, 1.0), (4, 0.25)):
-        found.append((torch.randn(tasks, 5, generator=generator, dtype=torch.float64), alpha))
-    return found
+        cases.append((torch.randn(tasks, 5, generator=generator, dtype=torch.float64), alpha))
+    return cases
 
 
 def _products():

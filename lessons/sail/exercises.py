@@ -14,34 +14,34 @@ def _triangles():
 
 def _errors():
     generator = torch.Generator().manual_seed(0)
-    found = []
+    cases = []
     for d, condition, eta, steps in ((3, 10.0, 0.9, 4), (5, 50.0, 0.5, 12), (2, 4.0, 0.8, 0), (4, 100.0, 0.9, 1)):
         e1, e2 = torch.randn(2, d, generator=generator, dtype=torch.float64)
-        found.append((e1, e2, quadratic.spectrum(d, condition), eta, steps))
-    return found
+        cases.append((e1, e2, quadratic.spectrum(d, condition), eta, steps))
+    return cases
 
 
 def _kernels():
     """Of two samples from one distribution MMD² without bias is often negative, as the last one is."""
     generator = torch.Generator().manual_seed(1)
     kernel = distances.gaussian(1.0)
-    found = []
+    cases = []
     for n, m, shift in ((4, 3, 0.0), (5, 5, 1.0), (2, 6, 2.0), (9, 9, 0.0)):
         a = torch.randn(n, 2, generator=generator, dtype=torch.float64)
         b = torch.randn(m, 2, generator=generator, dtype=torch.float64) + shift
-        found.append((kernel(a, a), kernel(b, b), kernel(a, b)))
-    return found
+        cases.append((kernel(a, a), kernel(b, b), kernel(a, b)))
+    return cases
 
 
 def _layers():
     """The last case copies one unit three times, the second copies none of its last two."""
     generator = torch.Generator().manual_seed(2)
-    found = []
+    cases = []
     for units, copied in ((3, [0, 1, 2]), (4, [0, 1]), (3, [1, 1, 1, 0])):
         parts = [torch.randn(*shape, generator=generator, dtype=torch.float64)
                  for shape in ((units, 2), (units,), (2, units))]
-        found.append((*parts, torch.tensor(copied)))
-    return found
+        cases.append((*parts, torch.tensor(copied)))
+    return cases
 
 
 def _matrices():

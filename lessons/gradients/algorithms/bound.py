@@ -56,13 +56,13 @@ def longest(alpha: float, num_tasks: int, size: int = 8, steps: int = 500, seed:
         size: entries of a gradient.
     """
     generator = torch.Generator().manual_seed(seed)
-    found = torch.randn(num_tasks, size, generator=generator, dtype=torch.float64)
+    gradients = torch.randn(num_tasks, size, generator=generator, dtype=torch.float64)
     for step in range(steps):
-        found = found / found.norm(dim=1, keepdim=True)
-        r = mismatch(found, alpha)
+        gradients = gradients / gradients.norm(dim=1, keepdim=True)
+        r = mismatch(gradients, alpha)
         ways = r / r.norm(dim=1, keepdim=True).clamp_min(1e-12)
-        found = found + (1 - step / steps) * mismatch(ways, alpha)  # mismatch is linear, and its own transpose
-    return mismatch(found / found.norm(dim=1, keepdim=True), alpha).norm(dim=1).mean().item()
+        gradients = gradients + (1 - step / steps) * mismatch(ways, alpha)  # mismatch is linear, and its own transpose
+    return mismatch(gradients / gradients.norm(dim=1, keepdim=True), alpha).norm(dim=1).mean().item()
 
 
 def printed_gradient_bound(norms: Sequence[float], reach: float, beta: float) -> float:

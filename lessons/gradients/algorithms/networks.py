@@ -37,11 +37,11 @@ def hidden(theta: Tensor, widths: Sequence[int], activation: str,
     """W_l·a_(l−1) of every layer, before the activation, (samples, width) each; the last are the outputs."""
     if activation not in ACTIVATIONS:
         raise ValueError(f"unknown activation {activation!r}: choose one of {', '.join(ACTIVATIONS)}")
-    found = []
+    layers = []
     for weight in matrices(theta, widths):
-        x = (ACTIVATIONS[activation](found[-1]) if found else x) @ weight.T
-        found.append(x)
-    return found
+        x = (ACTIVATIONS[activation](layers[-1]) if layers else x) @ weight.T
+        layers.append(x)
+    return layers
 
 
 def sample_losses(outputs: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"],

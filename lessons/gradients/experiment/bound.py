@@ -54,8 +54,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     for activation in NETWORKS:
         tasks = common.tasks(common.SPIRALS, activation, "cross-entropy", settings.samples, seed)
         parts.append(of_network(tasks, settings.alphas))
-    found = xarray.concat(parts, xarray.DataArray(list(NETWORKS), dims="network", name="network"))
-    return found.assign_attrs(images=f"{settings.samples} training samples of each of four tasks")
+    sweep = xarray.concat(parts, xarray.DataArray(list(NETWORKS), dims="network", name="network"))
+    return sweep.assign_attrs(images=f"{settings.samples} training samples of each of four tasks")
 
 
 def of_network(tasks: Tasks, alphas) -> xarray.Dataset:
@@ -66,16 +66,16 @@ def of_network(tasks: Tasks, alphas) -> xarray.Dataset:
     for alpha, path, hessian, slope in zip(alphas, joint, H.tolist(), G.tolist()):
         constants = {MEASURED: (hessian, slope)} | network_bounds(tasks, path)
         given = [(alpha, len(tasks.losses), STEPS, *constants[known]) for known in KNOWN]
-        for name, of in BOUNDS.items():
-            bounds[name].append([of(*one) for one in given])
-    found = {"gap": ("alpha", gap.numpy()),
-             "second": ("alpha", (torch.tensor(alphas) * C).numpy()),
-             "C": ("alpha", C.numpy()),
-             "hessian": ("alpha", H.numpy()),
-             "gradient": ("alpha", G.numpy()),
-             **{name: (("alpha", "known"), values) for name, values in bounds.items()},
-             "norm_product": float(np.prod(spectral_norms(tasks.base, tasks.widths)))}
-    return xarray.Dataset(found, coords={"alpha": list(alphas), "known": list(KNOWN)})
+        for name, bound_of in BOUNDS.items():
+            bounds[name].append([bound_of(*arguments) for arguments in given])
+    numbers = {"gap": ("alpha", gap.numpy()),
+               "second": ("alpha", (torch.tensor(alphas) * C).numpy()),
+               "C": ("alpha", C.numpy()),
+               "hessian": ("alpha", H.numpy()),
+               "gradient": ("alpha", G.numpy()),
+               **{name: (("alpha", "known"), values) for name, values in bounds.items()},
+               "norm_product": float(np.prod(spectral_norms(tasks.base, tasks.widths)))}
+    return xarray.Dataset(numbers, coords={"alpha": list(alphas), "known": list(KNOWN)})
 
 
 def _lengths(tasks, alpha):
@@ -144,14 +144,14 @@ def _looseness(measured):
     tight = measured.tight / measured.C
     triangle = measured.triangle / measured.C
     printed = measured.printed / measured.tight
-    here = {"tight": tight.sel(alpha=1 / len(ANGLES), method="nearest"),
-            "triangle": triangle.sel(alpha=1 / len(ANGLES), method="nearest")}
+    at_average = {"tight": tight.sel(alpha=1 / len(ANGLES), method="nearest"),
+                  "triangle": triangle.sel(alpha=1 / len(ANGLES), method="nearest")}
     edge = 2 / len(ANGLES)
     return {"tight_over_C_least": tight.min().item(),
             "tight_over_C_median": tight.median().item(),
             "triangle_over_C_median": triangle.median().item(),
-            "tight_over_C_at_average": here["tight"].mean().item(),
-            "triangle_over_C_at_average": here["triangle"].mean().item(),
+            "tight_over_C_at_average": at_average["tight"].mean().item(),
+            "triangle_over_C_at_average": at_average["triangle"].mean().item(),
             "printed_equals_tight_from_2_over_T": np.abs(printed - 1).sel(alpha=slice(edge, None)).max().item(),
             "printed_over_tight_most_below": printed.sel(alpha=slice(0, edge - 1e-6)).max().item()}
 

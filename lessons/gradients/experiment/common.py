@@ -33,14 +33,14 @@ SETTINGS = {SPIRALS: Setting("spirals", (2, 8, 8, 2), 0.3),
 
 def digits_source(more: str = "") -> data.types.Source:
     """Where the digits come from, without the angle by which a task turns them; `more` goes on with the description."""
-    found = data.source("rotated_mnist", angle=ANGLES[0])
-    return replace(found, text=found.text.split(",")[0] + more)
+    source = data.source("rotated_mnist", angle=ANGLES[0])
+    return replace(source, text=source.text.split(",")[0] + more)
 
 
 def spirals_source(more: str) -> data.types.Source:
     """Where the Spirals come from; `more` says how they are turned."""
-    found = data.source("spirals", angle=ANGLES[0])
-    return replace(found, text=f"Spirals (generated), {more}")
+    source = data.source("spirals", angle=ANGLES[0])
+    return replace(source, text=f"Spirals (generated), {more}")
 
 
 # -- tasks -----------------------------------------------------------------------------------------
@@ -75,10 +75,10 @@ def samples(name: str, angle: float, size: int) -> tuple[torch.Tensor, torch.Ten
     """The first training samples of a task, x (samples, inputs) in float64 and y; digits are shrunk to 14×14 by
     averaging squares of four pixels."""
     if name == SPIRALS:
-        found = data.load("spirals", "train", angle=angle)
-        return found.x[:size].double(), found.y[:size]
-    found = data.load("rotated_mnist", "train", angle=angle, size=size)
-    return F.avg_pool2d(found.x[:, None], 2).flatten(1).double(), found.y
+        dataset = data.load("spirals", "train", angle=angle)
+        return dataset.x[:size].double(), dataset.y[:size]
+    dataset = data.load("rotated_mnist", "train", angle=angle, size=size)
+    return F.avg_pool2d(dataset.x[:, None], 2).flatten(1).double(), dataset.y
 
 
 def tasks(name: str, activation: str, loss: str, size: int, seed: int = 0,

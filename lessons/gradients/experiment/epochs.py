@@ -103,24 +103,24 @@ def samples(name: str, angle: float, amounts: Amounts, part: str) -> tuple[torch
     if name == SPIRALS:
         return _of_spirals(angle, amounts, part)
     if part == "test":
-        found = data.load(family.dataset, "test", angle=angle).spread(amounts.test)
-        return found.x.flatten(1), found.y
+        dataset = data.load(family.dataset, "test", angle=angle).spread(amounts.test)
+        return dataset.x.flatten(1), dataset.y
     if part == "train":
         options = {"first": first_image(family, angle, images), "size": images}
     else:
         options = {"first": AFTER + len(family.angles) * images, "size": min(images, MOST_HELD)}
-    found = data.load(family.dataset, "train", angle=angle, **options)
-    return found.x.flatten(1), found.y
+    dataset = data.load(family.dataset, "train", angle=angle, **options)
+    return dataset.x.flatten(1), dataset.y
 
 
 def _of_spirals(angle, amounts, part):
     """Spirals are generated: other points are another draw."""
     if part == "train":
-        found = data.load("spirals", "train", angle=angle)
-        return found.x, found.y
+        dataset = data.load("spirals", "train", angle=angle)
+        return dataset.x, dataset.y
     options = {"seed": 1} if part == "held" else {}
-    found = data.load("spirals", "test" if part == "test" else "train", angle=angle, **options)
-    return found.x[:amounts.test], found.y[:amounts.test]
+    dataset = data.load("spirals", "test" if part == "test" else "train", angle=angle, **options)
+    return dataset.x[:amounts.test], dataset.y[:amounts.test]
 
 
 def all_samples(name: str, amounts: Amounts) -> dict[str, list[tuple[torch.Tensor, torch.Tensor]]]:
@@ -142,7 +142,7 @@ def start(name: str, seed: int = 0) -> Recipe:
 def recipes(settings: Settings, seed: int = 0) -> dict[tuple[str, str, float], list[Recipe]]:
     """{(family, SGD or Adam, angle): the recipes of its checkpoints}. A recipe with fewer epochs sees the same batches
     in the same order, so these are points of one training."""
-    found = {}
+    checkpoints = {}
     for name in settings.families:
         before = start(name, seed)
         family = FAMILIES[name]
@@ -154,14 +154,14 @@ def recipes(settings: Settings, seed: int = 0) -> dict[tuple[str, str, float], l
             for optimiser in settings.optimisers[1:]:  # a few full-batch steps are taken faster than looked up
                 rule = "adam" if optimiser == ADAM else "sgd"
                 how = {"lr": LR[optimiser], "batch_size": family.batch, "optimiser": rule}
-                found[name, optimiser, angle] = [before.finetune(options=options, epochs=epochs, **how)
-                                                 for epochs in EPOCHS]
-    return found
+                checkpoints[name, optimiser, angle] = [before.finetune(options=options, epochs=epochs, **how)
+                                                       for epochs in EPOCHS]
+    return checkpoints
 
 
 def all_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     """Every network of the chapter that the zoo keeps."""
-    checkpoints = [recipe for one in recipes(settings, seed).values() for recipe in one]
+    checkpoints = [recipe for of_task in recipes(settings, seed).values() for recipe in of_task]
     return checkpoints + [start(name, seed) for name in settings.families]
 
 
@@ -210,11 +210,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             held.append(sum(len(y) for _, y in sets["held"]))
             parts.append(part.assign(before=before).expand_dims(data=[name], optimiser=[optimiser]))
     families = list(settings.families)
-    found = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
-    found = found.sel(data=families, optimiser=list(settings.optimisers))
+    sweep = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
+    sweep = sweep.sel(data=families, optimiser=list(settings.optimisers))
     angles = xarray.DataArray([FAMILIES[name].angles for name in families], dims=("data", "task"),
                               coords={"data": families})
-    return found.assign(angle=angles).assign_attrs(_about(settings, held))
+    return sweep.assign(angle=angles).assign_attrs(_about(settings, held))
 
 
 def _about(settings, held):
@@ -237,11 +237,11 @@ def _checkpoints(settings, seed, device, name, optimiser, base, train):
     if optimiser == GD:
         return [full_batch(base, x, y) for x, y in train]
     wanted = recipes(settings, seed)
-    found = []
+    states = []
     for angle in FAMILIES[name].angles:
         networks = zoo.get_all(wanted[name, optimiser, angle], device)
-        found.append([network.state_dict() for network in networks])
-    return found
+        states.append([network.state_dict() for network in networks])
+    return states
 
 
 def gradient(state: weights.State, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -258,23 +258,23 @@ def _gradients(base, states, sets):
     dims = {"share": ("epoch",), "alike": ("epoch", "other"),
             "share_moved": ("epoch",), "alike_moved": ("epoch", "other"),
             "towards": ("epochs",), "norm": ("epochs",)}
-    found = {}
-    for name, of in dims.items():
-        found[name] = (("task", *of), torch.stack([task[name] for task in tasks]).numpy())
+    values = {}
+    for name, others in dims.items():
+        values[name] = (("task", *others), torch.stack([task[name] for task in tasks]).numpy())
     numbers = np.arange(1, FIRST + 1)
     coords = {"task": _names(states), "epoch": numbers, "other": numbers, "epochs": list(EPOCHS)}
-    return xarray.Dataset(found, coords)
+    return xarray.Dataset(values, coords)
 
 
 def _of_task(base, finetuned, x, y):
     """`_gradients` of one task, {name: tensor}."""
     points = [base, *finetuned]  # after 0, 1, 2, … epochs
     flat = torch.stack([weights.flatten(state) for state in points])
-    whole = torch.stack([gradient(state, x, y) for state in points[:FIRST]])
+    gradients = torch.stack([gradient(state, x, y) for state in points[:FIRST]])
     moved = (flat[:FIRST] - flat[1:FIRST + 1]).double()
     vectors = (flat[1:] - flat[0]).double()
-    towards = -(vectors @ whole[0]) / vectors.norm(dim=1) / whole[0].norm()
-    return {"share": _shares(whole), "alike": _cosines(whole),
+    towards = -(vectors @ gradients[0]) / vectors.norm(dim=1) / gradients[0].norm()
+    return {"share": _shares(gradients), "alike": _cosines(gradients),
             "share_moved": _shares(moved), "alike_moved": _cosines(moved),
             "towards": towards, "norm": vectors.norm(dim=1)}
 
@@ -307,12 +307,12 @@ def _merged(base, states, sets):
         held.append(evaluate_all(points, base, sets["held"]))
     test = np.array(test)
     held = np.array(held)
-    found = {"loss": (("epochs", "scale"), test[..., 0]),
-             "accuracy": (("epochs", "scale"), test[..., 1]),
-             "held": (("epochs", "scale"), held[..., 1]),
-             "own_loss": (("task", "epochs"), own[..., 0]),
-             "own": (("task", "epochs"), own[..., 1])}
-    return xarray.Dataset(found, coords={"epochs": list(EPOCHS), "scale": list(SCALES), "task": _names(states)})
+    values = {"loss": (("epochs", "scale"), test[..., 0]),
+              "accuracy": (("epochs", "scale"), test[..., 1]),
+              "held": (("epochs", "scale"), held[..., 1]),
+              "own_loss": (("task", "epochs"), own[..., 0]),
+              "own": (("task", "epochs"), own[..., 1])}
+    return xarray.Dataset(values, coords={"epochs": list(EPOCHS), "scale": list(SCALES), "task": _names(states)})
 
 
 def evaluate_all(points: Iterable[torch.Tensor], like: weights.State, sets) -> list[tuple[float, float]]:
@@ -353,40 +353,40 @@ def _optimisers(sweep):
 
 def _pairs(sweep):
     """("digits_sgd", selection) of all data and all optimisers but full batches that were trained."""
-    found = []
+    pairs = []
     for key, optimiser in list(_OPTIMISERS.items())[1:]:
         for short, name in _DATA.items():
             if optimiser in sweep.optimiser.values and name in sweep.data.values:
-                found.append((f"{short}_{key}", {"optimiser": optimiser, "data": name}))
-    return found
+                pairs.append((f"{short}_{key}", {"optimiser": optimiser, "data": name}))
+    return pairs
 
 
 def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
     """TVG-6: the first epoch's share of the gradient norm, mean over data and tasks, and in how many of the tasks it is
     the largest, by what its steps add up to and by the gradient where it begins."""
-    found = {}
-    for key, here in _optimisers(sweep):
-        first_largest = here.share_moved.argmax("epoch") == 0
-        largest_at_start = here.share.argmax("epoch") == 0
-        found |= {f"{key}_first_share": here.share_moved.sel(epoch=1).mean().item(),
-                  f"{key}_first_largest": first_largest.mean().item(),
-                  f"{key}_first_largest_at_start": largest_at_start.mean().item()}
-    return found
+    numbers = {}
+    for key, part in _optimisers(sweep):
+        first_largest = part.share_moved.argmax("epoch") == 0
+        largest_at_start = part.share.argmax("epoch") == 0
+        numbers |= {f"{key}_first_share": part.share_moved.sel(epoch=1).mean().item(),
+                    f"{key}_first_largest": first_largest.mean().item(),
+                    f"{key}_first_largest_at_start": largest_at_start.mean().item()}
+    return numbers
 
 
 def claim_7(sweep: xarray.Dataset) -> dict[str, float]:
     """TVG-7: the cosine of the second to fifth epoch's gradient with the first's, mean and least over data and tasks,
     by what an epoch's steps add up to and by the gradient where it begins; and of τ with the first gradient."""
-    found = {}
-    for key, here in _optimisers(sweep):
-        later = here.alike_moved.sel(epoch=1, other=slice(2, None))
-        at_start = here.alike.sel(epoch=1, other=slice(2, None))
-        found |= {f"{key}_cosine_mean": later.mean().item(),
-                  f"{key}_cosine_least": later.min().item(),
-                  f"{key}_cosine_mean_at_start": at_start.mean().item(),
-                  f"{key}_towards_1": here.towards.sel(epochs=1).mean().item(),
-                  f"{key}_towards_20": here.towards.sel(epochs=20).mean().item()}
-    return found
+    numbers = {}
+    for key, part in _optimisers(sweep):
+        later = part.alike_moved.sel(epoch=1, other=slice(2, None))
+        at_start = part.alike.sel(epoch=1, other=slice(2, None))
+        numbers |= {f"{key}_cosine_mean": later.mean().item(),
+                    f"{key}_cosine_least": later.min().item(),
+                    f"{key}_cosine_mean_at_start": at_start.mean().item(),
+                    f"{key}_towards_1": part.towards.sel(epochs=1).mean().item(),
+                    f"{key}_towards_20": part.towards.sel(epochs=20).mean().item()}
+    return numbers
 
 
 def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
@@ -394,18 +394,18 @@ def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
     which share of the whole gain the first epoch brings; scale chosen on held-out samples; SGD and, where trained,
     Adam."""
     best = chosen(sweep).accuracy
-    found = {}
+    numbers = {}
     for pair, where in _pairs(sweep):
-        here = best.sel(where)
+        accuracies = best.sel(where)
         before = sweep.before.sel(where).item()
-        one, five, twenty = (here.sel(epochs=number).item() for number in (1, 5, 20))
-        found |= {f"{pair}_1": one,
-                  f"{pair}_20": twenty,
-                  f"{pair}_20_over_1": twenty - one,
-                  f"{pair}_5_over_1": five - one,
-                  f"{pair}_20_over_5": twenty - five,
-                  f"{pair}_first_share": (one - before) / (twenty - before)}
-    return found
+        first, five, twenty = (accuracies.sel(epochs=number).item() for number in (1, 5, 20))
+        numbers |= {f"{pair}_1": first,
+                    f"{pair}_20": twenty,
+                    f"{pair}_20_over_1": twenty - first,
+                    f"{pair}_5_over_1": five - first,
+                    f"{pair}_20_over_5": twenty - five,
+                    f"{pair}_first_share": (first - before) / (twenty - before)}
+    return numbers
 
 
 def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
@@ -414,16 +414,16 @@ def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
     from the fifth epoch on."""
     best = chosen(sweep).accuracy
     own = sweep.own.mean("task")
-    found = {}
+    numbers = {}
     for pair, where in _pairs(sweep):
         alone = own.sel(where)
         merged = best.sel(where)
-        found |= {f"{pair}_correlation": float(np.corrcoef(alone, merged)[0, 1]),
-                  f"{pair}_own_gain": _gain(alone, 1),
-                  f"{pair}_kept": _gain(merged, 1) / _gain(alone, 1),
-                  f"{pair}_own_gain_from_5": _gain(alone, 5),
-                  f"{pair}_merged_gain_from_5": _gain(merged, 5)}
-    return found
+        numbers |= {f"{pair}_correlation": float(np.corrcoef(alone, merged)[0, 1]),
+                    f"{pair}_own_gain": _gain(alone, 1),
+                    f"{pair}_kept": _gain(merged, 1) / _gain(alone, 1),
+                    f"{pair}_own_gain_from_5": _gain(alone, 5),
+                    f"{pair}_merged_gain_from_5": _gain(merged, 5)}
+    return numbers
 
 
 def _gain(accuracy, first):

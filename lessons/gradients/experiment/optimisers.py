@@ -53,9 +53,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     tasks = common.tasks(DIGITS, "tanh", "cross-entropy", settings.samples, seed)
     parts = [of_optimiser(tasks, name, settings.etas, seed) for name in RULES]
-    found = xarray.concat(parts, xarray.DataArray(list(RULES), dims="optimiser", name="optimiser"))
+    sweep = xarray.concat(parts, xarray.DataArray(list(RULES), dims="optimiser", name="optimiser"))
     images = f"{settings.samples} training images of each of four tasks, {BATCHES} batches"
-    return found.assign_attrs(images=images)
+    return sweep.assign_attrs(images=images)
 
 
 def of_optimiser(tasks: Tasks, name: str, etas, seed: int = 0) -> xarray.Dataset:
@@ -77,20 +77,20 @@ def of_optimiser(tasks: Tasks, name: str, etas, seed: int = 0) -> xarray.Dataset
         return {"gap": gap.norm(dim=-1), "far": (joint - tasks.base).norm(dim=-1), "turn": turn, "away": away}
 
     measured = torch.vmap(lengths)(torch.tensor(etas, dtype=torch.float64))
-    values = {key: (("eta", "step"), found[:, 1:].numpy()) for key, found in measured.items()}
+    values = {key: (("eta", "step"), value[:, 1:].numpy()) for key, value in measured.items()}
     return xarray.Dataset(values, coords={"eta": list(etas), "step": list(range(1, count + 1))})
 
 
 def batches(tasks: Tasks, count: int, seed: int) -> list[list[networks.Function]]:
     """For every step, every task's loss on one batch; a new random order of its samples each epoch."""
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    losses = []
     for _ in range(-(-count // BATCHES)):
         orders = [torch.randperm(len(y), generator=generator).chunk(BATCHES) for y in tasks.labels]
         for step in zip(*orders):
-            found.append([loss_of(tasks.widths, tasks.activation, tasks.loss, x[batch], y[batch])
-                          for x, y, batch in zip(tasks.inputs, tasks.labels, step)])
-    return found[:count]
+            losses.append([loss_of(tasks.widths, tasks.activation, tasks.loss, x[batch], y[batch])
+                           for x, y, batch in zip(tasks.inputs, tasks.labels, step)])
+    return losses[:count]
 
 
 def numbers(sweep: xarray.Dataset) -> dict[str, float]:
@@ -99,15 +99,15 @@ def numbers(sweep: xarray.Dataset) -> dict[str, float]:
     end = int(sweep.step[-1])
     middle = end - BATCHES // 2
     powers = steps.slopes(sweep.gap)
-    at = {"full_batch_power": (FULL, end),
-          "momentum_power": (MOMENTUM, end),
-          "same_power": (SAME, end),
-          "other_power_middle": (OTHER, middle),
-          "other_power_end": (OTHER, end),
-          "adam_power": (ADAM, end)}
-    found = {name: powers.sel(optimiser=rule, step=step).item() for name, (rule, step) in at.items()}
+    places = {"full_batch_power": (FULL, end),
+              "momentum_power": (MOMENTUM, end),
+              "same_power": (SAME, end),
+              "other_power_middle": (OTHER, middle),
+              "other_power_end": (OTHER, end),
+              "adam_power": (ADAM, end)}
+    values = {name: powers.sel(optimiser=rule, step=step).item() for name, (rule, step) in places.items()}
     turn = sweep.turn.sel(optimiser=ADAM, step=end)
-    return found | {"adam_turn": turn.isel(eta=slice(0, steps.TINY)).mean().item()}
+    return values | {"adam_turn": turn.isel(eta=slice(0, steps.TINY)).mean().item()}
 
 
 EXPERIMENT = Experiment("gradients-optimisers", measure, PROFILES, source, "MNIST",

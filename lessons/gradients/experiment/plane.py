@@ -55,19 +55,19 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     horizontal, vertical = _sides(placed.values(), settings.grid)
     lattice = torch.tensor(np.stack(np.meshgrid(horizontal, vertical), -1)) @ axes + base
     where = ("eta", "alpha", "step")
-    found = {"own": (("task", "eta", "step", "axis"), placed["own"]),
-             "joint": ((*where, "axis"), placed["joint"]),
-             "arithmetic": ((*where, "axis"), placed["arithmetic"]),
-             "gradient": ("axis", (axes @ -expansion.gradient(both, base)).numpy()),
-             "apart": (where, (arithmetic - joint).norm(dim=-1).numpy()),
-             "far": (where, (joint - base).norm(dim=-1).numpy()),
-             "map": (("vertical", "horizontal"), _each(both, lattice)),
-             "joint_loss": (where, _each(both, joint)),
-             "arithmetic_loss": (where, _each(both, arithmetic))}
+    values = {"own": (("task", "eta", "step", "axis"), placed["own"]),
+              "joint": ((*where, "axis"), placed["joint"]),
+              "arithmetic": ((*where, "axis"), placed["arithmetic"]),
+              "gradient": ("axis", (axes @ -expansion.gradient(both, base)).numpy()),
+              "apart": (where, (arithmetic - joint).norm(dim=-1).numpy()),
+              "far": (where, (joint - base).norm(dim=-1).numpy()),
+              "map": (("vertical", "horizontal"), _each(both, lattice)),
+              "joint_loss": (where, _each(both, joint)),
+              "arithmetic_loss": (where, _each(both, arithmetic))}
     coords = {"eta": list(ETAS), "alpha": list(ALPHAS), "step": list(range(KS[-1] + 1)),
               "horizontal": horizontal, "vertical": vertical}
     images = f"{settings.samples} training samples of each task"
-    return xarray.Dataset(found, coords).assign_attrs(images=images)
+    return xarray.Dataset(values, coords).assign_attrs(images=images)
 
 
 def _paths(tasks, both):

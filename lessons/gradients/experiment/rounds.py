@@ -162,11 +162,11 @@ def _of_paths(paths, scales, sets):
         test = evaluate_states(states, sets["test"])
         held = evaluate_states(states, sets["held"])
         for number in range(rounds):
-            here = ROUNDS.index(rounds), scales.index(scale), (number + 1) * BUDGET // rounds
-            values["loss"][here], values["accuracy"][here] = test[number]
-            values["held"][here] = held[number][1]
-    found = {name: (("rounds", "scale", "spent"), value) for name, value in values.items()}
-    return xarray.Dataset(found, coords={"rounds": list(ROUNDS), "scale": list(scales), "spent": spent})
+            place = ROUNDS.index(rounds), scales.index(scale), (number + 1) * BUDGET // rounds
+            values["loss"][place], values["accuracy"][place] = test[number]
+            values["held"][place] = held[number][1]
+    variables = {name: (("rounds", "scale", "spent"), value) for name, value in values.items()}
+    return xarray.Dataset(variables, coords={"rounds": list(ROUNDS), "scale": list(scales), "spent": spent})
 
 
 def _of_joint(together, tests):
@@ -197,26 +197,26 @@ def _of_lines(base, states, stranger, sets):
         flat = {name: weights.flatten(scaled[name, float(longer)]).double() for name, longer in zip(METHODS, lengths)}
         flat[STRANGER] = weights.flatten(stranger).double()
         of_lengths.append(_between(flat, base, [(x[:SOME], y[:SOME]) for x, y in sets["test"]]))
-    found = xarray.concat(of_lengths, xarray.DataArray([GIVEN, CHOSEN], dims="lengths", name="lengths"))
+    lines = xarray.concat(of_lengths, xarray.DataArray([GIVEN, CHOSEN], dims="lengths", name="lengths"))
     of_methods = {"scaled_loss": (("how", "longer"), loss),
                   "scaled_held": (("how", "longer"), held),
                   "chosen": ("how", chosen)}
-    return found.assign(of_methods).assign_coords(how=list(METHODS), longer=list(SCALED))
+    return lines.assign(of_methods).assign_coords(how=list(METHODS), longer=list(SCALED))
 
 
 def _between(flat, base, tests):
     """Losses on the lines between PAIRS of {name: weights}, their distances, and the cosines of their ways."""
     start = weights.flatten(base).double()
     lines = []
-    apart = []
+    distances = []
     cosines = []
     for a, b in PAIRS:
         on_line = [torch.lerp(flat[a], flat[b], share) for share in ALONG]
         lines.append([loss for loss, _ in evaluate_all(on_line, base, tests)])
-        apart.append((flat[a] - flat[b]).norm().item())
+        distances.append((flat[a] - flat[b]).norm().item())
         cosines.append(torch.cosine_similarity(flat[a] - start, flat[b] - start, dim=0).item())
-    found = {"line": (("pair", "along"), np.array(lines)), "apart": ("pair", apart), "cosine": ("pair", cosines)}
-    return xarray.Dataset(found, coords={"pair": [pair_name(*pair) for pair in PAIRS], "along": list(ALONG)})
+    values = {"line": (("pair", "along"), np.array(lines)), "apart": ("pair", distances), "cosine": ("pair", cosines)}
+    return xarray.Dataset(values, coords={"pair": [pair_name(*pair) for pair in PAIRS], "along": list(ALONG)})
 
 
 def pair_name(a: str, b: str) -> str:
@@ -254,14 +254,14 @@ def _plane(points, base, tests, grid):
     lattice = [centre + a * axes[0] + b * axes[1] for b in vertical for a in horizontal]
     some = [(x[:100], y[:100]) for x, y in tests]
     losses = np.array([loss for loss, _ in evaluate_all(lattice, base, some)]).reshape(grid, grid)
-    found = {"place": (("point", "axis"), place.numpy()),
-             "name": ("point", list(names)),
-             "group": ("point", list(groups)),
-             "point_spent": ("point", list(spents)),
-             "distance": (("point", "other"), torch.cdist(flat, flat).numpy()),
-             "explained": ("axis", explained[:2].numpy()),
-             "map": (("vertical", "horizontal"), losses)}
-    return xarray.Dataset(found, coords={"horizontal": horizontal, "vertical": vertical})
+    values = {"place": (("point", "axis"), place.numpy()),
+              "name": ("point", list(names)),
+              "group": ("point", list(groups)),
+              "point_spent": ("point", list(spents)),
+              "distance": (("point", "other"), torch.cdist(flat, flat).numpy()),
+              "explained": ("axis", explained[:2].numpy()),
+              "map": (("vertical", "horizontal"), losses)}
+    return xarray.Dataset(values, coords={"horizontal": horizontal, "vertical": vertical})
 
 
 def _around(values, count):
@@ -297,13 +297,13 @@ def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
     images prefer; and with joint training."""
     plain, best = endpoints(sweep)
     numbers = [int(number) for number in sweep.rounds.values]
-    found = {f"rounds_{number}": plain.sel(rounds=number).item() for number in numbers}
-    found |= {f"chosen_{number}": best.sel(rounds=number).item() for number in numbers}
-    return found | {"gain": (plain[-1] - plain[0]).item(),
-                    "gain_chosen": (best[-1] - best[0]).item(),
-                    "rises": float((np.diff(plain) > 0).mean()),
-                    "joint": sweep.joint_accuracy[-1].item(),
-                    "joint_over_rounds_10": (sweep.joint_accuracy[-1] - plain[-1]).item()}
+    accuracies = {f"rounds_{number}": plain.sel(rounds=number).item() for number in numbers}
+    accuracies |= {f"chosen_{number}": best.sel(rounds=number).item() for number in numbers}
+    return accuracies | {"gain": (plain[-1] - plain[0]).item(),
+                         "gain_chosen": (best[-1] - best[0]).item(),
+                         "rises": float((np.diff(plain) > 0).mean()),
+                         "joint": sweep.joint_accuracy[-1].item(),
+                         "joint_over_rounds_10": (sweep.joint_accuracy[-1] - plain[-1]).item()}
 
 
 def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
@@ -311,27 +311,27 @@ def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
     network, cosines between their ways, and barriers on the lines between them, as they are and at the chosen lengths;
     losses."""
     unit = _apart(sweep, "pretrained", "average")
-    found = {}
+    numbers = {}
     for prefix, lengths in (("", GIVEN), ("chosen_", CHOSEN)):
-        at = sweep.sel(lengths=lengths)
-        barriers = barrier(at.line)
+        part = sweep.sel(lengths=lengths)
+        barriers = barrier(part.line)
         for a, b in PAIRS[:-1]:
             pair = pair_name(a, b)
             name = f"{prefix}{a}_{b}".lower()
-            found |= {name: at.apart.sel(pair=pair).item() / unit,
-                      f"{name}_cosine": at.cosine.sel(pair=pair).item(),
-                      f"{name}_barrier": barriers.sel(pair=pair).item()}
-        found[f"{prefix}strangers_barrier"] = barriers.sel(pair=pair_name(*PAIRS[-1])).item()
+            numbers |= {name: part.apart.sel(pair=pair).item() / unit,
+                        f"{name}_cosine": part.cosine.sel(pair=pair).item(),
+                        f"{name}_barrier": barriers.sel(pair=pair).item()}
+        numbers[f"{prefix}strangers_barrier"] = barriers.sel(pair=pair_name(*PAIRS[-1])).item()
     loss = sweep.how_loss.sel(budget=BUDGET)
     end = sweep.loss.sel(scale=1.0).isel(spent=-1)
     from_dare = [_apart(sweep, "DARE", name) for name in METHODS if name != "DARE"]
-    return found | {"dare_nearest": min(from_dare) / unit,
-                    "dare_loss": loss.sel(how="DARE").item(),
-                    "average_loss": loss.sel(how="average").item(),
-                    "best_single_loss": sweep.how_loss.min().item(),
-                    "best_scaled_loss": sweep.scaled_loss.min().item(),
-                    "path_loss": end.sel(rounds=ROUNDS[-1]).item(),
-                    "joint_loss": sweep.joint_loss[-1].item()}
+    return numbers | {"dare_nearest": min(from_dare) / unit,
+                      "dare_loss": loss.sel(how="DARE").item(),
+                      "average_loss": loss.sel(how="average").item(),
+                      "best_single_loss": sweep.how_loss.min().item(),
+                      "best_scaled_loss": sweep.scaled_loss.min().item(),
+                      "path_loss": end.sel(rounds=ROUNDS[-1]).item(),
+                      "joint_loss": sweep.joint_loss[-1].item()}
 
 
 def _apart(sweep, a, b):

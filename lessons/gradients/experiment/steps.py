@@ -73,9 +73,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                 tasks = common.tasks(name, activation, loss, settings.samples, seed)
                 part = expanded(tasks, settings.etas, ALPHAS).assign(one_step(tasks))
                 parts.append(part.expand_dims(data=[name], network=[activation], loss=[loss]))
-    found = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
-    found = found.sel(data=list(SETTINGS), network=list(NETWORKS), loss=list(LOSSES))
-    return found.assign_attrs(images=f"{settings.samples} training samples of each of four tasks")
+    sweep = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts")
+    sweep = sweep.sel(data=list(SETTINGS), network=list(NETWORKS), loss=list(LOSSES))
+    return sweep.assign_attrs(images=f"{settings.samples} training samples of each of four tasks")
 
 
 def expanded(tasks: Tasks, etas, alphas=(AVERAGE,), steps: int = STEPS) -> xarray.Dataset:
@@ -104,13 +104,13 @@ def _lengths(tasks, eta, alpha, steps):
     of_tasks = {"lemma_first": first,
                 "lemma_second": first + eta ** 2 * walk.bend,
                 "lemma_printed": first + eta ** 2 / 2 * walk.bend}
-    found = {name: value.norm(dim=-1) for name, value in of_all.items()}
-    found |= {name: value.norm(dim=-1).mean(0) for name, value in of_tasks.items()}
-    found["cosine"] = _cosine(walk.gap, ours)
-    found["cosine_printed"] = _cosine(walk.gap, theirs)
+    lengths = {name: value.norm(dim=-1) for name, value in of_all.items()}
+    lengths |= {name: value.norm(dim=-1).mean(0) for name, value in of_tasks.items()}
+    lengths["cosine"] = _cosine(walk.gap, ours)
+    lengths["cosine_printed"] = _cosine(walk.gap, theirs)
     if tasks.activation == "ReLU":
-        found |= kinks(tasks, walk.own, walk.joint, eta, alpha)
-    return found
+        lengths |= kinks(tasks, walk.own, walk.joint, eta, alpha)
+    return lengths
 
 
 def _cosine(a, b):
@@ -146,12 +146,12 @@ def kinks(tasks: Tasks, own: torch.Tensor, joint: torch.Tensor, eta, alpha: floa
         shares = shares + crossed.mean(1) / len(own)
         kinked = kinked - alpha * eta * _missed(tasks, x, y, places, there, crossed)
         smooth = smooth - alpha * eta * _missed(tasks, x, y, places, there, 1 - crossed)
-    found = {"kinked": kinked.cumsum(0).norm(dim=-1),
-             "smooth": smooth.cumsum(0).norm(dim=-1),
-             "crossing": shares.cumsum(0) / torch.arange(1, last)}
+    sums = {"kinked": kinked.cumsum(0).norm(dim=-1),
+            "smooth": smooth.cumsum(0).norm(dim=-1),
+            "crossing": shares.cumsum(0) / torch.arange(1, last)}
     before = joint.new_zeros(2)
     beyond = joint.new_full((len(joint) - last - 1,), float("nan"))
-    return {name: torch.cat([before, values, beyond]) for name, values in found.items()}
+    return {name: torch.cat([before, values, beyond]) for name, values in sums.items()}
 
 
 def _missed(tasks, x, y, places, there, counted):
@@ -173,11 +173,11 @@ def one_step(tasks: Tasks, eta: float = 0.1) -> dict[str, float]:
     for alpha in ONE_STEP_ALPHAS:
         joint = expansion.descend(both, tasks.base, alpha * eta, 1)[-1]
         gaps.append((task_arithmetic(tasks.base, own, alpha) - joint).norm())
-    apart = []
+    differences = []
     for f, theta in zip(tasks.losses, own):
         tau = theta - tasks.base
-        apart.append((tau + eta * gradient(f, tasks.base)).norm() / tau.norm())
-    return {"one_step": (max(gaps) / tasks.base.norm()).item(), "one_vector": max(apart).item()}
+        differences.append((tau + eta * gradient(f, tasks.base)).norm() / tau.norm())
+    return {"one_step": (max(gaps) / tasks.base.norm()).item(), "one_vector": max(differences).item()}
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -185,15 +185,15 @@ def one_step(tasks: Tasks, eta: float = 0.1) -> dict[str, float]:
 SMOOTH = [name for name in NETWORKS if name != "ReLU"]
 
 
-def slopes(of: xarray.DataArray) -> xarray.DataArray:
+def slopes(lengths: xarray.DataArray) -> xarray.DataArray:
     """The power of η with which a length falls, over the smallest step sizes; `eta` is gone."""
-    eta_first = float(of.eta[0])
-    eta_last = float(of.eta[TINY - 1])
+    eta_first = float(lengths.eta[0])
+    eta_last = float(lengths.eta[TINY - 1])
 
     def power(first, last):
         return order(eta_first, first, eta_last, last) if min(first, last) > 0 else np.nan
 
-    return xarray.apply_ufunc(power, of.isel(eta=0), of.isel(eta=TINY - 1), vectorize=True)
+    return xarray.apply_ufunc(power, lengths.isel(eta=0), lengths.isel(eta=TINY - 1), vectorize=True)
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
@@ -213,9 +213,9 @@ def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
     trap = smooth.sel(alpha=TRAP)
     tiny = average.isel(eta=slice(0, TINY))
     length = (smooth.printed / smooth.gap).isel(eta=slice(0, TINY))
-    found = _powers(average, ("gap", "missed", "missed_printed", "missed_flipped"))
-    found |= {f"half_{name}": power for name, power in _powers(trap, ("missed", "missed_flipped")).items()}
-    return found | _of_kinks(sweep.sel(network="ReLU", k=5, alpha=AVERAGE)) | {
+    powers = _powers(average, ("gap", "missed", "missed_printed", "missed_flipped"))
+    powers |= {f"half_{name}": power for name, power in _powers(trap, ("missed", "missed_flipped")).items()}
+    return powers | _of_kinks(sweep.sel(network="ReLU", k=5, alpha=AVERAGE)) | {
         "cosine_least": tiny.cosine.min().item(),
         "cosine_printed_most": tiny.cosine_printed.max().item(),
         "printed_over_gap": length.sel(alpha=AVERAGE).mean().item(),
@@ -243,12 +243,12 @@ def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
 
 def _powers(sweep, names):
     """The least and largest power of η with which each of these falls."""
-    found = {}
+    powers = {}
     for name in names:
         power = slopes(sweep[name])
-        found[f"{name}_power_least"] = power.min().item()
-        found[f"{name}_power_most"] = power.max().item()
-    return found
+        powers[f"{name}_power_least"] = power.min().item()
+        powers[f"{name}_power_most"] = power.max().item()
+    return powers
 
 
 EXPERIMENT = Experiment("gradients-steps", measure, PROFILES, source, "MNIST", claims=claims,

@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment import bound as experiment
+from lessons.gradients.experiment import bound
 from lessons.gradients.experiment.common import ANGLES
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
@@ -36,29 +36,29 @@ def against_alpha(sweep: xarray.Dataset):
     titles = moving_titles((left, right))
 
     def draw(alpha, network, known):
-        now = sweep.sel(network=network, known=known)
+        part = sweep.sel(network=network, known=known)
         for name, line in curves.items():
-            line.set_data(alphas, np.maximum(now[name].values, floor))
+            line.set_data(alphas, np.maximum(part[name].values, floor))
         for name, line in ratios.items():
-            line.set_data(alphas, np.maximum(now[name].values / now.C.values, LOWEST))
+            line.set_data(alphas, np.maximum(part[name].values / part.C.values, LOWEST))
         for line in lines:
             line.set_xdata([alpha, alpha])
-        at = _numbers(now.isel(alpha=position(alphas, alpha)))
-        titles[0].set_text(said("{network}, α = {alpha:.2f}: ‖C‖ = {C:.3g}", network=network, alpha=alpha, **at))
-        titles[1].set_text(said("Theorem {printed_times}, tight bound {tight_times}", **at))
+        numbers = _numbers(part.isel(alpha=position(alphas, alpha)))
+        titles[0].set_text(said("{network}, α = {alpha:.2f}: ‖C‖ = {C:.3g}", network=network, alpha=alpha, **numbers))
+        titles[1].set_text(said("Theorem {printed_times}, tight bound {tight_times}", **numbers))
         return said("""{network} network, α = {alpha:.2f}, {known}: measured ‖C‖ {C:.3g}, the theorem's bound
                        {printed:.3g}, {printed_times}, its proof's {appendix:.3g}, {appendix_times}, by the triangle
                        inequality {triangle:.3g}, {triangle_times}, the tight one {tight:.3g}, {tight_times}. H is
-                       {hessian:.3g} and G {gradient:.3g}.""", network=network, alpha=alpha, known=known, **at)
+                       {hessian:.3g} and G {gradient:.3g}.""", network=network, alpha=alpha, known=known, **numbers)
 
-    known = {"measured": experiment.MEASURED,
-             "from the norms, as printed": experiment.AS_PRINTED,
-             "from the norms, corrected": experiment.AS_CORRECTED}
+    known = {"measured": bound.MEASURED,
+             "from the norms, as printed": bound.AS_PRINTED,
+             "from the norms, corrected": bound.AS_CORRECTED}
     controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.25),
                 "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
                 "known": choice("H and G", known)}
     remarks = said("""T = {tasks}, k = {steps}, η = {eta:g}. Dotted: α = 1/(T + 1), 1/T, 2/T. At the lower edge: 0.""",
-                   tasks=len(ANGLES), steps=experiment.STEPS, eta=experiment.ETA)
+                   tasks=len(ANGLES), steps=bound.STEPS, eta=bound.ETA)
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
 
 
@@ -76,12 +76,12 @@ def _axes(left, right, sweep, floor):
             ax.axvline(place, color=GREY, linestyle=":", linewidth=1.2, marker="")
 
 
-def _numbers(at):
+def _numbers(point):
     """What titles and alternative text say of one α."""
-    found = {name: float(at[name]) for name in ("C", *BOUNDS, "hessian", "gradient")}
+    numbers = {name: float(point[name]) for name in ("C", *BOUNDS, "hessian", "gradient")}
     for name in BOUNDS:
-        found[f"{name}_times"] = _times(found[name] / found["C"])
-    return found
+        numbers[f"{name}_times"] = _times(numbers[name] / numbers["C"])
+    return numbers
 
 
 def _times(ratio):
@@ -92,7 +92,7 @@ def _times(ratio):
 
 def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
     """Where both printed versions fail, and how loose the others are, with this sweep's numbers."""
-    of = experiment.claims(sweep)["TVG-5"]
+    numbers = bound.claims(sweep)["TVG-5"]
     return reading("How loose?", """
         On the smooth networks, H and G measured. At α = 1/T the theorem's bound is {printed_at_average:.2g} and ‖C‖ at
         least {C_at_average:.2g}; at α = 1/(T + 1) the proof's is {appendix_at_its_zero:.2g} and ‖C‖ at least
@@ -102,4 +102,4 @@ def reading_of_the_bound(sweep: xarray.Dataset) -> Page:
         truth, where the triangle inequality gives {triangle_over_C_at_average:.0f}. From α = 2/T on it is the theorem's
         own. With H and G from the layers' norms it grows to about {by_norms:,.0f} times. As printed, the norms' bound
         of H is {printed_network_linear:.2g} for a linear network, whose Hessian has the norm {hessian_linear:.2g}.""",
-                   by_norms=10 ** of["network_over_C_log_median"], **of)
+                   by_norms=10 ** numbers["network_over_C_log_median"], **numbers)

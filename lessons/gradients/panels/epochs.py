@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment import epochs as experiment
+from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN, SPIRALS
 from lessons.kit import plotting
 from lessons.kit.noise import error_of_difference, told
@@ -22,16 +22,16 @@ REPORTED = 0.8  # the source's Figure 3b: cosines lie above
 def first_epoch(sweep: xarray.Dataset, data: str):
     """Figure 3 of TVG for one family, a line a task: above the epochs' shares of the gradient norm, below the cosine of
     every epoch's gradient with the first."""
-    here = sweep.sel(data=data)
-    optimisers = list(map(str, here.optimiser.values))
+    family = sweep.sel(data=data)
+    optimisers = list(map(str, family.optimiser.values))
     fig, axes = plotting.figure(len(optimisers), 2, height=5.0, sharex=True, sharey="row")
     told = []
     for (above, below), name in zip(axes.T, optimisers):
-        part = here.sel(optimiser=name)
+        part = family.sel(optimiser=name)
         cosines = part.alike_moved.sel(epoch=1).rename(other="epoch", epoch="first")
         _per_task(above, part.share_moved)
         _per_task(below, cosines)
-        above.set(title=name, ylim=(0, 1.05 * float(here.share_moved.max())))
+        above.set(title=name, ylim=(0, 1.05 * float(family.share_moved.max())))
         below.set(xlabel="epoch", ylim=(-0.1, 1.05), xticks=part.epoch)
         last = name == optimisers[-1]
         _line_at(above, 1 / len(part.epoch), "all epochs alike")
@@ -61,8 +61,8 @@ def _listed(values):
 
 def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 3 of TVG and ours, with this sweep's numbers."""
-    of = experiment.claims(sweep)
-    numbers = of["TVG-6"] | of["TVG-7"]
+    by_claim = epochs.claims(sweep)
+    numbers = by_claim["TVG-6"] | by_claim["TVG-7"]
     return reading("Figure 3 of Zhou, Solombrino et al., and ours", """
         With full batches the first of five epochs has {gd_first_share:.0%} of the gradient norm (a fifth would be 20%),
         the largest share in {gd_first_largest:.0%} of the tasks; the others have a cosine of {gd_cosine_mean:.2f} with
@@ -84,10 +84,10 @@ CHANCE = {DIGITS: 0.1, FAR: 0.1, SPIRALS: 0.5}
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (d)."""
-    here = sweep.sel(data=DIGITS, optimiser=SGD)
+    part = sweep.sel(data=DIGITS, optimiser=SGD)
     return said("""Digits, SGD. After one epoch the six networks read {own:.2f} of their own tasks; the network before
                    finetuning read {before:.2f} of all six. How accurate on all six is their **merge**, at the best
-                   scale?""", own=float(here.own.sel(epochs=1).mean()), before=float(here.before))
+                   scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
 
 
 @panel
@@ -98,35 +98,35 @@ def merging(sweep: xarray.Dataset, prediction=None):
     Controls: epochs, optimiser, data. The prediction is a star: merged accuracy of one epoch of SGD on digits.
     """
     fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(6, 5))
-    best = experiment.chosen(sweep)
+    best = epochs.chosen(sweep)
     own = sweep.own.mean("task")
     against_scale = _AgainstScale(left)
     against_own = _AgainstOwn(right)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
-    asked = {"data": DIGITS, "optimiser": SGD, "epochs": 1}
-    star = Star(right, prediction, float(own.sel(asked)), float(best.accuracy.sel(asked)), asked)
+    predicted_at = {"data": DIGITS, "optimiser": SGD, "epochs": 1}
+    star = Star(right, prediction, float(own.sel(predicted_at)), float(best.accuracy.sel(predicted_at)), predicted_at)
 
     def draw(epochs, optimiser, data):
         where = {"optimiser": optimiser, "data": data}
-        now = sweep.sel(where)
+        part = sweep.sel(where)
         merged = best.sel(where)
         alone = own.sel(where)
-        at = {"head": f"{data}, {optimiser}, {epochs} epoch{'s' * (epochs > 1)}:",
-              "epochs": epochs,
-              "own": float(alone.sel(epochs=epochs)),
-              "accuracy": float(merged.accuracy.sel(epochs=epochs)),
-              "scale": float(merged.scale.sel(epochs=epochs)),
-              "average": float(now.accuracy.sel(epochs=epochs, scale=1.0)),
-              "before": float(now.before)}
-        against_scale.show(now.accuracy, at, CHANCE[data])
-        against_own.show(alone, merged.accuracy, at)
+        numbers = {"head": f"{data}, {optimiser}, {epochs} epoch{'s' * (epochs > 1)}:",
+                   "epochs": epochs,
+                   "own": float(alone.sel(epochs=epochs)),
+                   "accuracy": float(merged.accuracy.sel(epochs=epochs)),
+                   "scale": float(merged.scale.sel(epochs=epochs)),
+                   "average": float(part.accuracy.sel(epochs=epochs, scale=1.0)),
+                   "before": float(part.before)}
+        against_scale.show(part.accuracy, numbers, CHANCE[data])
+        against_own.show(alone, merged.accuracy, numbers)
         star.place(epochs=epochs, optimiser=optimiser, data=data)
-        titles[0].set_text(said("{head} {accuracy:.2f}", **at))
-        titles[1].set_text(said("Alone {own:.2f}, merged {accuracy:.2f} after {epochs}", **at))
+        titles[0].set_text(said("{head} {accuracy:.2f}", **numbers))
+        titles[1].set_text(said("Alone {own:.2f}, merged {accuracy:.2f} after {epochs}", **numbers))
         return said("""{head} the six networks read {own:.3f} of their own tasks, their merge {accuracy:.3f} of all six
                        at the scale {scale:.2f}, chosen on held-out samples; the average {average:.3f}. The network
-                       before finetuning reads {before:.3f}.""", **at)
+                       before finetuning reads {before:.3f}.""", **numbers)
 
     optimisers = sorted(map(str, sweep.optimiser.values), key=lambda name: name != SGD)
     controls = {"epochs": slider("epochs", list(SHOWN), 1),
@@ -156,7 +156,7 @@ class _AgainstScale:
         self.now = curve(ax, NOW, "merged after so many epochs")
         self.chosen = _diamond(ax)
 
-    def show(self, accuracy, at, chance):
+    def show(self, accuracy, numbers, chance):
         """accuracy: (epochs, scale); chance: what guessing gets."""
         ends = accuracy.sel(epochs=list(SHOWN)).isel(scale=-1).values
         heights = spread_out(ends, 0.042)
@@ -165,8 +165,8 @@ class _AgainstScale:
             text.set_position((3.06, height))
         self.chance.set_ydata([chance, chance])
         self.by_chance.set_y(chance - 0.05)
-        self.now.set_data(accuracy.scale, accuracy.sel(epochs=at["epochs"]))
-        self.chosen.set_data([at["scale"]], [at["accuracy"]])
+        self.now.set_data(accuracy.scale, accuracy.sel(epochs=numbers["epochs"]))
+        self.chosen.set_data([numbers["scale"]], [numbers["accuracy"]])
 
 
 def spread_out(heights, least: float) -> np.ndarray:
@@ -189,11 +189,11 @@ class _AgainstOwn:
         self.path = curve(ax, PATH, linewidth=1)
         self.numbers = {number: ax.text(0, 0, "", fontsize=9.5, animated=True) for number in ENDS}
 
-    def show(self, alone, merged, at):
+    def show(self, alone, merged, numbers):
         """alone, merged: (epochs,)."""
         shown = list(SHOWN)
         self.path.set_data(alone.sel(epochs=shown), merged.sel(epochs=shown))
-        self.chosen.set_data([at["own"]], [at["accuracy"]])
+        self.chosen.set_data([numbers["own"]], [numbers["accuracy"]])
         for number, (across, up) in ENDS.items():
             place = float(alone.sel(epochs=number)) + across, float(merged.sel(epochs=number)) + up
             self.numbers[number].set(text=str(number), position=place)
@@ -202,18 +202,18 @@ class _AgainstOwn:
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     """The networks by themselves and their merges over the epochs; what the merge keeps of the networks' own gain from
     epoch 1 to 20, and the correlation of the two, all with all."""
-    best = experiment.chosen(sweep).accuracy
+    best = epochs.chosen(sweep).accuracy
     own = sweep.own.mean("task")
     rows = []
     for data in map(str, sweep.data.values):
         for optimiser in map(str, sweep.optimiser.values):
-            here = {"data": data, "optimiser": optimiser}
+            selection = {"data": data, "optimiser": optimiser}
             name = f"{data}, {optimiser}"
-            alone = own.sel(here)
-            merged = best.sel(here)
+            alone = own.sel(selection)
+            merged = best.sel(selection)
             kept = float((merged[-1] - merged[0]) / (alone[-1] - alone[0]))
             together = float(np.corrcoef(alone, merged)[0, 1])
-            before = f"{float(sweep.before.sel(here)):.2f}"
+            before = f"{float(sweep.before.sel(selection)):.2f}"
             rows.append((f"{name}: alone", "", *_at_shown(alone), "", ""))
             rows.append((f"{name}: merged", before, *_at_shown(merged), f"{kept:.2f}", f"{together:.2f}"))
     head = ("accuracy after … epochs", "0", *map(str, SHOWN), "kept of the own gain, 1 to 20", "correlation")
@@ -227,12 +227,12 @@ def _at_shown(accuracy):
 def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
     """Is merging after one epoch as good as after twenty, and after five? With the standard error of each
     difference."""
-    best = experiment.chosen(sweep).accuracy
-    images = len(sweep.task) * experiment.PROFILES[sweep.attrs["profile"]].amounts.test
+    best = epochs.chosen(sweep).accuracy
+    images = len(sweep.task) * epochs.PROFILES[sweep.attrs["profile"]].amounts.test
     sentences = []
     for data in (DIGITS, FAR):
-        here = best.sel(data=data, optimiser=SGD)
-        gains = [_gain_said(here, first, images) for first in (1, 5)]
+        accuracies = best.sel(data=data, optimiser=SGD)
+        gains = [_gain_said(accuracies, first, images) for first in (1, 5)]
         sentences.append(f"{data[0].upper()}{data[1:]}, from epoch 1 to 20 the merge {gains[0]}; "
                          f"from epoch 5 to 20 it {gains[1]}.")
     return reading("Is one epoch enough?", " ".join(sentences))
@@ -241,7 +241,7 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
 def _gain_said(accuracy, first, images):
     """What the merge gains from an epoch to the last, or that this cannot be told."""
     early = float(accuracy.sel(epochs=first))
-    late = float(accuracy.sel(epochs=experiment.EPOCHS[-1]))
+    late = float(accuracy.sel(epochs=epochs.EPOCHS[-1]))
     error = error_of_difference(early, late, images)
     begins = told(late - early, error)
     word = {"Agrees": "gains", "Does not agree here": "loses"}.get(begins, "changes by what cannot be told from noise:")

@@ -30,28 +30,29 @@ def walks(sweep: xarray.Dataset):
     own = [curve(left, look, label, markersize=4, linewidth=1.2) for label, look in TASKS.items()]
     joint = curve(left, JOINT, "joint training, step αη", markersize=4, linewidth=1.4)
     arithmetic = cloud(left, ARITHMETIC, "task arithmetic", markersize=9, markerfacecolor="none", markeredgewidth=2)
-    apart = curve(right, APART)
+    distance = curve(right, APART)
     step = here(right, 1)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     titles = moving_titles((left, right))
 
     def draw(eta, alpha, k):
-        now = sweep.sel(eta=eta, alpha=alpha)
+        part = sweep.sel(eta=eta, alpha=alpha)
         until = slice(0, k + 1)
-        for line, path in zip(own, now.own.values):
+        for line, path in zip(own, part.own.values):
             line.set_data(*path[until].T)
-        joint.set_data(*now.joint.values[until].T)
-        arithmetic.set_data(*now.arithmetic.values[[k]].T)
+        joint.set_data(*part.joint.values[until].T)
+        arithmetic.set_data(*part.arithmetic.values[[k]].T)
         shares = share.sel(eta=eta, alpha=alpha).values
-        apart.set_data(np.arange(1, 11), shares[1:])
+        distance.set_data(np.arange(1, 11), shares[1:])
         step.set_xdata([k, k])
-        at = _numbers(now.sel(step=k), eta, alpha, k, shares[k])
-        titles[0].set_text(said("η = {eta:g}, α = {alpha:g}: loss {arithmetic_loss:.2f} and {joint_loss:.2f}", **at))
-        titles[1].set_text(said("After {k} step{s} of η = {eta:g}: {apart:.2g} apart", **at))
+        numbers = _numbers(part.sel(step=k), eta, alpha, k, shares[k])
+        titles[0].set_text(said("η = {eta:g}, α = {alpha:g}: loss {arithmetic_loss:.2f} and {joint_loss:.2f}",
+                                **numbers))
+        titles[1].set_text(said("After {k} step{s} of η = {eta:g}: {apart:.2g} apart", **numbers))
         return said("""Step size η = {eta:g}, α = {alpha:.2f}, {k} steps. Task arithmetic and joint training are
                        {apart:.2g} of the joint path's length apart. Sum of both losses {arithmetic_loss:.3f} with task
                        arithmetic, {joint_loss:.3f} with joint training. θ_TA lies at ({arithmetic_x:.2f},
-                       {arithmetic_y:.2f}), θ_MT at ({joint_x:.2f}, {joint_y:.2f}) in the plane.""", **at)
+                       {arithmetic_y:.2f}), θ_MT at ({joint_x:.2f}, {joint_y:.2f}) in the plane.""", **numbers)
 
     controls = {"eta": slider("step size η", list(ETAS), 0.4),
                 "alpha": slider("α", list(ALPHAS), 0.5),
@@ -77,10 +78,10 @@ def _map(ax, sweep):
     ax.plot([0], [0], color=BLACK, marker="X", linestyle="", markersize=8, label="start; arrow: −∇(L₁ + L₂)")
 
 
-def _numbers(at, eta, alpha, k, apart):
+def _numbers(point, eta, alpha, k, distance):
     """What titles and alternative text say of one step."""
-    found = {"eta": eta, "alpha": alpha, "k": k, "s": "s" * (k > 1), "apart": apart}
+    numbers = {"eta": eta, "alpha": alpha, "k": k, "s": "s" * (k > 1), "apart": distance}
     for name in ("arithmetic", "joint"):
-        found[f"{name}_loss"] = float(at[f"{name}_loss"])
-        found[f"{name}_x"], found[f"{name}_y"] = at[name].values
-    return found
+        numbers[f"{name}_loss"] = float(point[f"{name}_loss"])
+        numbers[f"{name}_x"], numbers[f"{name}_y"] = point[name].values
+    return numbers

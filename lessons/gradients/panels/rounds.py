@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment import rounds as experiment
+from lessons.gradients.experiment import rounds
 from lessons.gradients.experiment.rounds import BUDGET, SPENT
 from lessons.gradients.panels.epochs import spread_out
 from lessons.kit import plotting
@@ -42,26 +42,26 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
     accuracies = {name: cloud(right, look, name, **_LARGE) for name, look in METHODS.items()}
     _budget_axis(right, sweep, plain)
     line = curve(right, PATH, markersize=5, linewidth=1.6)
-    asked = {"rounds": int(sweep.rounds[-1])}
-    star = Star(right, prediction, BUDGET, float(plain.sel(asked).isel(spent=-1)), asked)
+    predicted_at = {"rounds": int(sweep.rounds[-1])}
+    star = Star(right, prediction, BUDGET, float(plain.sel(predicted_at).isel(spent=-1)), predicted_at)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7)
     titles = moving_titles((left, right))
 
     def draw(rounds, budget):
-        now = plain.sel(rounds=rounds).dropna("spent")
+        after_rounds = plain.sel(rounds=rounds).dropna("spent")
         path.set_data(*_way(sweep, f"{rounds} rounds").T)
-        line.set_data(now.spent, now)
+        line.set_data(after_rounds.spent, after_rounds)
         once = {name: float(sweep.how_accuracy.sel(how=name, budget=budget)) for name in METHODS}
         for name, accuracy in once.items():
             places[name].set_data(*_place(sweep, name, budget).T)
             accuracies[name].set_data([budget + BESIDE[name]], [accuracy])
         star.place(rounds=rounds)
-        at = _numbers(sweep, rounds, budget, float(now[-1]), once)
-        titles[0].set_text(said("{rounds}; one merge after {budget}", **at))
-        titles[1].set_text(said("{end:.2f} after {rounds}, average {average:.2f}", **at))
+        numbers = _numbers(sweep, rounds, budget, float(after_rounds[-1]), once)
+        titles[0].set_text(said("{rounds}; one merge after {budget}", **numbers))
+        titles[1].set_text(said("{end:.2f} after {rounds}, average {average:.2f}", **numbers))
         return said("""{rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f}
                        at the end. One merge after {budget} epochs: {once}. Joint training ends at
-                       {joint:.3f}.""", **at)
+                       {joint:.3f}.""", **numbers)
 
     controls = {"rounds": slider("rounds", [int(number) for number in sweep.rounds.values], 1),
                 "budget": slider("single merges after epochs", list(SPENT), 10)}
@@ -126,11 +126,11 @@ def question(sweep: xarray.Dataset) -> str:
 
 # -- one basin? ------------------------------------------------------------------------------------
 
-_LINES = dict(zip(experiment.PAIRS, (Look(BLACK, "o"), Look(GREEN, "^"), Look(ORANGE, "v"), Look(RED, "D"),
+_LINES = dict(zip(rounds.PAIRS, (Look(BLACK, "o"), Look(GREEN, "^"), Look(ORANGE, "v"), Look(RED, "D"),
                                      Look(PURPLE, "P", ":"))))
 
 
-_LENGTHS = {experiment.GIVEN: "scales as in the panel", experiment.CHOSEN: "scales chosen on held-out images"}
+_LENGTHS = {rounds.GIVEN: "scales as in the panel", rounds.CHOSEN: "scales chosen on held-out images"}
 
 
 @still
@@ -141,7 +141,7 @@ def lines(sweep: xarray.Dataset):
     told = []
     for ax, lengths in zip(axes, map(str, sweep.lengths.values)):
         for pair, look in _LINES.items():
-            name = experiment.pair_name(*pair)
+            name = rounds.pair_name(*pair)
             loss = sweep.line.sel(lengths=lengths, pair=name)
             ax.plot(loss.along, loss, color=look.colour, marker=look.marker, linestyle=look.line, markersize=5,
                     linewidth=1.5, label=name)
@@ -151,15 +151,15 @@ def lines(sweep: xarray.Dataset):
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     chosen = ", ".join(f"{how} {float(value):g}" for how, value in zip(sweep.how.values, sweep.chosen.values))
     remarks = said("""The loss on the line between two merges, on {some} test images a task. Chosen lengths, 1 being
-                      those of the panel: {chosen}.""", some=experiment.SOME, chosen=chosen)
+                      those of the panel: {chosen}.""", some=rounds.SOME, chosen=chosen)
     return plotting.show(fig, f"Loss on lines between merges: {'; '.join(told)}.",
                          f"{caption(sweep)} {remarks} {rests_on(sweep)}")
 
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 4 of TVG and ours, with this sweep's numbers."""
-    of = experiment.claim_10(sweep)
-    barriers = [of[f"{prefix}{pair}_barrier"] for prefix in ("", "chosen_")
+    numbers = rounds.claim_10(sweep)
+    barriers = [numbers[f"{prefix}{pair}_barrier"] for prefix in ("", "chosen_")
                 for pair in ("ties_breadcrumbs", "ties_average", "breadcrumbs_average", "dare_average")]
     return reading("Figure 4 of Zhou, Solombrino et al., and ours", """
         In units of the average's distance from the pretrained network, after ten epochs: TIES and Breadcrumbs lie
@@ -169,4 +169,5 @@ def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
         {most:.2f} nats; between averages of two different pretrained networks it rises by {strangers_barrier:.2f}. The
         path of ten small steps ends at a loss of {path_loss:.2f}, the best single merge has {best_of_all:.2f}, joint
         training {joint_loss:.2f}.""",
-                   most=max(barriers), best_of_all=min(of["best_single_loss"], of["best_scaled_loss"]), **of)
+                   most=max(barriers), best_of_all=min(numbers["best_single_loss"], numbers["best_scaled_loss"]),
+                   **numbers)

@@ -3,7 +3,7 @@ turned round."""
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment import steps as experiment
+from lessons.gradients.experiment import steps
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
@@ -37,33 +37,33 @@ def gap(sweep: xarray.Dataset, prediction=None):
     shares = {name: curve(right, look, **_THIN) for name, (look, _) in looks.items() if name != "gap"}
     guess = _Named(left, GUESS, "your slope")
     kinks = {name: _Named(right, look, label, side="right") for name, (look, label) in KINKS.items()}
-    asked = {"network": "tanh", "k": 3, "alpha": experiment.AVERAGE}
+    predicted_at = {"network": "tanh", "k": 3, "alpha": steps.AVERAGE}
     if prediction:
-        prediction.panel_answers(_asked_slope(sweep, asked), asked, "dashed purple line")
+        prediction.panel_answers(_asked_slope(sweep, predicted_at), predicted_at, "dashed purple line")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
 
     def draw(k, alpha, network, loss, data):
-        now = sweep.sel(k=k, network=network, loss=loss, data=data, alpha=alpha)
+        part = sweep.sel(k=k, network=network, loss=loss, data=data, alpha=alpha)
         for name in looks:
-            values = _drawn(now, name)
+            values = _drawn(part, name)
             lengths[name].set_data(etas, values)
             if name in shares:
-                shares[name].set_data(etas, values / now.gap.values)
+                shares[name].set_data(etas, values / part.gap.values)
             if name in kinks:
-                kinks[name].show(etas, values / now.gap.values, line=False)
-        power = guessed(prediction, asked, {"network": network, "k": k, "alpha": alpha})
-        guess.show(etas[:3], _line(now, power))
-        titles[0].set_text(f"{network}, k = {k}, α = {alpha:g}: {_slopes_said(now) if k > 1 else 'rounding alone'}")
-        titles[1].set_text(_right_title(now))
-        return _described(now)
+                kinks[name].show(etas, values / part.gap.values, line=False)
+        power = guessed(prediction, predicted_at, {"network": network, "k": k, "alpha": alpha})
+        guess.show(etas[:3], _line(part, power))
+        titles[0].set_text(f"{network}, k = {k}, α = {alpha:g}: {_slopes_said(part) if k > 1 else 'rounding alone'}")
+        titles[1].set_text(_right_title(part))
+        return _described(part)
 
-    controls = {"k": slider("steps k", list(experiment.KS), 3),
+    controls = {"k": slider("steps k", list(steps.KS), 3),
                 "alpha": choice("α", {f"{alpha:g}": alpha for alpha in map(float, sweep.alpha.values)}),
                 "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
                 "loss": choice("loss", {name: name for name in map(str, sweep.loss.values)}),
                 "data": choice("tasks", {name: name for name in map(str, sweep.data.values)})}
-    remarks = f" Four tasks. With ReLU, for k ≤ {experiment.KINKS}: orange and green split what our term leaves."
+    remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}: orange and green split what our term leaves."
     return controls, fig, draw, caption(sweep) + remarks
 
 
@@ -92,68 +92,68 @@ class _Named:
             self._text.set_position((x[there[-1]], y[there[-1]] * 0.6))
 
 
-def _drawn(now, name):
+def _drawn(part, name):
     """A length against η, NaN where there is nothing to draw: after one step no term explains anything."""
-    values = now[name].values
+    values = part[name].values
     shown = values > 1e-19
-    if now.k == 1 and name != "gap":
+    if part.k == 1 and name != "gap":
         shown = np.zeros(len(values), dtype=bool)
     return np.where(shown, values, np.nan)
 
 
-def _asked_slope(sweep, asked):
+def _asked_slope(sweep, predicted_at):
     """What the prediction is about, in the setting that the panel opens with."""
     first = sweep.isel(loss=0, data=0)
-    return experiment.slopes(first.sel(asked).gap).item()
+    return steps.slopes(first.sel(predicted_at).gap).item()
 
 
-def _line(now, power):
+def _line(part, power):
     """A line of the predicted slope through the gap at the third step size; nan where nothing was predicted."""
-    etas = now.eta.values
+    etas = part.eta.values
     if np.isnan(power):
         return np.full(3, np.nan)  # 1 to the power of nan would be 1
-    return now.gap.values[2] * (etas[:3] / etas[2]) ** power
+    return part.gap.values[2] * (etas[:3] / etas[2]) ** power
 
 
-def _told_apart(now):
+def _told_apart(part):
     """Whether the samples across a kink are."""
-    return bool(now.network == "ReLU" and 1 < now.k <= experiment.KINKS)
+    return bool(part.network == "ReLU" and 1 < part.k <= steps.KINKS)
 
 
-def _slopes_said(now):
-    of_gap = experiment.slopes(now.gap).item()
-    of_missed = experiment.slopes(now.missed).item()
+def _slopes_said(part):
+    of_gap = steps.slopes(part.gap).item()
+    of_missed = steps.slopes(part.missed).item()
     return f"slopes {of_gap:.2f}, {of_missed:.2f}"
 
 
-def _right_title(now):
-    if now.k == 1:
+def _right_title(part):
+    if part.k == 1:
         return "One step: nothing to explain"
-    if _told_apart(now):
-        return f"Samples across a kink: {now.crossing.values[0]:.1%} to {now.crossing.values[-1]:.0%}"
-    length = (now.printed / now.gap).values[0]
-    signed = f"{now.cosine_printed.values[0]:.2f}".replace("-", "−")
+    if _told_apart(part):
+        return f"Samples across a kink: {part.crossing.values[0]:.1%} to {part.crossing.values[-1]:.0%}"
+    length = (part.printed / part.gap).values[0]
+    signed = f"{part.cosine_printed.values[0]:.2f}".replace("-", "−")
     return f"Printed term: {length:.2f} gaps long, cosine {signed}"
 
 
-def _described(now):
+def _described(part):
     """The alternative text."""
-    k = now.k.item()
-    where = f"{now['data'].item()}, {now.network.item()} network, {now['loss'].item()}, α = {now.alpha.item():.2f}"
+    k = part.k.item()
+    where = f"{part['data'].item()}, {part.network.item()} network, {part['loss'].item()}, α = {part.alpha.item():.2f}"
     head = f"{where}, {k} step{'s' * (k > 1)}:"
     if k == 1:
         return said("""{head} task arithmetic and joint training are the same up to rounding, at most {most:.1g}
-                       apart.""", head=head, most=now.gap.max().item())
-    smallest = now.isel(eta=0)
+                       apart.""", head=head, most=part.gap.max().item())
+    smallest = part.isel(eta=0)
     text = said("""{head} {slopes}. The gap's cosine with our term is {cosine:.4f} at the smallest step size, with the
                    printed term {cosine_printed:.4f}, which is {length:.2f} times as long. Our term misses {missed:.2g}
                    of the gap there, the printed one turned round {flipped:.2g}.""",
-                head=head, slopes=_slopes_said(now), cosine=smallest.cosine.item(),
+                head=head, slopes=_slopes_said(part), cosine=smallest.cosine.item(),
                 cosine_printed=smallest.cosine_printed.item(), length=(smallest.printed / smallest.gap).item(),
                 missed=(smallest.missed / smallest.gap).item(), flipped=(smallest.missed_flipped / smallest.gap).item())
-    if not _told_apart(now):
+    if not _told_apart(part):
         return text
-    largest = now.isel(eta=-1)
+    largest = part.isel(eta=-1)
     return said("""{text} {most:.1%} of the samples lie across a kink at η = {large:.2g}, {least:.2%} at
                    {small:.2g}.""", text=text, most=largest.crossing.item(), large=largest.eta.item(),
                 least=smallest.crossing.item(), small=smallest.eta.item())
@@ -172,7 +172,7 @@ def slopes_table(sweep: xarray.Dataset) -> Page:
     for network in map(str, sweep.network.values):
         for alpha in map(float, sweep.alpha.values):
             part = sweep.sel(network=network, alpha=alpha, k=[2, 3, 5])
-            rows.append((f"{network}, α = {alpha:g}", *(_span(experiment.slopes(part[name])) for name in names)))
+            rows.append((f"{network}, α = {alpha:g}", *(_span(steps.slopes(part[name])) for name in names)))
     return table(("power of η", *names.values()), rows)
 
 
@@ -182,9 +182,9 @@ def lemma_table(sweep: xarray.Dataset) -> Page:
              "lemma_second": "with our bending",
              "lemma_printed": "with the printed ½"}
     rows = []
-    for network in experiment.SMOOTH:
-        part = sweep.sel(network=network, alpha=experiment.AVERAGE, k=[2, 3, 5])
-        rows.append((network, *(_span(experiment.slopes(part[name])) for name in names)))
+    for network in steps.SMOOTH:
+        part = sweep.sel(network=network, alpha=steps.AVERAGE, k=[2, 3, 5])
+        rows.append((network, *(_span(steps.slopes(part[name])) for name in names)))
     return table(("Lemma 1: power of η", *names.values()), rows)
 
 
@@ -202,4 +202,4 @@ def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
         {relu_smooth_over_gap:.1%} of the gap. All the rest is the {relu_crossing:.1%} of (task, step, sample) for which
         some unit is on at θ_t and off at θ_MT, or the other way round: by themselves they make up
         {relu_kinked_over_missed_median:.0%} of what is missed (median). Where no sample at all crosses, our term misses
-        at most {relu_without_crossing_missed_most:.2%}.""", **experiment.claim_3(sweep))
+        at most {relu_without_crossing_missed_most:.2%}.""", **steps.claim_3(sweep))

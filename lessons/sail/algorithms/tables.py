@@ -12,11 +12,11 @@ def fits(percentages: Sequence[float], questions: int, digits: int = 2) -> int:
     """
     if questions < 1:
         raise ValueError(f"there must be at least one question, not {questions!r}")
-    found = 0
+    fitting = 0
     for percentage in percentages:
         right = round(percentage * questions / 100)
-        found += abs(100 * right / questions - percentage) <= 0.5 * 10 ** -digits + 1e-9
-    return found
+        fitting += abs(100 * right / questions - percentage) <= 0.5 * 10 ** -digits + 1e-9
+    return fitting
 
 
 def smallest_fitting(percentages: Sequence[float], digits: int = 2, most: int = 2000) -> int | None:

@@ -28,8 +28,8 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 def claims(*numbers: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """The numbers of several experiments as one {claim: {number: value}}: some claims have numbers in several. Claims
     in their order."""
-    found = {}
+    by_claim = {}
     for of_one in numbers:
         for id, values in of_one.items():
-            found[id] = found.get(id, {}) | values
-    return dict(sorted(found.items(), key=lambda pair: int(pair[0].split("-")[1])))
+            by_claim[id] = by_claim.get(id, {}) | values
+    return dict(sorted(by_claim.items(), key=lambda pair: int(pair[0].split("-")[1])))

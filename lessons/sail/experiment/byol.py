@@ -76,8 +76,8 @@ def _trained(state, steps, seed, device):
     order = torch.Generator().manual_seed(seed)
 
     def once():
-        chosen = torch.randint(len(train), (BATCH,), generator=order)
-        step(train.x[chosen].to(device), train.y[chosen])
+        batch = torch.randint(len(train), (BATCH,), generator=order)
+        step(train.x[batch].to(device), train.y[batch])
 
     @torch.no_grad()
     def scores():

@@ -76,20 +76,20 @@ def network_of(kind: str, state: State) -> nn.Module:
 def starts_of(kind: str, seed: int, settings: Settings) -> dict[str, State]:
     """{name: a network of four layers}."""
     source = zoo.get(_source(kind, seed)).state_dict()
-    found = {SCRATCH: _fresh(kind, seed)}
+    states = {SCRATCH: _fresh(kind, seed)}
     for name, (how, parameters) in STARTS.items():
         if settings.starts and name not in settings.starts:
             continue
         sums = settings.sums if name == "interpolation" else (1.0,)
-        own = {"seed": seed} if how in ("shuffled", "fresh middle") else {}
+        seeded = {"seed": seed} if how in ("shuffled", "fresh middle") else {}
         for row_sum in sums:
             summed = {"row_sum": row_sum} if name == "interpolation" else {}
-            found[name if row_sum == 1 else f"{name}, rows sum to {row_sum:g}"] = growth.deepen(
-                source, NEW, how, **parameters, **own, **summed)
+            states[name if row_sum == 1 else f"{name}, rows sum to {row_sum:g}"] = growth.deepen(
+                source, NEW, how, **parameters, **seeded, **summed)
     if not settings.starts:
-        found[HE_SCRATCH] = _he(_fresh(kind, seed), seed)
-        found[SOFTMAX] = learned_shares(kind, source, seed)
-    return found
+        states[HE_SCRATCH] = _he(_fresh(kind, seed), seed)
+        states[SOFTMAX] = learned_shares(kind, source, seed)
+    return states
 
 
 def _fresh(kind, seed):
@@ -144,9 +144,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     for kind in (PLAIN, RESIDUAL):
         starts = starts_of(kind, seed, settings)
         looks = [_trained(kind, state, batches, settings.steps, test) for state in starts.values()]
-        values = {name: (("start", "steps"), np.array([one[name] for one in looks])) for name in looks[0]}
-        one = xarray.Dataset(values, {"start": list(starts), "steps": list(settings.steps)})
-        parts.append(one.expand_dims(network=[kind]))
+        values = {name: (("start", "steps"), np.array([part[name] for part in looks])) for name in looks[0]}
+        part = xarray.Dataset(values, {"start": list(starts), "steps": list(settings.steps)})
+        parts.append(part.expand_dims(network=[kind]))
     accuracies = [_scores(network.double(), *test)["accuracy"] for network in sources]
     return xarray.concat(parts, "network").assign(source=("network", accuracies)).assign_attrs(
         images="8,000 training images that the source did not see, 2,000 test images")
@@ -190,15 +190,15 @@ def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
     names = {"silent": "silent", "stacking": "stacking", "interpolation": "interpolation", "equal": "equal shares",
              "shuffled": "interpolation, shuffled", "ends": "ends alone", "he": "random middle, He scale",
              "half": "interpolation, rows sum to 0.5", "softmax": SOFTMAX, "scratch": SCRATCH}
-    found = {}
+    numbers = {}
     for network in (PLAIN, RESIDUAL):
         for name, start in names.items():
             if start in sweep.start.values:
                 part = sweep.sel(network=network, start=start)
                 at_once, *later = digits.LOOKS
-                found[f"{network}_{name}_{at_once}"] = float(part.loss.sel(steps=at_once))
-                found |= {f"{network}_{name}_{steps}": float(part.accuracy.sel(steps=steps)) for steps in later}
-    return found
+                numbers[f"{network}_{name}_{at_once}"] = float(part.loss.sel(steps=at_once))
+                numbers |= {f"{network}_{name}_{steps}": float(part.accuracy.sel(steps=steps)) for steps in later}
+    return numbers
 
 
 EXPERIMENT = Experiment("sail-depth", measure, PROFILES, digits.source, "MNIST", recipes=recipes,

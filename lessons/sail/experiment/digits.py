@@ -91,30 +91,30 @@ def recipes_of(case: Case, start: str, seed: int = 0) -> dict[str, Recipe]:
     practice. From two starts the three have three.
     """
     if start == NOTHING:
-        found = recipes_of(case, TWO, seed)
-        return {role: one if role == "target" else recipe(getattr(case, role), one.seed, epochs=0)
-                for role, one in found.items()}
+        trained = recipes_of(case, TWO, seed)
+        return {role: known if role == "target" else recipe(getattr(case, role), known.seed, epochs=0)
+                for role, known in trained.items()}
     seeds = {"first": seed, "second": seed, "target": seed}
     before = None
     if start in (TWO, MATCHED):
         seeds |= {"second": seed + SECOND, "target": seed + THIRD}
     elif start == PRETRAINED:
         before = recipe({"first": 3 * IMAGES, "size": IMAGES // 2}, seed, epochs=2)
-    found = {}
+    recipes = {}
     for role, each in seeds.items():
         loss, epochs = (losses.ALL_CLASSES, 1) if role == "target" else (case.loss, case.epochs)
-        found[role] = recipe(getattr(case, role), each, before, loss, epochs * EPOCHS)
-    return found
+        recipes[role] = recipe(getattr(case, role), each, before, loss, epochs * EPOCHS)
+    return recipes
 
 
 def networks_of(case: Case, start: str, seed: int = 0, device: str = "auto") -> dict[str, State]:
     """The state dicts of `recipes_of`; matched ones to the first parent."""
     made = recipes_of(case, start, seed)
-    found = {role: network.state_dict() for role, network in zip(made, zoo.get_all(list(made.values()), device))}
+    states = {role: network.state_dict() for role, network in zip(made, zoo.get_all(list(made.values()), device))}
     if start == MATCHED:
         for role in ("second", "target"):
-            found[role] = matched(found["first"], found[role])
-    return found
+            states[role] = matched(states["first"], states[role])
+    return states
 
 
 def matched(to: State, state: State) -> State:
@@ -133,8 +133,8 @@ def random_states(seed: int, count: int) -> list[State]:
 
 @lru_cache(maxsize=32)
 def _loaded(split, options):
-    found = data.load("small_mnist", split, **dict(options))
-    return found.x.flatten(1).double(), found.y
+    dataset = data.load("small_mnist", split, **dict(options))
+    return dataset.x.flatten(1).double(), dataset.y
 
 
 def images(options: dict, split: str = "train") -> tuple[torch.Tensor, torch.Tensor]:

@@ -57,16 +57,16 @@ def all_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 
 def starts_of(seed: int, device: str = "auto") -> dict[tuple[str, float], State]:
     """{(pair, share of the first parent): a network}, and one that learned nothing."""
-    found = {}
+    states = {}
     for pair in PAIRS:
         first, second = (network.state_dict() for network in zoo.get_all(recipes_of(pair, seed), device))
         if pair[1] == MATCHED:
             plan = matching.mlp_plan(3)
             second = matching.permute(second, plan, matching.weight_matching(first, second, plan).permutations)
         for share in SHARES:
-            found["; ".join(pair), share] = mixing.proximal([first, second], [share, 1 - share])
-    found[RANDOM, 0.5] = zoo.get(_recipe({}, seed + 2000, epochs=0)).state_dict()
-    return found
+            states["; ".join(pair), share] = mixing.proximal([first, second], [share, 1 - share])
+    states[RANDOM, 0.5] = zoo.get(_recipe({}, seed + 2000, epochs=0)).state_dict()
+    return states
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -81,12 +81,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     train, test = (data.load("spirals", part).x.double() for part in ("train", "test"))
     pairs = ["; ".join(pair) for pair in PAIRS] + [RANDOM]
     shape = (len(pairs), len(SHARES), len(settings.steps))
-    found = {name: np.full(shape, np.nan) for name in ("loss", "mmd")}
+    scores = {name: np.full(shape, np.nan) for name in ("loss", "mmd")}
     for (pair, share), state in starts_of(seed, device).items():
-        here = pairs.index(pair), SHARES.index(share)
+        place = pairs.index(pair), SHARES.index(share)
         for name, looks in _trained(state, train, test, settings.steps, seed).items():
-            found[name][here] = looks
-    values = {name: (("pair", "share", "steps"), array) for name, array in found.items()}
+            scores[name][place] = looks
+    values = {name: (("pair", "share", "steps"), array) for name, array in scores.items()}
     kernel = distances.gaussian(BANDWIDTH)
     values["own_mmd"] = distances.squared_mmd(train[:POINTS], test, kernel)
     coords = {"pair": pairs, "share": list(SHARES), "steps": list(settings.steps)}
@@ -99,7 +99,7 @@ def _trained(state, train, test, steps, seed):
     network.load_state_dict(state)
     optimiser = torch.optim.Adam(network.parameters(), lr=LR)
     drawn = torch.Generator().manual_seed(seed)
-    asked, wanted = losses.flow(test.repeat(4, 1), torch.Generator().manual_seed(1))
+    inputs_tested, wanted = losses.flow(test.repeat(4, 1), torch.Generator().manual_seed(1))
     noise = torch.randn(POINTS, 2, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     kernel = distances.gaussian(BANDWIDTH)
 
@@ -112,7 +112,7 @@ def _trained(state, train, test, steps, seed):
 
     @torch.no_grad()
     def scores():
-        return {"loss": F.mse_loss(network(asked), wanted).item(),
+        return {"loss": F.mse_loss(network(inputs_tested), wanted).item(),
                 "mmd": distances.squared_mmd(network.sample(noise, EULER), test, kernel)}
 
     return race.looks(step, steps, scores)
@@ -130,18 +130,18 @@ def claim_13(sweep: xarray.Dataset) -> dict[str, float]:
     parents with one arm each makes, over those of the better parent."""
     loss = sweep.loss
     random = loss.sel(pair=RANDOM, share=0.5)
-    found = {}
+    numbers = {}
     for name, pair in (("one", PAIRS[0]), ("two", PAIRS[1]), ("matched", PAIRS[2]), ("arms", PAIRS[3])):
         part = loss.sel(pair="; ".join(pair))
         half, parent = part.sel(share=0.5), part.sel(share=[0.0, 1.0]).min("share")
         for steps in (0, 50, 800):
-            found[f"{name}_over_random_{steps}"] = float(half.sel(steps=steps) / random.sel(steps=steps))
-            found[f"{name}_over_parent_{steps}"] = float(half.sel(steps=steps) / parent.sel(steps=steps))
+            numbers[f"{name}_over_random_{steps}"] = float(half.sel(steps=steps) / random.sel(steps=steps))
+            numbers[f"{name}_over_parent_{steps}"] = float(half.sel(steps=steps) / parent.sel(steps=steps))
     points = sweep.mmd.sel(pair="; ".join(PAIRS[3]))
     for steps in (0, 50):
         better = points.sel(share=[0.0, 1.0], steps=steps).min()
-        found[f"arms_points_{steps}"] = float(points.sel(share=0.5, steps=steps) / better)
-    return found
+        numbers[f"arms_points_{steps}"] = float(points.sel(share=0.5, steps=steps) / better)
+    return numbers
 
 
 def source() -> data.types.Source:

@@ -80,13 +80,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             part = _of_pair(case, start, settings.gammas, seed, device)
             parts.append(part.expand_dims(case=[case.name], start=[start]))
         random = digits.retrained(digits.random_states(seed, RANDOM), case, seed=seed)
-        found = {f"random_{name}": (("again", "steps"), values) for name, values in random.items()}
-        parts.append(xarray.Dataset(found, {"steps": list(STEPS)}).expand_dims(case=[case.name]))
-    found = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts", combine_attrs="drop")
+        scores = {f"random_{name}": (("again", "steps"), values) for name, values in random.items()}
+        parts.append(xarray.Dataset(scores, {"steps": list(STEPS)}).expand_dims(case=[case.name]))
+    sweep = xarray.combine_by_coords(parts, join="outer", compat="no_conflicts", combine_attrs="drop")
     order = {"case": [case.name for case, _ in settings.cases],
-             "start": [start for start in (ONE, TWO, MATCHED, PRETRAINED, NOTHING) if start in found.start.values]}
+             "start": [start for start in (ONE, TWO, MATCHED, PRETRAINED, NOTHING) if start in sweep.start.values]}
     attributes = {"images": "5,000 training images of every parent and of the target, 2,000 test images"}
-    return found.sel(order).assign_attrs(attributes)
+    return sweep.sel(order).assign_attrs(attributes)
 
 
 def _of_pair(case, start, gammas, seed, device):
@@ -95,24 +95,24 @@ def _of_pair(case, start, gammas, seed, device):
     first, second, target = (networks[role] for role in ("first", "second", "target"))
     states = digits.along(first, second, gammas)
     scores = digits.retrained(states, case, seed=seed)
-    found = {name: (("gamma", "steps"), values) for name, values in scores.items()}
-    found["distance"] = ("gamma", [weights.norm(weights.subtract(state, target)) for state in states])
+    values = {name: (("gamma", "steps"), values) for name, values in scores.items()}
+    values["distance"] = ("gamma", [weights.norm(weights.subtract(state, target)) for state in states])
     random, = digits.random_states(seed, 1)
-    found["random_distance"] = weights.norm(weights.subtract(random, target))
-    found["target_norm"] = weights.norm(target)
-    found["target_loss"] = digits.retrained([target], case, steps=(0,))["loss"].item()
+    values["random_distance"] = weights.norm(weights.subtract(random, target))
+    values["target_norm"] = weights.norm(target)
+    values["target_loss"] = digits.retrained([target], case, steps=(0,))["loss"].item()
     by_rule = proposals(case, first, second, target)
-    found["proposed"] = ("rule", [by_rule[rule] for rule in RULES])
-    return xarray.Dataset(found, {"gamma": list(gammas), "steps": list(STEPS), "rule": list(RULES)})
+    values["proposed"] = ("rule", [by_rule[rule] for rule in RULES])
+    return xarray.Dataset(values, {"gamma": list(gammas), "steps": list(STEPS), "rule": list(RULES)})
 
 
 def proposals(case: Case, first: weights.State, second: weights.State, target: weights.State) -> dict[str, float]:
     """{rule: the share of the first parent that it proposes}."""
     squares = squared_distances(case)
-    apart = [weights.norm(weights.subtract(a, b)) for a, b in ((first, target), (second, target), (first, second))]
+    lengths = [weights.norm(weights.subtract(a, b)) for a, b in ((first, target), (second, target), (first, second))]
     s1, s2, s12 = squares["MMD, images with labels"]
     return {rule: mixing.share_of_squares(*three) for rule, three in squares.items()} | {
-        "as printed": mixing.share_of_squares(s2, s1, s12), "parameters": mixing.nearest_share(*apart)}
+        "as printed": mixing.share_of_squares(s2, s1, s12), "parameters": mixing.nearest_share(*lengths)}
 
 
 @cache
@@ -138,8 +138,8 @@ def squared_distances(case: Case) -> dict[str, tuple[float, float, float]]:
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind SAIL-4 and 5, and of SAIL-1 what needs networks; SAIL-7 where the sweep has it: {claim:
     {number: value}}. What each means stands in claims.yaml."""
-    found = {"SAIL-1": claim_1(sweep), "SAIL-4": claim_4(sweep), "SAIL-5": claim_5(sweep)}
-    return found | ({"SAIL-7": claim_7(sweep)} if TO_MNIST.name in sweep.case.values else {})
+    numbers = {"SAIL-1": claim_1(sweep), "SAIL-4": claim_4(sweep), "SAIL-5": claim_5(sweep)}
+    return numbers | ({"SAIL-7": claim_7(sweep)} if TO_MNIST.name in sweep.case.values else {})
 
 
 def _of(sweep, case, start):
@@ -154,11 +154,11 @@ def _at(array, gamma):
 def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-1: how far the nearer parent is from a network that learned the target, in units of a random start's
     distance, from one start, two, and after matching."""
-    found = {}
+    numbers = {}
     for name, start in (("one", ONE), ("two", TWO), ("matched", MATCHED)):
         part = _of(sweep, THIRDS, start)
-        found[f"{name}_start"] = float(part.distance.sel(gamma=0.0) / part.random_distance)
-    return found
+        numbers[f"{name}_start"] = float(part.distance.sel(gamma=0.0) / part.random_distance)
+    return numbers
 
 
 def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
@@ -170,18 +170,18 @@ def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
         return float(part.proposed.sel(rule=rule))
 
     def cost(part, share):
-        now = part.loss.sel(steps=0)
-        return _at(now, np.clip(share, -1, 2)) - float(now.min())
+        loss = part.loss.sel(steps=0)
+        return _at(loss, np.clip(share, -1, 2)) - float(loss.min())
     mmd, printed, nearest = RULES[0], RULES[3], RULES[4]
-    found = {"mmd": proposed(one, mmd), "inputs": proposed(one, RULES[1]), "printed": proposed(one, printed),
-             "best": float(one.loss.sel(steps=0).idxmin("gamma")), "cost_mmd": cost(one, proposed(one, mmd)),
-             "cost_printed": cost(one, proposed(one, printed)), "inside_mmd": proposed(inside, mmd),
-             "inside_cost": cost(inside, proposed(inside, mmd)), "strangers_nearest": proposed(two, nearest),
-             "strangers_cost": cost(two, proposed(two, nearest)), "tv": proposed(one, "TV")}
+    numbers = {"mmd": proposed(one, mmd), "inputs": proposed(one, RULES[1]), "printed": proposed(one, printed),
+               "best": float(one.loss.sel(steps=0).idxmin("gamma")), "cost_mmd": cost(one, proposed(one, mmd)),
+               "cost_printed": cost(one, proposed(one, printed)), "inside_mmd": proposed(inside, mmd),
+               "inside_cost": cost(inside, proposed(inside, mmd)), "strangers_nearest": proposed(two, nearest),
+               "strangers_cost": cost(two, proposed(two, nearest)), "tv": proposed(one, "TV")}
     if OUTSIDE.name in sweep.case.values:
         outside = _of(sweep, OUTSIDE, ONE)
-        found |= {"outside_mmd": proposed(outside, mmd), "outside_cost": cost(outside, proposed(outside, mmd))}
-    return found
+        numbers |= {"outside_mmd": proposed(outside, mmd), "outside_cost": cost(outside, proposed(outside, mmd))}
+    return numbers
 
 
 def claim_5(sweep: xarray.Dataset) -> dict[str, float]:
@@ -189,28 +189,29 @@ def claim_5(sweep: xarray.Dataset) -> dict[str, float]:
     parent has alone; and two networks that learned nothing, at γ = 2 against γ = ½."""
     part = _of(sweep, THIRDS, ONE)
     random = sweep.random_loss.sel(case=THIRDS.name).mean("again")
-    found = {}
+    numbers = {}
     for steps in STEPS:
-        now = part.loss.sel(steps=steps)
-        near, lowest, start = float(now.sel(gamma=0.0)), float(now.min()), float(random.sel(steps=steps))
-        found |= {f"best_{steps}": float(now.idxmin("gamma")), f"near_{steps}": near, f"lowest_{steps}": lowest,
-                  f"random_{steps}": start, f"share_{steps}": (start - near) / (start - lowest)}
+        loss = part.loss.sel(steps=steps)
+        near, lowest, start = float(loss.sel(gamma=0.0)), float(loss.min()), float(random.sel(steps=steps))
+        numbers |= {f"best_{steps}": float(loss.idxmin("gamma")), f"near_{steps}": near, f"lowest_{steps}": lowest,
+                    f"random_{steps}": start, f"share_{steps}": (start - near) / (start - lowest)}
     nothing = _of(sweep, THIRDS, NOTHING).loss.sel(steps=50)
-    return found | {"nothing_2_over_half": float(nothing.sel(gamma=2.0) / nothing.sel(gamma=0.5))}
+    return numbers | {"nothing_2_over_half": float(nothing.sel(gamma=2.0) / nothing.sel(gamma=0.5))}
 
 
 def claim_7(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-7: from one data set to another, one start: the loss of the best γ over that of random weights, before any
     step and after 50 and 200, and the better parent's over the best γ's."""
-    found = {}
+    numbers = {}
     for name, case in (("mnist", TO_MNIST), ("fashion", TO_FASHION)):
         part = _of(sweep, case, ONE)
         random = sweep.random_loss.sel(case=case.name).mean("again")
         best = part.loss.min("gamma")
         near = part.loss.sel(gamma=[0.0, 1.0]).min("gamma")
-        found |= {f"{name}_{steps}": float(best.sel(steps=steps) / random.sel(steps=steps)) for steps in (0, 50, 200)}
-        found |= {f"{name}_parent_{steps}": float(near.sel(steps=steps) / best.sel(steps=steps)) for steps in (50, 200)}
-    return found
+        numbers |= {f"{name}_{steps}": float(best.sel(steps=steps) / random.sel(steps=steps)) for steps in (0, 50, 200)}
+        numbers |= {f"{name}_parent_{steps}": float(near.sel(steps=steps) / best.sel(steps=steps))
+                    for steps in (50, 200)}
+    return numbers
 
 
 EXPERIMENT = Experiment("sail-gamma", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims,

@@ -120,20 +120,20 @@ def _trained(state: State, size: tuple[int, int], sets, steps: Sequence[int], se
     optimiser = torch.optim.Adam(network.parameters(), lr=LR)
     train, test = sets
     order = torch.Generator().manual_seed(seed)
-    asked = test.spread(TEST)
+    pieces = test.spread(TEST)
 
     def loss(x, y):
         return F.cross_entropy(network(x).flatten(0, 1), y.flatten())
 
     def step():
-        chosen = torch.randint(len(train), (BATCH,), generator=order)
+        batch = torch.randint(len(train), (BATCH,), generator=order)
         optimiser.zero_grad()
-        loss(train.x[chosen], train.y[chosen]).backward()
+        loss(train.x[batch], train.y[batch]).backward()
         optimiser.step()
 
     @torch.no_grad()
     def scores():
-        return {"loss": loss(asked.x, asked.y).item()}
+        return {"loss": loss(pieces.x, pieces.y).item()}
 
     return race.looks(step, steps, scores)["loss"]
 
@@ -147,25 +147,25 @@ def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
 def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-6 on text: the rise half-way over the mean of both ends, at once and at the end, from two starts and from
     one."""
-    found = {}
+    numbers = {}
     for name, start in (("one", ONE), ("two", TWO), ("run", RUN)):
         part = sweep.loss.sel(start=start)
         rise = part.sel(share=0.5) - part.sel(share=[0.0, 1.0]).mean("share")
-        found |= {f"gpt_{name}_0": float(rise.isel(steps=0)), f"gpt_{name}_end": float(rise.isel(steps=-1))}
-    return found
+        numbers |= {f"gpt_{name}_0": float(rise.isel(steps=0)), f"gpt_{name}_end": float(rise.isel(steps=-1))}
+    return numbers
 
 
 def claim_9(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-9 on text: the loss at once and at the end of a GPT grown in depth, over that of the parent as it is."""
-    found = {}
+    numbers = {}
     names = {"silent": "deeper, silent", "stacking": "deeper, stacking", "interpolation": "deeper, interpolation",
              "half": "deeper, interpolation, rows sum to ½", "equal": "deeper, equal shares",
              "scratch": "deeper, scratch", "wider": "wider, Net2Wider", "wider_interpolation": "wider, interpolation"}
     parent = sweep.grown.sel(how="parent as it is")
     for name, how in names.items():
         over = sweep.grown.sel(how=how) - parent
-        found |= {f"gpt_{name}_0": float(over.isel(steps=0)), f"gpt_{name}_end": float(over.isel(steps=-1))}
-    return found
+        numbers |= {f"gpt_{name}_0": float(over.isel(steps=0)), f"gpt_{name}_end": float(over.isel(steps=-1))}
+    return numbers
 
 
 def source() -> data.types.Source:

@@ -62,8 +62,8 @@ def learned(x: torch.Tensor, y: torch.Tensor, seed: int) -> State:
 def _batches(x, y, seed):
     order = torch.Generator().manual_seed(seed)
     for _ in range(EPOCHS):
-        for chosen in torch.randperm(len(x), generator=order).split(digits.BATCH):
-            yield x[chosen], y[chosen]
+        for batch in torch.randperm(len(x), generator=order).split(digits.BATCH):
+            yield x[batch], y[batch]
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -80,13 +80,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             (x1, y1), (x2, y2) = data_of(alpha, beta)
             for start, second in ((ONE, seed), (TWO, seed + SECOND)):
                 pair = learned(x1, y1, seed), learned(x2, y2, second)
-                found = digits.retrained(digits.along(*pair, settings.gammas), THIRDS, STEPS, seed=seed, train=target)
-                values = {name: (("gamma", "steps"), array) for name, array in found.items()}
-                one = xarray.Dataset(values, {"gamma": list(settings.gammas), "steps": list(STEPS)})
-                parts.append(one.expand_dims(alpha=[alpha], beta=[beta], start=[start]))
+                scores = digits.retrained(digits.along(*pair, settings.gammas), THIRDS, STEPS, seed=seed, train=target)
+                values = {name: (("gamma", "steps"), array) for name, array in scores.items()}
+                part = xarray.Dataset(values, {"gamma": list(settings.gammas), "steps": list(STEPS)})
+                parts.append(part.expand_dims(alpha=[alpha], beta=[beta], start=[start]))
     random = digits.retrained(digits.random_states(seed, 3), THIRDS, STEPS, seed=seed, train=target)["loss"].mean(0)
-    found = xarray.combine_by_coords(parts).assign(random_loss=("steps", random))
-    return found.assign_attrs(images="2,500 training images of every parent, 1,500 of the target, 2,000 test images")
+    sweep = xarray.combine_by_coords(parts).assign(random_loss=("steps", random))
+    return sweep.assign_attrs(images="2,500 training images of every parent, 1,500 of the target, 2,000 test images")
 
 
 def bump(sweep: xarray.Dataset) -> xarray.DataArray:

@@ -99,8 +99,8 @@ def states_of(set_up: str, images: Images, seed: int = 0, device: str = "auto") 
     states = [network.state_dict() for network in networks]
     if set_up == MATCHED:
         plan = matching.resnet18_plan()
-        found = matching.activation_matching(*networks, plan, images.train.x[:STATISTICS], 125)
-        states[1] = matching.permute(states[1], plan, found)
+        permutations = matching.activation_matching(*networks, plan, images.train.x[:STATISTICS], 125)
+        states[1] = matching.permute(states[1], plan, permutations)
     return states
 
 
@@ -109,22 +109,22 @@ def starts_of(set_up: str, images: Images, seed: int = 0, device: str = "auto") 
     states = states_of(set_up, images, seed, device)
     if set_up in (GROW, SHRINK):
         return {SOURCE: states[0]} | resized(states[0], set_up, seed)
-    found = {HALF: mixing.proximal(states, [0.5, 0.5])}
+    starts = {HALF: mixing.proximal(states, [0.5, 0.5])}
     if PARENT in SET_UPS[set_up]:
         losses = [_looked_at(ResNet18.from_state(state), *images.held, images)[0].mean() for state in states]
-        found[PARENT] = states[int(np.argmin(losses))]
-    return found | ({SCRATCH: fresh(SMALL, seed)} if set_up == OTHER else {})
+        starts[PARENT] = states[int(np.argmin(losses))]
+    return starts | ({SCRATCH: fresh(SMALL, seed)} if set_up == OTHER else {})
 
 
 def resized(state: State, direction: str, seed: int = 0) -> dict[str, State]:
     """{how: the source at the other width}; growing, with random weights at that width beside it."""
     new = growth.times(state, 2 if direction == GROW else 0.5)
-    found = {BETWEEN: growth.widen(state, new, "interpolation")}
+    states = {BETWEEN: growth.widen(state, new, "interpolation")}
     if direction == SHRINK:
-        return found | {STRONGEST: growth.widen(state, new, "selection")}
-    found |= {COPIES: growth.widen(state, new, "Net2Wider", shares="drawn", seed=seed),
-              PROJECTED: growth.widen(state, new, "projection", tied=True, seed=seed), SCRATCH: fresh(LARGE, seed)}
-    return found
+        return states | {STRONGEST: growth.widen(state, new, "selection")}
+    states |= {COPIES: growth.widen(state, new, "Net2Wider", shares="drawn", seed=seed),
+               PROJECTED: growth.widen(state, new, "projection", tied=True, seed=seed), SCRATCH: fresh(LARGE, seed)}
+    return states
 
 
 # -- measuring -------------------------------------------------------------------------------------
@@ -142,10 +142,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     zoo.get_all(all_recipes(settings, seed), device)
     known = Images.of(KNOWN)
-    own = [_trained(fresh(SMALL, seed), known, settings.steps, seed, rate) for rate in RATES]
-    held = [one["held"] for one in own]
+    by_rate = [_trained(fresh(SMALL, seed), known, settings.steps, seed, rate) for rate in RATES]
+    held = [run["held"] for run in by_rate]
     rate = RATES[int(np.argmin(held))]
-    found = {SCRATCH: own[int(np.argmin(held))]}
+    looks = {SCRATCH: by_rate[int(np.argmin(held))]}
     for set_up, names in SET_UPS.items():
         images = Images.of(NEW) if set_up == OTHER else known
         steps = settings.sized_steps if set_up in (GROW, SHRINK) else settings.steps
@@ -153,20 +153,20 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         for name in names:
             last = steps[:1] if (set_up, name) in AT_FIRST_ALONE else steps
             lr = rate if name == SCRATCH else LR
-            found[f"{set_up}: {name}"] = _trained(starts[name], images, last, seed, lr)
-    table = {name: _padded([found[start][name] for start in STARTS], len(settings.steps)) for name in ("loss", "right")}
+            looks[f"{set_up}: {name}"] = _trained(starts[name], images, last, seed, lr)
+    table = {name: _padded([looks[start][name] for start in STARTS], len(settings.steps)) for name in ("loss", "right")}
     values = {name: (("start", "steps", "image"), array) for name, array in table.items()}
-    values |= {"inherited": ("start", [found[start]["inherited"] for start in STARTS]), "held": ("rate", held)}
+    values |= {"inherited": ("start", [looks[start]["inherited"] for start in STARTS]), "held": ("rate", held)}
     coords = {"start": list(STARTS), "steps": list(settings.steps), "rate": list(RATES)}
     return xarray.Dataset(values, coords, {"images": f"{TRAIN:,} training and 1,000 test images of ten classes"})
 
 
 def _padded(parts, steps):
     """(starts, steps, images), NaN after a start's last look."""
-    found = np.full((len(parts), steps, parts[0].shape[1]), np.nan, np.float32)
+    padded = np.full((len(parts), steps, parts[0].shape[1]), np.nan, np.float32)
     for i, part in enumerate(parts):
-        found[i, :len(part)] = part
-    return found
+        padded[i, :len(part)] = part
+    return padded
 
 
 def _trained(state: State, images: Images, steps: Sequence[int], seed: int, lr: float) -> dict[str, object]:
@@ -179,9 +179,9 @@ def _trained(state: State, images: Images, steps: Sequence[int], seed: int, lr: 
     inherited = _scores(network, *test, images.classes)[0].mean()
 
     def once():
-        chosen = torch.randint(TRAIN, (BATCH,), generator=order)
+        batch = torch.randint(TRAIN, (BATCH,), generator=order)
         network.train()
-        step(images.train.x[chosen], images.train.y[chosen])
+        step(images.train.x[batch], images.train.y[batch])
 
     looks = race.looks(once, steps, lambda: dict(zip(("loss", "right"), _looked_at(network, *test, images))))
     return looks | {"inherited": inherited, "held": _looked_at(network, *images.held, images)[0].mean()}
@@ -198,14 +198,14 @@ def _scores(network, x, y, classes):
     """Loss (nats) among some classes, and whether the right one is said, of every image."""
     network.eval()
     fast = training.trains_in_bfloat16("cpu")
-    said = []
+    logits = []
     for part in x.split(AT_ONCE):
         part = part.contiguous(memory_format=training.fastest_format(network))
         with torch.autocast("cpu", torch.bfloat16, enabled=fast, cache_enabled=False):
-            said.append(network(part).float()[:, classes])
-    said = torch.cat(said)
+            logits.append(network(part).float()[:, classes])
+    logits = torch.cat(logits)
     wanted = torch.searchsorted(classes, y)
-    return F.cross_entropy(said, wanted, reduction="none").numpy(), (said.argmax(1) == wanted).float().numpy()
+    return F.cross_entropy(logits, wanted, reduction="none").numpy(), (logits.argmax(1) == wanted).float().numpy()
 
 
 # -- what it says ----------------------------------------------------------------------------------
@@ -218,8 +218,8 @@ COMPARED = {ONE: (f"{ONE}: {PARENT}", SCRATCH), OWN: (f"{OWN}: {PARENT}", SCRATC
 def apart(sweep: xarray.Dataset, start: str, other: str, steps: int) -> tuple[float, float]:
     """By how many nats the first start's loss is above the other's after so many steps, and the standard error of that,
     image by image."""
-    now = sweep.loss.sel(steps=steps).astype(float)
-    above = (now.sel(start=start) - now.sel(start=other)).values
+    loss = sweep.loss.sel(steps=steps).astype(float)
+    above = (loss.sel(start=start) - loss.sel(start=other)).values
     return float(above.mean()), float(above.std() / np.sqrt(len(above)))
 
 
@@ -237,37 +237,38 @@ def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
     loss = sweep.loss.mean("image").astype(float)
     last = int(loss.sel(start=f"{GROW}: {SOURCE}").dropna("steps").steps[-1])
     source, wide = (loss.sel(start=f"{direction}: {SOURCE}") for direction in (GROW, SHRINK))
-    found = {}
+    numbers = {}
     for name, how in (("copies", COPIES), ("interpolation", BETWEEN), ("projection", PROJECTED), ("scratch", SCRATCH)):
         over = loss.sel(start=f"{GROW}: {how}") / source
-        found |= {f"resnet_{name}_0": float(over.sel(steps=0)), f"resnet_{name}_end": float(over.sel(steps=last))}
+        numbers |= {f"resnet_{name}_0": float(over.sel(steps=0)), f"resnet_{name}_end": float(over.sel(steps=last))}
     for name, how in (("strongest", STRONGEST), ("interpolation", BETWEEN)):
-        own = loss.sel(start=f"{SHRINK}: {how}")
-        end = own.sel(steps=last) / loss.sel(start=SCRATCH, steps=last)
-        found |= {f"resnet_shrink_{name}_0": float(own[0] / wide[0]), f"resnet_shrink_{name}_end": float(end)}
-    return {name: value for name, value in found.items() if np.isfinite(value)}
+        narrow = loss.sel(start=f"{SHRINK}: {how}")
+        end = narrow.sel(steps=last) / loss.sel(start=SCRATCH, steps=last)
+        numbers |= {f"resnet_shrink_{name}_0": float(narrow[0] / wide[0]), f"resnet_shrink_{name}_end": float(end)}
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
 def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-11 on ResNets: the loss half-way over that of one parent alone, by what the parents share."""
     loss = sweep.loss.mean("image").astype(float)
-    found = {}
+    numbers = {}
     for name, set_up in (("one", ONE), ("own", OWN), ("matched", MATCHED), ("other", OTHER)):
         over = loss.sel(start=f"{set_up}: {HALF}") / loss.sel(start=COMPARED[set_up][0])
-        found |= {f"resnet_{name}_parent_{int(steps)}": float(over.sel(steps=steps)) for steps in over.steps.values}
-    return found
+        numbers |= {f"resnet_{name}_parent_{int(steps)}": float(over.sel(steps=steps)) for steps in over.steps.values}
+    return numbers
 
 
 def claim_12(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-12 on ResNets: the loss of half-way, and of one parent alone, over that of scratch."""
     loss = sweep.loss.mean("image").astype(float)
-    found = {}
+    numbers = {}
     for name, set_up in (("one", ONE), ("own", OWN), ("matched", MATCHED), ("other", OTHER)):
         parent, scratch = COMPARED[set_up]
         for who, start in (("half", f"{set_up}: {HALF}"), ("parent", parent)):
             over = loss.sel(start=start) / loss.sel(start=scratch)
-            found |= {f"resnet_{name}_{who}_{int(steps)}": float(over.sel(steps=steps)) for steps in over.steps.values}
-    return found
+            numbers |= {f"resnet_{name}_{who}_{int(steps)}": float(over.sel(steps=steps))
+                        for steps in over.steps.values}
+    return numbers
 
 
 def source() -> data.types.Source:

@@ -119,25 +119,25 @@ def task() -> Task:
     return Task(train.x, train.y, test.x, test.y)
 
 
-def trained(states: Sequence[State], of: Task) -> dict[str, np.ndarray]:
+def trained(states: Sequence[State], task: Task) -> dict[str, np.ndarray]:
     """Full-batch Adam from every start: loss and slope (starts, kept epochs), the training loss and the length of its
     gradient; mean_loss, mean_slope (starts,), over all epochs; end (starts,), the loss at the end; accuracy (starts,
     kept epochs), on the test points.
     """
-    each = [(of.x, of.y)] * (EPOCHS + 1)
+    each = [(task.x, task.y)] * (EPOCHS + 1)
 
     def work(group, which):
-        found = {name: [] for name in ("loss", "slope", "accuracy")}
-        for now in abreast.descend(group, each, LR, "adam"):
-            found["loss"].append(now.loss)
-            found["slope"].append(now.slope)
-            if now.steps % EVERY == 0:
-                found["accuracy"].append(abreast.scores(now.stack, of.test_x, of.test_y)[1])
-        return {name: torch.stack(values, 1) for name, values in found.items()}
+        looks = {name: [] for name in ("loss", "slope", "accuracy")}
+        for moment in abreast.descend(group, each, LR, "adam"):
+            looks["loss"].append(moment.loss)
+            looks["slope"].append(moment.slope)
+            if moment.steps % EVERY == 0:
+                looks["accuracy"].append(abreast.scores(moment.stack, task.test_x, task.test_y)[1])
+        return {name: torch.stack(values, 1) for name, values in looks.items()}
 
-    found = abreast.in_groups(work, abreast.stacked(states), len(of.y))
-    loss, slope = found["loss"].numpy(), found["slope"].numpy()
-    return {"loss": loss[:, ::EVERY], "slope": slope[:, ::EVERY], "accuracy": found["accuracy"].numpy(),
+    looks = abreast.in_groups(work, abreast.stacked(states), len(task.y))
+    loss, slope = looks["loss"].numpy(), looks["slope"].numpy()
+    return {"loss": loss[:, ::EVERY], "slope": slope[:, ::EVERY], "accuracy": looks["accuracy"].numpy(),
             "mean_loss": loss[:, :-1].mean(1), "mean_slope": slope[:, :-1].mean(1), "end": loss[:, -1]}
 
 
@@ -154,15 +154,15 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         and apart, first_norm (setting): ‖θ₁ − θ₂‖ and ‖θ₁‖.
     """
     zoo.get_all(all_recipes(settings, seed), device)
-    of = task()
+    points = task()
     pairs = {setting: parents(setting, seed, device) for setting in settings.settings}
     mixes = [state for pair in pairs.values() for state in starts(pair, settings.gammas)]
     random = [_recipe({}, seed + 100 * (i + 1), epochs=0) for i in range(RANDOM)]
     beside = [network.state_dict() for network in zoo.get_all([*random, pretraining(seed)], device)]
-    found = trained([*mixes, *beside], of)
+    scores = trained([*mixes, *beside], points)
     shape = (len(settings.settings), len(settings.gammas))
     values = {}
-    for name, array in found.items():
+    for name, array in scores.items():
         dims = ("epoch",) if array.ndim > 1 else ()
         values[name] = (("setting", "gamma", *dims), _short(array[:len(mixes)].reshape(*shape, *array.shape[1:])))
         values[f"random_{name}"] = (("start", *dims), _short(array[len(mixes):-1]))
@@ -219,26 +219,26 @@ def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
     def half(array, setting):
         return float(array.sel(setting=str(setting), gamma=0.5))
     one, two, matched = (Setting(SAMPLES, start) for start in (ONE, TWO, MATCHED))
-    found = {"arms_least": float(loss.sel(setting=arms).min()),
-             "arms_half": max(half(loss, setting) for setting in arms),
-             "arms_parent": float(loss.sel(setting=arms, **ends).min()),
-             "arms_slope": min(half(slope, setting) for setting in arms),
-             "samples_half": half(loss, one),
-             "samples_slope": half(slope, one),
-             "strangers_half": half(loss, two),
-             "matched_half": half(loss, matched),
-             "samples_parent": float(loss.sel(setting=str(one), **ends).min()),
-             "strangers_parent": float(loss.sel(setting=str(two), **ends).min()),
-             "nothing_half": half(loss, NO_PARENTS),
-             "nothing_2": float(loss.sel(setting=str(NO_PARENTS), gamma=2.0))}
+    numbers = {"arms_least": float(loss.sel(setting=arms).min()),
+               "arms_half": max(half(loss, setting) for setting in arms),
+               "arms_parent": float(loss.sel(setting=arms, **ends).min()),
+               "arms_slope": min(half(slope, setting) for setting in arms),
+               "samples_half": half(loss, one),
+               "samples_slope": half(slope, one),
+               "strangers_half": half(loss, two),
+               "matched_half": half(loss, matched),
+               "samples_parent": float(loss.sel(setting=str(one), **ends).min()),
+               "strangers_parent": float(loss.sel(setting=str(two), **ends).min()),
+               "nothing_half": half(loss, NO_PARENTS),
+               "nothing_2": float(loss.sel(setting=str(NO_PARENTS), gamma=2.0))}
     inside = loss.sel(setting=str(one)).where((sweep.gamma >= 0) & (sweep.gamma <= 1))
-    found["samples_best_over_parent"] = float(inside.min()) / found["samples_parent"]
+    numbers["samples_best_over_parent"] = float(inside.min()) / numbers["samples_parent"]
     before = Setting(ARMS, PRETRAINED)
     if str(before) in sweep.setting.values:
-        found |= {"pretrained_arms_half": half(loss, before),
-                  "pretrained_arms_parent": float(loss.sel(setting=str(before), **ends).min()),
-                  "pretrained_alone": float(sweep.before_mean_loss / sweep.random_mean_loss.mean("start"))}
-    return found
+        numbers |= {"pretrained_arms_half": half(loss, before),
+                    "pretrained_arms_parent": float(loss.sel(setting=str(before), **ends).min()),
+                    "pretrained_alone": float(sweep.before_mean_loss / sweep.random_mean_loss.mean("start"))}
+    return numbers
 
 
 def source() -> data.types.Source:

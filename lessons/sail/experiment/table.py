@@ -104,12 +104,12 @@ PROFILES = Profiles(quick=Settings((NEAR, STRANGERS, ALIGNED, BIGGER, OTHER, HAL
 def recipes_of(set_up: SetUp, seed: int = 0) -> list[Recipe]:
     """The parents; as they are trained, before they are matched or grown."""
     architecture = SMALL if set_up.common == GROWN else digits.ARCHITECTURE
-    found = []
+    recipes = []
     for number, options in enumerate(set_up.parents):
-        own = seed + digits.SECOND * number if set_up.common in (TWO, MATCHED) else seed
+        own_seed = seed + digits.SECOND * number if set_up.common in (TWO, MATCHED) else seed
         epochs = digits.EPOCHS - 2 + number if set_up.common == RUN else set_up.epochs * digits.EPOCHS
-        found.append(digits.recipe(options, own, epochs=epochs, architecture=architecture))
-    return found
+        recipes.append(digits.recipe(options, own_seed, epochs=epochs, architecture=architecture))
+    return recipes
 
 
 def all_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
@@ -152,10 +152,10 @@ def starts_of(set_up: SetUp, seed: int = 0, device: str = "auto",
               GREEDY: np.array([(i in taken) / len(taken) for i in range(count)]),
               SAIL: _once(known, by_mmd, set_up), SEARCHED: searched(parents, held)}
     random, = digits.random_states(seed, 1)
-    found = {SCRATCH: random}
-    found |= {name: mixing.proximal(parents, share) for name, share in shares.items()}
-    found[LIGO] = _once(known, ligo_like, set_up, seed)
-    return {name: found[name] for name in STARTS}, shares
+    states = {SCRATCH: random}
+    states |= {name: mixing.proximal(parents, share) for name, share in shares.items()}
+    states[LIGO] = _once(known, ligo_like, set_up, seed)
+    return {name: states[name] for name in STARTS}, shares
 
 
 def _once(known, function, set_up, *others):
@@ -196,7 +196,8 @@ def searched(parents: Sequence[State], held: tuple[torch.Tensor, torch.Tensor]) 
 
 def ligo_like(set_up: SetUp, seed: int) -> State:
     """A network of 50 units that learned all parents' images, grown by maps that were learned on the target's."""
-    sets = [digits.images(dict(options)) for options in dict.fromkeys(tuple(one.items()) for one in set_up.parents)]
+    different = dict.fromkeys(tuple(options.items()) for options in set_up.parents)
+    sets = [digits.images(dict(options)) for options in different]
     x, y = torch.cat([x for x, _ in sets]), torch.cat([y for _, y in sets])
     small = zoo.get(digits.recipe({"size": digits.IMAGES}, seed, epochs=0, architecture=SMALL), progress=False)
     steps = set_up.epochs * digits.EPOCHS * len(y) // digits.BATCH
@@ -233,11 +234,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     parts, known = [], {}
     for set_up in settings.set_ups:
         starts, shares = starts_of(set_up, seed, device, known)
-        found = _all_trained(set_up, starts, settings, seed, known)
+        part = _all_trained(set_up, starts, settings, seed, known)
         table = np.full((len(STARTS), 3), np.nan)
         for name, share in shares.items():
             table[STARTS.index(name), :len(share)] = share
-        parts.append(found.assign(shares=(("start", "parent"), table)).expand_dims(set_up=[set_up.name]))
+        parts.append(part.assign(shares=(("start", "parent"), table)).expand_dims(set_up=[set_up.name]))
     attributes = {"images": "5,000 training images of every parent, 4,000 of the target (or 50), 2,000 test images"}
     names = [set_up.name for set_up in settings.set_ups]
     return xarray.concat(parts, "set_up").sel(set_up=names).assign_attrs(attributes)
@@ -248,10 +249,10 @@ def _all_trained(set_up, starts, settings, seed, known):
     with the same data."""
     alike = {start: (start, set_up.data) for start in (SCRATCH, LIGO)}
     new = {start: state for start, state in starts.items() if alike.get(start) not in known}
-    found = _trained(set_up, new, settings, seed)
-    known |= {key: found.sel(start=[start]) for start, key in alike.items() if start in new}
-    kept = [known[key] for start, key in alike.items() if start not in new]
-    return xarray.concat([found, *kept], "start").sel(start=list(STARTS))
+    trained = _trained(set_up, new, settings, seed)
+    known |= {key: trained.sel(start=[start]) for start, key in alike.items() if start in new}
+    trained_before = [known[key] for start, key in alike.items() if start not in new]
+    return xarray.concat([trained, *trained_before], "start").sel(start=list(STARTS))
 
 
 def _trained(set_up, starts, settings, seed):
@@ -269,13 +270,13 @@ def _trained(set_up, starts, settings, seed):
                                                for name, array in values.items()}, coords))
 
 
-def _with_the_maps_paid(found):
+def _with_the_maps_paid(sweep):
     """The LiGO-like start's steps moved by those that its maps took."""
-    if LIGO not in found.start.values:
-        return found
-    own = found.sel(start=LIGO)
-    moved = own.assign_coords(steps=own.steps + MAP_STEPS).reindex(steps=found.steps)
-    return found.where(found.start != LIGO).fillna(moved)
+    if LIGO not in sweep.start.values:
+        return sweep
+    own = sweep.sel(start=LIGO)
+    moved = own.assign_coords(steps=own.steps + MAP_STEPS).reindex(steps=sweep.steps)
+    return sweep.where(sweep.start != LIGO).fillna(moved)
 
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
@@ -295,16 +296,16 @@ def promises(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """{set-up: {number: value}}: the loss of SAIL's mixture over the best parent's alone and over that of scratch,
     after 0 to 200 steps, each start with its own learning rate: below 1 it keeps its promise."""
     best = chosen(sweep).loss
-    found = {}
+    by_set_up = {}
     for set_up in map(str, sweep.set_up.values):
-        of = {}
+        ratios = {}
         for steps in LOOKS:
-            now = best.sel(set_up=set_up, steps=steps)
-            sail = float(now.sel(start=SAIL))
-            of |= {f"parent_{steps}": sail / float(now.sel(start=BEST)),
-                   f"scratch_{steps}": sail / float(now.sel(start=SCRATCH))}
-        found[set_up] = of
-    return found
+            losses = best.sel(set_up=set_up, steps=steps)
+            sail = float(losses.sel(start=SAIL))
+            ratios |= {f"parent_{steps}": sail / float(losses.sel(start=BEST)),
+                       f"scratch_{steps}": sail / float(losses.sel(start=SCRATCH))}
+        by_set_up[set_up] = ratios
+    return by_set_up
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
@@ -323,16 +324,16 @@ def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
     over the best parent and over scratch."""
     best = chosen(sweep).loss
     names = {"scratch": SCRATCH, "parent": BEST, "uniform": UNIFORM, "greedy": GREEDY, "sail": SAIL, "ligo": LIGO}
-    found = {}
+    numbers = {}
     for steps in LOOKS:
-        now = best.sel(set_up=NEAR.name, steps=steps)
-        found |= {f"{name}_{steps}": float(now.sel(start=start)) for name, start in names.items()
-                  if np.isfinite(now.sel(start=start))}
-    kept = promises(sweep)
+        losses = best.sel(set_up=NEAR.name, steps=steps)
+        numbers |= {f"{name}_{steps}": float(losses.sel(start=start)) for name, start in names.items()
+                    if np.isfinite(losses.sel(start=start))}
+    ratios = promises(sweep)
     for name, set_up in (*SIX, ("bright", BRIGHT), ("far", FAR), ("run", ONE_RUN), ("few", FEW)):
-        if set_up.name in kept:
-            found |= {f"{name}_{number}": value for number, value in kept[set_up.name].items()}
-    return found
+        if set_up.name in ratios:
+            numbers |= {f"{name}_{number}": value for number, value in ratios[set_up.name].items()}
+    return numbers
 
 
 EXPERIMENT = Experiment("sail-table", measure, PROFILES, digits.source, "MNIST", recipes=all_recipes, claims=claims,

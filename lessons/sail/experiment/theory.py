@@ -54,11 +54,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         tv (of: 3, size): empirical total variation of two samples.
     """
     generator = torch.Generator().manual_seed(seed)
-    found = _theorem_1(generator) | _theorem_2(settings.draws, generator) | _theorem_3(settings.draws, generator)
-    found |= _many(settings.draws, generator) | _theorem_4(settings.sizes, seed)
+    values = _theorem_1(generator) | _theorem_2(settings.draws, generator) | _theorem_3(settings.draws, generator)
+    values |= _many(settings.draws, generator) | _theorem_4(settings.sizes, seed)
     coords = {"d": list(DIMENSIONS), "share": SHARES, "condition": list(CONDITIONS), "after": list(AFTER),
               "rule": list(RULES), "delta": list(DELTAS), "of": list(EVIDENCE), "size": list(settings.sizes)}
-    return xarray.Dataset(found, coords).assign_attrs(images=f"{settings.draws} random draws of each kind")
+    return xarray.Dataset(values, coords).assign_attrs(images=f"{settings.draws} random draws of each kind")
 
 
 # -- Theorem 1 -------------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ def _rate_holds(errors, first, a):
 
 def _best(errors, a, steps):
     """The median distance between the best share for the loss after so many steps and the nearest point's."""
-    apart = []
+    misses = []
     for e1, e2 in zip(*errors):
         nearest = mixing.nearest_share(e1.norm().item(), e2.norm().item(), (e1 - e2).norm().item())
-        apart.append(abs(quadratic.best_share(e1, e2, a, ETA, steps) - nearest))
-    return float(np.median(apart))
+        misses.append(abs(quadratic.best_share(e1, e2, a, ETA, steps) - nearest))
+    return float(np.median(misses))
 
 
 def _shortcut(errors, a):
@@ -143,17 +143,17 @@ def _theorem_3(draws, generator):
 
 def _one_draw(covariance, generator):
     """{rule: (|γ − nearest γ|, squared distance over the smallest)} for two data sets and a target."""
-    apart = torch.randn(3, len(covariance), generator=generator, dtype=torch.float64)  # differences of class means
-    apart *= covariance.diagonal().sqrt()  # in units of the features' spread
-    theta = [distances.lda_direction(one, covariance) for one in apart]
+    means = torch.randn(3, len(covariance), generator=generator, dtype=torch.float64)  # differences of class means
+    means *= covariance.diagonal().sqrt()  # in units of the features' spread
+    theta = [distances.lda_direction(difference, covariance) for difference in means]
     pairs = ((0, 2), (1, 2), (0, 1))
     far = [(theta[i] - theta[j]).norm().item() for i, j in pairs]
-    delta = [distances.mahalanobis(apart[i] - apart[j], covariance) for i, j in pairs]
-    tv = [distances.gaussian_total_variation(one) for one in delta]
+    delta = [distances.mahalanobis(means[i] - means[j], covariance) for i, j in pairs]
+    tv = [distances.gaussian_total_variation(length) for length in delta]
     nearest = mixing.nearest_share(*far)
     shares = {"parameters": nearest, "as printed": mixing.printed_share(*far),
               "total variation": mixing.nearest_share(*tv),
-              "Δ/2, as in Lemma 2": mixing.nearest_share(*[one / 2 for one in delta]),
+              "Δ/2, as in Lemma 2": mixing.nearest_share(*[length / 2 for length in delta]),
               "Mahalanobis": mixing.nearest_share(*delta)}
     least = mixing.distance_along(*far, nearest) ** 2
     row = {rule: (abs(share - nearest), mixing.distance_along(*far, share) ** 2 / least)
@@ -175,7 +175,7 @@ def four_outcomes() -> tuple[torch.Tensor, torch.Tensor]:
 
 def _total_variations(target, parents):
     """Of every parent to the target, and between the parents."""
-    to = [distances.total_variation(one, target) for one in parents]
+    to = [distances.total_variation(parent, target) for parent in parents]
     between = [[distances.total_variation(a, b) for a in parents] for b in parents]
     return torch.tensor(to, dtype=torch.float64), torch.tensor(between, dtype=torch.float64)
 
@@ -200,22 +200,22 @@ def _many(draws, generator):
 
 def _theorem_4(sizes, seed):
     """The empirical total variation of two samples of one and the same distribution."""
-    found = np.full((len(EVIDENCE), len(sizes)), np.nan)
+    distance = np.full((len(EVIDENCE), len(sizes)), np.nan)
     x, y = _images(2 * max(sizes), seed)
     for place, size in enumerate(sizes):
-        found[1, place] = distances.empirical_total_variation(x[:size], x[size:2 * size])
-        found[2, place] = distances.empirical_total_variation(y[:size], y[size:2 * size])
+        distance[1, place] = distances.empirical_total_variation(x[:size], x[size:2 * size])
+        distance[2, place] = distances.empirical_total_variation(y[:size], y[size:2 * size])
         if size <= 1000:  # there are so many of them
             spirals = [data.load("spirals", part, seed=seed).x[:size] for part in ("train", "test")]
-            found[0, place] = distances.empirical_total_variation(*spirals)
-    return {"tv": (("of", "size"), found)}
+            distance[0, place] = distances.empirical_total_variation(*spirals)
+    return {"tv": (("of", "size"), distance)}
 
 
 def _images(count, seed):
     """MNIST's images (samples, 784), and their labels (samples, 1), in an order of their own."""
-    found = data.load("mnist", "train")
-    order = torch.randperm(len(found), generator=torch.Generator().manual_seed(seed))[:count]
-    return found.x[order].flatten(1), found.y[order, None].double()
+    dataset = data.load("mnist", "train")
+    order = torch.randperm(len(dataset), generator=torch.Generator().manual_seed(seed))[:count]
+    return dataset.x[order].flatten(1), dataset.y[order, None].double()
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -243,14 +243,14 @@ def claim_2(sweep: xarray.Dataset) -> dict[str, float]:
 
 def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-3: how far the γ of each rule lies from the nearest point's, at κ = 1 and κ = 100; and what H is like."""
-    found = {"indefinite": float(sweep.indefinite), "saddle": float(sweep.saddle),
-             "four_lowest": float(sweep.four_lowest)}
+    numbers = {"indefinite": float(sweep.indefinite), "saddle": float(sweep.saddle),
+               "four_lowest": float(sweep.four_lowest)}
     names = {"parameters": "parameters", "printed": "as printed", "tv": "total variation", "lemma": RULES[3]}
     for condition in (1, 100):
-        here = sweep.sel(condition=float(condition))
-        found |= {f"{name}_{condition}": float(here.missed.sel(rule=rule)) for name, rule in names.items()}
-        found |= {f"outside_{condition}": float(here.outside), f"heavier_{condition}": float(here.closer_heavier)}
-    return found
+        part = sweep.sel(condition=float(condition))
+        numbers |= {f"{name}_{condition}": float(part.missed.sel(rule=rule)) for name, rule in names.items()}
+        numbers |= {f"outside_{condition}": float(part.outside), f"heavier_{condition}": float(part.closer_heavier)}
+    return numbers
 
 
 def claim_14(sweep: xarray.Dataset) -> dict[str, float]:

@@ -99,18 +99,18 @@ def starts_of(direction: str, seed: int, maps: Sequence[str] = ()) -> dict[str, 
     source = zoo.get(_source(SMALL if direction == GROW else LARGE, seed)).state_dict()
     size = LARGE if direction == GROW else SMALL
     new = {"layer 1": size, "layer 2": size}
-    found = {SCRATCH: _fresh(size, seed)}
+    states = {SCRATCH: _fresh(size, seed)}
     for name, (how, parameters) in (GROWING if direction == GROW else SHRINKING).items():
         if maps and name not in maps:
             continue
         before = alike_first(source) if name.endswith("alike first") else source
         if how is None:
-            found[name] = _learned(before, new, parameters, seed)
+            states[name] = _learned(before, new, parameters, seed)
         else:
-            known = {one.name: one.parameters for one in growth.transforms("width")}[how]
-            own = {"seed": seed} if "seed" in known else {}
-            found[name] = growth.widen(before, new, how, **parameters, **own)
-    return found
+            known = {transform.name: transform.parameters for transform in growth.transforms("width")}[how]
+            seeded = {"seed": seed} if "seed" in known else {}
+            states[name] = growth.widen(before, new, how, **parameters, **seeded)
+    return states
 
 
 def _fresh(width, seed):
@@ -163,12 +163,12 @@ def _of_numberings(direction, seed, test):
     size = LARGE if direction == GROW else SMALL
     new = {"layer 1": size, "layer 2": size}
     table = GROWING if direction == GROW else SHRINKING
-    found = []
+    accuracies = []
     for number in range(NUMBERINGS + 1):
         other = renumbered(source, number)
         states = [growth.widen(other, new, table[name][0], **table[name][1]) for name in RENUMBERED[direction]]
-        found.append(abreast.scores(abreast.stacked(states), *test)[1].numpy())
-    return np.array(found).T
+        accuracies.append(abreast.scores(abreast.stacked(states), *test)[1].numpy())
+    return np.array(accuracies).T
 
 
 # -- measuring -------------------------------------------------------------------------------------
@@ -188,17 +188,17 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         starts = starts_of(direction, seed, settings.maps)
         for optimiser in settings.optimisers:
             batches = abreast.batches(*_images(), settings.steps[-1] + 1, digits.BATCH, seed)
-            found = race.of_mlps(list(starts.values()), batches, settings.steps, {"": test}, LR[optimiser],
+            looks = race.of_mlps(list(starts.values()), batches, settings.steps, {"": test}, LR[optimiser],
                                  optimiser.lower(), digits.BATCH)
-            values = {name: (("how", "steps"), array) for name, array in found.items()}
-            one = xarray.Dataset(values, {"how": list(starts), "steps": list(settings.steps)})
-            parts.append(one.expand_dims(direction=[direction], optimiser=[optimiser]))
-    found = xarray.merge(parts, join="outer", compat="no_conflicts")
-    names = [name for name in dict.fromkeys([SCRATCH, *GROWING, *SHRINKING]) if name in found.how.values]
+            values = {name: (("how", "steps"), array) for name, array in looks.items()}
+            part = xarray.Dataset(values, {"how": list(starts), "steps": list(settings.steps)})
+            parts.append(part.expand_dims(direction=[direction], optimiser=[optimiser]))
+    sweep = xarray.merge(parts, join="outer", compat="no_conflicts")
+    names = [name for name in dict.fromkeys([SCRATCH, *GROWING, *SHRINKING]) if name in sweep.how.values]
     accuracies = [abreast.scores(abreast.stacked([state]), *test)[1].item() for state in sources(seed, device)]
     orders = np.array([_of_numberings(direction, seed, test) for direction in (GROW, SHRINK)])
-    found = found.sel(direction=[GROW, SHRINK], how=names, optimiser=list(settings.optimisers))
-    return found.assign(source=("direction", accuracies), numbering_accuracy=(("direction", "of", "numbering"), orders)
+    sweep = sweep.sel(direction=[GROW, SHRINK], how=names, optimiser=list(settings.optimisers))
+    return sweep.assign(source=("direction", accuracies), numbering_accuracy=(("direction", "of", "numbering"), orders)
                         ).assign_attrs(images="8,000 training images that the source did not see, 2,000 test images")
 
 
@@ -216,26 +216,26 @@ def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
              "projection": "projection", "tied": "projection, tied", "svd": "SVD as printed",
              "vectors": "SVD, singular vectors", "learned": "learned from Net2Wider", "scratch": SCRATCH,
              "learned_projection": "learned from projection", "equal": "Net2Wider, equal shares"}
-    found = _looks(sweep.accuracy.sel(direction=GROW), names, "")
+    numbers = _looks(sweep.accuracy.sel(direction=GROW), names, "")
     names = {"strongest": "strongest units", "random": "random units", "interpolation": "interpolation",
              "alike": "interpolation, alike first", "svd": "SVD as printed", "vectors": "SVD, singular vectors",
              "scratch": SCRATCH}
-    found |= _looks(sweep.accuracy.sel(direction=SHRINK), names, "shrink_")
+    numbers |= _looks(sweep.accuracy.sel(direction=SHRINK), names, "shrink_")
     for direction, prefix in ((GROW, ""), (SHRINK, "shrink_")):
         whole, mixed = sweep.numbering_accuracy.sel(direction=direction).values
-        found |= {f"{prefix}orders_low": mixed.min(), f"{prefix}orders_high": mixed.max(),
-                  f"{prefix}whole_orders": np.ptp(whole)}
-    return found | {"source": float(sweep.source.sel(direction=GROW))}
+        numbers |= {f"{prefix}orders_low": mixed.min(), f"{prefix}orders_high": mixed.max(),
+                    f"{prefix}whole_orders": np.ptp(whole)}
+    return numbers | {"source": float(sweep.source.sel(direction=GROW))}
 
 
 def _looks(accuracy, names, prefix):
     """After the steps of `digits.LOOKS`, which both profiles take; the name of a number ends in its steps."""
-    found = {}
+    numbers = {}
     for name, how in names.items():
         if how in accuracy.how.values:
             part = accuracy.sel(how=how, optimiser=SGD)
-            found |= {f"{prefix}{name}_{steps}": float(part.sel(steps=steps)) for steps in digits.LOOKS}
-    return found
+            numbers |= {f"{prefix}{name}_{steps}": float(part.sel(steps=steps)) for steps in digits.LOOKS}
+    return numbers
 
 
 EXPERIMENT = Experiment("sail-width", measure, PROFILES, digits.source, "MNIST", recipes=recipes,

@@ -9,7 +9,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import depth as experiment
+from lessons.sail.experiment import depth
 from lessons.sail.experiment.depth import PLAIN, RESIDUAL, SCRATCH
 
 CHOSEN, SILENT, FRESH = Look(BLACK, "D"), Look(GREEN, "^"), Look(GREY, "", "--")
@@ -23,7 +23,7 @@ def with_sum(row_sum: float) -> str:
 
 def sums(sweep: xarray.Dataset) -> list[float]:
     """The row sums that were tried."""
-    return [row_sum for row_sum in experiment.SUMS if with_sum(row_sum) in sweep.start.values]
+    return [row_sum for row_sum in depth.SUMS if with_sum(row_sum) in sweep.start.values]
 
 
 @panel
@@ -53,20 +53,20 @@ def layers(sweep: xarray.Dataset):
     def draw(row_sum, network, start):
         loss = sweep.loss.sel(network=network)
         name = with_sum(row_sum) if start == "interpolation" else start
-        for which, one in (("chosen", name), ("silent", "silent"), ("scratch", SCRATCH)):
-            lines[which].set_data(steps, loss.sel(start=one))
+        for which, drawn in (("chosen", name), ("silent", "silent"), ("scratch", SCRATCH)):
+            lines[which].set_data(steps, loss.sel(start=drawn))
         at_once = loss.isel(steps=0)
-        of_sums.set_data(tried, [float(at_once.sel(start=with_sum(one))) for one in tried])
-        for one, line in levels.items():
-            line.set_ydata([float(at_once.sel(start=one))] * 2)
+        of_sums.set_data(tried, [float(at_once.sel(start=with_sum(total))) for total in tried])
+        for control, line in levels.items():
+            line.set_ydata([float(at_once.sel(start=control))] * 2)
         upright.set_xdata([row_sum, row_sum])
-        at = {"network": network, "name": name, "row_sum": row_sum} | _numbers(loss, name, row_sum)
-        titles[0].set_text(said("{name}", **at))
-        titles[1].set_text(said("Rows sum to {row_sum:g}: {mixed:.2f}", **at))
+        numbers = {"network": network, "name": name, "row_sum": row_sum} | _numbers(loss, name, row_sum)
+        titles[0].set_text(said("{name}", **numbers))
+        titles[1].set_text(said("Rows sum to {row_sum:g}: {mixed:.2f}", **numbers))
         return said("""{network} network, from two layers to four. {name}: loss {at_once:.3f} at once and {end:.3f}
                        after {last} steps. Layers that do nothing {silent:.3f} at once. Interpolated layers whose rows
                        sum to {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1)
-                       {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **at)
+                       {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **numbers)
 
     controls = {"row_sum": slider("sum of D's rows", tried, 1.0),
                 "network": choice("network", {RESIDUAL: RESIDUAL, PLAIN: PLAIN}),
@@ -108,7 +108,7 @@ def _numbers(loss, name, row_sum):
 def _menu(sweep):
     """The starts that can be chosen, interpolation first."""
     names = [str(name) for name in sweep.start.values if "rows sum" not in str(name) and name != SCRATCH]
-    return sorted(names, key=lambda one: one != "interpolation")
+    return sorted(names, key=lambda name: name != "interpolation")
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:
@@ -128,11 +128,11 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
 
 def reading_of_equation_9(sweep: xarray.Dataset) -> Page:
     """What SAIL says of its depth transform, and what ours do."""
-    of = experiment.claim_9(sweep)
+    numbers = depth.claim_9(sweep)
     return reading("Eq. 9 of the source, tried", """
         Plain network, loss at once: layers that do nothing {plain_silent_0:.2f}, interpolation
         {plain_interpolation_0:.2f}, with its entries shuffled {plain_shuffled_0:.2f}; after 100 steps accuracy
         {plain_silent_100:.3f}, {plain_interpolation_100:.3f}, {plain_shuffled_100:.3f}, random layers of the right size
         {plain_he_100:.3f}, scratch {plain_scratch_100:.3f}. Residual network, loss at once: layers that do nothing
         {residual_silent_0:.2f}, rows that sum to ½ {residual_half_0:.2f}, to 1 {residual_interpolation_0:.2f}; the two
-        ends alone {residual_ends_0:.2f}.""", **of)
+        ends alone {residual_ends_0:.2f}.""", **numbers)

@@ -10,7 +10,7 @@ from lessons.kit.panel.moving import Bars, Look, curve, here, level, moving_titl
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import gamma as experiment
+from lessons.sail.experiment import gamma
 from lessons.sail.experiment.digits import ONE, THIRDS
 
 LOSS, DISTANCE, RANDOM, NEAR = Look(BLACK, "D"), Look(ORANGE, "s"), Look(GREY, "", "--"), Look(GREEN, "", "-.")
@@ -21,13 +21,13 @@ ASKED = {"pair": f"{THIRDS.name}; {ONE}", "steps": 50}
 
 def pairs(sweep: xarray.Dataset) -> dict[str, xarray.Dataset]:
     """{"case; start": the sweep's part} of all that were trained."""
-    found = {}
+    parts = {}
     for case in map(str, sweep.case.values):
         for start in map(str, sweep.start.values):
             part = sweep.sel(case=case, start=start)
             if part.loss.notnull().all():
-                found[f"{case}; {start}"] = part
-    return found
+                parts[f"{case}; {start}"] = part
+    return parts
 
 
 @panel
@@ -39,7 +39,7 @@ def along(sweep: xarray.Dataset, prediction=None):
     Controls: steps, pair. The prediction, that share after 50 steps, is a star.
     """
     fig, (left, middle, right) = plotting.figure(3, height=4.2, width_ratios=(6, 4, 4))
-    found = pairs(sweep)
+    parts = pairs(sweep)
     loss = curve(left, LOSS, "θᴾ", markersize=4, linewidth=1.5)
     random, near = level(left, RANDOM, "random start"), level(left, NEAR, "better parent alone")
     marks = {rule: here(left, color=colour, linestyle=line, linewidth=1.6)
@@ -49,16 +49,16 @@ def along(sweep: xarray.Dataset, prediction=None):
     steps_values = [int(steps) for steps in sweep.steps.values]
     bars = Bars(right, range(len(steps_values)), GREEN, lambda value: f"{value:.2f}", fontsize=9.5)
     _axes(left, middle, right, sweep)
-    star = Star(right, prediction, steps_values.index(50), float(gain_shares(found[ASKED["pair"]], sweep)[1]), ASKED)
+    star = Star(right, prediction, steps_values.index(50), float(gain_shares(parts[ASKED["pair"]], sweep)[1]), ASKED)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, middle, right))
 
     def draw(steps, pair):
-        part = found[pair]
+        part = parts[pair]
         loss.set_data(sweep.gamma, part.loss.sel(steps=steps))
-        at = _numbers(sweep, part, steps, pair)
+        numbers = _numbers(sweep, part, steps, pair)
         for line, name in ((random, "random"), (near, "near")):
-            line.set_ydata([at[name]] * 2)
+            line.set_ydata([numbers[name]] * 2)
         for rule, line in marks.items():
             line.set_xdata([float(part.proposed.sel(rule=rule).clip(-1, 2))] * 2)
         distance.set_data(sweep.gamma, part.distance)
@@ -66,16 +66,16 @@ def along(sweep: xarray.Dataset, prediction=None):
         shares = gain_shares(part, sweep)
         bars.set_values(shares)
         star.place(steps=steps, pair=pair)
-        titles[0].set_text(_minus(said("{steps} steps: best γ = {best:g}", **at)))
-        titles[1].set_text(_minus(said("Nearest: γ = {nearest:g}", **at)))
+        titles[0].set_text(_minus(said("{steps} steps: best γ = {best:g}", **numbers)))
+        titles[1].set_text(_minus(said("Nearest: γ = {nearest:g}", **numbers)))
         titles[2].set_text(said("{share:.2f} of it", share=shares[steps_values.index(steps)]))
         return said("""{pair}. After {steps} steps the loss is lowest, {lowest:.3f}, at γ = {best:g}; at γ = ½ it is
                        {half:.3f}, from the better parent alone {near:.3f}, from random weights {random:.3f}. MMD
                        proposes γ = {mmd:.2f}, the formula as printed {printed:.2f}. Nearest to θ* is γ = {nearest:g},
-                       at a distance of {distance:.1f}; a random start is {random_distance:.1f} from it.""", **at)
+                       at a distance of {distance:.1f}; a random start is {random_distance:.1f} from it.""", **numbers)
 
     controls = {"steps": slider("steps on the target", steps_values, 50),
-                "pair": choice("parents", {name: name for name in found})}
+                "pair": choice("parents", {name: name for name in parts})}
     return controls, fig, draw, f"{caption(sweep)} Lines left: blue, γ by MMD; red dotted, by the formula as printed."
 
 
@@ -108,9 +108,9 @@ def gain_shares(part: xarray.Dataset, sweep: xarray.Dataset) -> np.ndarray:
 
 
 def _numbers(sweep, part, steps, pair):
-    now = part.loss.sel(steps=steps)
-    return {"pair": pair, "steps": steps, "best": float(now.idxmin("gamma")), "lowest": float(now.min()),
-            "half": float(now.sel(gamma=0.5)), "near": float(now.sel(gamma=[0.0, 1.0]).min()),
+    loss = part.loss.sel(steps=steps)
+    return {"pair": pair, "steps": steps, "best": float(loss.idxmin("gamma")), "lowest": float(loss.min()),
+            "half": float(loss.sel(gamma=0.5)), "near": float(loss.sel(gamma=[0.0, 1.0]).min()),
             "random": float(sweep.random_loss.sel(case=part.case, steps=steps).mean()),
             "mmd": float(part.proposed.sel(rule=MMD)), "printed": float(part.proposed.sel(rule=PRINTED)),
             "nearest": float(part.distance.idxmin("gamma")), "distance": float(part.distance.min()),
@@ -155,29 +155,29 @@ def proposals(sweep: xarray.Dataset) -> Page:
     rows = []
     for name, part in pairs(sweep).items():
         best = [f"{float(part.loss.sel(steps=steps).idxmin('gamma')):g}" for steps in part.steps.values]
-        rows.append((name, *(f"{float(part.proposed.sel(rule=rule)):.2f}" for rule in experiment.RULES),
+        rows.append((name, *(f"{float(part.proposed.sel(rule=rule)):.2f}" for rule in gamma.RULES),
                      ", ".join(best)))
     steps = ", ".join(str(int(steps)) for steps in sweep.steps.values)
-    heads = ("parents", *experiment.RULES, f"best after {steps} steps")
+    heads = ("parents", *gamma.RULES, f"best after {steps} steps")
     return table(heads, rows, after=quiet(caption(sweep)))
 
 
 def reading_of_figure_2b(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 2b of SAIL and ours, with this sweep's numbers."""
-    of = experiment.claim_5(sweep)
+    numbers = gamma.claim_5(sweep)
     return reading("Figure 2b of the source, and ours", """
         Thirds by brightness, one start. The best γ is beyond the nearer parent, as in the source: {best_0:g} before any
         step, {best_50:g} after 50. From random weights the loss is {random_0:.2f} before any step and {random_50:.2f}
         after 50; from θᴾ at the best γ it is {lowest_50:.3f} after 50. The nearer parent alone has {near_50:.3f}: that
-        is {share_50:.0%} of what θᴾ gains, and {share_200:.0%} after 200 steps.""", **of)
+        is {share_50:.0%} of what θᴾ gains, and {share_200:.0%} after 200 steps.""", **numbers)
 
 
 def reading_of_the_formula(sweep: xarray.Dataset) -> Page:
     """The γ that MMD proposes, against the best one, with this sweep's numbers."""
-    of = experiment.claim_4(sweep)
+    numbers = gamma.claim_4(sweep)
     return reading("γ by MMD, and the best γ", """
         On the thirds by brightness MMD proposes {mmd:.2f} with labels and {inputs:.2f} from images alone; the formula
         as printed {printed:.2f}. Before any step that costs {cost_mmd:.3f} nats beside the best γ, and
         {cost_printed:.2f} as printed. Half-way between turned digits MMD proposes {inside_mmd:.2f}, and it costs
         {inside_cost:.3f}. From two starts the nearest point by distances of parameters is at {strangers_nearest:.2f},
-        and costs {strangers_cost:.2f}: it lies on top of the barrier.""", **of)
+        and costs {strangers_cost:.2f}: it lies on top of the barrier.""", **numbers)

@@ -122,12 +122,12 @@ def apart(sweep: xarray.Dataset | None) -> Page:
 
 def _cells(sweep, start, other):
     """A difference for every number of steps."""
-    found = []
+    cells = []
     for steps in sweep.steps.values:
         above, error = resnets.apart(sweep, start, other, int(steps))
         doubt = " ?" if abs(above) < noise.WIDE * error else ""
-        found.append("–" if np.isnan(above) else f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−"))
-    return found
+        cells.append("–" if np.isnan(above) else f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−"))
+    return cells
 
 
 @in_full_alone
@@ -157,13 +157,13 @@ def in_words(above: float, error: float) -> str:
 
 def bill() -> dict[str, int]:
     """Training steps of the parents: of one alone, with what it began from, and of both."""
-    found = {}
+    steps_spent = {}
     for set_up, alone, both in ((ONE, "alone", "pair"), (OWN, "stranger", "strangers")):
         recipes = resnets.recipes_of(set_up)
         before = {recipe.parent for recipe in recipes if recipe.parent}
         steps = [sum(map(_steps, {*some, *before})) for some in (recipes[:1], recipes)]
-        found |= dict(zip((alone, both), steps))
-    return found
+        steps_spent |= dict(zip((alone, both), steps))
+    return steps_spent
 
 
 def _steps(recipe):

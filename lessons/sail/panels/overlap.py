@@ -6,7 +6,7 @@ from lessons.kit.page import Page, reading, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLUE, GREY, ORANGE, still
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import overlap as experiment
+from lessons.sail.experiment import overlap
 
 LOOKS = {"one start": Look(BLUE, "o"), "two starts": Look(ORANGE, "s")}
 
@@ -26,7 +26,7 @@ def curves(sweep: xarray.Dataset):
             ax.axhline(float(sweep.random_loss.sel(steps=50)), color=GREY, linestyle="--", marker="", linewidth=1.1,
                        label="random start")
             ax.set_title(f"α = {alpha:g}, β = {beta:g}", fontsize=10)
-            bump = experiment.bump(sweep).sel(alpha=alpha, beta=beta, steps=50, start="two starts")
+            bump = overlap.bump(sweep).sel(alpha=alpha, beta=beta, steps=50, start="two starts")
             told.append(f"α = {alpha:g}, β = {beta:g}: {float(bump):+.3f}".replace("-", "−"))
     shown = sweep.loss.sel(steps=50)
     axes[0, 0].set_ylim(0.9 * float(shown.min()), 1.05 * float(max(shown.max(), sweep.random_loss.sel(steps=50))))
@@ -42,9 +42,9 @@ def curves(sweep: xarray.Dataset):
 
 def reading_of_figure_2c(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 2c of SAIL and ours, with this sweep's numbers."""
-    of = experiment.claim_6(sweep)
+    numbers = overlap.claim_6(sweep)
     return reading("Figure 2c of the source, and ours", """
         After 50 steps the loss half-way lies above the mean of both ends by {spike_least:.3f} to {spike_most:.3f} in
         the pictures if the parents began from two starts, and by {one_least:.3f} to {one_most:.3f} if from one.
         The source's spike is the mark of two starts. The curves are lopsided by {lopsided_00:.2f} where nothing is in
-        common (from one start), and by {lopsided_11:.3f} where everything is.""", **of)
+        common (from one start), and by {lopsided_11:.3f} where everything is.""", **numbers)

@@ -58,13 +58,13 @@ def line_of_two():
         for line, share in zip(lines, shares):
             line.set_xdata([share, share])
         start.set_ydata([quadratic.loss_after(torch.stack([e1, e2]), a, ETA, steps).min().clamp(min=1e-12)] * 2)
-        at = {"condition": condition, "steps": steps, "nearest": shares[0], "now": shares[1], "later": shares[2],
-              "pair": pair, "s": "" if steps == 1 else "s"}
-        titles[0].set_text(said("κ = {condition}: nearest γ = {nearest:.2f}", **at))
-        titles[1].set_text(said("Best after {steps} step{s}: γ = {later:.2f}", **at))
+        numbers = {"condition": condition, "steps": steps, "nearest": shares[0], "now": shares[1], "later": shares[2],
+                   "pair": pair, "s": "" if steps == 1 else "s"}
+        titles[0].set_text(said("κ = {condition}: nearest γ = {nearest:.2f}", **numbers))
+        titles[1].set_text(said("Best after {steps} step{s}: γ = {later:.2f}", **numbers))
         return said("""Two parents, {pair}, condition κ = {condition}, T = {steps} step{s}. Nearest to the target at
                        γ = {nearest:.2f}, lowest loss now at {now:.2f}, lowest after {steps} step{s} at
-                       {later:.2f}.""", **at)
+                       {later:.2f}.""", **numbers)
 
     controls = {"condition": slider("condition κ", list(CONDITIONS), 20),
                 "steps": slider("steps T", list(STEPS), 0),

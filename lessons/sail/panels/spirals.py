@@ -11,7 +11,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import spirals as experiment
+from lessons.sail.experiment import spirals
 from lessons.start.algorithms import decision_map, grid
 
 EXTENT = 1.2
@@ -19,7 +19,7 @@ ARMS = (Look(BLUE, "o"), Look(ORANGE, "s"))
 COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
 MIX, FIRST, SECOND = Look(BLACK, "D"), Look(GREEN, "^"), Look(PURPLE, "v")
 LOSS, SLOPE = Look(BLACK, "D"), Look(RED, "P", "--")
-ASKED = {"setting": str(experiment.SOME[1]), "gamma": 0.5}
+ASKED = {"setting": str(spirals.SOME[1]), "gamma": 0.5}
 
 
 @panel
@@ -32,7 +32,7 @@ def starts(sweep: xarray.Dataset, prediction=None):
     fig, (left, middle, right) = plotting.figure(3, height=4.3, width_ratios=(4, 5, 5))
     chart = _Map(left)
     curves = _epochs_axis(middle, sweep)
-    relative = {"loss": experiment.relative(sweep), "slope": sweep.mean_slope / sweep.random_mean_slope.mean("start")}
+    relative = {"loss": spirals.relative(sweep), "slope": sweep.mean_slope / sweep.random_mean_slope.mean("start")}
     along = _gamma_axis(right, relative)
     upright = here(right)
     star = Star(right, prediction, 0.5, float(relative["loss"].sel(ASKED)), ASKED)
@@ -41,22 +41,22 @@ def starts(sweep: xarray.Dataset, prediction=None):
     gammas = sweep.gamma.values
 
     def draw(gamma, setting):
-        here_now = sweep.loss.sel(setting=setting)
-        chart.show(experiment.network_at(sweep, setting, gamma))
+        loss = sweep.loss.sel(setting=setting)
+        chart.show(spirals.network_at(sweep, setting, gamma))
         for line, share in zip(curves, (gamma, 1.0, 0.0)):
-            line.set_data(sweep.epoch, here_now.sel(gamma=share))
+            line.set_data(sweep.epoch, loss.sel(gamma=share))
         for name, line in along.items():
             line.set_data(gammas, relative[name].sel(setting=setting))
         upright.set_xdata([gamma, gamma])
         star.place(gamma=gamma, setting=setting)
-        at = _numbers(sweep, relative, setting, gamma)
-        titles[0].set_text(said("Before training, γ = {gamma:g}", **at))
-        titles[1].set_text(said("After {epochs} epochs: loss {end:.2g}", **at))
-        titles[2].set_text(said("{loss:.2g} times a random start's loss", **at))
+        numbers = _numbers(sweep, relative, setting, gamma)
+        titles[0].set_text(said("Before training, γ = {gamma:g}", **numbers))
+        titles[1].set_text(said("After {epochs} epochs: loss {end:.2g}", **numbers))
+        titles[2].set_text(said("{loss:.2g} times a random start's loss", **numbers))
         return said("""Parents: {setting}. γ = {gamma:.2f}. Mean loss over training {loss:.2f} times that of random
                        starts; the parents alone {first:.2f} and {second:.2f} times. Mean length of the gradient
                        {slope:.2f} times. Accuracy on test points before training {before:.2f}, after {epochs} epochs
-                       {after:.3f}.""", **at)
+                       {after:.3f}.""", **numbers)
 
     controls = {"gamma": slider("γ (share of θ₁)", [float(gamma) for gamma in gammas], 0.5),
                 "setting": choice("the parents learned", {str(name): str(name) for name in sweep.setting.values})}
@@ -90,7 +90,7 @@ def _epochs_axis(ax, sweep):
     ax.fill_between(sweep.epoch, random.min("start"), random.max("start"), color=GREY, alpha=0.35, linewidth=0,
                     label="random starts")
     ax.set(yscale="log", xlabel="epochs on all points", ylabel="training loss (nats, log scale)",
-           xlim=(0, experiment.EPOCHS), ylim=(1e-3, 30))
+           xlim=(0, spirals.EPOCHS), ylim=(1e-3, 30))
     every = {"markevery": 10, "markersize": 5, "linewidth": 1.6}
     return [curve(ax, MIX, "θᴾ", **every), curve(ax, FIRST, "θ₁ alone (γ = 1)", **every),
             curve(ax, SECOND, "θ₂ alone (γ = 0)", **every)]
@@ -108,17 +108,17 @@ def _gamma_axis(ax, relative):
 
 def _both(*axes):
     """Handles and labels of several axes, each label once."""
-    found = {}
+    handles = {}
     for ax in axes:
-        found |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels())}
-    return list(found.values()), list(found)
+        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels())}
+    return list(handles.values()), list(handles)
 
 
 def _numbers(sweep, relative, setting, gamma):
     """What titles and alternative text say."""
     loss = relative["loss"].sel(setting=setting)
     accuracy = sweep.accuracy.sel(setting=setting, gamma=gamma).values
-    return {"setting": setting, "gamma": gamma, "epochs": experiment.EPOCHS,
+    return {"setting": setting, "gamma": gamma, "epochs": spirals.EPOCHS,
             "loss": float(loss.sel(gamma=gamma)), "first": float(loss.sel(gamma=1.0)),
             "second": float(loss.sel(gamma=0.0)), "slope": float(relative["slope"].sel(setting=setting, gamma=gamma)),
             "end": float(sweep.end.sel(setting=setting, gamma=gamma)), "before": accuracy[0], "after": accuracy[-1]}
@@ -127,23 +127,23 @@ def _numbers(sweep, relative, setting, gamma):
 def summary(sweep: xarray.Dataset) -> Page:
     """A row for every pair of parents: the mean loss over training from each alone, from the average, and from the best
     γ, in units of a random start's."""
-    loss = experiment.relative(sweep)
+    loss = spirals.relative(sweep)
     rows = []
     for setting in map(str, sweep.setting.values):
-        of = loss.sel(setting=setting)
-        best = float(of.idxmin("gamma"))
-        rows.append((setting, f"{float(of.sel(gamma=0.0)):.2f}", f"{float(of.sel(gamma=1.0)):.2f}",
-                     f"{float(of.sel(gamma=0.5)):.2f}", f"{float(of.min()):.2f} (γ = {best:g})",
+        along = loss.sel(setting=setting)
+        best = float(along.idxmin("gamma"))
+        rows.append((setting, f"{float(along.sel(gamma=0.0)):.2f}", f"{float(along.sel(gamma=1.0)):.2f}",
+                     f"{float(along.sel(gamma=0.5)):.2f}", f"{float(along.min()):.2f} (γ = {best:g})",
                      f"{float(sweep.apart.sel(setting=setting)):.1f}"))
     return table(("the parents learned", "θ₂ alone", "θ₁ alone", "γ = ½", "best γ", "‖θ₁ − θ₂‖"), rows)
 
 
 def reading_of_figure_8(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figures 8 and 9 of SAIL and ours, with this sweep's numbers."""
-    of = experiment.claim_10(sweep)
+    numbers = spirals.claim_10(sweep)
     return reading("Figures 8 and 9 of the source, and ours", """
         With one arm each, as it is written: at no γ is the mean loss below {arms_least:.2f} times a random start's;
         at γ = ½ it is {arms_half:.2f} times, with a mean gradient {arms_slope:.2f} times as long, and a parent alone
         has {arms_parent:.1f} times. With a sample of both arms each, the average has {samples_half:.2f} times from one
         start, {strangers_half:.2f} from two, {matched_half:.2f} from two after matching; and one parent alone, which
-        nobody mixed with anything, {samples_parent:.2f}.""", **of)
+        nobody mixed with anything, {samples_parent:.2f}.""", **numbers)

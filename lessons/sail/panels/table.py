@@ -2,14 +2,14 @@
 import numpy as np
 import xarray
 
-from lessons.kit import noise, plotting
-from lessons.kit.page import Page, quiet, reading, said, table
+from lessons.kit import noise, page, plotting
+from lessons.kit.page import Page, quiet, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import table as experiment
+from lessons.sail.experiment import table
 from lessons.sail.experiment.table import BEST, GREEDY, LIGO, NEAR, SAIL, SCRATCH, SEARCHED, STARTS, UNIFORM
 
 COLOURS = {SCRATCH: GREY, BEST: GREEN, UNIFORM: ORANGE, GREEDY: SKY, SAIL: BLACK, SEARCHED: BLUE, LIGO: PURPLE}
@@ -35,29 +35,29 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
     points = cloud(right, Look(BLACK, "D"), markersize=7)
     spread = right.vlines(places, 0, 0, color=BLACK, linewidth=1.4, animated=True)
     _axes(left, right, places)
-    found = looked_up(sweep)
-    asked = found[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
-    truth = 100 * float(asked.accuracy.sel(start=SAIL) - asked.accuracy.sel(start=BEST))
+    parts = looked_up(sweep)
+    first = parts[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
+    truth = 100 * float(first.accuracy.sel(start=SAIL) - first.accuracy.sel(start=BEST))
     star = Star(right, prediction, STARTS.index(SAIL), truth, ASKED)
     titles = moving_titles((left, right))
 
     def draw(steps, set_up, rate):
-        now = found[rate].sel(set_up=set_up, steps=steps)
-        losses = now.loss.sel(start=list(STARTS)).values
+        part = parts[rate].sel(set_up=set_up, steps=steps)
+        losses = part.loss.sel(start=list(STARTS)).values
         bars.set_values(np.clip(losses, 0, 2.5), [COLOURS[name] for name in STARTS])
-        near.set_ydata([float(now.loss.sel(start=BEST))] * 2)
-        ahead, error = _ahead(now)
+        near.set_ydata([float(part.loss.sel(start=BEST))] * 2)
+        ahead, error = _ahead(part)
         points.set_data(places, np.clip(ahead, -24, 24))
         spread.set_segments([[(x, y - e), (x, y + e)] for x, y, e in zip(places, ahead, error)])
         star.place(steps=steps, set_up=set_up, rate=rate)
-        at = {"set_up": set_up, "steps": steps,
-              "how": "each with its own learning rate" if rate == OWN else f"learning rate {rate:g}",
-              "numbers": "; ".join(f"{name} {loss:.3f} ({_signed(points)} points)"
-                                   for name, loss, points in zip(STARTS, losses, ahead) if not np.isnan(loss))}
-        titles[0].set_text(said("{set_up}, {steps} steps", **at))
-        titles[1].set_text(at["how"].capitalize())
+        texts = {"set_up": set_up, "steps": steps,
+                 "how": "each with its own learning rate" if rate == OWN else f"learning rate {rate:g}",
+                 "numbers": "; ".join(f"{name} {loss:.3f} ({_signed(points)} points)"
+                                      for name, loss, points in zip(STARTS, losses, ahead) if not np.isnan(loss))}
+        titles[0].set_text(said("{set_up}, {steps} steps", **texts))
+        titles[1].set_text(texts["how"].capitalize())
         return said("""{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's:
-                       {numbers}.""", **at)
+                       {numbers}.""", **texts)
 
     rates = {"each its own": OWN} | {f"{float(rate):g}": float(rate) for rate in sweep.rate.values}
     controls = {"steps": slider("steps on the target", [int(steps) for steps in sweep.steps.values], 100),
@@ -86,25 +86,25 @@ def _signed(points):
 
 def looked_up(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:
     """{learning rate, `OWN` for each its own: loss and accuracy (set_up, start, steps)}."""
-    found = {float(rate): sweep[["loss", "accuracy"]].sel(rate=rate) for rate in sweep.rate.values}
-    return {OWN: experiment.chosen(sweep)[["loss", "accuracy"]]} | found
+    by_rate = {float(rate): sweep[["loss", "accuracy"]].sel(rate=rate) for rate in sweep.rate.values}
+    return {OWN: table.chosen(sweep)[["loss", "accuracy"]]} | by_rate
 
 
-def _ahead(now):
+def _ahead(part):
     """Points by which every start is more accurate than the best parent, and the standard error of that."""
-    accuracy = now.accuracy.sel(start=list(STARTS)).values
-    best = float(now.accuracy.sel(start=BEST))
-    error = [0 if np.isnan(one) else noise.error_of_difference(float(one), best, 2000) for one in accuracy]
+    accuracy = part.accuracy.sel(start=list(STARTS)).values
+    best = float(part.accuracy.sel(start=BEST))
+    error = [0 if np.isnan(share) else noise.error_of_difference(float(share), best, 2000) for share in accuracy]
     return 100 * (accuracy - best), 100 * np.array(error)
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
-    now = experiment.chosen(sweep).sel(set_up=NEAR.name, steps=100)
+    part = table.chosen(sweep).sel(set_up=NEAR.name, steps=100)
     return said("""Three parents learned digits turned by −45°, 0° and 45°. The target is digits turned by 20°. After
                    100 steps, each start with the learning rate that suits it, scratch reads {scratch:.0%} of the test
                    digits. By how many **points** is SAIL's mixture more accurate than the best parent alone?""",
-                scratch=float(now.accuracy.sel(start=SCRATCH)))
+                scratch=float(part.accuracy.sel(start=SCRATCH)))
 
 
 def bill(sweep: xarray.Dataset) -> Page:
@@ -114,31 +114,31 @@ def bill(sweep: xarray.Dataset) -> Page:
             (UNIFORM, "all", "–", "–"), (GREEDY, "all", "1 look at each, and at each soup", "–"),
             (SAIL, "all, and their data", "–", "distances of all data sets"),
             (SEARCHED, "all", "66 looks with three parents, 31 with two", "–"),
-            (LIGO, "one small one that learned all their data", "–", f"{experiment.MAP_STEPS} steps, counted")]
-    return table(("start", "parents needed", "looks at 1,000 held-out images", "besides"), rows, left=4,
-                 after=quiet(f"A parent took about {steps} steps. A look costs a seventh of an epoch's "
-                             "forward passes. Everybody's learning rate was tried at "
-                             f"{sweep.sizes['rate']} values: that bill is the same for all."))
+            (LIGO, "one small one that learned all their data", "–", f"{table.MAP_STEPS} steps, counted")]
+    return page.table(("start", "parents needed", "looks at 1,000 held-out images", "besides"), rows, left=4,
+                      after=quiet(f"A parent took about {steps} steps. A look costs a seventh of an epoch's "
+                                  "forward passes. Everybody's learning rate was tried at "
+                                  f"{sweep.sizes['rate']} values: that bill is the same for all."))
 
 
 def six(sweep: xarray.Dataset) -> Page:
     """The six set-ups of the chapter's question: SAIL's mixture against the near parent alone and against scratch."""
     rows = []
-    for set_up, of in experiment.promises(sweep).items():
-        rows.append((set_up, *(f"{of[f'parent_{steps}']:.2f}" for steps in experiment.LOOKS),
-                     *(f"{of[f'scratch_{steps}']:.2f}" for steps in experiment.LOOKS)))
+    for set_up, ratios in table.promises(sweep).items():
+        rows.append((set_up, *(f"{ratios[f'parent_{steps}']:.2f}" for steps in table.LOOKS),
+                     *(f"{ratios[f'scratch_{steps}']:.2f}" for steps in table.LOOKS)))
     whose = ("over the near parent's", "over scratch's")
-    heads = [f"{of}, {steps} steps" for of in whose for steps in experiment.LOOKS]
-    return table(("set-up: loss of SAIL's mixture", *heads), rows,
-                 after=quiet(f"Below 1: SAIL's mixture is better. {caption(sweep)}"))
+    heads = [f"{other}, {steps} steps" for other in whose for steps in table.LOOKS]
+    return page.table(("set-up: loss of SAIL's mixture", *heads), rows,
+                      after=quiet(f"Below 1: SAIL's mixture is better. {caption(sweep)}"))
 
 
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Table 2 of SAIL and ours, with this sweep's numbers."""
-    of = experiment.claim_11(sweep)
+    numbers = table.claim_11(sweep)
     return reading("Table 2 of the source, and ours", """
         Digits turned, one start, each start with its own learning rate. Before any step SAIL's mixture has
         {sail_0:.2f} nats, the greedy soup {greedy_0:.2f}, the uniform one {uniform_0:.2f}, the best parent alone
         {parent_0:.2f}. After 100 steps SAIL {sail_100:.3f}, greedy {greedy_100:.3f}, uniform {uniform_100:.3f}, best
         parent {parent_100:.3f}, scratch {scratch_100:.3f}; after 200, SAIL {sail_200:.3f}, best parent
-        {parent_200:.3f}, scratch {scratch_200:.3f}.""", **of)
+        {parent_200:.3f}, scratch {scratch_200:.3f}.""", **numbers)

@@ -8,7 +8,7 @@ from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREY, RED
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import theory as experiment
+from lessons.sail.experiment import theory
 
 NEARER, BOUND = Look(BLUE, "o"), Look(RED, "", "--")
 
@@ -41,13 +41,13 @@ def theorem_1(sweep: xarray.Dataset):
         place = list(dims).index(d)
         upright.set_xdata([place, place])
         worst = float(sweep.worst.sel(d=d))
-        at = {"d": d, "worst": worst, "s": "" if d == 1 else "s",
-              "hundredth": float(np.interp(0.01, sweep.share, sweep.nearer.sel(d=d)))}
-        titles[0].set_text(said("d = {d}: at t = E[Y]/100 it is {hundredth:.2g}", **at))
-        titles[1].set_text(said("Largest ratio: {worst:.3g}", **at))
+        numbers = {"d": d, "worst": worst, "s": "" if d == 1 else "s",
+                   "hundredth": float(np.interp(0.01, sweep.share, sweep.nearer.sel(d=d)))}
+        titles[0].set_text(said("d = {d}: at t = E[Y]/100 it is {hundredth:.2g}", **numbers))
+        titles[1].set_text(said("Largest ratio: {worst:.3g}", **numbers))
         return said("""{d} parameter{s}. Where the pretrained parameters are at a hundredth of the random ones' mean
                        squared distance, a random start is as near with probability {hundredth:.2g}; the bound says at
-                       most 0.01. The largest ratio of probability and bound is {worst:.3g}.""", **at)
+                       most 0.01. The largest ratio of probability and bound is {worst:.3g}.""", **numbers)
 
     controls = {"d": slider("parameters d", [int(d) for d in dims], 1)}
     return controls, fig, draw, "Computed here: Y is χ² with d degrees of freedom, exactly."
@@ -59,41 +59,41 @@ def rules(sweep: xarray.Dataset) -> Page:
     for rule in map(str, sweep.rule.values):
         cells = []
         for condition in sweep.condition.values:
-            here_now = sweep.sel(rule=rule, condition=condition)
-            cells += [f"{float(here_now.missed):.2f}", f"{float(here_now.cost):.2f}"]
+            part = sweep.sel(rule=rule, condition=condition)
+            cells += [f"{float(part.missed):.2f}", f"{float(part.cost):.2f}"]
         rows.append((rule, *cells))
     heads = [f"κ = {condition:g}: {what}" for condition in sweep.condition.values for what in ("off by", "distance²")]
     after = quiet(f"Computed here: medians over {sweep.attrs['images']}; three linear discriminants of "
-                  f"{experiment.FEATURES} features.")
+                  f"{theory.FEATURES} features.")
     return table(("distances of", *heads), rows, after=after)
 
 
 def reading_of_theorem_2(sweep: xarray.Dataset) -> Page:
     """What Theorem 2 says, tried on random quadratics."""
-    of = experiment.claim_2(sweep)
+    numbers = theory.claim_2(sweep)
     return reading("Theorem 2 on random quadratics", """
         Both inequalities hold in {rate_holds:.0%} and {distance_holds:.0%} of the draws. But “nearer” is not “faster”:
         of two random starts the nearer one has the higher loss at once in {slower_now:.0%} of the draws at κ = 100,
-        and after a hundred steps in {slower_later:.0%}. At κ = 1 it never happens.""", **of)
+        and after a hundred steps in {slower_later:.0%}. At κ = 1 it never happens.""", **numbers)
 
 
 def reading_of_theorem_3(sweep: xarray.Dataset) -> Page:
     """What Theorem 3 says, tried on linear discriminants and on random distributions."""
-    of = experiment.claim_3(sweep)
+    numbers = theory.claim_3(sweep)
     return reading("Theorem 3 on linear models", """
         With distances of parameters the formula is exact. The nearest γ lies outside [0, 1] in {outside_1:.0%} of the
         draws at κ = 1 and in {outside_100:.0%} at κ = 100. With total variations it is off by {tv_1:.2f} at κ = 1 and
         by {tv_100:.2f} at κ = 100 (medians); as printed by {printed_1:.2f} and {printed_100:.2f}. The parent with the
         smaller distance of data gets the larger share in {heavier_1:.0%} of the draws at κ = 1 and in
         {heavier_100:.0%} at κ = 100. And of H made of squared total variations of five random distributions
-        {indefinite:.0%} are indefinite, {saddle:.0%} so that the “minimum” is a saddle.""", **of)
+        {indefinite:.0%} are indefinite, {saddle:.0%} so that the “minimum” is a saddle.""", **numbers)
 
 
 def reading_of_theorem_4(sweep: xarray.Dataset) -> Page:
     """The empirical total variation of two samples of one distribution."""
     rows = []
-    for of in map(str, sweep.of.values):
-        values = sweep.tv.sel(of=of)
-        rows.append((of, *("–" if np.isnan(value) else f"{float(value):.3f}" for value in values)))
+    for evidence in map(str, sweep.of.values):
+        values = sweep.tv.sel(of=evidence)
+        rows.append((evidence, *("–" if np.isnan(value) else f"{float(value):.3f}" for value in values)))
     heads = [f"{int(size):,} points" for size in sweep["size"].values]
     return table(("two samples of the same", *heads), rows, after=quiet(caption(sweep)))

@@ -9,7 +9,7 @@ from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.sail.experiment import width as experiment
+from lessons.sail.experiment import width
 from lessons.sail.experiment.width import GROW, RENUMBERED, SCRATCH
 
 CHOSEN, KEEPING, FRESH = Look(BLACK, "D"), Look(GREEN, "^"), Look(GREY, "", "--")
@@ -19,7 +19,7 @@ ASKED = {"setting": "interpolation, grow 64 → 128", "numbering": 0}
 
 def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
     """{text of the menu: (direction, map, optimiser)} of all that were trained."""
-    found = {}
+    menu = {}
     several = sweep.sizes["optimiser"] > 1
     for direction in map(str, sweep.direction.values):
         for optimiser in map(str, sweep.optimiser.values):
@@ -27,8 +27,8 @@ def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
                 part = sweep.loss.sel(direction=direction, optimiser=optimiser, how=how)
                 if part.notnull().all() and how != SCRATCH:
                     text = f"{how}, {direction}" + (f", {optimiser}" if several else "")
-                    found[text] = (direction, how, optimiser)
-    return found
+                    menu[text] = (direction, how, optimiser)
+    return menu
 
 
 @panel
@@ -58,21 +58,21 @@ def maps(sweep: xarray.Dataset, prediction=None):
         direction, how, optimiser = known[setting]
         part = sweep.accuracy.sel(direction=direction, optimiser=optimiser)
         whole = RENUMBERED[direction][0]
-        for name, one in (("chosen", how), ("whole", whole), ("scratch", SCRATCH)):
-            lines[name].set_data(steps, part.sel(how=one))
+        for name, how_drawn in (("chosen", how), ("whole", whole), ("scratch", SCRATCH)):
+            lines[name].set_data(steps, part.sel(how=how_drawn))
         lines["source"].set_ydata([float(sweep.source.sel(direction=direction))] * 2)
         values = sweep.numbering_accuracy.sel(direction=direction).values
         for line, row in zip(orders, values):
             line.set_data(numberings, row)
         upright.set_xdata([numbering, numbering])
         star.place(numbering=numbering, setting=setting)
-        at = {"how": how, "direction": direction, "numbering": numbering, "kept": values[0, numbering],
-              "mixed": values[1, numbering]} | _numbers(sweep, part, how, direction)
-        titles[0].set_text(said("{how}: {at_once:.2f} at once", **at))
-        titles[1].set_text(said("Numbering {numbering}: {kept:.2f} and {mixed:.2f}", **at))
+        numbers = {"how": how, "direction": direction, "numbering": numbering, "kept": values[0, numbering],
+                   "mixed": values[1, numbering]} | _numbers(sweep, part, how, direction)
+        titles[0].set_text(said("{how}: {at_once:.2f} at once", **numbers))
+        titles[1].set_text(said("Numbering {numbering}: {kept:.2f} and {mixed:.2f}", **numbers))
         return said("""{direction}, {how}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
                        {whole_end:.3f}, scratch {scratch:.3f}, the source {source:.3f}. With the source's units in order
-                       {numbering}, {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}.""", **at)
+                       {numbering}, {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}.""", **numbers)
 
     controls = {"numbering": slider("numbering of the units", [int(number) for number in numberings], 0),
                 "setting": choice("map", {text: text for text in known})}
@@ -107,10 +107,10 @@ def _asked(known):
 
 def _labels(*axes):
     """Handles and labels of several axes, each label once."""
-    found = {}
+    handles = {}
     for ax in axes:
-        found |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels()) if label not in found}
-    return list(found.values()), list(found)
+        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels()) if label not in handles}
+    return list(handles.values()), list(handles)
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:
@@ -126,11 +126,11 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
 
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:
     """What SAIL says of its width transforms, and what ours do."""
-    of = experiment.claim_8(sweep)
+    numbers = width.claim_8(sweep)
     return reading("Eq. 8 of the source, tried", """
         Growing, accuracy at once: copies {copies_0:.2f}, as the source network has; interpolation
         {interpolation_0:.2f}; random projection {projection_0:.2f}; from the SVD as printed {svd_0:.2f}; with the
         singular vectors {vectors_0:.2f}. After 100 steps: copies {copies_100:.3f}, interpolation
         {interpolation_100:.3f}, projection {projection_100:.3f}, SVD as printed {svd_100:.3f}, scratch
         {scratch_100:.3f}. Numbered in twenty other orders, interpolation of the same network gives between
-        {orders_low:.2f} and {orders_high:.2f} at once.""", **of)
+        {orders_low:.2f} and {orders_high:.2f} at once.""", **numbers)
