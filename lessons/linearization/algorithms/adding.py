@@ -35,8 +35,8 @@ def eigenvalues_between(kernel: Kernel, added: Kernel, sigma: float = 0.0) -> tu
     kappa, directions = torch.linalg.eigh(kernel + eye)
     half = directions / kappa.sqrt()
     relative = torch.linalg.eigvalsh(half.mT @ added @ half)
-    now = torch.linalg.eigvalsh(kernel + eye + added)
-    return (1 - relative.max()) * kappa, (1 + relative.min()) * kappa, now, (1 + relative.max()) * kappa
+    eigenvalues = torch.linalg.eigvalsh(kernel + eye + added)
+    return (1 - relative.max()) * kappa, (1 + relative.min()) * kappa, eigenvalues, (1 + relative.max()) * kappa
 
 
 def ratio(kernel: Kernel, added: Kernel, residual: Vector, sigma: float) -> float:

@@ -48,10 +48,10 @@ def chosen(score: Score, blocks: Float[Tensor, "layers n n"], residual: Vector, 
         sigma: σ.
         weights: how many weights each layer has.
     """
-    found, kernel = [], torch.zeros_like(blocks[0])
-    while len(found) < len(blocks):
-        left = [layer for layer in range(len(blocks)) if layer not in found]
+    order, kernel = [], torch.zeros_like(blocks[0])
+    while len(order) < len(blocks):
+        left = [layer for layer in range(len(blocks)) if layer not in order]
         best = max(left, key=lambda layer: (score(kernel, blocks[layer], residual, sigma, weights[layer]), -layer))
-        found.append(best)
+        order.append(best)
         kernel = kernel + blocks[best]
-    return found
+    return order

@@ -125,25 +125,25 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     parts = []
     for name in FAMILIES:
-        one = family(name, settings, seed)
-        network = zoo.get_all([one.base], device)[0]
+        kind = family(name, settings, seed)
+        network = zoo.get_all([kind.base], device)[0]
         theta_0 = weights.flatten(network.state_dict()).double()
-        vectors = _trained(one, settings, theta_0, seed)
-        parts.append(_merged(one, settings, theta_0, vectors).expand_dims(family=[name]))
-    found = xarray.concat(parts, "family")
+        vectors = _trained(kind, settings, theta_0, seed)
+        parts.append(_merged(kind, settings, theta_0, vectors).expand_dims(family=[name]))
+    sweep = xarray.concat(parts, "family")
     groups = settings.every_group
-    found["tasks"] = ("group", [len(group) for group in groups])
-    found["member"] = (("group", "task"), [[task in group for task in range(settings.tasks)] for group in groups])
+    sweep["tasks"] = ("group", [len(group) for group in groups])
+    sweep["member"] = (("group", "task"), [[task in group for task in range(settings.tasks)] for group in groups])
     images = f"{settings.size:,} training, {settings.held} held-out and {settings.test:,} test images a task"
     examples = [settings.held * len(group) for group in groups]
-    return found.assign_attrs(images=images, test_images=settings.test, **search.resting_on(*examples))
+    return sweep.assign_attrs(images=images, test_images=settings.test, **search.resting_on(*examples))
 
 
 # -- training --------------------------------------------------------------------------------------
 
 def _trained(family, settings, theta_0, seed):
     """{arm: task vectors (tasks, parameters)} of the network, of the tangent, and the short ones."""
-    found = {name: [] for name in (NETWORK, LINEAR, *settings.shorts)}
+    vectors = {name: [] for name in (NETWORK, LINEAR, *settings.shorts)}
     for number, options in enumerate(family.options):
         task = data.load(family.dataset, "train", **options, **family.first, size=settings.size)
         x, y = task.x.flatten(1).double(), task.y
@@ -153,13 +153,13 @@ def _trained(family, settings, theta_0, seed):
             return finetuning.finetuned(family.net, theta_0, x, y, plan, lam, linear, marks)  # noqa: B023
 
         *early, whole = ends(marks=settings.stops).values()
-        found[NETWORK].append(whole - theta_0)
-        found[LINEAR].append(list(ends(linear=True).values())[-1] - theta_0)
+        vectors[NETWORK].append(whole - theta_0)
+        vectors[LINEAR].append(list(ends(linear=True).values())[-1] - theta_0)
         for stop, theta in zip(settings.stops, early):
-            found[f"{stop} steps"].append(theta - theta_0)
+            vectors[f"{stop} steps"].append(theta - theta_0)
         for lam in settings.lams:
-            found[f"λ = {lam:g}"].append(list(ends(lam).values())[-1] - theta_0)
-    return {name: torch.stack(vectors) for name, vectors in found.items()}
+            vectors[f"λ = {lam:g}"].append(list(ends(lam).values())[-1] - theta_0)
+    return {name: torch.stack(taus) for name, taus in vectors.items()}
 
 
 # -- merging ---------------------------------------------------------------------------------------
@@ -178,14 +178,14 @@ def _tried(family, settings, theta_0):
     halves = {}
     for part, first, count in ((HELD, 0, settings.held), (TEST, 1, settings.test)):
         halves[part] = data.Dataset(upright.x[first::2], upright.y[first::2], upright.source).spread(count)
-    found = []
+    tried = []
     for options in family.options:
         parts = {}
         for part, half in halves.items():
             x = (rotate(half.x, **options) if "angle" in options else permuted(half.x, **options)).flatten(1)
             parts[part] = Tried(x, half.y, family.net.trace(theta_0.float(), x))
-        found.append(parts)
-    return found
+        tried.append(parts)
+    return tried
 
 
 def _merged(family, settings, theta_0, vectors):
@@ -207,11 +207,11 @@ def _merged(family, settings, theta_0, vectors):
             normalised[number, *place] = (of_tasks / single[number, list(group)]).mean()
     lengths, cosines = zip(*(_lengths(vectors[_source_of(name)]) for name in names))
     dims = ("arm", "alpha", "part", "group")
-    start = np.mean([_correct(one[TEST].at_start.outputs, one[TEST].y) for one in tried])
-    found = {"accuracy": (dims, accuracy), "normalised": (dims, normalised), "single": ("arm", single.mean(1)),
-             "length": ("arm", list(lengths)), "cosine": ("arm", list(cosines)), "start": float(start)}
-    return xarray.Dataset(found, {"arm": list(names), "alpha": list(settings.alphas), "part": list(PARTS),
-                                  "group": range(len(groups))})
+    start = np.mean([_correct(parts[TEST].at_start.outputs, parts[TEST].y) for parts in tried])
+    variables = {"accuracy": (dims, accuracy), "normalised": (dims, normalised), "single": ("arm", single.mean(1)),
+                 "length": ("arm", list(lengths)), "cosine": ("arm", list(cosines)), "start": float(start)}
+    return xarray.Dataset(variables, {"arm": list(names), "alpha": list(settings.alphas), "part": list(PARTS),
+                                      "group": range(len(groups))})
 
 
 def _source_of(arm):
@@ -221,19 +221,19 @@ def _source_of(arm):
 
 def _answers(family, theta_0, vectors, arm, tried) -> Callable:
     """(group, α, task, part) -> logits of θ_0 + α·Στ of the group, on that task's images."""
-    own = vectors[_source_of(arm)]
+    taus = vectors[_source_of(arm)]
     if arm in (LINEAR, POST_HOC):  # linear in τ: one product a vector and task, and every α is a sum
-        moved = [[{part: one.at_start.along(tau) for part, one in parts.items()} for parts in tried]
-                 for tau in own.float()]
+        moved = [[{part: images.at_start.along(tau) for part, images in parts.items()} for parts in tried]
+                 for tau in taus.float()]
         return lambda group, alpha, task, part: (tried[task][part].at_start.outputs
                                                  + alpha * sum(moved[number][task][part] for number in group))
-    kept = {}
+    merged = {}
 
     def answers(group, alpha, task, part):
-        if (group, alpha) not in kept:
-            kept.clear()
-            kept[group, alpha] = (theta_0 + alpha * own[list(group)].sum(0)).float()
-        return family.net(kept[group, alpha], tried[task][part].x)
+        if (group, alpha) not in merged:
+            merged.clear()
+            merged[group, alpha] = (theta_0 + alpha * taus[list(group)].sum(0)).float()
+        return family.net(merged[group, alpha], tried[task][part].x)
     return answers
 
 
@@ -253,8 +253,8 @@ def _lengths(vectors):
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """Every arm and group at the α that is best on held-out images, (family, arm, group): accuracy and normalised on
     test images, and alpha."""
-    at = search.best(sweep.accuracy.sel(part=HELD), "alpha")
-    return sweep.sel(part=TEST)[["accuracy", "normalised"]].sel(at).reset_coords("alpha").drop_vars("part")
+    alphas = search.best(sweep.accuracy.sel(part=HELD), "alpha")
+    return sweep.sel(part=TEST)[["accuracy", "normalised"]].sel(alphas).reset_coords("alpha").drop_vars("part")
 
 
 def by_count(sweep: xarray.Dataset) -> xarray.Dataset:

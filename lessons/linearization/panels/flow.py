@@ -32,8 +32,8 @@ def sides(sweep: xarray.Dataset):
     curves |= {name: curve(right, look, label if name != "gap" else None, **_THIN)
                for name, (look, label) in GAP.items()}
     lines = [here(ax, 1.0) for ax in (left, right)]
-    handles = [one for one in curves.values() if not one.get_label().startswith("_")]
-    fig.legend(handles, [one.get_label() for one in handles], loc="outside lower center", ncols=4)
+    handles = [line for line in curves.values() if not line.get_label().startswith("_")]
+    fig.legend(handles, [line.get_label() for line in handles], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
     times = later.t.values
 
@@ -44,12 +44,12 @@ def sides(sweep: xarray.Dataset):
             line.set_data(times, np.where(np.isfinite(values), values, np.nan))
         for line in lines:
             line.set_xdata([t, t])
-        now = {name: float(of_lam[name].sel(t=t)) for name in (*DISTANCE, *GAP, "gap_vacuous", "residual")}
-        now |= {"lam": lam, "t": t}
-        titles[0].set_text(said("λ = {lam:g}: distance {distance:.2f}, printed {distance_printed:.2g}", **now))
-        titles[1].set_text(said("Gap {gap:.2g}, printed {gap_printed:.1e}", **now) if lam
-                           else said("Gap {gap:.2g}; no bound for λ = 0", **now))
-        return _described(now)
+        numbers = {name: float(of_lam[name].sel(t=t)) for name in (*DISTANCE, *GAP, "gap_vacuous", "residual")}
+        numbers |= {"lam": lam, "t": t}
+        titles[0].set_text(said("λ = {lam:g}: distance {distance:.2f}, printed {distance_printed:.2g}", **numbers))
+        titles[1].set_text(said("Gap {gap:.2g}, printed {gap_printed:.1e}", **numbers) if lam
+                           else said("Gap {gap:.2g}; no bound for λ = 0", **numbers))
+        return _described(numbers)
 
     lams = list(map(float, sweep.lam.values))
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, lams[-2]),
@@ -70,14 +70,14 @@ def _axes(left, right, later):
                va="top")
 
 
-def _described(now):
+def _described(numbers):
     sentences = [said("""λ = {lam:g}, t = {t:.3g}: the distance is {distance:.4g}; the printed bound
                          {distance_printed:.3g}, the proved one {distance_proved:.3g}, the one by energy
                          {distance_energy:.3g}. The gap to the tangent is {gap:.3g}; ‖r‖ + ‖r̄‖ is {gap_trivial:.3g},
-                         2‖r₀‖ {gap_vacuous:.3g}.""", **now)]
-    if now["lam"]:
-        sentences.append(said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **now))
-    if now["distance_printed"] < now["distance"]:
+                         2‖r₀‖ {gap_vacuous:.3g}.""", **numbers)]
+    if numbers["lam"]:
+        sentences.append(said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **numbers))
+    if numbers["distance_printed"] < numbers["distance"]:
         sentences.append("The printed bound of the distance is violated.")
     return " ".join(sentences)
 
@@ -102,11 +102,11 @@ def ball_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     """Which bound is how loose, with this sweep's numbers."""
-    of = experiment.claims(sweep)
+    numbers = experiment.claims(sweep)
     return reading("How loose?", """
         With λ = 0 the printed bound of the distance falls below it in {printed_violated_share:.0%} of the moments, and
         at the end it is {printed_over_distance:.1e} of it; with λ > 0 in {printed_violated_pulled:.0%}. At the end,
         with λ > 0, the proved bound is between {proved_least:.0f} and {proved_most:,.0f} times the distance, the one by
         energy between {energy_least:.1f} and {energy_most:.0f} times. Theorem 3 says nothing any more from
         t = {vacuous_from:.1e} on, which is {vacuous_in_units:.1f}/(2κ_max); put right it is {right_gain:.0f} times
-        smaller (median), and still {right_over_gap:.0e} times the gap.""", **of["LFT-4"], **of["LFT-5"])
+        smaller (median), and still {right_over_gap:.0e} times the gap.""", **numbers["LFT-4"], **numbers["LFT-5"])

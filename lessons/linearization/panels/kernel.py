@@ -68,10 +68,10 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
         factor = n if loss == "mean" else 1
-        found = _numbers(sweep, kappa, shares, half, subset, loss, factor)
+        numbers = _numbers(sweep, kappa, shares, half, subset, loss, factor)
         area.set_xy(_staircase(kappa, shares, half * factor))
         for name, line in ends.items():
-            line.set_ydata([found[name]] * 2)
+            line.set_ydata([numbers[name]] * 2)
         sigmas = torch.tensor(HALVES, dtype=torch.float64)[:, None] * factor
         for name, values in _against(kappa, shares, sigmas).items():
             curves[name].set_data(HALVES, values.clamp_min(LEAST))
@@ -79,10 +79,10 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         truth.set_data(HALVES, really.clamp_min(LEAST))
         place.set_xdata([half, half])
         power = guessed(prediction, asked, {"half": half, "subset": subset, "loss": loss})
-        mistaken.set_data([half], [found["exact"] * 10 ** power])
-        titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **found))
-        titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **found))
-        return _described(found)
+        mistaken.set_data([half], [numbers["exact"] * 10 ** power])
+        titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **numbers))
+        titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **numbers))
+        return _described(numbers)
 
     controls = {"half": slider("λ/2", {_written(half): half for half in HALVES}, 100.0),
                 "subset": choice("layers tuned", _subset_names(sweep)),
@@ -155,11 +155,11 @@ def _numbers(sweep, kappa, shares, half, subset, loss, factor):
             "accuracy": float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest))}
 
 
-def _described(found):
+def _described(numbers):
     return said("""Layers tuned: {layers}; {loss}; λ/2 = {half:.3g}, so σ = {sigma:.3g}. Eigenvalues from {least:.3g} to
                    {most:.4g}. {exact:.3g} of the training error is left, by Theorem 5 between {lower:.2g} and
                    {upper:.2g}. Condition number κ(K + σI) {condition:.4g}. Accuracy on test images {accuracy:.3f}.""",
-                **found)
+                **numbers)
 
 
 def _written(value):

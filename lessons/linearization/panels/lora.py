@@ -21,31 +21,31 @@ def ranks(sweep: xarray.Dataset):
     are apart, and the relative Taylor gap of networks that were tuned to one and the same training error. Controls:
     rank, draw."""
     fig, (left, right) = plotting.figure(2, height=4.4)
-    numbers = np.arange(1, sweep.sizes["number"] + 1)
+    order = np.arange(1, sweep.sizes["number"] + 1)
     whole = sweep.kappa.sel(rank=WHOLE).isel(draw=0).values
-    left.plot(numbers, whole, color=BLACK, linestyle="--", marker="", label="K of the whole matrices")
+    left.plot(order, whole, color=BLACK, linestyle="--", marker="", label="K of the whole matrices")
     eigenvalues = curve(left, LORA, "K of LoRA", markersize=4)
     _axes(left, right, sweep, whole)
     apart = curve(right, LORA, markersize=6)
     bent = curve(right, BENT, "Taylor gap / move", markersize=6)
     place = here(right, 1.0)
     handles = [*left.get_lines(), bent, *right.get_lines()[:2]]
-    named = [one for one in handles if not one.get_label().startswith("_")]
-    fig.legend(named, [one.get_label() for one in named], loc="outside lower center", ncols=4)
+    named = [line for line in handles if not line.get_label().startswith("_")]
+    fig.legend(named, [line.get_label() for line in named], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
 
     def draw(rank, draw):
         part = sweep.mean("draw") if draw == AVERAGE else sweep.sel(draw=draw)
-        now = part.sel(rank=rank)
-        eigenvalues.set_data(numbers, np.maximum(now.kappa.values, 1e-12))
+        of_rank = part.sel(rank=rank)
+        eigenvalues.set_data(order, np.maximum(of_rank.kappa.values, 1e-12))
         others = part.sel(rank=list(RANKS))
         apart.set_data(RANKS, others.apart)
         bent.set_data(RANKS, others.taylor)
         place.set_xdata([rank, rank])
-        found = _numbers(part, now, rank, draw)
-        titles[0].set_text(said("Rank {rank}: κ(K + 1) {condition:.0f}, whole {whole_condition:.0f}", **found))
-        titles[1].set_text(said("Kernels {apart:.2f} apart, cosine {cosine:.3f}", **found))
-        return _described(found)
+        numbers = _numbers(part, of_rank, rank, draw)
+        titles[0].set_text(said("Rank {rank}: κ(K + 1) {condition:.0f}, whole {whole_condition:.0f}", **numbers))
+        titles[1].set_text(said("Kernels {apart:.2f} apart, cosine {cosine:.3f}", **numbers))
+        return _described(numbers)
 
     controls = {"rank": slider("rank", list(RANKS), 4),
                 "draw": choice("A", {AVERAGE: AVERAGE} | {f"draw {number + 1}": number
@@ -65,20 +65,20 @@ def _axes(left, right, sweep, whole):
     right.minorticks_off()
 
 
-def _numbers(part, now, rank, draw):
+def _numbers(part, of_rank, rank, draw):
     whole = part.sel(rank=WHOLE)
-    found = {"rank": rank, "draw": draw if draw == AVERAGE else f"draw {draw + 1}"}
+    numbers = {"rank": rank, "draw": draw if draw == AVERAGE else f"draw {draw + 1}"}
     for name in ("apart", "cosine", "condition", "risk", "accuracy", "taylor", "moved", "distance"):
-        found |= {name: float(now[name]), f"whole_{name}": float(whole[name])}
-    return found
+        numbers |= {name: float(of_rank[name]), f"whole_{name}": float(whole[name])}
+    return numbers
 
 
-def _described(found):
+def _described(numbers):
     return said("""Rank {rank}, {draw}: ‖K_LoRA − K‖/‖K‖ is {apart:.3f}, their cosine {cosine:.4f}. Condition number of
                    K + I {condition:.1f}, whole {whole_condition:.1f}. Ridge regression leaves {risk:.3g} of the squared
                    error, whole {whole_risk:.3g}, and reads {accuracy:.3f} of the test images, whole
                    {whole_accuracy:.3f}. Trained to a fifth of the error: Taylor gap {taylor:.3f} of the move, whole
-                   {whole_taylor:.3f}; the matrices have moved by {moved:.3f}, whole {whole_moved:.3f}.""", **found)
+                   {whole_taylor:.3f}; the matrices have moved by {moved:.3f}, whole {whole_moved:.3f}.""", **numbers)
 
 
 def reading_of_lora(sweep: xarray.Dataset) -> Page:

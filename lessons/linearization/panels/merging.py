@@ -51,18 +51,18 @@ def arms(sweep: xarray.Dataset, prediction=None):
 
     def draw(alpha, family, count, short):
         curves_now = _curves(sweep, family, count)
-        for name, one in curves.items():
-            one.set_data(sweep.alpha.values, curves_now.sel(arm=short if name == "short" else name))
+        for name, drawn in curves.items():
+            drawn.set_data(sweep.alpha.values, curves_now.sel(arm=short if name == "short" else name))
         line.set_xdata([alpha, alpha])
-        at = best.sel(family=family, count=count)
+        of_count = best.sel(family=family, count=count)
         order = [NETWORK, *shorts]
-        absolute.set_data(places, at.accuracy.sel(arm=order))
-        normalised.set_data(places, at.normalised.sel(arm=order))
-        _guess(star, prediction, at, asked, {"family": family, "count": count})
-        found = _numbers(sweep, curves_now, at, alpha, family, count, short)
-        titles[0].set_text(said("Best α: network {network:.3f}, tangent {linear:.3f}", **found))
-        titles[1].set_text(said("{short}: {accuracy:.2f}, normalised {share:.2f}", **found))
-        return _described(found)
+        absolute.set_data(places, of_count.accuracy.sel(arm=order))
+        normalised.set_data(places, of_count.normalised.sel(arm=order))
+        _guess(star, prediction, of_count, asked, {"family": family, "count": count})
+        numbers = _numbers(sweep, curves_now, of_count, alpha, family, count, short)
+        titles[0].set_text(said("Best α: network {network:.3f}, tangent {linear:.3f}", **numbers))
+        titles[1].set_text(said("{short}: {accuracy:.2f}, normalised {share:.2f}", **numbers))
+        return _described(numbers)
 
     alphas = list(map(float, sweep.alpha.values))
     middle = min(alphas, key=lambda alpha: abs(alpha - 0.5))
@@ -88,38 +88,39 @@ def _axes(alphas, places, names):
 
 def _curves(sweep, family, count):
     """Accuracy on test images of every arm against α, mean over the groups of so many tasks."""
-    here_ = sweep.accuracy.sel(family=family, part=TEST)
-    return here_.isel(group=np.flatnonzero(sweep.tasks.values == count)).mean("group")
+    accuracies = sweep.accuracy.sel(family=family, part=TEST)
+    return accuracies.isel(group=np.flatnonzero(sweep.tasks.values == count)).mean("group")
 
 
-def _guess(star, prediction, at, asked, now):
+def _guess(star, prediction, of_count, asked, shown):
     """The guessed accuracy of merged tangents, at their best α."""
-    committed = prediction.committed if prediction and asked == now else None
+    committed = prediction.committed if prediction and asked == shown else None
     if committed is None:
         star.set_data([], [])
     else:
-        star.set_data([float(at.alpha.sel(arm=LINEAR))], [float(at.accuracy.sel(arm=NETWORK)) + committed / 100])
+        guessed = float(of_count.accuracy.sel(arm=NETWORK)) + committed / 100
+        star.set_data([float(of_count.alpha.sel(arm=LINEAR))], [guessed])
 
 
-def _numbers(sweep, curves_now, at, alpha, family, count, short):
-    found = {"alpha": alpha, "family": family, "count": count, "short": short,
-             "accuracy": float(at.accuracy.sel(arm=short)), "share": float(at.normalised.sel(arm=short)),
-             "single": float(sweep.single.sel(family=family, arm=short)),
-             "network_single": float(sweep.single.sel(family=family, arm=NETWORK)),
-             "network_share": float(at.normalised.sel(arm=NETWORK))}
+def _numbers(sweep, curves_now, of_count, alpha, family, count, short):
+    numbers = {"alpha": alpha, "family": family, "count": count, "short": short,
+               "accuracy": float(of_count.accuracy.sel(arm=short)), "share": float(of_count.normalised.sel(arm=short)),
+               "single": float(sweep.single.sel(family=family, arm=short)),
+               "network_single": float(sweep.single.sel(family=family, arm=NETWORK)),
+               "network_share": float(of_count.normalised.sel(arm=NETWORK))}
     for key, arm in (("network", NETWORK), ("linear", LINEAR), ("post", POST_HOC), ("back", BACK)):
-        found[key] = float(at.accuracy.sel(arm=arm))
-        found[f"{key}_here"] = float(curves_now.sel(arm=arm, alpha=alpha))
-    return found
+        numbers[key] = float(of_count.accuracy.sel(arm=arm))
+        numbers[f"{key}_here"] = float(curves_now.sel(arm=arm, alpha=alpha))
+    return numbers
 
 
-def _described(found):
+def _described(numbers):
     return said("""{family}, {count} tasks merged, α = {alpha:.2f}: accuracy {network_here:.3f} with the networks' τ,
                    {linear_here:.3f} with the tangents', {post_here:.3f} with the networks' in the tangent,
                    {back_here:.3f} with the tangents' in the network. At the best α {network:.3f}, {linear:.3f},
                    {post:.3f}, {back:.3f}. Short vectors, {short}: {accuracy:.3f}, normalised {share:.3f}, since the
                    single networks read {single:.3f}; with λ = 0 {network:.3f}, normalised {network_share:.3f}, single
-                   {network_single:.3f}.""", **found)
+                   {network_single:.3f}.""", **numbers)
 
 
 # -- tables and readings ---------------------------------------------------------------------------
@@ -149,8 +150,8 @@ def reading_in_full(sweep: xarray.Dataset) -> Page:
     """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none."""
     known = experiment.EXPERIMENT.archived("full")
     known = sweep if known is None else known
-    found = reading_of_merging(known)
-    return Page(f"{found.text}\n{caption(known)}", found.page + quiet(caption(known)))
+    words = reading_of_merging(known)
+    return Page(f"{words.text}\n{caption(known)}", words.page + quiet(caption(known)))
 
 
 def _of_family(sweep, family):
@@ -158,18 +159,18 @@ def _of_family(sweep, family):
     most = int(best["count"].max())
     sentences = []
     for count in best["count"].values:
-        at = best.accuracy.sel(count=count)
-        linear, network = float(at.sel(arm=LINEAR)), float(at.sel(arm=NETWORK))
+        accuracies = best.accuracy.sel(count=count)
+        linear, network = float(accuracies.sel(arm=LINEAR)), float(accuracies.sel(arm=NETWORK))
         error = error_of_difference(linear, network, experiment.images_of(sweep, count))
         news = "" if abs(linear - network) >= WIDE * error else ", which cannot be told from none here"
         sentences.append(f"{count} tasks {100 * (linear - network):+.1f} ± {100 * error:.1f} points{news}")
-    at = best.accuracy.sel(count=most)
+    accuracies = best.accuracy.sel(count=most)
     shorts = [arm for arm in sweep.arm.values if arm not in ARMS]
-    top = max(shorts, key=lambda arm: float(at.sel(arm=arm)))
+    top = max(shorts, key=lambda arm: float(accuracies.sel(arm=arm)))
     return reading(family, """
         Merged tangents against merged networks: {listed}. The best short vectors for {most} tasks are {top}:
         {gain:+.1f} points against the whole ones, although the single networks lose {loss:.1f} points.""",
                    listed="; ".join(sentences), most=most, top=top,
-                   gain=100 * float(at.sel(arm=top) - at.sel(arm=NETWORK)),
+                   gain=100 * float(accuracies.sel(arm=top) - accuracies.sel(arm=NETWORK)),
                    loss=100 * float(sweep.single.sel(family=family, arm=NETWORK)
                                     - sweep.single.sel(family=family, arm=top)))

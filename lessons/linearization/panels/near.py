@@ -26,11 +26,11 @@ REACH = 3.0  # of the answers that are drawn
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (a)."""
-    here = experiment.relative(sweep).sel(setting=EVEN_ODD).isel(moment=-1)
+    gaps = experiment.relative(sweep).sel(setting=EVEN_ODD).isel(moment=-1)
     far = sweep.distance.sel(setting=EVEN_ODD).isel(moment=-1)
     return said("""Even or odd, trained to the end. With λ = 0 the network ends {plain:.2f} away from θ₀, and its
                    relative Taylor gap is {gap:.2f}. With λ = {lam:g} it ends {pulled:.2f} away, so it stays nearer.
-                   What is its relative gap?""", plain=float(far.sel(lam=0.0)), gap=float(here.sel(lam=0.0)),
+                   What is its relative gap?""", plain=float(far.sel(lam=0.0)), gap=float(gaps.sel(lam=0.0)),
                 lam=ASKED_LAM, pulled=float(far.sel(lam=ASKED_LAM)))
 
 
@@ -46,26 +46,26 @@ def near(sweep: xarray.Dataset, prediction=None):
     images = cloud(left, IMAGES, markersize=4)
     stopped = curve(right, STOPPED, "λ = 0, stopped early", linewidth=1.6, markersize=5)
     pulled = curve(right, PULLED, "every λ, at this moment", linewidth=1.2, markersize=6)
-    now = cloud(right, NOW, "the chosen λ", markersize=10, markerfacecolor="none", markeredgewidth=2)
+    marked = cloud(right, NOW, "the chosen λ", markersize=10, markerfacecolor="none", markeredgewidth=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
     asked = {"setting": EVEN_ODD, "lam": ASKED_LAM, "moment": 1.0, "gap": "taylor", "points": "test", "against": ERROR}
-    at = sweep.sel(setting=EVEN_ODD, lam=ASKED_LAM, moment=1.0)
-    star = Star(right, prediction, float(experiment.left(at)), float(experiment.relative(at)), asked)
+    answered = sweep.sel(setting=EVEN_ODD, lam=ASKED_LAM, moment=1.0)
+    star = Star(right, prediction, float(experiment.left(answered)), float(experiment.relative(answered)), asked)
 
     def draw(lam, moment, setting, gap, points, against):
-        here = sweep.sel(setting=setting)
-        gaps = experiment.relative(here, gap, points).clip(max=HIGHEST)
-        places = _places(here, against)
+        part = sweep.sel(setting=setting)
+        gaps = experiment.relative(part, gap, points).clip(max=HIGHEST)
+        places = _places(part, against)
         stopped.set_data(places.sel(lam=0.0), gaps.sel(lam=0.0))
         pulled.set_data(places.sel(moment=moment), gaps.sel(moment=moment))
-        now.set_data([places.sel(lam=lam, moment=moment)], [gaps.sel(lam=lam, moment=moment)])
-        images.set_data(*_moved(here, lam, moment, gap))
+        marked.set_data([places.sel(lam=lam, moment=moment)], [gaps.sel(lam=lam, moment=moment)])
+        images.set_data(*_moved(part, lam, moment, gap))
         star.place(lam=lam, moment=moment, setting=setting, gap=gap, points=points, against=against)
-        found = _numbers(here, lam, moment, gap, points)
-        titles[0].set_text(said("λ = {lam:g}: {distance:.2f} away from θ₀", **found))
-        titles[1].set_text(_right_title(found))
-        return _described(found)
+        numbers = _numbers(part, lam, moment, gap, points)
+        titles[0].set_text(said("λ = {lam:g}: {distance:.2f} away from θ₀", **numbers))
+        titles[1].set_text(_right_title(numbers))
+        return _described(numbers)
 
     lams = list(map(float, sweep.lam.values))
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED_LAM),
@@ -85,62 +85,62 @@ def _axes(left, right):
               xlabel="share of the training error left, or test accuracy")
 
 
-def _places(here, against):
+def _places(part, against):
     """Where on the right-hand axis every λ and moment stands."""
-    return (experiment.left(here) if against == ERROR else here.network_accuracy).clip(0, 1)
+    return (experiment.left(part) if against == ERROR else part.network_accuracy).clip(0, 1)
 
 
-def _moved(here, lam, moment, gap):
+def _moved(part, lam, moment, gap):
     """How far every shown image's answer has moved, by the tangent and by the network."""
-    unit = float(here.move.sel(lam=0.0, points="test").isel(moment=-1))
-    now = here.sel(lam=lam, moment=moment)
-    moved = [(now[f"{which}_answer"] - here.start_answer).values / unit for which in (gap, "network")]
+    unit = float(part.move.sel(lam=0.0, points="test").isel(moment=-1))
+    of_moment = part.sel(lam=lam, moment=moment)
+    moved = [(of_moment[f"{which}_answer"] - part.start_answer).values / unit for which in (gap, "network")]
     return [np.clip(values, -REACH, REACH) for values in moved]
 
 
-def _numbers(here, lam, moment, gap, points):
+def _numbers(part, lam, moment, gap, points):
     """What titles and alternative text say."""
-    now = here.sel(lam=lam, moment=moment)
-    setting = str(here.setting.item())
-    share = float(experiment.left(now))
+    of_moment = part.sel(lam=lam, moment=moment)
+    setting = str(part.setting.item())
+    share = float(experiment.left(of_moment))
     names = {name: label for label, name in GAP_NAMES.items()}
-    wide = here.expand_dims("setting")
-    found = {"lam": lam, "moment": moment, "setting": setting, "gap_name": names[gap].partition(":")[0],
-             "points": "test" if points == "test" else "training", "left": share,
-             "steps": int(now.steps), "gap": float(experiment.relative(now, gap, points)),
-             "early": experiment.stopped_early(wide, setting, share, gap, points),
-             "absolute": float(now[f"{gap}_gap"].sel(points=points)), "kl": float(now.kl),
-             "kernel": float(now.kernel_change)}
-    return found | {name: float(now[name]) for name in ("distance", "linear_distance", "network_accuracy",
-                                                        "trained_accuracy", "taylor_accuracy")}
+    wide = part.expand_dims("setting")
+    numbers = {"lam": lam, "moment": moment, "setting": setting, "gap_name": names[gap].partition(":")[0],
+               "points": "test" if points == "test" else "training", "left": share,
+               "steps": int(of_moment.steps), "gap": float(experiment.relative(of_moment, gap, points)),
+               "early": experiment.stopped_early(wide, setting, share, gap, points),
+               "absolute": float(of_moment[f"{gap}_gap"].sel(points=points)), "kl": float(of_moment.kl),
+               "kernel": float(of_moment.kernel_change)}
+    return numbers | {name: float(of_moment[name]) for name in ("distance", "linear_distance", "network_accuracy",
+                                                                "trained_accuracy", "taylor_accuracy")}
 
 
-def _right_title(found):
-    if np.isnan(found["gap"]):
+def _right_title(numbers):
+    if np.isnan(numbers["gap"]):
         return "Nothing has moved: λη = 1 undoes every step"
-    if found["lam"] == 0 or np.isnan(found["early"]):
-        return said("Relative gap {gap:.2f}, error left {left:.0%}", **found)
-    return said("Relative gap {gap:.2f}; λ = 0 stopped there {early:.2f}", **found)
+    if numbers["lam"] == 0 or np.isnan(numbers["early"]):
+        return said("Relative gap {gap:.2f}, error left {left:.0%}", **numbers)
+    return said("Relative gap {gap:.2f}; λ = 0 stopped there {early:.2f}", **numbers)
 
 
-def _described(found):
+def _described(numbers):
     """The alternative text."""
     sentences = [said("""{setting}, λ = {lam:g}, after {steps} steps: the network is {distance:.3f} away from θ₀, the
                          tangent trained beside it {linear_distance:.3f}. {left:.1%} of the training error is left.""",
-                      **found)]
-    if np.isnan(found["gap"]):
+                      **numbers)]
+    if np.isnan(numbers["gap"]):
         return f"{sentences[0]} Nothing has moved: λη is 1, and every step is undone."
     sentences.append(said("""{gap_name} on {points} images {absolute:.3f}, which is {gap:.3f} of the move. Accuracy of
                              the network {network_accuracy:.3f}, of the tangent trained beside it
                              {trained_accuracy:.3f}, of the network's θ in the tangent {taylor_accuracy:.3f}.""",
-                          **found))
-    if found["lam"] and not np.isnan(found["early"]):
+                          **numbers))
+    if numbers["lam"] and not np.isnan(numbers["early"]):
         sentences.append(said("Stopped early, with as much of it left, λ = 0 has a relative gap of {early:.3f}.",
-                              **found))
-    if not np.isnan(found["kl"]):
-        sentences.append(said("The KL divergence of the two answers is {kl:.4f} nats.", **found))
-    if not np.isnan(found["kernel"]):
-        sentences.append(said("The kernel has changed by {kernel:.2f} of its size.", **found))
+                              **numbers))
+    if not np.isnan(numbers["kl"]):
+        sentences.append(said("The KL divergence of the two answers is {kl:.4f} nats.", **numbers))
+    if not np.isnan(numbers["kernel"]):
+        sentences.append(said("The kernel has changed by {kernel:.2f} of its size.", **numbers))
     return " ".join(sentences)
 
 
@@ -156,13 +156,13 @@ ROWS = {"distance ‖θ − θ₀‖": ("distance", "{:.2f}"), "trained gap": ("
 
 def lambda_table(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page:
     """The source's table with this sweep's numbers: a column for every λ, at the end of training, on test images."""
-    now = sweep.sel(setting=setting, points="test").isel(moment=-1)
+    at_the_end = sweep.sel(setting=setting, points="test").isel(moment=-1)
     wide = sweep.sel(setting=setting).isel(moment=-1)
-    now = now.assign(trained=experiment.relative(wide, "trained"), taylor=experiment.relative(wide, "taylor"),
-                     left=experiment.left(now))
+    relative = {gap: experiment.relative(wide, gap) for gap in ("trained", "taylor")}
+    at_the_end = at_the_end.assign(**relative, left=experiment.left(at_the_end))
     rows = []
     for title, (name, form) in ROWS.items():
-        values = [float(now[name].sel(lam=lam)) for lam in sweep.lam.values]
+        values = [float(at_the_end[name].sel(lam=lam)) for lam in sweep.lam.values]
         if not np.isnan(values).all():
             rows.append((title, *("–" if np.isnan(value) else form.format(value) for value in values)))
     return table((setting, *(f"λ = {lam:g}" for lam in sweep.lam.values)), rows, after=paragraph(caption(sweep)))
@@ -178,7 +178,7 @@ def _beside_stopping(sweep, setting):
     """One setting: the λ with which the relative gap is largest, and stopping."""
     gaps = experiment.relative(sweep).sel(setting=setting).isel(moment=-1)
     shares = experiment.left(sweep).sel(setting=setting).isel(moment=-1)
-    apart, trained = (_apart_from_stopping(sweep, setting, gap) for gap in ("taylor", "trained"))
+    ahead, trained = (_apart_from_stopping(sweep, setting, gap) for gap in ("taylor", "trained"))
     largest = gaps.idxmax("lam").item()
     return reading(f"λ or early stopping, {setting}", """
         The relative Taylor gap is {plain:.2f} with λ = 0, largest with λ = {largest:g}, {most:.2f}, and {last:.2f} with
@@ -188,25 +188,25 @@ def _beside_stopping(sweep, setting):
                    plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
                    last=float(gaps.dropna("lam")[-1]), last_lam=float(gaps.dropna("lam").lam[-1]),
                    left=float(shares.sel(lam=gaps.dropna("lam").lam[-1])),
-                   side=_side(apart), count=int((apart > 0).sum()), of=len(apart), mean=abs(float(apart.mean())),
+                   side=_side(ahead), count=int((ahead > 0).sum()), of=len(ahead), mean=abs(float(ahead.mean())),
                    trained=abs(float(trained.mean())), trained_side=_side(trained))
 
 
 def _apart_from_stopping(sweep, setting, gap):
     """The relative gap of every λ > 0, minus that of plain finetuning which is stopped with as much error left."""
-    found = experiment.relative(sweep, gap).sel(setting=setting).isel(moment=-1)[1:].dropna("lam")
-    return found.copy(data=[experiment.beside_stopping(sweep, setting, lam, gap) for lam in found.lam.values])
+    gaps = experiment.relative(sweep, gap).sel(setting=setting).isel(moment=-1)[1:].dropna("lam")
+    return gaps.copy(data=[experiment.beside_stopping(sweep, setting, lam, gap) for lam in gaps.lam.values])
 
 
-def _side(apart):
-    return "smaller" if apart.mean() > 0 else "larger"
+def _side(ahead):
+    return "smaller" if ahead.mean() > 0 else "larger"
 
 
 def reading_of_adam(sweep: xarray.Dataset) -> Page:
     """What a decoupled pull beside Adam changes from λ = 0 to the largest, with this sweep's numbers."""
-    at = sweep.sel(setting=TEN_ADAM, points="test").isel(moment=-1)
-    first, last = at.isel(lam=0), at.isel(lam=-1)
-    divergences = at.kl.values
+    at_the_end = sweep.sel(setting=TEN_ADAM, points="test").isel(moment=-1)
+    first, last = at_the_end.isel(lam=0), at_the_end.isel(lam=-1)
+    divergences = at_the_end.kl.values
     return reading("Adam, with the pull beside it", """
         From λ = 0 to {lam:g} the distance falls {far:.1f} times, the Taylor gap {taylor:.1f} times, the trained gap
         {trained:.1f} times; the relative gaps go from {taylor_0:.2f} to {taylor_last:.2f} and from {trained_0:.2f} to
@@ -246,10 +246,7 @@ def reading_of_the_hump(sweep: xarray.Dataset) -> Page:
 def causes_table(sweep: xarray.Dataset) -> Page:
     """What makes finetuning linear: a row a network, when a fifth of the squared error is left. The sweep is that of
     `experiment.causes`."""
-    rows = []
-    for name in sweep.case.values:
-        at = sweep.sel(case=name)
-        rows.append((name, f"{float(at.taylor):.2f}", f"{float(at.trained):.2f}", f"{float(at.kernel_change):.2f}",
-                     f"{float(at.distance):.2f}"))
+    columns = ("taylor", "trained", "kernel_change", "distance")
+    rows = [(name, *(f"{float(sweep[column].sel(case=name)):.2f}" for column in columns)) for name in sweep.case.values]
     head = ("a fifth of the error left", "Taylor gap / move", "trained gap / move", "change of the kernel", "distance")
     return table(head, rows, after=paragraph(caption(sweep)))

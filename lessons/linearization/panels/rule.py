@@ -38,19 +38,19 @@ def rules(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(truth, asked, "purple line of text")
 
     def draw(start, lam, moment):
-        here_ = sweep.sel(start=start, lam=lam)
+        part = sweep.sel(start=start, lam=lam)
         for name in LOOKS:
-            part = here_.sel(rule=name)
-            errors[name].set_data(times, part.error.clip(min=LEAST))
-            distances[name].set_data(times, part.distance)
+            of_rule = part.sel(rule=name)
+            errors[name].set_data(times, of_rule.error.clip(min=LEAST))
+            distances[name].set_data(times, of_rule.distance)
         for line in lines:
             line.set_xdata([moment, moment])
         said_so = guessed(prediction, asked, {"start": start, "lam": lam})
         guess.set_text("" if said_so != said_so else f"★ you said: on in {said_so:g} % of the steps")
-        now = _numbers(here_, start, lam, moment)
-        titles[0].set_text(said("The rule: on in {on:.1%} of the steps so far", **now))
-        titles[1].set_text(said("Distance: rule {rule_distance:.2f}, λ always {constant_distance:.2f}", **now))
-        return _described(now)
+        numbers = _numbers(part, start, lam, moment)
+        titles[0].set_text(said("The rule: on in {on:.1%} of the steps so far", **numbers))
+        titles[1].set_text(said("Distance: rule {rule_distance:.2f}, λ always {constant_distance:.2f}", **numbers))
+        return _described(numbers)
 
     controls = {"start": choice("start", {name: name for name in experiment.STARTS}),
                 "lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, first),
@@ -58,18 +58,18 @@ def rules(sweep: xarray.Dataset, prediction=None):
     return controls, fig, draw
 
 
-def _numbers(here_, start, lam, moment):
-    now = here_.sel(moment=moment)
-    found = {"start": start, "lam": lam, "moment": moment, "on": float(now.share_on.sel(rule=PRINTED))}
+def _numbers(run, start, lam, moment):
+    of_moment = run.sel(moment=moment)
+    numbers = {"start": start, "lam": lam, "moment": moment, "on": float(of_moment.share_on.sel(rule=PRINTED))}
     for short, name in (("none", NONE), ("constant", CONSTANT), ("rule", PRINTED), ("harmless", HARMLESS)):
-        part = now.sel(rule=name)
-        found |= {f"{short}_distance": float(part.distance), f"{short}_error": float(part.error)}
-    return found
+        part = of_moment.sel(rule=name)
+        numbers |= {f"{short}_distance": float(part.distance), f"{short}_error": float(part.error)}
+    return numbers
 
 
-def _described(now):
+def _described(numbers):
     return said("""Start: {start}, λ = {lam:g}, time {moment:.2f}. The rule had the regulariser on in {on:.2%} of the
                    steps. Training error: none {none_error:.3g}, constant {constant_error:.3g}, the rule
                    {rule_error:.3g}, largest harmless {harmless_error:.3g}. Distance from θ₀: none {none_distance:.3f},
                    constant {constant_distance:.3f}, the rule {rule_distance:.3f}, largest harmless
-                   {harmless_distance:.3f}.""", **now)
+                   {harmless_distance:.3f}.""", **numbers)
