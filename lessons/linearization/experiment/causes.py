@@ -21,22 +21,14 @@ NUMBERS = ("taylor", "trained", "kernel_change", "distance", "move", "steps", "l
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of both inner layers; the middle one is that of all comparisons but the one of widths.
-        n, test: training samples and test images.
-        angles: by which the digits are turned; the middle one likewise.
-        lams: λ.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, int, int]
-    n: int
-    test: int
-    angles: tuple[float, float, float]
-    lams: tuple[float, ...]
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, int, int]  # of both inner layers; the middle one in all comparisons but that of widths
+    n: int  # training samples
+    test: int  # test images
+    angles: tuple[float, float, float]  # by which the digits are turned; the middle one likewise
+    lams: tuple[float, ...]  # λ
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PROFILES = Profiles(

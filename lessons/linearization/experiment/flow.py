@@ -24,23 +24,14 @@ PLACES = (0.5, 1.0)  # between θ_0 and θ_t, where ‖J‖ and ‖∇²f‖ are
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        width: of both inner layers.
-        n: training samples.
-        lams: λ; the first is 0.
-        end: how long the flow runs.
-        moments: how many times are looked at, evenly spaced on a logarithmic scale.
-        images, pretraining: images and steps of pretraining.
-    """
-    width: int
-    n: int
-    lams: tuple[float, ...]
-    end: float
-    moments: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    width: int  # of both inner layers
+    n: int  # training samples
+    lams: tuple[float, ...]  # λ; the first is 0
+    end: float  # how long the flow runs
+    moments: int  # how many times are looked at, evenly spaced on a logarithmic scale
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
     @property
     def times(self) -> list[float]:

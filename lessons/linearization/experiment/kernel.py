@@ -26,20 +26,13 @@ MOST_STEPS = 60_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of the network whose layers are chosen.
-        n, test: its training samples, and test images.
-        small: width and training samples of the network whose tangent is trained to the end.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, ...]
-    n: int
-    test: int
-    small: tuple[int, int]
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, ...]  # of the network whose layers are chosen
+    n: int  # its training samples
+    test: int  # test images
+    small: tuple[int, int]  # width and training samples of the network whose tangent is trained to the end
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2

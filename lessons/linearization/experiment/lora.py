@@ -26,22 +26,14 @@ SHOWN_EIGENVALUES = 40
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of the network.
-        n, test: training samples, and test images.
-        draws: of A at every rank.
-        steps: at most, of training.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, ...]
-    n: int
-    test: int
-    draws: int
-    steps: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, ...]  # of the network
+    n: int  # training samples
+    test: int  # test images
+    draws: int  # of A at every rank
+    steps: int  # of training, at most
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2

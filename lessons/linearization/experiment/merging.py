@@ -34,28 +34,17 @@ PRETRAINING_IMAGES = 12_000  # upright digits, for Permuted MNIST's start; two p
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        tasks: of each family.
-        groups: {how many are merged: which}, by number.
-        size, passes: training images of a task, and passes over them.
-        lams: λ of the short vectors.
-        stops: steps after which early stopping stops.
-        width: of Permuted MNIST's one inner layer.
-        held, test: images of a task that α is chosen on, and that are reported on.
-        alphas: the grid of α.
-    """
-    tasks: int
-    groups: tuple[tuple[tuple[int, ...], ...], ...]
-    size: int
-    passes: int
-    lams: tuple[float, ...]
-    stops: tuple[int, ...]
-    width: int
-    held: int
-    test: int
-    alphas: tuple[float, ...]
+    """How much is measured."""
+    tasks: int  # of each family
+    groups: tuple[tuple[tuple[int, ...], ...], ...]  # for each number of merged tasks, which ones
+    size: int  # training images of a task
+    passes: int  # over them
+    lams: tuple[float, ...]  # λ of the short vectors
+    stops: tuple[int, ...]  # steps after which early stopping stops
+    width: int  # of Permuted MNIST's one inner layer
+    held: int  # images of a task that α is chosen on
+    test: int  # images of a task that are reported on
+    alphas: tuple[float, ...]  # the grid of α
 
     @property
     def shorts(self) -> list[str]:

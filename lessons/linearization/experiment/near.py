@@ -30,24 +30,16 @@ STILL = 1e-9  # answers that have moved by less have not moved
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        lams: λ.
-        width, n, end: of "even or odd": the two inner layers, training samples, and ηk at the end.
-        images, pretraining: of its pretraining, images and steps.
-        size, plans: of the ten digits: training images, and how each setting is trained.
-        test: images that are looked at.
-    """
-    lams: tuple[float, ...]
-    width: int
-    n: int
-    end: float
-    images: int
-    pretraining: int
-    size: int
-    plans: tuple[tuple[str, Plan], ...]
-    test: int
+    """How much is measured."""
+    lams: tuple[float, ...]  # λ
+    width: int  # of the two inner layers, for "even or odd"
+    n: int  # training samples of "even or odd"
+    end: float  # ηk at the end of "even or odd"
+    images: int  # of the pretraining of "even or odd"
+    pretraining: int  # steps of it
+    size: int  # training images of the ten digits
+    plans: tuple[tuple[str, Plan], ...]  # how each setting of the ten digits is trained
+    test: int  # images that are looked at
 
 
 PROFILES = Profiles(

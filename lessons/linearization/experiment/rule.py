@@ -23,11 +23,11 @@ ROUNDING = 1e-12  # of R̃: smaller rises are rounding
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured: the flow's task, λ, ηk at the end, and how many moments are looked at."""
-    task: flow.Settings
-    lams: tuple[float, ...]
-    end: float
-    moments: int
+    """How much is measured."""
+    task: flow.Settings  # the flow's
+    lams: tuple[float, ...]  # λ
+    end: float  # ηk at the end
+    moments: int  # how many are looked at
 
 
 PROFILES = Profiles(quick=Settings(flow.PROFILES["quick"], lams=(10.0, 50.0), end=0.8, moments=40),

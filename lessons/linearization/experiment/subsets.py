@@ -29,21 +29,13 @@ ANGLE = 45.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of both networks.
-        n: training samples of both.
-        adam: steps and learning rate.
-        gd: steps.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[tuple[int, ...], tuple[int, ...]]
-    n: int
-    adam: tuple[int, float]
-    gd: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[tuple[int, ...], tuple[int, ...]]  # of both networks
+    n: int  # training samples of both
+    adam: tuple[int, float]  # steps and learning rate
+    gd: int  # steps
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2

@@ -43,14 +43,9 @@ FUNCTIONS = ("loss", "loss, smooth", "logit", "logit, smooth")
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        train_images: of each of the two tasks, on which f is the mean; twice as many where there is one task.
-        checkpoints: those of `LABELLED`, and so many less four of `CHECKPOINTS`.
-    """
-    train_images: int
-    checkpoints: int
+    """How much is trained and measured."""
+    train_images: int  # of each of the two tasks, on which f is the mean; twice as many where there is one
+    checkpoints: int  # those of `LABELLED`, and so many less four of `CHECKPOINTS`
 
 
 PROFILES = Profiles(quick=Settings(train_images=500, checkpoints=4), full=Settings(train_images=1000, checkpoints=8))

@@ -38,16 +38,10 @@ def fraction_name(fraction: float) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        test_images: of each task, spread evenly over the test part.
-        train_images: of each task, for curvature.
-        starts: from which is finetuned.
-    """
-    test_images: int
-    train_images: int
-    starts: tuple[str, ...]
+    """How much is trained and measured."""
+    test_images: int  # of each task, spread evenly over the test part
+    train_images: int  # of each task, for curvature
+    starts: tuple[str, ...]  # from which is finetuned
 
 
 SHOWN = (*map(fraction_name, FRACTIONS[::2]), NORMAL, NOTHING)

@@ -24,12 +24,8 @@ STATISTICS = ("interpolated", "estimated anew")
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        train_images: of each task, on which activations are matched and statistics estimated.
-    """
-    train_images: int
+    """How much is measured."""
+    train_images: int  # of each task, on which activations are matched and statistics estimated
 
 
 PROFILES = Profiles(quick=None, full=Settings(train_images=250))

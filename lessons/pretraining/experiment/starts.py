@@ -46,16 +46,10 @@ TRIALS = 5  # planted permutations
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured; training is the same in every profile.
-
-    Attributes:
-        test_images: of each task, spread evenly over the test part.
-        train_images: of each task, for activation matching and REPAIR.
-        alphas: positions on a line.
-    """
-    test_images: int
-    train_images: int
-    alphas: tuple[float, ...]
+    """How much is measured; training is the same in every profile."""
+    test_images: int  # of each task, spread evenly over the test part
+    train_images: int  # of each task, for activation matching and REPAIR
+    alphas: tuple[float, ...]  # positions on a line
 
 
 PROFILES = Profiles(
