@@ -9,7 +9,7 @@ from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED
 from lessons.kit.sweep import caption
 from lessons.linearization.algorithms import bounds
-from lessons.linearization.experiment import flow as experiment
+from lessons.linearization.experiment import flow
 
 DISTANCE = {"distance": (Look(BLACK, "o"), "measured"),
             "distance_printed": (Look(RED, "v"), "printed, with the error at t"),
@@ -25,9 +25,15 @@ def sides(sweep: xarray.Dataset):
     """Panel (c): left the distance ‖u‖, right the gap ‖f_θ − f̄_θ̄‖ to the tangent that was trained beside it, each
     with its bounds, against time. Controls: lam, t."""
     fig, (left, right) = plotting.figure(2, height=4.7)
-    known = experiment.with_bounds(sweep)
-    later = known.isel(t=slice(1, None))
-    _axes(left, right, later)
+    later = flow.with_bounds(sweep).isel(t=slice(1, None))
+    times, vacuous = later.t.values, float(later.gap_vacuous[0, 0])
+    span = {"xscale": "log", "yscale": "log", "xlim": (times[0] / 1.3, times[-1] * 1.3), "xlabel": "time t"}
+    left.set(ylabel="distance ‖θ − θ₀‖", ylim=(0.3 * float(later.distance.min()), 3e3), **span)
+    right.set(ylabel="gap ‖f − f̄‖ over all samples", ylim=(1e-6, 1e9), **span)
+    # above 2‖r₀‖ a bound of the gap says no more than that both models answer no worse than at the start
+    right.axhspan(vacuous, 1e9, color=RED, alpha=0.10, linewidth=0)
+    right.text(0.03, 0.97, "says nothing: more than 2‖r₀‖", transform=right.transAxes, fontsize=9.5, color="#8a2a00",
+               va="top")
     curves = {name: curve(left, look, label, **_THIN) for name, (look, label) in DISTANCE.items()}
     curves |= {name: curve(right, look, label if name != "gap" else None, **_THIN)
                for name, (look, label) in GAP.items()}
@@ -35,7 +41,6 @@ def sides(sweep: xarray.Dataset):
     handles = [line for line in curves.values() if not line.get_label().startswith("_")]
     fig.legend(handles, [line.get_label() for line in handles], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
-    times = later.t.values
 
     def draw(lam, t):
         of_lam = later.sel(lam=lam)
@@ -55,19 +60,6 @@ def sides(sweep: xarray.Dataset):
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, lams[-2]),
                 "t": slider("time t", {f"{t:.2g}": float(t) for t in times}, float(times[-1]))}
     return controls, fig, draw, caption(sweep) + " Shaded: a bound there says nothing."
-
-
-def _axes(left, right, later):
-    """Both logarithmic; above 2‖r₀‖ a bound of the gap says no more than that both models answer no worse than at the
-    start."""
-    times = later.t.values
-    vacuous = float(later.gap_vacuous[0, 0])
-    span = {"xscale": "log", "yscale": "log", "xlim": (times[0] / 1.3, times[-1] * 1.3), "xlabel": "time t"}
-    left.set(ylabel="distance ‖θ − θ₀‖", ylim=(0.3 * float(later.distance.min()), 3e3), **span)
-    right.set(ylabel="gap ‖f − f̄‖ over all samples", ylim=(1e-6, 1e9), **span)
-    right.axhspan(vacuous, 1e9, color=RED, alpha=0.10, linewidth=0)
-    right.text(0.03, 0.97, "says nothing: more than 2‖r₀‖", transform=right.transAxes, fontsize=9.5, color="#8a2a00",
-               va="top")
 
 
 def _described(numbers):
@@ -102,7 +94,7 @@ def ball_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     """Which bound is how loose, with this sweep's numbers."""
-    numbers = experiment.claims(sweep)
+    numbers = flow.claims(sweep)
     return reading("How loose?", """
         With λ = 0 the printed bound of the distance falls below it in {printed_violated_share:.0%} of the moments, and
         at the end it is {printed_over_distance:.1e} of it; with λ > 0 in {printed_violated_pulled:.0%}. At the end,
