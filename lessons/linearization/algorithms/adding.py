@@ -53,13 +53,10 @@ def ratio_printed(kernel: Kernel, added: Kernel, sigma: float) -> tuple[float, f
     eta = relative_size(kernel, added)
     if eta >= 1:
         return float("nan"), float("nan")
-    q = (_top(kernel + added) + sigma) / (_top(kernel) + sigma)
+    before, after = (torch.linalg.eigvalsh(K).max().item() for K in (kernel, kernel + added))
+    q = (after + sigma) / (before + sigma)
     a = condition(torch.linalg.eigvalsh(kernel), sigma).item() / (1 - eta) ** 2
     return q / a, q * a
-
-
-def _top(kernel):
-    return torch.linalg.eigvalsh(kernel).max().item()
 
 
 def ratio_bounds(kappa: float, eta_sigma: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ Number = float | Tensor
 
 def elapsed(lam: Number, t: Number) -> Tensor:
     """∫₀ᵗ e^(−λ(t−s)) ds = (1 − e^(−λt))/λ, which is t for λ = 0."""
-    lam, t = _both(lam, t)
+    lam, t = (torch.as_tensor(value, dtype=torch.float64) for value in (lam, t))
     return torch.where(lam > 0, -torch.expm1(-lam * t) / lam.clamp_min(1e-300), t)
 
 
@@ -41,7 +41,7 @@ def distance_by_energy(initial: Number, lam: Number, current: Number = 0.0) -> T
 def gap_printed(L1: Number, L2: Number, initial: Number, lam: Number, t: Number) -> Tensor:
     """b·(t − (1 − e^(−λt))/λ) with b = 2L1²‖r_0‖(4L2‖r_0‖/λ + 1) (LFT, Theorem 3): it grows with t for ever, and is
     not 0 for a linear network, whose gap is. NaN for λ = 0, where the formula has no value."""
-    lam, t = _both(lam, t)
+    lam, t = (torch.as_tensor(value, dtype=torch.float64) for value in (lam, t))
     b = 2 * L1 ** 2 * initial * (4 * L2 * initial / lam + 1)
     return torch.where(lam > 0, b * (t - elapsed(lam, t)), torch.nan)
 
@@ -76,7 +76,3 @@ def share_kept(L1: Number, initial: Number, radius: Number) -> Number:
     λ_0/(λ_0 + 2κ_max) with κ_max ≤ L1².
     """
     return 1 / (1 + L1 * radius / initial)
-
-
-def _both(lam, t):
-    return torch.as_tensor(lam, dtype=torch.float64), torch.as_tensor(t, dtype=torch.float64)

@@ -20,10 +20,6 @@ def _condition(kernel, block, residual, sigma, weights):
     return -condition(torch.linalg.eigvalsh(kernel + block).clamp_min(0), sigma).item()
 
 
-def _both(kernel, block, residual, sigma, weights):
-    return -_eta(kernel, block, residual, sigma, weights) / _condition(kernel, block, residual, sigma, weights)
-
-
 def _risk(kernel, block, residual, sigma, weights):
     kappa, shares = spectrum(kernel + block, residual)
     return -risk(kappa, shares ** 2, sigma).item()
@@ -32,7 +28,7 @@ def _risk(kernel, block, residual, sigma, weights):
 SCORES: dict[str, Score] = {
     "largest η": _eta,
     "smallest κ": _condition,
-    "largest η/κ": _both,
+    "largest η/κ": lambda *given: -_eta(*given) / _condition(*given),
     "smallest risk": _risk,
     "largest trace": lambda kernel, block, residual, sigma, weights: block.trace().item(),
     "most weights": lambda kernel, block, residual, sigma, weights: weights}

@@ -36,7 +36,7 @@ def measure(task: Task, lams: tuple[float, ...], end: float, shares: tuple[float
     eta = step_size(kappa)
     marks = [max(1, round(share * end / eta)) for share in shares]
     tangents = {"train": Tangent(task.net, task.theta_0, task.x), "test": Tangent(task.net, task.theta_0, task.x_test)}
-    starts = {name: one.at_start.outputs for name, one in tangents.items()}
+    starts = {name: tangent.at_start.outputs for name, tangent in tangents.items()}
     rho = directions.mT @ (starts["train"][:, 0] - task.y)
     across = kernel.blocks(task.net, task.theta_0, task.x_test, task.x).sum(0)
     moments = []
@@ -48,9 +48,10 @@ def measure(task: Task, lams: tuple[float, ...], end: float, shares: tuple[float
                   "test": starts["test"] + (alpha @ across.mT)[..., None]}
         numbers = _compared(task, theta, tangents, linear, shown)
         numbers["linear_distance"] = ((alpha @ blocks) * alpha).sum(-1).clamp_min(0).sqrt()
-        numbers["kernel_change"] = _kernel_change(task, theta, blocks)
+        kernels = torch.stack([kernel.blocks(task.net, weights, task.x).sum(0) for weights in theta])
+        numbers["kernel_change"] = (kernels - blocks).flatten(1).norm(dim=-1) / blocks.norm()
         moments.append(numbers)
-    stacked = {name: torch.stack([one[name] for one in moments], 1) for name in moments[0]}
+    stacked = {name: torch.stack([moment[name] for moment in moments], 1) for name in moments[0]}
     return stacked | {"eta": torch.tensor(eta), "steps": torch.tensor(marks), "loss_0": rho.square().mean(),
                       "start_answer": starts["test"][:shown, 0],
                       "start_accuracy": common.accuracy(starts["test"][:, 0], task.y_test)}
@@ -73,9 +74,3 @@ def _compared(task, theta, tangents, linear, shown):
                 numbers[f"{name}_accuracy"] = common.accuracy(answers[..., 0], y)
                 numbers[f"{name}_answer"] = answers[:, :shown, 0]
     return numbers
-
-
-def _kernel_change(task, theta, before):
-    """‖k_t − k_0‖/‖k_0‖ of every network."""
-    after = torch.stack([kernel.blocks(task.net, weights, task.x).sum(0) for weights in theta])
-    return (after - before).flatten(1).norm(dim=-1) / before.norm()

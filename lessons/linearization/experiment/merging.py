@@ -185,6 +185,7 @@ def _merged(family, settings, theta_0, vectors):
     names = (*ARMS, *settings.shorts)
     accuracy = np.zeros((len(names), len(settings.alphas), len(PARTS), len(groups)))
     normalised, single = np.zeros_like(accuracy), np.zeros((len(names), settings.tasks))
+    lengths, cosines = [], []
     for number, name in enumerate(names):
         answers = _answers(family, theta_0, vectors, name, tried)
         single[number] = [_correct(answers(group, 1.0, task, TEST), tried[task][TEST].y)
@@ -194,11 +195,14 @@ def _merged(family, settings, theta_0, vectors):
             of_tasks = np.array([_correct(answers(group, alpha, task, part), tried[task][part].y) for task in group])
             accuracy[number, *place] = of_tasks.mean()
             normalised[number, *place] = (of_tasks / single[number, list(group)]).mean()
-    lengths, cosines = zip(*(_lengths(vectors[_source_of(name)]) for name in names))
+        taus = vectors[_source_of(name)]
+        unit = taus / taus.norm(dim=1, keepdim=True)
+        lengths.append(taus.norm(dim=1).mean().item())
+        cosines.append((unit @ unit.mT)[torch.triu(torch.ones(len(unit), len(unit)), 1).bool()].mean().item())
     dims = ("arm", "alpha", "part", "group")
     start = np.mean([_correct(parts[TEST].at_start.outputs, parts[TEST].y) for parts in tried])
     variables = {"accuracy": (dims, accuracy), "normalised": (dims, normalised), "single": ("arm", single.mean(1)),
-                 "length": ("arm", list(lengths)), "cosine": ("arm", list(cosines)), "start": float(start)}
+                 "length": ("arm", lengths), "cosine": ("arm", cosines), "start": float(start)}
     return xarray.Dataset(variables, {"arm": list(names), "alpha": list(settings.alphas), "part": list(PARTS),
                                       "group": range(len(groups))})
 
@@ -228,13 +232,6 @@ def _answers(family, theta_0, vectors, arm, tried) -> Callable:
 
 def _correct(logits, y):
     return (logits.argmax(1) == y).double().mean().item()
-
-
-def _lengths(vectors):
-    """The mean length of task vectors, and the mean cosine of two of them."""
-    unit = vectors / vectors.norm(dim=1, keepdim=True)
-    cosines = (unit @ unit.mT)[torch.triu(torch.ones(len(unit), len(unit)), 1).bool()]
-    return vectors.norm(dim=1).mean().item(), cosines.mean().item()
 
 
 # -- what is read off ------------------------------------------------------------------------------

@@ -48,8 +48,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     eta = common.step_size(task, SHARE)
     steps = round(settings.end / eta)
     marks = np.unique(np.linspace(0, steps, settings.moments + 1).round().astype(int))
+    first = common.BEFORE + common.APART * (seed % common.SEEDS_APART)
+    turned_further = common.digits(OTHER_ANGLE, first, task.n)
     starts = torch.stack([task.theta_0, _descended(task, task.x, task.y, round(LATE_AT / eta), eta),
-                          _other_solution(task, settings, seed, eta)])
+                          _descended(task, *turned_further, steps, eta)])
     lam = torch.tensor(settings.lams, dtype=torch.float64)
     grid = (len(STARTS), len(RULES), len(lam))
     theta = starts[:, None, None].expand(*grid, -1).reshape(-1, starts.shape[-1])
@@ -74,13 +76,6 @@ def _descended(task, x, y, steps, eta):
     for _ in range(steps):
         theta = theta - eta * dynamics.error_and_gradient(task.net, theta, x, y)[1]
     return theta
-
-
-def _other_solution(task, settings, seed, eta):
-    """θ_0 finetuned on the same digits turned further."""
-    first = common.BEFORE + common.APART * (seed % common.SEEDS_APART)
-    x, y = common.digits(OTHER_ANGLE, first, task.n)
-    return _descended(task, x, y, round(settings.end / eta), eta)
 
 
 def _pulls(lam, grid):

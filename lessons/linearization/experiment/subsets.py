@@ -153,14 +153,11 @@ def _of_rules(task, blocks, residual, losses):
         order = choosing.chosen(score, blocks, residual, SIGMA, task.net.sizes)
         sets = [tuple(sorted(order[:size])) for size in range(1, MOST_CHOSEN + 1)]
         picked.append([numbers[chosen] for chosen in sets])
-        better.append([_beaten_by(losses, chosen) for chosen in sets])
+        better.append([])
+        for chosen in sets:  # NaN where there is no other of its size
+            others = [loss for other, loss in losses.items() if len(other) == len(chosen) and other != chosen]
+            better[-1].append(float(np.mean([loss < losses[chosen] for loss in others])) if others else float("nan"))
     return {"better": (("rule", "chosen"), better), "picked": (("rule", "chosen"), picked)}
-
-
-def _beaten_by(losses, chosen):
-    """The share of the other subsets of its size that end lower; nan where there is no other."""
-    others = [loss for other, loss in losses.items() if len(other) == len(chosen) and other != chosen]
-    return float(np.mean([loss < losses[chosen] for loss in others])) if others else float("nan")
 
 
 def _of_pairs(blocks, residual, losses):
@@ -239,7 +236,8 @@ def claim_9(every: list[xarray.Dataset]) -> dict[str, float]:
     violated, tighter = 0, []
     generator = torch.Generator().manual_seed(0)
     for _ in range(RANDOM_KERNELS):
-        kernel_, added = (_random_kernel(generator) for _ in range(2))
+        roots = [torch.randn(6, 6, generator=generator, dtype=torch.float64) for _ in range(2)]
+        kernel_, added = (root @ root.mT + 0.05 * torch.eye(6, dtype=torch.float64) for root in roots)
         printed, below, eigenvalues, above = adding.eigenvalues_between(kernel_, 0.3 * added)
         slack = 1e-9 * eigenvalues.max()
         outside = (eigenvalues < below - slack) | (eigenvalues > above + slack) | (eigenvalues < printed - slack)
@@ -250,11 +248,6 @@ def claim_9(every: list[xarray.Dataset]) -> dict[str, float]:
             "eta_infinite": float(np.isinf(eta).mean()), "eta_below_1": float((eta < 1).mean()),
             "eta_sigma_least": float(eta_sigma.min()), "eta_sigma_median": float(np.median(eta_sigma)),
             "eta_sigma_most": float(eta_sigma.max())}
-
-
-def _random_kernel(generator, size: int = 6):
-    root = torch.randn(size, size, generator=generator, dtype=torch.float64)
-    return root @ root.mT + 0.05 * torch.eye(size, dtype=torch.float64)
 
 
 def claim_10(every: list[xarray.Dataset]) -> dict[str, float]:

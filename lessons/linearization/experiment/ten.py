@@ -61,7 +61,8 @@ def measure(task: Task, lams: tuple[float, ...], plan: Plan, shares: tuple[float
         thetas, linear = (finetuning.finetuned(NET, task.theta_0, task.x, task.y, plan, lam, linear, marks)
                           for linear in (False, True))
         rows.append([_compared(task, points, tangents, thetas[count], linear[count], shown) for count in marks])
-    stacked = {name: torch.stack([torch.stack([one[name] for one in row]) for row in rows]) for name in rows[0][0]}
+    stacked = {name: torch.stack([torch.stack([moment[name] for moment in row]) for row in rows])
+               for name in rows[0][0]}
     first = {name: tangent.at_start.outputs for name, tangent in tangents.items()}
     return stacked | {"eta": torch.tensor(plan.lr, dtype=torch.float64), "steps": torch.tensor(marks),
                       "loss_0": F.cross_entropy(first["train"], points["train"][1]),
