@@ -16,19 +16,19 @@ def _pairs(count=6, size=4):
 
 def _directions():
     """s above, below and equal to 0, and pairs in which the signs of the entries mislead."""
-    found = [(torch.tensor(g, dtype=torch.float64), torch.tensor(u, dtype=torch.float64)) for g, u in (
+    cases = [(torch.tensor(g, dtype=torch.float64), torch.tensor(u, dtype=torch.float64)) for g, u in (
         ([1.0, 2.0], [2.0, -0.5]), ([1.0, 2.0], [0.5, -2.0]), ([3.0, 1.0], [0.0, 0.0]), ([0.1, 0.2], [3.0, 4.0]),
         ([4.0, -3.0], [-0.1, 0.1]))]
-    return found + _pairs()
+    return cases + _pairs()
 
 
 def _harmless():
     """s ≥ 0; s < 0 with ‖g‖² large against −s, and small against it."""
-    found = [(2.0, torch.tensor([1.0, 2.0]).double(), torch.tensor([2.0, -0.5]).double()),
+    cases = [(2.0, torch.tensor([1.0, 2.0]).double(), torch.tensor([2.0, -0.5]).double()),
              (10.0, torch.tensor([1.0, 2.0]).double(), torch.tensor([-0.5, -1.0]).double()),
              (0.5, torch.tensor([3.0, 1.0]).double(), torch.tensor([-1.0, 0.5]).double()),
              (50.0, torch.tensor([0.2, -0.1]).double(), torch.tensor([-3.0, 2.0]).double())]
-    return found + [(3.0, g, u) for g, u in _pairs(4)]
+    return cases + [(3.0, g, u) for g, u in _pairs(4)]
 
 
 def _layers():
@@ -40,12 +40,12 @@ def _layers():
 
 def _kernels():
     generator = torch.Generator().manual_seed(2)
-    found = []
+    cases = []
     for n, lam in ((3, 1.0), (5, 0.5), (4, 10.0)):
         root = torch.randn(n, n + 2, generator=generator, dtype=torch.float64)
         y, f_0 = (torch.randn(n, generator=generator, dtype=torch.float64) for _ in range(2))
-        found.append((root @ root.T, y, f_0, lam))
-    return found
+        cases.append((root @ root.T, y, f_0, lam))
+    return cases
 
 
 def _spectra():

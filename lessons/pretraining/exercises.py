@@ -99,11 +99,11 @@ def _quartic(theta):
 
 
 def _triples():
-    found = []
+    cases = []
     for seed, size, alpha in ((3, 4, 0.5), (3, 4, 0.2), (5, 3, 0.7)):  # dᵀHd is negative, negative, positive
         generator = torch.Generator().manual_seed(seed)
-        found.append((_quartic, *torch.randn(3, size, generator=generator, dtype=torch.float64), alpha))
-    return found
+        cases.append((_quartic, *torch.randn(3, size, generator=generator, dtype=torch.float64), alpha))
+    return cases
 
 
 def _bends(f, theta_0, vector):

@@ -35,8 +35,8 @@ def eigenvalues_between(kernel: Kernel, added: Kernel, sigma: float = 0.0) -> tu
     kappa, directions = torch.linalg.eigh(kernel + eye)
     half = directions / kappa.sqrt()
     relative = torch.linalg.eigvalsh(half.mT @ added @ half)
-    now = torch.linalg.eigvalsh(kernel + eye + added)
-    return (1 - relative.max()) * kappa, (1 + relative.min()) * kappa, now, (1 + relative.max()) * kappa
+    eigenvalues = torch.linalg.eigvalsh(kernel + eye + added)
+    return (1 - relative.max()) * kappa, (1 + relative.min()) * kappa, eigenvalues, (1 + relative.max()) * kappa
 
 
 def ratio(kernel: Kernel, added: Kernel, residual: Vector, sigma: float) -> float:
@@ -53,13 +53,10 @@ def ratio_printed(kernel: Kernel, added: Kernel, sigma: float) -> tuple[float, f
     eta = relative_size(kernel, added)
     if eta >= 1:
         return float("nan"), float("nan")
-    q = (_top(kernel + added) + sigma) / (_top(kernel) + sigma)
+    before, after = (torch.linalg.eigvalsh(K).max().item() for K in (kernel, kernel + added))
+    q = (after + sigma) / (before + sigma)
     a = condition(torch.linalg.eigvalsh(kernel), sigma).item() / (1 - eta) ** 2
     return q / a, q * a
-
-
-def _top(kernel):
-    return torch.linalg.eigvalsh(kernel).max().item()
 
 
 def ratio_bounds(kappa: float, eta_sigma: float) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 tangent that was trained beside it (Theorem 3), and the λ that keeps it in a ball (Theorem 4).
 
 L1 bounds ‖J‖ (so it is a Lipschitz constant of f on the samples) and L2 bounds ‖∇²f‖ (of ∇f), along the path;
-`initial` is ‖r_0‖, `now` is ‖r_t‖, the lengths of the residual f − y over all samples. λ and t are numbers or tensors.
+`initial` is ‖r_0‖, `current` is ‖r_t‖, the lengths of the residual f − y over all samples. λ and t are numbers or
+tensors.
 """
 import torch
 from torch import Tensor
@@ -12,14 +13,14 @@ Number = float | Tensor
 
 def elapsed(lam: Number, t: Number) -> Tensor:
     """∫₀ᵗ e^(−λ(t−s)) ds = (1 − e^(−λt))/λ, which is t for λ = 0."""
-    lam, t = _both(lam, t)
+    lam, t = (torch.as_tensor(value, dtype=torch.float64) for value in (lam, t))
     return torch.where(lam > 0, -torch.expm1(-lam * t) / lam.clamp_min(1e-300), t)
 
 
-def distance_printed(L1: Number, now: Number, lam: Number, t: Number) -> Tensor:
+def distance_printed(L1: Number, current: Number, lam: Number, t: Number) -> Tensor:
     """2·L1·‖r_t‖·(1 − e^(−λt))/λ (LFT, Theorem 2 as printed): with the error at time t. It tends to 0 for λ = 0, where
     ‖u‖ does not."""
-    return 2 * L1 * now * elapsed(lam, t)
+    return 2 * L1 * current * elapsed(lam, t)
 
 
 def distance_proved(L1: Number, initial: Number, lam: Number, t: Number) -> Tensor:
@@ -27,20 +28,20 @@ def distance_proved(L1: Number, initial: Number, lam: Number, t: Number) -> Tens
     return 2 * L1 * initial * elapsed(lam, t)
 
 
-def distance_by_energy(initial: Number, lam: Number, now: Number = 0.0) -> Tensor:
+def distance_by_energy(initial: Number, lam: Number, current: Number = 0.0) -> Tensor:
     """√(2(‖r_0‖² − ‖r_t‖²)/λ), at most ‖r_0‖·√(2/λ): since R̃ + (λ/2)‖u‖² never rises. Infinite for λ = 0.
 
     Args:
-        now: ‖r_t‖; left out, 0, which always holds.
+        current: ‖r_t‖; left out, 0, which always holds.
     """
-    initial, now, lam = (torch.as_tensor(value, dtype=torch.float64) for value in (initial, now, lam))
-    return (2 * (initial ** 2 - now ** 2).clamp_min(0) / lam).sqrt()
+    initial, current, lam = (torch.as_tensor(value, dtype=torch.float64) for value in (initial, current, lam))
+    return (2 * (initial ** 2 - current ** 2).clamp_min(0) / lam).sqrt()
 
 
 def gap_printed(L1: Number, L2: Number, initial: Number, lam: Number, t: Number) -> Tensor:
     """b·(t − (1 − e^(−λt))/λ) with b = 2L1²‖r_0‖(4L2‖r_0‖/λ + 1) (LFT, Theorem 3): it grows with t for ever, and is
     not 0 for a linear network, whose gap is. NaN for λ = 0, where the formula has no value."""
-    lam, t = _both(lam, t)
+    lam, t = (torch.as_tensor(value, dtype=torch.float64) for value in (lam, t))
     b = 2 * L1 ** 2 * initial * (4 * L2 * initial / lam + 1)
     return torch.where(lam > 0, b * (t - elapsed(lam, t)), torch.nan)
 
@@ -54,9 +55,9 @@ def gap_right(L1: Number, L2: Number, initial: Number, lam: Number, t: Number, f
     return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + torch.as_tensor(lam) * L2 * farthest ** 2 / 2)
 
 
-def gap_trivial(now: Number, linear: Number) -> Number:
+def gap_trivial(current: Number, linear: Number) -> Number:
     """‖r_t‖ + ‖r̄_t‖: two models that both answer nearly right answer nearly alike."""
-    return now + linear
+    return current + linear
 
 
 def threshold(L1: Number, initial: Number, radius: Number) -> Number:
@@ -75,7 +76,3 @@ def share_kept(L1: Number, initial: Number, radius: Number) -> Number:
     λ_0/(λ_0 + 2κ_max) with κ_max ≤ L1².
     """
     return 1 / (1 + L1 * radius / initial)
-
-
-def _both(lam, t):
-    return torch.as_tensor(lam, dtype=torch.float64), torch.as_tensor(t, dtype=torch.float64)

@@ -20,10 +20,6 @@ def _condition(kernel, block, residual, sigma, weights):
     return -condition(torch.linalg.eigvalsh(kernel + block).clamp_min(0), sigma).item()
 
 
-def _both(kernel, block, residual, sigma, weights):
-    return -_eta(kernel, block, residual, sigma, weights) / _condition(kernel, block, residual, sigma, weights)
-
-
 def _risk(kernel, block, residual, sigma, weights):
     kappa, shares = spectrum(kernel + block, residual)
     return -risk(kappa, shares ** 2, sigma).item()
@@ -32,7 +28,7 @@ def _risk(kernel, block, residual, sigma, weights):
 SCORES: dict[str, Score] = {
     "largest η": _eta,
     "smallest κ": _condition,
-    "largest η/κ": _both,
+    "largest η/κ": lambda *given: -_eta(*given) / _condition(*given),
     "smallest risk": _risk,
     "largest trace": lambda kernel, block, residual, sigma, weights: block.trace().item(),
     "most weights": lambda kernel, block, residual, sigma, weights: weights}
@@ -48,10 +44,10 @@ def chosen(score: Score, blocks: Float[Tensor, "layers n n"], residual: Vector, 
         sigma: σ.
         weights: how many weights each layer has.
     """
-    found, kernel = [], torch.zeros_like(blocks[0])
-    while len(found) < len(blocks):
-        left = [layer for layer in range(len(blocks)) if layer not in found]
+    order, kernel = [], torch.zeros_like(blocks[0])
+    while len(order) < len(blocks):
+        left = [layer for layer in range(len(blocks)) if layer not in order]
         best = max(left, key=lambda layer: (score(kernel, blocks[layer], residual, sigma, weights[layer]), -layer))
-        found.append(best)
+        order.append(best)
         kernel = kernel + blocks[best]
-    return found
+    return order

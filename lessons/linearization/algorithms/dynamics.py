@@ -85,14 +85,14 @@ def flow(field: Callable[[Weights], Weights], theta: Weights, times: list[float]
     Args:
         times: ascending, from 0 on.
     """
-    found, now = [], 0.0
+    states, time = [], 0.0
     for until in times:
-        count = max(0, -int((now - until) / h // 1)) if until > now else 0
+        count = max(0, -int((time - until) / h // 1)) if until > time else 0
         for _ in range(count):
-            theta = runge_kutta(field, theta, (until - now) / count)
-        found.append(theta)
-        now = until
-    return found
+            theta = runge_kutta(field, theta, (until - time) / count)
+        states.append(theta)
+        time = until
+    return states
 
 
 def runge_kutta(field: Callable[[Weights], Weights], theta: Weights, h: float) -> Weights:

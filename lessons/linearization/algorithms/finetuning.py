@@ -53,20 +53,20 @@ def finetuned(net: Net, theta_0: Float[Tensor, " parameters"], x: Inputs, y: Int
     checked_pull(lam, plan.lr)
     checked_labels(y, net.widths[-1])
     trace_of = _of_tangent(net, theta_0, x) if linear else lambda theta, some: net.trace(theta, x[some])
-    wanted = F.one_hot(y, net.widths[-1]).to(theta_0.dtype)
+    one_hot = F.one_hot(y, net.widths[-1]).to(theta_0.dtype)
     theta, direction = theta_0.clone(), _direction(plan.optimiser, theta_0)
-    found, count = {}, 0
+    at_marks, count = {}, 0
     order = torch.Generator().manual_seed(plan.seed)
     for _ in range(plan.passes):
         for some in torch.randperm(len(x), generator=order).split(plan.batch):
             trace = trace_of(theta, some)
-            gradient = trace.back((trace.outputs.softmax(-1) - wanted[some]) / len(some))
+            gradient = trace.back((trace.outputs.softmax(-1) - one_hot[some]) / len(some))
             count += 1
             theta.sub_(direction(gradient, count), alpha=plan.lr)
             theta.sub_(theta - theta_0, alpha=plan.lr * lam)
             if count in marks:
-                found[count] = theta.clone()
-    return found | {count: theta}
+                at_marks[count] = theta.clone()
+    return at_marks | {count: theta}
 
 
 def _of_tangent(net, theta_0, x):
@@ -74,8 +74,8 @@ def _of_tangent(net, theta_0, x):
     at_start = net.trace(theta_0, x)
 
     def trace(theta, some):
-        here = at_start.rows(some)
-        return Trace(net, here.weights, here.inputs, here.slopes, here.outputs + here.along(theta - theta_0))
+        rows = at_start.rows(some)
+        return Trace(net, rows.weights, rows.inputs, rows.slopes, rows.outputs + rows.along(theta - theta_0))
     return trace
 
 

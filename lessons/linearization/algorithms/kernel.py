@@ -42,10 +42,9 @@ def blocks(net: Net, theta: Float[Tensor, " parameters"], x: Inputs,
         raise ValueError(f"this kernel is that of a network with one output, and this one has {net.widths[-1]}: take "
                          "one logit, or a network with a scalar target")
     checked_size(len(net.sizes), len(x), len(x if other is None else other))
-    here = _deltas_and_inputs(net.trace(theta, x))
-    there = here if other is None else _deltas_and_inputs(net.trace(theta, other))
-    found = [layer_kernel(*one, *another) for one, another in zip(here, there)]
-    return torch.stack(found)
+    of_x = _deltas_and_inputs(net.trace(theta, x))
+    of_other = of_x if other is None else _deltas_and_inputs(net.trace(theta, other))
+    return torch.stack([layer_kernel(*layer, *other_layer) for layer, other_layer in zip(of_x, of_other)])
 
 
 def _deltas_and_inputs(trace: Trace):
@@ -75,12 +74,12 @@ def product(net: Net, theta: Float[Tensor, " parameters"], x: Inputs, v: Vector,
     Args:
         chosen: the layers that are tuned, counted from 0; None for all.
     """
-    own = _deltas_and_inputs(net.trace(theta, x))
-    numbers = range(len(own)) if chosen is None else chosen
-    checked_layers(numbers, len(own))
+    factors = _deltas_and_inputs(net.trace(theta, x))
+    numbers = range(len(factors)) if chosen is None else chosen
+    checked_layers(numbers, len(factors))
     parts = []
     for some in torch.arange(len(x)).split(rows):
-        parts.append(sum(layer_kernel(own[l][0][some], own[l][1][some], *own[l]) @ v for l in numbers))
+        parts.append(sum(layer_kernel(factors[l][0][some], factors[l][1][some], *factors[l]) @ v for l in numbers))
     return torch.cat(parts)
 
 
@@ -128,7 +127,7 @@ def solve(kernel: Tensor, y: Tensor, f_0: Tensor, sigma: float) -> Vector:
 
 
 def checked(kernel: Tensor, sigma: float = 0.0) -> None:
-    """Refuse what is no kernel, or a ridge that is no ridge.
+    """Refuse a matrix that is not a kernel, and a negative ridge.
 
     Raises:
         ValueError: K is not square, not symmetric or not finite; σ < 0.
@@ -140,10 +139,10 @@ def checked(kernel: Tensor, sigma: float = 0.0) -> None:
         raise ValueError(f"a kernel is square, and this has the shape {tuple(kernel.shape)}")
     if not kernel.isfinite().all():
         raise ValueError("the kernel holds numbers that are not finite: did the network's training diverge?")
-    apart = (kernel - kernel.mT).abs().max().item()
-    if apart > 1e-6 * kernel.abs().max().item():
+    asymmetry = (kernel - kernel.mT).abs().max().item()
+    if asymmetry > 1e-6 * kernel.abs().max().item():
         raise ValueError("a kernel is symmetric, and this one is not: K and its transpose differ by up to "
-                         f"{apart:.2g}. Is it K(x, x') of two different sets of samples?")
+                         f"{asymmetry:.2g}. Is it K(x, x') of two different sets of samples?")
 
 
 def spectrum(kernel: Kernel, residual: Vector) -> tuple[Vector, Vector]:

@@ -27,13 +27,13 @@ def blocks(net: Net, theta: Float[Tensor, " parameters"], x: Inputs, A: list[Ten
 
     B = 0, so that the derivative by A is 0, and that by B is δ·(Ah)ᵀ.
     """
-    found = []
-    here = net.trace(theta, x)
-    there = here if other is None else net.trace(theta, other)
-    deltas, others = (trace.deltas(torch.ones_like(trace.outputs)) for trace in (here, there))
-    for delta, delta_b, h, h_b, down in zip(deltas, others, here.inputs, there.inputs, A):
-        found.append((delta @ delta_b.mT) * ((h @ down.mT) @ (h_b @ down.mT).mT))
-    return torch.stack(found)
+    parts = []
+    at_x = net.trace(theta, x)
+    at_other = at_x if other is None else net.trace(theta, other)
+    deltas, others = (trace.deltas(torch.ones_like(trace.outputs)) for trace in (at_x, at_other))
+    for delta, delta_b, h, h_b, down in zip(deltas, others, at_x.inputs, at_other.inputs, A):
+        parts.append((delta @ delta_b.mT) * ((h @ down.mT) @ (h_b @ down.mT).mT))
+    return torch.stack(parts)
 
 
 def full_blocks(net: Net, theta: Float[Tensor, " parameters"], x: Inputs,

@@ -51,10 +51,10 @@ class Net:
         if theta.shape[-1] != sum(self.sizes):
             raise ValueError(f"theta must have {sum(self.sizes)} entries for the widths {self.widths}, "
                              f"not {theta.shape[-1]}")
-        found = []
+        layers = []
         for part, a, b in zip(theta.split(self.sizes, -1), self.widths, self.widths[1:]):
-            found.append((part[..., :a * b].unflatten(-1, (b, a)), part[..., a * b:]))
-        return found
+            layers.append((part[..., :a * b].unflatten(-1, (b, a)), part[..., a * b:]))
+        return layers
 
     def initial(self, seed: int = 0) -> Float[Tensor, " parameters"]:
         """Random weights, of variance 1/inputs in every layer, and biases 0; float64."""
@@ -122,10 +122,10 @@ class Trace:
 
     def deltas(self, r: Outputs) -> list[Tensor]:
         """δ_l = ∂⟨r, f⟩/∂z_l of every layer, (…, samples, width) each."""
-        found = [r]
+        deltas = [r]
         for weight, slope in zip(reversed(self.weights[1:]), reversed(self.slopes)):
-            found.append((found[-1] @ weight) * slope)
-        return found[::-1]
+            deltas.append((deltas[-1] @ weight) * slope)
+        return deltas[::-1]
 
     def rows(self, some: Tensor) -> "Trace":
         """The same for some of the samples: their numbers, (samples,)."""

@@ -20,7 +20,7 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 def claims(near_sweep, causes_sweep, flow_sweep, rule_sweep, kernel_sweep, subsets_sweep, lora_sweep) -> dict:
     """The numbers behind LFT-1 to LFT-14, in order: {claim: {number: value}}."""
-    found = flow.claims(flow_sweep) | rule.claims(rule_sweep) | kernel.claims(kernel_sweep)
-    found |= subsets.claims(subsets_sweep) | lora.claims(lora_sweep) | near.claims(near_sweep)
-    found["LFT-11"] = found["LFT-11"] | causes.claims(causes_sweep)["LFT-11"]
-    return dict(sorted(found.items(), key=lambda item: int(item[0].partition("-")[2])))
+    numbers = flow.claims(flow_sweep) | rule.claims(rule_sweep) | kernel.claims(kernel_sweep)
+    numbers |= subsets.claims(subsets_sweep) | lora.claims(lora_sweep) | near.claims(near_sweep)
+    numbers["LFT-11"] = numbers["LFT-11"] | causes.claims(causes_sweep)["LFT-11"]
+    return dict(sorted(numbers.items(), key=lambda item: int(item[0].partition("-")[2])))

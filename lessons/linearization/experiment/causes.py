@@ -21,22 +21,14 @@ NUMBERS = ("taylor", "trained", "kernel_change", "distance", "move", "steps", "l
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of both inner layers; the middle one is that of all comparisons but the one of widths.
-        n, test: training samples and test images.
-        angles: by which the digits are turned; the middle one likewise.
-        lams: λ.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, int, int]
-    n: int
-    test: int
-    angles: tuple[float, float, float]
-    lams: tuple[float, ...]
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, int, int]  # of both inner layers; the middle one in all comparisons but that of widths
+    n: int  # training samples
+    test: int  # test images
+    angles: tuple[float, float, float]  # by which the digits are turned; the middle one likewise
+    lams: tuple[float, ...]  # λ
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PROFILES = Profiles(
@@ -48,10 +40,11 @@ def cases(settings: Settings) -> dict[str, tuple[int, str, float, float]]:
     """{what is another one: (width, start, angle, λ)}."""
     _, width, _ = settings.widths
     _, angle, _ = settings.angles
-    found = {f"width {other}": (other, PRETRAINED, angle, 0.0) for other in settings.widths}
-    found |= {f"width {other}, random weights": (other, RANDOM, angle, 0.0) for other in settings.widths}
-    found |= {f"turned by {other:g}°": (width, PRETRAINED, other, 0.0) for other in settings.angles if other != angle}
-    return found | {f"λ = {lam:g}": (width, PRETRAINED, angle, lam) for lam in settings.lams}
+    networks = {f"width {other}": (other, PRETRAINED, angle, 0.0) for other in settings.widths}
+    networks |= {f"width {other}, random weights": (other, RANDOM, angle, 0.0) for other in settings.widths}
+    others = [other for other in settings.angles if other != angle]
+    networks |= {f"turned by {other:g}°": (width, PRETRAINED, other, 0.0) for other in others}
+    return networks | {f"λ = {lam:g}": (width, PRETRAINED, angle, lam) for lam in settings.lams}
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -66,8 +59,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         net = Net((common.SIDE ** 2, width, width, 1), "tanh")
         task = common.task(net, settings.n, angle, seed, settings.test, start, settings.images, settings.pretraining)
         rows.append(at_a_fifth(task, lam))
-    found = {name: ("case", [row[name] for row in rows]) for name in NUMBERS}
-    return xarray.Dataset(found, {"case": list(cases(settings))},
+    variables = {name: ("case", [row[name] for row in rows]) for name in NUMBERS}
+    return xarray.Dataset(variables, {"case": list(cases(settings))},
                           {"images": f"{settings.n} training, {settings.test:,} test images",
                            "network": "MLPs 196–w–w–1, tanh, float64"})
 
@@ -91,11 +84,11 @@ def at_a_fifth(task: common.Task, lam: float) -> dict[str, float]:
     across = kernel.blocks(task.net, task.theta_0, task.x_test, task.x).sum(0)
     f, first = task.net(theta, task.x_test), tangent.at_start.outputs
     move = gap(f, first)
-    now = kernel.blocks(task.net, theta, task.x).sum(0)
-    found = {"taylor": gap(f, tangent(theta)) / move, "trained": gap(f, first + (across @ alpha)[:, None]) / move,
-             "kernel_change": (now - K).norm() / K.norm(), "distance": (theta - task.theta_0).norm(), "move": move,
-             "left": error / start}
-    return {name: value.item() for name, value in found.items()} | {"steps": float(count)}
+    K_after = kernel.blocks(task.net, theta, task.x).sum(0)
+    numbers = {"taylor": gap(f, tangent(theta)) / move, "trained": gap(f, first + (across @ alpha)[:, None]) / move,
+               "kernel_change": (K_after - K).norm() / K.norm(), "distance": (theta - task.theta_0).norm(),
+               "move": move, "left": error / start}
+    return {name: value.item() for name, value in numbers.items()} | {"steps": float(count)}
 
 
 # -- claims ----------------------------------------------------------------------------------------

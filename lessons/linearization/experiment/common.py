@@ -45,15 +45,15 @@ class Task:
 
 def source() -> Source:
     """Where the digits come from, without the angle by which a task turns them."""
-    found = data.source("rotated_mnist", angle=0.0)
-    return replace(found, text=f"{found.text.split(',')[0]}, digits shrunk to 14×14, even or odd")
+    upright = data.source("rotated_mnist", angle=0.0)
+    return replace(upright, text=f"{upright.text.split(',')[0]}, digits shrunk to 14×14, even or odd")
 
 
 def digits(angle: float, first: int, size: int, part: str = "train") -> tuple[torch.Tensor, torch.Tensor]:
     """x (size, 196) in float64, and y (size,): +1 where the digit is even, −1 where it is odd."""
-    found = data.load("rotated_mnist", part, angle=angle, first=first, size=size)
-    x = F.avg_pool2d(found.x[:, None], 2).flatten(1).double()
-    return x, 1.0 - 2.0 * (found.y % 2).double()
+    dataset = data.load("rotated_mnist", part, angle=angle, first=first, size=size)
+    x = F.avg_pool2d(dataset.x[:, None], 2).flatten(1).double()
+    return x, 1.0 - 2.0 * (dataset.y % 2).double()
 
 
 def task(net: Net, n: int, angle: float, seed: int, test: int = 300, start: str = PRETRAINED, images: int = BEFORE,

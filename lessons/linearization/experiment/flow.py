@@ -24,23 +24,14 @@ PLACES = (0.5, 1.0)  # between θ_0 and θ_t, where ‖J‖ and ‖∇²f‖ are
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        width: of both inner layers.
-        n: training samples.
-        lams: λ; the first is 0.
-        end: how long the flow runs.
-        moments: how many times are looked at, evenly spaced on a logarithmic scale.
-        images, pretraining: images and steps of pretraining.
-    """
-    width: int
-    n: int
-    lams: tuple[float, ...]
-    end: float
-    moments: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    width: int  # of both inner layers
+    n: int  # training samples
+    lams: tuple[float, ...]  # λ; the first is 0
+    end: float  # how long the flow runs
+    moments: int  # how many times are looked at, evenly spaced on a logarithmic scale
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
     @property
     def times(self) -> list[float]:
@@ -94,10 +85,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                      "linear_distance": ((alpha @ K) * alpha).sum(-1).clamp_min(0).sqrt(),
                      "residual": (f - task.y).norm(dim=-1), "linear_residual": (linear - task.y).norm(dim=-1),
                      "gap": (f - linear).norm(dim=-1), "grown": grown})
-    found = {name: (("lam", "t"), torch.stack([row[name] for row in rows], 1).numpy()) for name in rows[0]}
-    found |= {name: ("lam", values.numpy()) for name, values in constants(task, states).items()}
-    found |= {"kappa_max": kappa.max().item(), "kappa_min": kappa.min().item(), "order": order(task, kappa)}
-    return xarray.Dataset(found, {"lam": list(settings.lams), "t": settings.times},
+    variables = {name: (("lam", "t"), torch.stack([row[name] for row in rows], 1).numpy()) for name in rows[0]}
+    variables |= {name: ("lam", values.numpy()) for name, values in constants(task, states).items()}
+    variables |= {"kappa_max": kappa.max().item(), "kappa_min": kappa.min().item(), "order": order(task, kappa)}
+    return xarray.Dataset(variables, {"lam": list(settings.lams), "t": settings.times},
                           {"images": f"{settings.n} training images", "network": f"MLP 196–{settings.width}–"
                            f"{settings.width}–1, tanh, float64"})
 
@@ -118,21 +109,21 @@ def _flow(task, lam, times, h):
 def constants(task: Task, states: list[torch.Tensor]) -> dict[str, torch.Tensor]:
     """"L1", "L2", "lemma" and "lemma_global" of `measure`, each (λ,)."""
     thetas = [state[:, :-1] for state in states]
-    chosen = thetas[::-max(1, len(thetas) // 4)]  # the end, and three or four before
+    looked_at = thetas[::-max(1, len(thetas) // 4)]  # the end, and three or four before
     L1 = torch.zeros(len(thetas[0]), dtype=torch.float64)
     L2 = L1.clone()
-    for theta in chosen:
+    for theta in looked_at:
         for place in PLACES:
-            here = (task.theta_0 + place * (theta - task.theta_0)).clone()
-            L1 = L1.maximum(slope(task, here))
-            L2 = L2.maximum(curvature(task, here))
-    local, far = zip(*(_lemma(task, torch.stack([theta[number] for theta in chosen])) for number in range(len(L1))))
+            between = (task.theta_0 + place * (theta - task.theta_0)).clone()
+            L1 = L1.maximum(slope(task, between))
+            L2 = L2.maximum(curvature(task, between))
+    local, far = zip(*(_lemma(task, torch.stack([theta[number] for theta in looked_at])) for number in range(len(L1))))
     return {"L1": L1, "L2": L2, "lemma": torch.stack(local), "lemma_global": torch.stack(far) / (2 * L1 * L2)}
 
 
 def slope(task: Task, theta: torch.Tensor) -> torch.Tensor:
     """‖J‖, the largest singular value, of every network θ (λ, parameters)."""
-    kernels = torch.stack([kernel.blocks(task.net, one, task.x).sum(0) for one in theta])
+    kernels = torch.stack([kernel.blocks(task.net, weights, task.x).sum(0) for weights in theta])
     return torch.linalg.eigvalsh(kernels)[:, -1].sqrt()
 
 
@@ -172,10 +163,10 @@ def _lemma(task, path):
     local, far = [J.new_zeros(())], [J.new_zeros(())]
     for a in range(len(path)):
         for b in range(a):
-            apart = torch.linalg.matrix_norm(k[a] - k[b], 2)
-            if apart > 1e-9 * norms[a] ** 2:
-                local.append(apart / ((norms[a] + norms[b]) * torch.linalg.matrix_norm(J[a] - J[b], 2)))
-                far.append(apart / (path[a] - path[b]).norm())
+            change = torch.linalg.matrix_norm(k[a] - k[b], 2)
+            if change > 1e-9 * norms[a] ** 2:
+                local.append(change / ((norms[a] + norms[b]) * torch.linalg.matrix_norm(J[a] - J[b], 2)))
+                far.append(change / (path[a] - path[b]).norm())
     return torch.stack(local).max(), torch.stack(far).max()
 
 
@@ -205,20 +196,20 @@ def with_bounds(sweep: xarray.Dataset) -> xarray.Dataset:
     t = torch.tensor(sweep.t.values)[None]
     lam = torch.tensor(sweep.lam.values)[:, None]
     L1, L2 = (torch.tensor(sweep[name].values)[:, None] for name in ("L1", "L2"))
-    now, linear, grown = (torch.tensor(sweep[name].values) for name in ("residual", "linear_residual", "grown"))
-    first = now[:, :1]
+    residual, linear, grown = (torch.tensor(sweep[name].values) for name in ("residual", "linear_residual", "grown"))
+    first = residual[:, :1]
     energy = bounds.distance_by_energy(first, lam)
     farthest = torch.minimum(energy, bounds.distance_proved(L1, first, lam, t))
-    found = {"distance_printed": bounds.distance_printed(L1, now, lam, t),
-             "distance_proved": bounds.distance_proved(L1, first, lam, t),
-             "distance_integral": 2 * L1 * grown,
-             "distance_energy": energy,
-             "gap_printed": bounds.gap_printed(L1, L2, first, lam, t),
-             "gap_right": bounds.gap_right(L1, L2, first, lam, t, farthest),
-             "gap_trivial": bounds.gap_trivial(now, linear),
-             "gap_vacuous": 2 * first}
-    shape = now.shape
-    return sweep.assign({name: (("lam", "t"), value.expand(shape).numpy()) for name, value in found.items()})
+    limits = {"distance_printed": bounds.distance_printed(L1, residual, lam, t),
+              "distance_proved": bounds.distance_proved(L1, first, lam, t),
+              "distance_integral": 2 * L1 * grown,
+              "distance_energy": energy,
+              "gap_printed": bounds.gap_printed(L1, L2, first, lam, t),
+              "gap_right": bounds.gap_right(L1, L2, first, lam, t, farthest),
+              "gap_trivial": bounds.gap_trivial(residual, linear),
+              "gap_vacuous": 2 * first}
+    shape = residual.shape
+    return sweep.assign({name: (("lam", "t"), value.expand(shape).numpy()) for name, value in limits.items()})
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -234,16 +225,16 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
 def claim_4(known: xarray.Dataset) -> dict[str, float]:
     """LFT-4: every bound of the distance over the distance."""
     plain, pulled = known.sel(lam=0.0), known.isel(lam=slice(1, None))
-    found = {"printed_violated_share": float((plain.distance_printed < plain.distance).mean()),
-             "printed_over_distance": float((plain.distance_printed / plain.distance)[-1]),
-             "printed_violated_pulled": float((pulled.distance_printed < pulled.distance).mean())}
+    numbers = {"printed_violated_share": float((plain.distance_printed < plain.distance).mean()),
+               "printed_over_distance": float((plain.distance_printed / plain.distance)[-1]),
+               "printed_violated_pulled": float((pulled.distance_printed < pulled.distance).mean())}
     for name in ("proved", "integral", "energy"):
         over = pulled[f"distance_{name}"] / pulled.distance
-        found |= {f"{name}_least": float(over.isel(t=-1).min()), f"{name}_most": float(over.isel(t=-1).max()),
-                  f"{name}_least_ever": float(over.min())}
+        numbers |= {f"{name}_least": float(over.isel(t=-1).min()), f"{name}_most": float(over.isel(t=-1).max()),
+                    f"{name}_least_ever": float(over.min())}
     end = pulled.isel(t=-1)
     gain = (end.distance_proved / end.distance_energy).values
-    return found | {"energy_gain_least": float(gain.min()), "energy_gain_most": float(gain.max())}
+    return numbers | {"energy_gain_least": float(gain.min()), "energy_gain_most": float(gain.max())}
 
 
 def claim_5(known: xarray.Dataset) -> dict[str, float]:

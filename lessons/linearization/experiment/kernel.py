@@ -26,20 +26,13 @@ MOST_STEPS = 60_000
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of the network whose layers are chosen.
-        n, test: its training samples, and test images.
-        small: width and training samples of the network whose tangent is trained to the end.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, ...]
-    n: int
-    test: int
-    small: tuple[int, int]
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, ...]  # of the network whose layers are chosen
+    n: int  # its training samples
+    test: int  # test images
+    small: tuple[int, int]  # width and training samples of the network whose tangent is trained to the end
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2
@@ -66,10 +59,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         the lower bound that LFT, Theorem 5 prints for it.
     """
     task = task_of(settings, seed)
-    found = _of_subsets(task) | _of_training(settings, seed)
-    coords = {"subset": range(len(found["kappa"][1])), "number": range(settings.n), "sigma": list(SIGMAS),
+    variables = _of_subsets(task) | _of_training(settings, seed)
+    coords = {"subset": range(len(variables["kappa"][1])), "number": range(settings.n), "sigma": list(SIGMAS),
               "loss": list(LOSSES), "mistake": list(MISTAKES)}
-    return xarray.Dataset(found, {name: list(values) for name, values in coords.items()},
+    return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()},
                           {"images": f"{settings.n} training, {settings.test:,} test images",
                            "small_n": settings.small[1],
                            "network": f"MLP {'–'.join(map(str, settings.widths))}, ReLU, float64"})
@@ -117,12 +110,16 @@ def _of_training(settings, seed):
                    "½ forgotten": ridge(2 * sigma, task.y - f_0, f_test),
                    "f₀ forgotten": ridge(sigma, task.y, 0.0),
                    "as printed": ridge(LAM / 2, task.y, 0.0)}
-        apart = {name: (answer - trained).square().mean().sqrt().item() for name, answer in answers.items()}
-        agrees.append(apart["right"])
-        mistaken.append([apart[name] for name in MISTAKES])
+        differences = {name: (answer - trained).square().mean().sqrt().item() for name, answer in answers.items()}
+        agrees.append(differences["right"])
+        mistaken.append([differences[name] for name in MISTAKES])
         steps.append(count)
+    # LFT, Theorem 5 where its lower end is sharp: ỹ is the top eigenvector, and the risk a mean
+    residual = torch.linalg.eigh(K).eigenvectors[:, -1]
+    kappa, shares = kernel.spectrum(K, residual)
+    low, _ = kernel.risk_bounds(kappa, residual.norm(), n * LAM / 2)
     return {"agrees": ("loss", agrees), "mistaken": (("loss", "mistake"), mistaken), "trained_steps": ("loss", steps),
-            **_top(K)}
+            "top": kernel.risk(kappa, shares ** 2, n * LAM / 2).item() / n, "printed_top": low.item()}
 
 
 def trained_tangent(task: Task, loss: str) -> tuple[torch.Tensor, int]:
@@ -151,17 +148,6 @@ def trained_tangent(task: Task, loss: str) -> tuple[torch.Tensor, int]:
     return (at_test.outputs + at_test.along(u))[:, 0], count
 
 
-def _top(K):
-    """LFT, Theorem 5 where its lower end is sharp: ỹ is the top eigenvector, and the risk a mean."""
-    kappa, directions = torch.linalg.eigh(K)
-    n, sigma = len(K), LAM / 2
-    residual = directions[:, -1]
-    _, shares = kernel.spectrum(K, residual)
-    right = kernel.risk(kappa.clamp_min(0), shares ** 2, n * sigma) / n
-    low, _ = kernel.risk_bounds(kappa, residual.norm(), n * sigma)
-    return {"top": right.item(), "printed_top": low.item()}
-
-
 # -- claims ----------------------------------------------------------------------------------------
 
 WIDELY = 1e3  # a σ at which the bounds of Theorem 5 are near each other
@@ -170,16 +156,16 @@ WIDELY = 1e3  # a σ at which the bounds of Theorem 5 are near each other
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind LFT-7 and LFT-8: {claim: {number: value}}. What each means stands in claims.yaml."""
     mean, total = sweep.sel(loss=MEAN), sweep.sel(loss=SUM)
-    found = {"sum_agrees": float(total.agrees), "mean_agrees": float(mean.agrees)}
+    numbers = {"sum_agrees": float(total.agrees), "mean_agrees": float(mean.agrees)}
     for short, name in zip(("n", "half", "start", "printed"), MISTAKES):
-        found |= {f"mean_{short}": float(mean.mistaken.sel(mistake=name)),
-                  f"sum_{short}": float(total.mistaken.sel(mistake=name))}
-    return {"LFT-7": found, "LFT-8": claim_8(sweep)}
+        numbers |= {f"mean_{short}": float(mean.mistaken.sel(mistake=name)),
+                    f"sum_{short}": float(total.mistaken.sel(mistake=name))}
+    return {"LFT-7": numbers, "LFT-8": claim_8(sweep)}
 
 
 def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
     """LFT-8: the exact sum beside both bounds, every subset of layers at σ = 1 and at a large one."""
-    found, outside = {}, 0
+    numbers, outside = {}, 0
     for short, sigma in (("one", 1.0), ("large", WIDELY)):
         ups, lows = [], []
         for subset in range(sweep.sizes["subset"]):
@@ -189,11 +175,11 @@ def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
             outside += int(not low * (1 - 1e-9) <= exact <= high * (1 + 1e-9))
             ups.append((high / exact).item())
             lows.append((exact / low).item())
-        found |= {f"upper_{short}": float(np.median(ups)), f"lower_{short}": float(np.median(lows))}
+        numbers |= {f"upper_{short}": float(np.median(ups)), f"lower_{short}": float(np.median(lows))}
     kappa, shares = (torch.tensor(sweep[name].values[-1]) for name in ("kappa", "share"))
     n = float(len(kappa))
     wrong = kernel.risk(kappa, shares, n) / kernel.risk(kappa, shares, 1.0)
-    return found | {"outside": outside, "top_ratio_over_n": float(sweep.printed_top / sweep.top) / (
+    return numbers | {"outside": outside, "top_ratio_over_n": float(sweep.printed_top / sweep.top) / (
         sweep.attrs["small_n"]), "n_forgotten": float(wrong), "top_share": float(shares[-1] / shares.sum()),
         "top_ten_share": float(shares[-10:].sum() / shares.sum())}
 

@@ -26,22 +26,14 @@ SHOWN_EIGENVALUES = 40
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of the network.
-        n, test: training samples, and test images.
-        draws: of A at every rank.
-        steps: at most, of training.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[int, ...]
-    n: int
-    test: int
-    draws: int
-    steps: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[int, ...]  # of the network
+    n: int  # training samples
+    test: int  # test images
+    draws: int  # of A at every rank
+    steps: int  # of training, at most
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2
@@ -70,9 +62,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                  for draw in range(settings.draws)]
         rows.append(draws)
     names = rows[0][0]
-    found = {name: (("rank", "draw", "number")[:2 + (name == "kappa")],
-                    np.array([[draw[name] for draw in draws] for draws in rows])) for name in names}
-    return xarray.Dataset(found, {"rank": [WHOLE, *RANKS], "draw": range(settings.draws)},
+    variables = {name: (("rank", "draw", "number")[:2 + (name == "kappa")],
+                        np.array([[draw[name] for draw in draws] for draws in rows])) for name in names}
+    return xarray.Dataset(variables, {"rank": [WHOLE, *RANKS], "draw": range(settings.draws)},
                           {"images": f"{settings.n} training, {settings.test:,} test images",
                            "network": f"MLP {'–'.join(map(str, settings.widths))}, ReLU, float64"})
 
@@ -89,16 +81,16 @@ def _of_draw(task, rank, seed, whole, settings, trained):
     f_0, f_test = (task.net(task.theta_0, x)[:, 0] for x in (task.x, task.x_test))
     kappa, shares = kernel.spectrum(K, task.y - f_0)
     answers = f_test + across @ kernel.solve(K, task.y, f_0, SIGMA)
-    found = {"apart": ((K - whole).norm() / whole.norm()).item(),
-             "cosine": ((K * whole).sum() / (K.norm() * whole.norm())).item(),
-             "kappa": kappa.flip(0)[:SHOWN_EIGENVALUES].tolist(),
-             "condition": kernel.condition(kappa, SIGMA).item(),
-             "risk": kernel.risk(kappa, shares ** 2, SIGMA).item(),
-             "accuracy": common.accuracy(answers, task.y_test).item()}
+    numbers = {"apart": ((K - whole).norm() / whole.norm()).item(),
+               "cosine": ((K * whole).sum() / (K.norm() * whole.norm())).item(),
+               "kappa": kappa.flip(0)[:SHOWN_EIGENVALUES].tolist(),
+               "condition": kernel.condition(kappa, SIGMA).item(),
+               "risk": kernel.risk(kappa, shares ** 2, SIGMA).item(),
+               "accuracy": common.accuracy(answers, task.y_test).item()}
     eta = GD_SHARE / kappa.max().item()
     if trained:
-        return found | (_trained(task, A, eta, settings.steps) if rank else _trained_whole(task, eta, settings.steps))
-    return found | dict.fromkeys(("taylor", "left", "distance", "moved", "steps", "trained_accuracy"), np.nan)
+        return numbers | (_trained(task, A, eta, settings.steps) if rank else _trained_whole(task, eta, settings.steps))
+    return numbers | dict.fromkeys(("taylor", "left", "distance", "moved", "steps", "trained_accuracy"), np.nan)
 
 
 def _trained(task, A_0, eta, most):
@@ -115,8 +107,8 @@ def _trained(task, A_0, eta, most):
         A = [down - eta * slope for down, slope in zip(A, of_A)]
         B = [up - eta * slope for up, slope in zip(B, of_B)]
     linear = lora.merged(task.net, task.theta_0, A_0, B) - task.theta_0  # what B·A is to first order in (A, B)
-    apart = sum((a - b).square().sum() for a, b in zip(A, A_0)) + sum(up.square().sum() for up in B)
-    return _bent(task, theta, linear) | {"left": (error / start).item(), "distance": apart.sqrt().item(),
+    square = sum((a - b).square().sum() for a, b in zip(A, A_0)) + sum(up.square().sum() for up in B)
+    return _bent(task, theta, linear) | {"left": (error / start).item(), "distance": square.sqrt().item(),
                                          "steps": float(count)}
 
 
@@ -151,16 +143,17 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     mean = sweep.mean("draw")
     whole = mean.sel(rank=WHOLE)
     ranks = mean.sel(rank=list(RANKS))
-    found = {"apart_power": float(np.polyfit(np.log(RANKS), np.log(ranks.apart), 1)[0]),
-             "taylor_whole": float(whole.taylor), "accuracy_whole": float(whole.accuracy)}
+    numbers = {"apart_power": float(np.polyfit(np.log(RANKS), np.log(ranks.apart), 1)[0]),
+               "taylor_whole": float(whole.taylor), "accuracy_whole": float(whole.accuracy)}
     for rank in (RANKS[0], 4, RANKS[-1]):
-        at = mean.sel(rank=rank)
-        found |= {f"apart_{rank}": float(at.apart), f"cosine_{rank}": float(at.cosine),
-                  f"taylor_{rank}": float(at.taylor), f"taylor_{rank}_over_whole": float(at.taylor / whole.taylor),
-                  f"moved_{rank}": float(at.moved / whole.moved), f"accuracy_{rank}": float(at.accuracy),
-                  f"left_{rank}": float(at.left)}
-    found["condition_order"] = float(stats.spearmanr(ranks.condition, ranks.risk).statistic)
-    return {"LFT-14": found}
+        of_rank = mean.sel(rank=rank)
+        numbers |= {f"apart_{rank}": float(of_rank.apart), f"cosine_{rank}": float(of_rank.cosine),
+                    f"taylor_{rank}": float(of_rank.taylor),
+                    f"taylor_{rank}_over_whole": float(of_rank.taylor / whole.taylor),
+                    f"moved_{rank}": float(of_rank.moved / whole.moved), f"accuracy_{rank}": float(of_rank.accuracy),
+                    f"left_{rank}": float(of_rank.left)}
+    numbers["condition_order"] = float(stats.spearmanr(ranks.condition, ranks.risk).statistic)
+    return {"LFT-14": numbers}
 
 
 EXPERIMENT = Experiment("linearization-lora", measure, PROFILES, common.source, "MNIST", claims=claims)

@@ -34,28 +34,17 @@ PRETRAINING_IMAGES = 12_000  # upright digits, for Permuted MNIST's start; two p
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        tasks: of each family.
-        groups: {how many are merged: which}, by number.
-        size, passes: training images of a task, and passes over them.
-        lams: λ of the short vectors.
-        stops: steps after which early stopping stops.
-        width: of Permuted MNIST's one inner layer.
-        held, test: images of a task that α is chosen on, and that are reported on.
-        alphas: the grid of α.
-    """
-    tasks: int
-    groups: tuple[tuple[tuple[int, ...], ...], ...]
-    size: int
-    passes: int
-    lams: tuple[float, ...]
-    stops: tuple[int, ...]
-    width: int
-    held: int
-    test: int
-    alphas: tuple[float, ...]
+    """How much is measured."""
+    tasks: int  # of each family
+    groups: tuple[tuple[tuple[int, ...], ...], ...]  # for each number of merged tasks, which ones
+    size: int  # training images of a task
+    passes: int  # over them
+    lams: tuple[float, ...]  # λ of the short vectors
+    stops: tuple[int, ...]  # steps after which early stopping stops
+    width: int  # of Permuted MNIST's one inner layer
+    held: int  # images of a task that α is chosen on
+    test: int  # images of a task that are reported on
+    alphas: tuple[float, ...]  # the grid of α
 
     @property
     def shorts(self) -> list[str]:
@@ -125,25 +114,25 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     parts = []
     for name in FAMILIES:
-        one = family(name, settings, seed)
-        network = zoo.get_all([one.base], device)[0]
+        kind = family(name, settings, seed)
+        network = zoo.get_all([kind.base], device)[0]
         theta_0 = weights.flatten(network.state_dict()).double()
-        vectors = _trained(one, settings, theta_0, seed)
-        parts.append(_merged(one, settings, theta_0, vectors).expand_dims(family=[name]))
-    found = xarray.concat(parts, "family")
+        vectors = _trained(kind, settings, theta_0, seed)
+        parts.append(_merged(kind, settings, theta_0, vectors).expand_dims(family=[name]))
+    sweep = xarray.concat(parts, "family")
     groups = settings.every_group
-    found["tasks"] = ("group", [len(group) for group in groups])
-    found["member"] = (("group", "task"), [[task in group for task in range(settings.tasks)] for group in groups])
+    sweep["tasks"] = ("group", [len(group) for group in groups])
+    sweep["member"] = (("group", "task"), [[task in group for task in range(settings.tasks)] for group in groups])
     images = f"{settings.size:,} training, {settings.held} held-out and {settings.test:,} test images a task"
     examples = [settings.held * len(group) for group in groups]
-    return found.assign_attrs(images=images, test_images=settings.test, **search.resting_on(*examples))
+    return sweep.assign_attrs(images=images, test_images=settings.test, **search.resting_on(*examples))
 
 
 # -- training --------------------------------------------------------------------------------------
 
 def _trained(family, settings, theta_0, seed):
     """{arm: task vectors (tasks, parameters)} of the network, of the tangent, and the short ones."""
-    found = {name: [] for name in (NETWORK, LINEAR, *settings.shorts)}
+    vectors = {name: [] for name in (NETWORK, LINEAR, *settings.shorts)}
     for number, options in enumerate(family.options):
         task = data.load(family.dataset, "train", **options, **family.first, size=settings.size)
         x, y = task.x.flatten(1).double(), task.y
@@ -153,13 +142,13 @@ def _trained(family, settings, theta_0, seed):
             return finetuning.finetuned(family.net, theta_0, x, y, plan, lam, linear, marks)  # noqa: B023
 
         *early, whole = ends(marks=settings.stops).values()
-        found[NETWORK].append(whole - theta_0)
-        found[LINEAR].append(list(ends(linear=True).values())[-1] - theta_0)
+        vectors[NETWORK].append(whole - theta_0)
+        vectors[LINEAR].append(list(ends(linear=True).values())[-1] - theta_0)
         for stop, theta in zip(settings.stops, early):
-            found[f"{stop} steps"].append(theta - theta_0)
+            vectors[f"{stop} steps"].append(theta - theta_0)
         for lam in settings.lams:
-            found[f"λ = {lam:g}"].append(list(ends(lam).values())[-1] - theta_0)
-    return {name: torch.stack(vectors) for name, vectors in found.items()}
+            vectors[f"λ = {lam:g}"].append(list(ends(lam).values())[-1] - theta_0)
+    return {name: torch.stack(taus) for name, taus in vectors.items()}
 
 
 # -- merging ---------------------------------------------------------------------------------------
@@ -178,14 +167,14 @@ def _tried(family, settings, theta_0):
     halves = {}
     for part, first, count in ((HELD, 0, settings.held), (TEST, 1, settings.test)):
         halves[part] = data.Dataset(upright.x[first::2], upright.y[first::2], upright.source).spread(count)
-    found = []
+    tried = []
     for options in family.options:
         parts = {}
         for part, half in halves.items():
             x = (rotate(half.x, **options) if "angle" in options else permuted(half.x, **options)).flatten(1)
             parts[part] = Tried(x, half.y, family.net.trace(theta_0.float(), x))
-        found.append(parts)
-    return found
+        tried.append(parts)
+    return tried
 
 
 def _merged(family, settings, theta_0, vectors):
@@ -196,6 +185,7 @@ def _merged(family, settings, theta_0, vectors):
     names = (*ARMS, *settings.shorts)
     accuracy = np.zeros((len(names), len(settings.alphas), len(PARTS), len(groups)))
     normalised, single = np.zeros_like(accuracy), np.zeros((len(names), settings.tasks))
+    lengths, cosines = [], []
     for number, name in enumerate(names):
         answers = _answers(family, theta_0, vectors, name, tried)
         single[number] = [_correct(answers(group, 1.0, task, TEST), tried[task][TEST].y)
@@ -205,13 +195,16 @@ def _merged(family, settings, theta_0, vectors):
             of_tasks = np.array([_correct(answers(group, alpha, task, part), tried[task][part].y) for task in group])
             accuracy[number, *place] = of_tasks.mean()
             normalised[number, *place] = (of_tasks / single[number, list(group)]).mean()
-    lengths, cosines = zip(*(_lengths(vectors[_source_of(name)]) for name in names))
+        taus = vectors[_source_of(name)]
+        unit = taus / taus.norm(dim=1, keepdim=True)
+        lengths.append(taus.norm(dim=1).mean().item())
+        cosines.append((unit @ unit.mT)[torch.triu(torch.ones(len(unit), len(unit)), 1).bool()].mean().item())
     dims = ("arm", "alpha", "part", "group")
-    start = np.mean([_correct(one[TEST].at_start.outputs, one[TEST].y) for one in tried])
-    found = {"accuracy": (dims, accuracy), "normalised": (dims, normalised), "single": ("arm", single.mean(1)),
-             "length": ("arm", list(lengths)), "cosine": ("arm", list(cosines)), "start": float(start)}
-    return xarray.Dataset(found, {"arm": list(names), "alpha": list(settings.alphas), "part": list(PARTS),
-                                  "group": range(len(groups))})
+    start = np.mean([_correct(parts[TEST].at_start.outputs, parts[TEST].y) for parts in tried])
+    variables = {"accuracy": (dims, accuracy), "normalised": (dims, normalised), "single": ("arm", single.mean(1)),
+                 "length": ("arm", lengths), "cosine": ("arm", cosines), "start": float(start)}
+    return xarray.Dataset(variables, {"arm": list(names), "alpha": list(settings.alphas), "part": list(PARTS),
+                                      "group": range(len(groups))})
 
 
 def _source_of(arm):
@@ -221,19 +214,19 @@ def _source_of(arm):
 
 def _answers(family, theta_0, vectors, arm, tried) -> Callable:
     """(group, α, task, part) -> logits of θ_0 + α·Στ of the group, on that task's images."""
-    own = vectors[_source_of(arm)]
+    taus = vectors[_source_of(arm)]
     if arm in (LINEAR, POST_HOC):  # linear in τ: one product a vector and task, and every α is a sum
-        moved = [[{part: one.at_start.along(tau) for part, one in parts.items()} for parts in tried]
-                 for tau in own.float()]
+        moved = [[{part: images.at_start.along(tau) for part, images in parts.items()} for parts in tried]
+                 for tau in taus.float()]
         return lambda group, alpha, task, part: (tried[task][part].at_start.outputs
                                                  + alpha * sum(moved[number][task][part] for number in group))
-    kept = {}
+    merged = {}
 
     def answers(group, alpha, task, part):
-        if (group, alpha) not in kept:
-            kept.clear()
-            kept[group, alpha] = (theta_0 + alpha * own[list(group)].sum(0)).float()
-        return family.net(kept[group, alpha], tried[task][part].x)
+        if (group, alpha) not in merged:
+            merged.clear()
+            merged[group, alpha] = (theta_0 + alpha * taus[list(group)].sum(0)).float()
+        return family.net(merged[group, alpha], tried[task][part].x)
     return answers
 
 
@@ -241,20 +234,13 @@ def _correct(logits, y):
     return (logits.argmax(1) == y).double().mean().item()
 
 
-def _lengths(vectors):
-    """The mean length of task vectors, and the mean cosine of two of them."""
-    unit = vectors / vectors.norm(dim=1, keepdim=True)
-    cosines = (unit @ unit.mT)[torch.triu(torch.ones(len(unit), len(unit)), 1).bool()]
-    return vectors.norm(dim=1).mean().item(), cosines.mean().item()
-
-
 # -- what is read off ------------------------------------------------------------------------------
 
 def chosen(sweep: xarray.Dataset) -> xarray.Dataset:
     """Every arm and group at the α that is best on held-out images, (family, arm, group): accuracy and normalised on
     test images, and alpha."""
-    at = search.best(sweep.accuracy.sel(part=HELD), "alpha")
-    return sweep.sel(part=TEST)[["accuracy", "normalised"]].sel(at).reset_coords("alpha").drop_vars("part")
+    alphas = search.best(sweep.accuracy.sel(part=HELD), "alpha")
+    return sweep.sel(part=TEST)[["accuracy", "normalised"]].sel(alphas).reset_coords("alpha").drop_vars("part")
 
 
 def by_count(sweep: xarray.Dataset) -> xarray.Dataset:

@@ -30,24 +30,16 @@ STILL = 1e-9  # answers that have moved by less have not moved
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        lams: λ.
-        width, n, end: of "even or odd": the two inner layers, training samples, and ηk at the end.
-        images, pretraining: of its pretraining, images and steps.
-        size, plans: of the ten digits: training images, and how each setting is trained.
-        test: images that are looked at.
-    """
-    lams: tuple[float, ...]
-    width: int
-    n: int
-    end: float
-    images: int
-    pretraining: int
-    size: int
-    plans: tuple[tuple[str, Plan], ...]
-    test: int
+    """How much is measured."""
+    lams: tuple[float, ...]  # λ
+    width: int  # of the two inner layers, for "even or odd"
+    n: int  # training samples of "even or odd"
+    end: float  # ηk at the end of "even or odd"
+    images: int  # of the pretraining of "even or odd"
+    pretraining: int  # steps of it
+    size: int  # training images of the ten digits
+    plans: tuple[tuple[str, Plan], ...]  # how each setting of the ten digits is trained
+    test: int  # images that are looked at
 
 
 PROFILES = Profiles(
@@ -89,31 +81,31 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             net = Net((common.SIDE ** 2, settings.width, settings.width, 1), "tanh")
             task = common.task(net, settings.n, EVEN_ODD_ANGLE, seed, settings.test, STARTS[name], settings.images,
                                settings.pretraining)
-            found = even_odd.measure(task, settings.lams, settings.end, SHARES, SHOWN)
+            numbers = even_odd.measure(task, settings.lams, settings.end, SHARES, SHOWN)
         else:
             task = ten.task(TEN_ANGLE, settings.size, settings.test, seed, device)
-            found = ten.measure(task, settings.lams, dict(settings.plans)[name], SHARES, SHOWN)
-        parts.append(_dataset(found, settings.lams).expand_dims(setting=[name]))
-    whole = xarray.concat(parts, "setting", data_vars="all", join="outer")
-    return whole.assign_attrs(images=f"{settings.n} and {settings.size:,} training, {settings.test:,} test images")
+            numbers = ten.measure(task, settings.lams, dict(settings.plans)[name], SHARES, SHOWN)
+        parts.append(_dataset(numbers, settings.lams).expand_dims(setting=[name]))
+    sweep = xarray.concat(parts, "setting", data_vars="all", join="outer")
+    return sweep.assign_attrs(images=f"{settings.n} and {settings.size:,} training, {settings.test:,} test images")
 
 
-def _dataset(found, lams):
+def _dataset(numbers, lams):
     """One setting's numbers with named axes; what it does not have is NaN."""
     variables = {}
     for name in ("distance", "linear_distance", "loss", "linear_loss", "kernel_change", "kl",
                  *(f"{which}_accuracy" for which in ("network", "trained", "taylor"))):
-        values = found[name].numpy() if name in found else np.full((len(lams), len(SHARES)), np.nan)
+        values = numbers[name].numpy() if name in numbers else np.full((len(lams), len(SHARES)), np.nan)
         variables[name] = (("lam", "moment"), values)
     for name in ("trained_gap", "taylor_gap", "move"):
-        values = torch.stack([found[f"{points}_{name}"] for points in POINTS], -1).numpy()
+        values = torch.stack([numbers[f"{points}_{name}"] for points in POINTS], -1).numpy()
         variables[name] = (("lam", "moment", "points"), values)
     for which in ("network", "trained", "taylor"):
-        values = found[f"{which}_answer"].float().numpy()
+        values = numbers[f"{which}_answer"].float().numpy()
         variables[f"{which}_answer"] = (("lam", "moment", "image"), values)
-    variables |= {name: float(found[name]) for name in ("eta", "loss_0", "start_accuracy")}
-    variables |= {"start_answer": ("image", found["start_answer"].float().numpy()),
-                  "steps": ("moment", found["steps"].numpy())}
+    variables |= {name: float(numbers[name]) for name in ("eta", "loss_0", "start_accuracy")}
+    variables |= {"start_answer": ("image", numbers["start_answer"].float().numpy()),
+                  "steps": ("moment", numbers["steps"].numpy())}
     return xarray.Dataset(variables, {"lam": list(lams), "moment": list(SHARES), "points": list(POINTS)})
 
 
@@ -167,45 +159,45 @@ def wrong_way(values) -> int:
 
 def beside_stopping(sweep: xarray.Dataset, setting: str, lam: float, gap: str = "taylor") -> float:
     """The relative gap with λ minus that of plain finetuning, stopped early with as much training error left."""
-    at = sweep.sel(setting=setting, lam=lam).isel(moment=-1)
+    last = sweep.sel(setting=setting, lam=lam).isel(moment=-1)
     share = float(left(sweep).sel(setting=setting, lam=lam).isel(moment=-1))
-    own = float(relative(at, gap))
-    return own - stopped_early(sweep, setting, share, gap)
+    pulled = float(relative(last, gap))
+    return pulled - stopped_early(sweep, setting, share, gap)
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind LFT-11 that this experiment gives: {claim: {number: value}}. What each means stands in
     claims.yaml; more come from `causes`."""
     end = sweep.isel(moment=-1)
-    found = {}
+    numbers = {}
     for short, setting in (("sgd", TEN_SGD), ("adam", TEN_ADAM), ("square", EVEN_ODD)):
-        at = end.sel(setting=setting, points="test")
-        found[f"{short}_distance_wrong"] = wrong_way(at.distance.values)
-        found |= {f"{short}_{gap}_wrong": wrong_way(at[f"{gap}_gap"].values) for gap in GAPS}
+        last = end.sel(setting=setting, points="test")
+        numbers[f"{short}_distance_wrong"] = wrong_way(last.distance.values)
+        numbers |= {f"{short}_{gap}_wrong": wrong_way(last[f"{gap}_gap"].values) for gap in GAPS}
         for gap in GAPS:
             rel = relative(end, gap).sel(setting=setting)
-            found[f"{short}_{gap}_0"] = float(rel.sel(lam=0.0))
+            numbers[f"{short}_{gap}_0"] = float(rel.sel(lam=0.0))
             if short != "sgd":  # there λη is 1 at λ = 50
-                found[f"{short}_{gap}_50_over_0"] = float(rel.sel(lam=50.0) / rel.sel(lam=0.0))
-        found[f"{short}_accuracy_0"] = float(at.network_accuracy.sel(lam=0.0))
-        if short != "square" and len(at.lam) == len(LAMS):  # of all pairs of the source's λ
-            found[f"{short}_kl_wrong"] = wrong_way(at.kl.values)
-    return {"LFT-11": found | _of_ten(sweep) | _of_square(sweep)}
+                numbers[f"{short}_{gap}_50_over_0"] = float(rel.sel(lam=50.0) / rel.sel(lam=0.0))
+        numbers[f"{short}_accuracy_0"] = float(last.network_accuracy.sel(lam=0.0))
+        if short != "square" and len(last.lam) == len(LAMS):  # of all pairs of the source's λ
+            numbers[f"{short}_kl_wrong"] = wrong_way(last.kl.values)
+    return {"LFT-11": numbers | _of_ten(sweep) | _of_square(sweep)}
 
 
 def _of_ten(sweep):
     """Ten digits by SGD: what the relative gap falls by, and what that costs."""
     rel = {gap: relative(sweep, gap).sel(setting=TEN_SGD).isel(moment=-1) for gap in GAPS}
     accuracy = sweep.network_accuracy.sel(setting=TEN_SGD).isel(moment=-1)
-    found = {"sgd_accuracy_10": float(accuracy.sel(lam=10.0)), "sgd_accuracy_weak": float(accuracy.sel(lam=WEAK))}
+    numbers = {"sgd_accuracy_10": float(accuracy.sel(lam=10.0)), "sgd_accuracy_weak": float(accuracy.sel(lam=WEAK))}
     for gap in GAPS:
-        found[f"sgd_{gap}_weak"] = float(rel[gap].sel(lam=WEAK))
-        found[f"sgd_{gap}_10"] = float(rel[gap].sel(lam=10.0))
-        found[f"sgd_{gap}_beside_stopping_weak"] = beside_stopping(sweep, TEN_SGD, WEAK, gap)
-        found[f"sgd_{gap}_beside_stopping_strong"] = float(np.mean([
+        numbers[f"sgd_{gap}_weak"] = float(rel[gap].sel(lam=WEAK))
+        numbers[f"sgd_{gap}_10"] = float(rel[gap].sel(lam=10.0))
+        numbers[f"sgd_{gap}_beside_stopping_weak"] = beside_stopping(sweep, TEN_SGD, WEAK, gap)
+        numbers[f"sgd_{gap}_beside_stopping_strong"] = float(np.mean([
             beside_stopping(sweep, TEN_SGD, lam, gap) for lam in STRONG if lam in sweep.lam.values]))
     linear = sweep.trained_accuracy.sel(setting=TEN_SGD).isel(moment=-1)
-    return found | {"sgd_tangent_minus_network_0": float((linear - accuracy).sel(lam=0.0))}
+    return numbers | {"sgd_tangent_minus_network_0": float((linear - accuracy).sel(lam=0.0))}
 
 
 def _of_square(sweep):

@@ -23,11 +23,11 @@ ROUNDING = 1e-12  # of R̃: smaller rises are rounding
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured: the flow's task, λ, ηk at the end, and how many moments are looked at."""
-    task: flow.Settings
-    lams: tuple[float, ...]
-    end: float
-    moments: int
+    """How much is measured."""
+    task: flow.Settings  # the flow's
+    lams: tuple[float, ...]  # λ
+    end: float  # ηk at the end
+    moments: int  # how many are looked at
 
 
 PROFILES = Profiles(quick=Settings(flow.PROFILES["quick"], lams=(10.0, 50.0), end=0.8, moments=40),
@@ -48,16 +48,18 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     eta = common.step_size(task, SHARE)
     steps = round(settings.end / eta)
     marks = np.unique(np.linspace(0, steps, settings.moments + 1).round().astype(int))
+    first = common.BEFORE + common.APART * (seed % common.SEEDS_APART)
+    turned_further = common.digits(OTHER_ANGLE, first, task.n)
     starts = torch.stack([task.theta_0, _descended(task, task.x, task.y, round(LATE_AT / eta), eta),
-                          _other_solution(task, settings, seed, eta)])
+                          _descended(task, *turned_further, steps, eta)])
     lam = torch.tensor(settings.lams, dtype=torch.float64)
     grid = (len(STARTS), len(RULES), len(lam))
     theta = starts[:, None, None].expand(*grid, -1).reshape(-1, starts.shape[-1])
     pulls = _pulls(lam, grid)
-    found = _run(task, theta, pulls, eta, steps, marks.tolist())
+    runs = _run(task, theta, pulls, eta, steps, marks.tolist())
     shaped = {name: np.moveaxis(values.reshape(len(values), *grid), 0, -1) if values.ndim == 2
-              else values.reshape(grid) for name, values in found.items() if name != "end"}
-    ends = found["end"].reshape(*grid, -1)
+              else values.reshape(grid) for name, values in runs.items() if name != "end"}
+    ends = runs["end"].reshape(*grid, -1)
     way = np.linalg.norm(ends[:, :1] - starts.numpy()[:, None, None], axis=-1)
     shaped["apart"] = np.linalg.norm(ends - ends[:, :1], axis=-1) / way
     dims = ("start", "rule", "lam", "moment")
@@ -76,13 +78,6 @@ def _descended(task, x, y, steps, eta):
     return theta
 
 
-def _other_solution(task, settings, seed, eta):
-    """θ_0 finetuned on the same digits turned further."""
-    first = common.BEFORE + common.APART * (seed % common.SEEDS_APART)
-    x, y = common.digits(OTHER_ANGLE, first, task.n)
-    return _descended(task, x, y, round(settings.end / eta), eta)
-
-
 def _pulls(lam, grid):
     """(g, u) -> λ_t of every run (runs, 1)."""
     every = lam.expand(grid).reshape(-1)
@@ -91,8 +86,8 @@ def _pulls(lam, grid):
     def pulls(gradient, u):
         harmless = dynamics.largest_harmless(every, gradient, u)
         by_rule = torch.where(dynamics.rule(gradient, u), every, 0.0)
-        chosen = torch.stack([torch.zeros_like(every), every, by_rule, harmless])
-        return chosen.gather(0, which[None])[0][:, None]
+        of_rules = torch.stack([torch.zeros_like(every), every, by_rule, harmless])
+        return of_rules.gather(0, which[None])[0][:, None]
     return pulls
 
 
@@ -107,16 +102,16 @@ def _run(task, theta, pulls, eta, steps, marks):
         pull = pulls(gradient, u)
         least = error if least is None else least.minimum(error)
         rise = rise.maximum(error - least)
-        now = (pull[:, 0] > 0).double()
-        switches = switches if before is None else switches + (now != before)
-        on, later, before = on + now, later + now * (count > 0), now
+        switched_on = (pull[:, 0] > 0).double()
+        switches = switches if before is None else switches + (switched_on != before)
+        on, later, before = on + switched_on, later + switched_on * (count > 0), switched_on
         if count in marks:
             rows.append({"error": error, "distance": u.norm(dim=-1), "share_on": on / (count + 1), "pull": pull[:, 0]})
         if count < steps:
             theta = dynamics.step(theta, task.theta_0, gradient, eta, pull)
-    found = {name: torch.stack([row[name] for row in rows]).numpy() for name in rows[0]}
-    return found | {"rise": rise.numpy(), "switches": switches.numpy(), "first_on": (later / steps).numpy(),
-                    "end": theta.numpy()}
+    numbers = {name: torch.stack([row[name] for row in rows]).numpy() for name in rows[0]}
+    return numbers | {"rise": rise.numpy(), "switches": switches.numpy(), "first_on": (later / steps).numpy(),
+                      "end": theta.numpy()}
 
 
 # -- claims ----------------------------------------------------------------------------------------

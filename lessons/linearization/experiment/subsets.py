@@ -29,21 +29,13 @@ ANGLE = 45.0
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        widths: of both networks.
-        n: training samples of both.
-        adam: steps and learning rate.
-        gd: steps.
-        images, pretraining: images and steps of pretraining.
-    """
-    widths: tuple[tuple[int, ...], tuple[int, ...]]
-    n: int
-    adam: tuple[int, float]
-    gd: int
-    images: int
-    pretraining: int
+    """How much is measured."""
+    widths: tuple[tuple[int, ...], tuple[int, ...]]  # of both networks
+    n: int  # training samples of both
+    adam: tuple[int, float]  # steps and learning rate
+    gd: int  # steps
+    images: int  # of pretraining
+    pretraining: int  # steps of it
 
 
 PIXELS = common.SIDE ** 2
@@ -76,8 +68,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         net = Net(widths, "ReLU")
         task = common.task(net, settings.n, ANGLE, seed, test=10, images=settings.images, steps=settings.pretraining)
         parts.append(of_network(task, settings).expand_dims(net=[name]))
-    whole = xarray.concat(parts, "net", join="outer")
-    return whole.assign_attrs(images=f"{settings.n} training images, every subset of layers",
+    sweep = xarray.concat(parts, "net", join="outer")
+    return sweep.assign_attrs(images=f"{settings.n} training images, every subset of layers",
                               network=" and ".join(f"MLP {'–'.join(map(str, widths))}" for widths in settings.widths))
 
 
@@ -86,19 +78,19 @@ def of_network(task: Task, settings: Settings) -> xarray.Dataset:
     blocks = kernel.blocks(task.net, task.theta_0, task.x)
     residual = task.y - task.net(task.theta_0, task.x)[:, 0]
     every = subsets(len(blocks))
-    found = _of_kernels(blocks, residual, every)
-    found["size"] = ("subset", [len(chosen) for chosen in every])
-    found["weights"] = ("subset", [sum(task.net.sizes[layer] for layer in chosen) for chosen in every])
-    found["loss"] = (("subset", "training"), _trained(task, settings, every, found["kappa_max"][1]))
-    found["start"] = residual.square().sum().item()
-    adam = dict(zip(every, found["loss"][1][:, 0]))
-    found |= _of_rules(task, blocks, residual, adam)
-    found |= _of_pairs(blocks, residual, adam)
-    coords = {"subset": range(len(every)), "pair": range(len(found["eta"][1])), "sigma": list(SIGMAS),
+    variables = _of_kernels(blocks, residual, every)
+    variables["size"] = ("subset", [len(chosen) for chosen in every])
+    variables["weights"] = ("subset", [sum(task.net.sizes[layer] for layer in chosen) for chosen in every])
+    variables["loss"] = (("subset", "training"), _trained(task, settings, every, variables["kappa_max"][1]))
+    variables["start"] = residual.square().sum().item()
+    adam = dict(zip(every, variables["loss"][1][:, 0]))
+    variables |= _of_rules(task, blocks, residual, adam)
+    variables |= _of_pairs(blocks, residual, adam)
+    coords = {"subset": range(len(every)), "pair": range(len(variables["eta"][1])), "sigma": list(SIGMAS),
               "training": list(TRAININGS),
               "rule": list(choosing.SCORES),
               "chosen": range(1, MOST_CHOSEN + 1)}
-    return xarray.Dataset(found, {name: list(values) for name, values in coords.items()})
+    return xarray.Dataset(variables, {name: list(values) for name, values in coords.items()})
 
 
 def _of_kernels(blocks, residual, every):
@@ -119,12 +111,12 @@ def _of_kernels(blocks, residual, every):
 def _trained(task, settings, every, kappa_max):
     """R̃ after training every subset in the three ways, (subsets, 3)."""
     masks = torch.stack([networks.by_layers(task.net, chosen) for chosen in every])
-    own = GD_SHARE / torch.tensor(kappa_max, dtype=torch.float64)[:, None]
-    same = own.min().expand_as(own)
+    etas = GD_SHARE / torch.tensor(kappa_max, dtype=torch.float64)[:, None]
+    same = etas.min().expand_as(etas)
     losses = []
     for some in torch.arange(len(every)).split(CHUNK):
         ends = (adam(task, masks[some], *settings.adam),
-                descended(task, masks[some], settings.gd, own[some]),
+                descended(task, masks[some], settings.gd, etas[some]),
                 descended(task, masks[some], settings.gd, same[some]))
         losses.append(torch.stack([dynamics.error(task.net, end, task.x, task.y) for end in ends], 1))
     return torch.cat(losses).numpy()
@@ -161,14 +153,11 @@ def _of_rules(task, blocks, residual, losses):
         order = choosing.chosen(score, blocks, residual, SIGMA, task.net.sizes)
         sets = [tuple(sorted(order[:size])) for size in range(1, MOST_CHOSEN + 1)]
         picked.append([numbers[chosen] for chosen in sets])
-        better.append([_beaten_by(losses, chosen) for chosen in sets])
+        better.append([])
+        for chosen in sets:  # NaN where there is no other of its size
+            others = [loss for other, loss in losses.items() if len(other) == len(chosen) and other != chosen]
+            better[-1].append(float(np.mean([loss < losses[chosen] for loss in others])) if others else float("nan"))
     return {"better": (("rule", "chosen"), better), "picked": (("rule", "chosen"), picked)}
-
-
-def _beaten_by(losses, chosen):
-    """The share of the other subsets of its size that end lower; nan where there is no other."""
-    others = [loss for other, loss in losses.items() if len(other) == len(chosen) and other != chosen]
-    return float(np.mean([loss < losses[chosen] for loss in others])) if others else float("nan")
 
 
 def _of_pairs(blocks, residual, losses):
@@ -179,20 +168,20 @@ def _of_pairs(blocks, residual, losses):
     """
     rows = []
     for chosen in losses:
-        here = kernel.of_layers(blocks, chosen)
-        kappa, shares = kernel.spectrum(here, residual)
+        K = kernel.of_layers(blocks, chosen)
+        kappa, shares = kernel.spectrum(K, residual)
         condition = kernel.condition(kappa, SIGMA).item()
         before = kernel.penalised(kappa, shares ** 2, SIGMA)
         for layer in set(range(len(blocks))) - set(chosen):
-            eta_sigma = adding.relative_size(here, blocks[layer], SIGMA)
-            now, now_shares = kernel.spectrum(here + blocks[layer], residual)
-            rows.append({"eta": adding.relative_size(here, blocks[layer]), "eta_sigma": eta_sigma,
-                         "ratio": adding.ratio(here, blocks[layer], residual, SIGMA),
-                         "penalised": (kernel.penalised(now, now_shares ** 2, SIGMA) / before).item(),
+            eta_sigma = adding.relative_size(K, blocks[layer], SIGMA)
+            kappa_after, shares_after = kernel.spectrum(K + blocks[layer], residual)
+            rows.append({"eta": adding.relative_size(K, blocks[layer]), "eta_sigma": eta_sigma,
+                         "ratio": adding.ratio(K, blocks[layer], residual, SIGMA),
+                         "penalised": (kernel.penalised(kappa_after, shares_after ** 2, SIGMA) / before).item(),
                          "trained": losses[tuple(sorted((*chosen, layer)))] / losses[chosen],
                          **dict(zip(("low", "high"), adding.ratio_bounds(condition, eta_sigma))),
                          **dict(zip(("printed_low", "printed_high"),
-                                    adding.ratio_printed(here, blocks[layer], SIGMA)))})
+                                    adding.ratio_printed(K, blocks[layer], SIGMA)))})
     return {name: ("pair", [row[name] for row in rows]) for name in rows[0]}
 
 
@@ -200,31 +189,31 @@ def _of_pairs(blocks, residual, losses):
 
 def only(sweep: xarray.Dataset, net: str) -> xarray.Dataset:
     """One network's subsets: the other one may have more."""
-    here = sweep.sel(net=net)
-    return here.isel(subset=np.flatnonzero(np.isfinite(here.kappa_max.values)))
+    part = sweep.sel(net=net)
+    return part.isel(subset=np.flatnonzero(np.isfinite(part.kappa_max.values)))
 
 
 def pairs(sweep: xarray.Dataset, net: str) -> xarray.Dataset:
     """One network's pairs of a subset and a layer added."""
-    here = sweep.sel(net=net)
-    return here.isel(pair=np.flatnonzero(np.isfinite(here.ratio.values)))
+    part = sweep.sel(net=net)
+    return part.isel(pair=np.flatnonzero(np.isfinite(part.ratio.values)))
 
 
-def condition(here: xarray.Dataset, sigma: float) -> xarray.DataArray:
+def condition(part: xarray.Dataset, sigma: float) -> xarray.DataArray:
     """κ(K + σI) of every subset."""
-    return (here.kappa_max + sigma) / (here.kappa_min.clip(min=0) + sigma)
+    return (part.kappa_max + sigma) / (part.kappa_min.clip(min=0) + sigma)
 
 
-def order(here: xarray.Dataset, measure: str, training: str, sigma: float = SIGMA) -> float:
+def order(part: xarray.Dataset, measure: str, training: str, sigma: float = SIGMA) -> float:
     """Spearman's rank correlation of what the kernel says of every subset with the training error that it ends with.
 
     Args:
-        here: one network's, from `only`.
+        part: one network's, from `only`.
         measure: "condition", "risk", "kappa_min", "trace" or "weights".
     """
-    values = {"condition": lambda: condition(here, sigma), "risk": lambda: here.risk.sel(sigma=sigma)}
-    known = values.get(measure, lambda: here[measure])()
-    return float(stats.spearmanr(known, here.loss.sel(training=training)).statistic)
+    values = {"condition": lambda: condition(part, sigma), "risk": lambda: part.risk.sel(sigma=sigma)}
+    known = values.get(measure, lambda: part[measure])()
+    return float(stats.spearmanr(known, part.loss.sel(training=training)).statistic)
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -247,21 +236,18 @@ def claim_9(every: list[xarray.Dataset]) -> dict[str, float]:
     violated, tighter = 0, []
     generator = torch.Generator().manual_seed(0)
     for _ in range(RANDOM_KERNELS):
-        kernel_, added = (_random_kernel(generator) for _ in range(2))
-        printed, below, now, above = adding.eigenvalues_between(kernel_, 0.3 * added)
-        slack = 1e-9 * now.max()
-        violated += int(((now < below - slack) | (now > above + slack) | (now < printed - slack)).any())
+        roots = [torch.randn(6, 6, generator=generator, dtype=torch.float64) for _ in range(2)]
+        kernel_, added = (root @ root.mT + 0.05 * torch.eye(6, dtype=torch.float64) for root in roots)
+        printed, below, eigenvalues, above = adding.eigenvalues_between(kernel_, 0.3 * added)
+        slack = 1e-9 * eigenvalues.max()
+        outside = (eigenvalues < below - slack) | (eigenvalues > above + slack) | (eigenvalues < printed - slack)
+        violated += int(outside.any())
         tighter.append((below / printed.clamp_min(1e-12) >= 1).all().item())
     return {"violated": violated, "left_end_tighter": float(np.mean(tighter)), "pairs": float(len(eta)),
             "eta_least": float(eta.min()), "eta_median": float(np.median(eta)),
             "eta_infinite": float(np.isinf(eta).mean()), "eta_below_1": float((eta < 1).mean()),
             "eta_sigma_least": float(eta_sigma.min()), "eta_sigma_median": float(np.median(eta_sigma)),
             "eta_sigma_most": float(eta_sigma.max())}
-
-
-def _random_kernel(generator, size: int = 6):
-    root = torch.randn(size, size, generator=generator, dtype=torch.float64)
-    return root @ root.mT + 0.05 * torch.eye(size, dtype=torch.float64)
 
 
 def claim_10(every: list[xarray.Dataset]) -> dict[str, float]:
@@ -283,30 +269,30 @@ def claim_10(every: list[xarray.Dataset]) -> dict[str, float]:
 
 def claim_12(sweep: xarray.Dataset) -> dict[str, float]:
     """LFT-12: rank correlations with the trained error, by Adam and over all trainings."""
-    found = {}
+    numbers = {}
     risks, own = [], []
     for short, net in (("wide", WIDE), ("deep", DEEP)):
-        here = only(sweep, net)
+        part = only(sweep, net)
         for name, sigma in (("small", SMALL), ("one", SIGMA), ("large", LARGE)):
-            found[f"{short}_{name}"] = order(here, "condition", ADAM, sigma)
+            numbers[f"{short}_{name}"] = order(part, "condition", ADAM, sigma)
         for sigma in (SMALL, SIGMA, LARGE):
-            risks += [order(here, "risk", training, sigma) for training in (ADAM, SAME)]
-            own.append(order(here, "risk", OWN, sigma))
-        found |= {f"{short}_{name}": order(here, name, ADAM) for name in ("kappa_min", "weights", "trace")}
-        found[f"{short}_small_least"] = min(order(here, "condition", training, SMALL) for training in TRAININGS)
-        found[f"{short}_large_most"] = max(order(here, "condition", training, LARGE) for training in TRAININGS)
-    return found | {"risk_least": min(risks), "risk_most": max(risks), "risk_own_least": min(own)}
+            risks += [order(part, "risk", training, sigma) for training in (ADAM, SAME)]
+            own.append(order(part, "risk", OWN, sigma))
+        numbers |= {f"{short}_{name}": order(part, name, ADAM) for name in ("kappa_min", "weights", "trace")}
+        numbers[f"{short}_small_least"] = min(order(part, "condition", training, SMALL) for training in TRAININGS)
+        numbers[f"{short}_large_most"] = max(order(part, "condition", training, LARGE) for training in TRAININGS)
+    return numbers | {"risk_least": min(risks), "risk_most": max(risks), "risk_own_least": min(own)}
 
 
 def claim_13(sweep: xarray.Dataset) -> dict[str, float]:
     """LFT-13: what share of the subsets of one, two, three or four layers train further than a rule's pick, mean."""
     names = {"largest η": "eta", "smallest κ": "condition", "largest η/κ": "both", "smallest risk": "risk",
              "largest trace": "trace", "most weights": "weights"}
-    found = {}
+    numbers = {}
     for short, net in (("wide", WIDE), ("deep", DEEP)):
         for rule, name in names.items():
-            found[f"{short}_{name}"] = float(sweep.better.sel(net=net, rule=rule).mean())
-    return found
+            numbers[f"{short}_{name}"] = float(sweep.better.sel(net=net, rule=rule).mean())
+    return numbers
 
 
 EXPERIMENT = Experiment("linearization-subsets", measure, PROFILES, common.source, "MNIST", claims=claims)

@@ -58,10 +58,11 @@ def measure(task: Task, lams: tuple[float, ...], plan: Plan, shares: tuple[float
     tangents = {name: Tangent(NET, task.theta_0, x) for name, (x, _) in points.items()}
     rows = []
     for lam in lams:
-        own, linear = (finetuning.finetuned(NET, task.theta_0, task.x, task.y, plan, lam, linear, marks)
-                       for linear in (False, True))
-        rows.append([_compared(task, points, tangents, own[count], linear[count], shown) for count in marks])
-    stacked = {name: torch.stack([torch.stack([one[name] for one in row]) for row in rows]) for name in rows[0][0]}
+        thetas, linear = (finetuning.finetuned(NET, task.theta_0, task.x, task.y, plan, lam, linear, marks)
+                          for linear in (False, True))
+        rows.append([_compared(task, points, tangents, thetas[count], linear[count], shown) for count in marks])
+    stacked = {name: torch.stack([torch.stack([moment[name] for moment in row]) for row in rows])
+               for name in rows[0][0]}
     first = {name: tangent.at_start.outputs for name, tangent in tangents.items()}
     return stacked | {"eta": torch.tensor(plan.lr, dtype=torch.float64), "steps": torch.tensor(marks),
                       "loss_0": F.cross_entropy(first["train"], points["train"][1]),
@@ -71,22 +72,22 @@ def measure(task: Task, lams: tuple[float, ...], plan: Plan, shares: tuple[float
 
 def _compared(task, points, tangents, theta, linear_theta, shown):
     """One network beside the tangent at the same weights, and the tangent trained beside it."""
-    found = {"distance": (theta - task.theta_0).norm(), "linear_distance": (linear_theta - task.theta_0).norm()}
+    numbers = {"distance": (theta - task.theta_0).norm(), "linear_distance": (linear_theta - task.theta_0).norm()}
     for name, (x, y) in points.items():
         tangent = tangents[name]
         answers = {"network": NET(theta, x), "trained": tangent(linear_theta), "taylor": tangent(theta)}
-        found[f"{name}_trained_gap"] = gap(answers["network"], answers["trained"])
-        found[f"{name}_taylor_gap"] = gap(answers["network"], answers["taylor"])
-        found[f"{name}_move"] = gap(answers["network"], tangent.at_start.outputs)
+        numbers[f"{name}_trained_gap"] = gap(answers["network"], answers["trained"])
+        numbers[f"{name}_taylor_gap"] = gap(answers["network"], answers["taylor"])
+        numbers[f"{name}_move"] = gap(answers["network"], tangent.at_start.outputs)
         if name == "train":
-            found["loss"] = F.cross_entropy(answers["network"], y)
-            found["linear_loss"] = F.cross_entropy(answers["trained"], y)
+            numbers["loss"] = F.cross_entropy(answers["network"], y)
+            numbers["linear_loss"] = F.cross_entropy(answers["trained"], y)
             continue
-        found["kl"] = divergence(answers["network"], answers["trained"])
+        numbers["kl"] = divergence(answers["network"], answers["trained"])
         for which, logits in answers.items():
-            found[f"{which}_accuracy"] = (logits.argmax(1) == y).double().mean()
-            found[f"{which}_answer"] = of_digit(logits, y)[:shown]
-    return found
+            numbers[f"{which}_accuracy"] = (logits.argmax(1) == y).double().mean()
+            numbers[f"{which}_answer"] = of_digit(logits, y)[:shown]
+    return numbers
 
 
 def of_digit(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

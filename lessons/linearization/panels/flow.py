@@ -9,7 +9,7 @@ from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED
 from lessons.kit.sweep import caption
 from lessons.linearization.algorithms import bounds
-from lessons.linearization.experiment import flow as experiment
+from lessons.linearization.experiment import flow
 
 DISTANCE = {"distance": (Look(BLACK, "o"), "measured"),
             "distance_printed": (Look(RED, "v"), "printed, with the error at t"),
@@ -25,17 +25,22 @@ def sides(sweep: xarray.Dataset):
     """Panel (c): left the distance ‖u‖, right the gap ‖f_θ − f̄_θ̄‖ to the tangent that was trained beside it, each
     with its bounds, against time. Controls: lam, t."""
     fig, (left, right) = plotting.figure(2, height=4.7)
-    known = experiment.with_bounds(sweep)
-    later = known.isel(t=slice(1, None))
-    _axes(left, right, later)
+    later = flow.with_bounds(sweep).isel(t=slice(1, None))
+    times, vacuous = later.t.values, float(later.gap_vacuous[0, 0])
+    span = {"xscale": "log", "yscale": "log", "xlim": (times[0] / 1.3, times[-1] * 1.3), "xlabel": "time t"}
+    left.set(ylabel="distance ‖θ − θ₀‖", ylim=(0.3 * float(later.distance.min()), 3e3), **span)
+    right.set(ylabel="gap ‖f − f̄‖ over all samples", ylim=(1e-6, 1e9), **span)
+    # above 2‖r₀‖ a bound of the gap says no more than that both models answer no worse than at the start
+    right.axhspan(vacuous, 1e9, color=RED, alpha=0.10, linewidth=0)
+    right.text(0.03, 0.97, "says nothing: more than 2‖r₀‖", transform=right.transAxes, fontsize=9.5, color="#8a2a00",
+               va="top")
     curves = {name: curve(left, look, label, **_THIN) for name, (look, label) in DISTANCE.items()}
     curves |= {name: curve(right, look, label if name != "gap" else None, **_THIN)
                for name, (look, label) in GAP.items()}
     lines = [here(ax, 1.0) for ax in (left, right)]
-    handles = [one for one in curves.values() if not one.get_label().startswith("_")]
-    fig.legend(handles, [one.get_label() for one in handles], loc="outside lower center", ncols=4)
+    handles = [line for line in curves.values() if not line.get_label().startswith("_")]
+    fig.legend(handles, [line.get_label() for line in handles], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
-    times = later.t.values
 
     def draw(lam, t):
         of_lam = later.sel(lam=lam)
@@ -44,12 +49,12 @@ def sides(sweep: xarray.Dataset):
             line.set_data(times, np.where(np.isfinite(values), values, np.nan))
         for line in lines:
             line.set_xdata([t, t])
-        now = {name: float(of_lam[name].sel(t=t)) for name in (*DISTANCE, *GAP, "gap_vacuous", "residual")}
-        now |= {"lam": lam, "t": t}
-        titles[0].set_text(said("λ = {lam:g}: distance {distance:.2f}, printed {distance_printed:.2g}", **now))
-        titles[1].set_text(said("Gap {gap:.2g}, printed {gap_printed:.1e}", **now) if lam
-                           else said("Gap {gap:.2g}; no bound for λ = 0", **now))
-        return _described(now)
+        numbers = {name: float(of_lam[name].sel(t=t)) for name in (*DISTANCE, *GAP, "gap_vacuous", "residual")}
+        numbers |= {"lam": lam, "t": t}
+        titles[0].set_text(said("λ = {lam:g}: distance {distance:.2f}, printed {distance_printed:.2g}", **numbers))
+        titles[1].set_text(said("Gap {gap:.2g}, printed {gap_printed:.1e}", **numbers) if lam
+                           else said("Gap {gap:.2g}; no bound for λ = 0", **numbers))
+        return _described(numbers)
 
     lams = list(map(float, sweep.lam.values))
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, lams[-2]),
@@ -57,27 +62,14 @@ def sides(sweep: xarray.Dataset):
     return controls, fig, draw, caption(sweep) + " Shaded: a bound there says nothing."
 
 
-def _axes(left, right, later):
-    """Both logarithmic; above 2‖r₀‖ a bound of the gap says no more than that both models answer no worse than at the
-    start."""
-    times = later.t.values
-    vacuous = float(later.gap_vacuous[0, 0])
-    span = {"xscale": "log", "yscale": "log", "xlim": (times[0] / 1.3, times[-1] * 1.3), "xlabel": "time t"}
-    left.set(ylabel="distance ‖θ − θ₀‖", ylim=(0.3 * float(later.distance.min()), 3e3), **span)
-    right.set(ylabel="gap ‖f − f̄‖ over all samples", ylim=(1e-6, 1e9), **span)
-    right.axhspan(vacuous, 1e9, color=RED, alpha=0.10, linewidth=0)
-    right.text(0.03, 0.97, "says nothing: more than 2‖r₀‖", transform=right.transAxes, fontsize=9.5, color="#8a2a00",
-               va="top")
-
-
-def _described(now):
+def _described(numbers):
     sentences = [said("""λ = {lam:g}, t = {t:.3g}: the distance is {distance:.4g}; the printed bound
                          {distance_printed:.3g}, the proved one {distance_proved:.3g}, the one by energy
                          {distance_energy:.3g}. The gap to the tangent is {gap:.3g}; ‖r‖ + ‖r̄‖ is {gap_trivial:.3g},
-                         2‖r₀‖ {gap_vacuous:.3g}.""", **now)]
-    if now["lam"]:
-        sentences.append(said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **now))
-    if now["distance_printed"] < now["distance"]:
+                         2‖r₀‖ {gap_vacuous:.3g}.""", **numbers)]
+    if numbers["lam"]:
+        sentences.append(said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **numbers))
+    if numbers["distance_printed"] < numbers["distance"]:
         sentences.append("The printed bound of the distance is violated.")
     return " ".join(sentences)
 
@@ -102,11 +94,11 @@ def ball_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     """Which bound is how loose, with this sweep's numbers."""
-    of = experiment.claims(sweep)
+    numbers = flow.claims(sweep)
     return reading("How loose?", """
         With λ = 0 the printed bound of the distance falls below it in {printed_violated_share:.0%} of the moments, and
         at the end it is {printed_over_distance:.1e} of it; with λ > 0 in {printed_violated_pulled:.0%}. At the end,
         with λ > 0, the proved bound is between {proved_least:.0f} and {proved_most:,.0f} times the distance, the one by
         energy between {energy_least:.1f} and {energy_most:.0f} times. Theorem 3 says nothing any more from
         t = {vacuous_from:.1e} on, which is {vacuous_in_units:.1f}/(2κ_max); put right it is {right_gain:.0f} times
-        smaller (median), and still {right_over_gap:.0e} times the gap.""", **of["LFT-4"], **of["LFT-5"])
+        smaller (median), and still {right_over_gap:.0e} times the gap.""", **numbers["LFT-4"], **numbers["LFT-5"])

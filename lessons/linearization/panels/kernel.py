@@ -11,8 +11,8 @@ from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, RED, SKY
 from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption
+from lessons.linearization import experiment
 from lessons.linearization.algorithms import kernel
-from lessons.linearization.experiment import kernel as experiment
 from lessons.linearization.experiment.subsets import subsets
 
 LOSSES = {"sum of squares: σ = λ/2": "sum", "mean of squares: σ = nλ/2": "mean",
@@ -54,10 +54,17 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(5, 6))
     n = sweep.sizes["number"]
     area = left.add_patch(Polygon(np.zeros((3, 2)), facecolor=SKY, edgecolor=BLUE, linewidth=1.2, animated=True))
-    ends, curves, truth = _lines(left, right)
+    ends = {"upper": level(left, UPPER, "Theorem 5: κ_min everywhere"),
+            "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
+    curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
+              "lower": curve(right, LOWER)}
+    truth = curve(right, TRUE, "where n is forgotten: what is really left")
     place = here(right, 1.0)
     mistaken = curve(right, Look(plotting.PURPLE, "*"), markersize=14, linestyle="")
-    _axes(left, right)
+    left.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="share of the squared residual, large eigenvalues first",
+             ylabel="left of it: (σ/(σ + κ))²")
+    right.set(xscale="log", yscale="log", xlim=(HALVES[0], HALVES[-1]), ylim=(LEAST, 2), xlabel="λ/2",
+              ylabel="share of the training error left")
     handles = [*ends.values(), curves["exact"], truth]
     fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=2)
     titles = moving_titles((left, right))
@@ -68,10 +75,10 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
         factor = n if loss == "mean" else 1
-        found = _numbers(sweep, kappa, shares, half, subset, loss, factor)
+        numbers = _numbers(sweep, kappa, shares, half, subset, loss, factor)
         area.set_xy(_staircase(kappa, shares, half * factor))
         for name, line in ends.items():
-            line.set_ydata([found[name]] * 2)
+            line.set_ydata([numbers[name]] * 2)
         sigmas = torch.tensor(HALVES, dtype=torch.float64)[:, None] * factor
         for name, values in _against(kappa, shares, sigmas).items():
             curves[name].set_data(HALVES, values.clamp_min(LEAST))
@@ -79,33 +86,20 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         truth.set_data(HALVES, really.clamp_min(LEAST))
         place.set_xdata([half, half])
         power = guessed(prediction, asked, {"half": half, "subset": subset, "loss": loss})
-        mistaken.set_data([half], [found["exact"] * 10 ** power])
-        titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **found))
-        titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **found))
-        return _described(found)
+        mistaken.set_data([half], [numbers["exact"] * 10 ** power])
+        titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **numbers))
+        titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **numbers))
+        return said("""Layers tuned: {layers}; {loss}; λ/2 = {half:.3g}, so σ = {sigma:.3g}. Eigenvalues from
+                       {least:.3g} to {most:.4g}. {exact:.3g} of the training error is left, by Theorem 5 between
+                       {lower:.2g} and {upper:.2g}. Condition number κ(K + σI) {condition:.4g}. Accuracy on test images
+                       {accuracy:.3f}.""", **numbers)
 
-    controls = {"half": slider("λ/2", {_written(half): half for half in HALVES}, 100.0),
+    halves = {f"{half:.2g}" if 1e-3 <= half < 1e4 else f"{half:.0e}": half for half in HALVES}
+    controls = {"half": slider("λ/2", halves, 100.0),
                 "subset": choice("layers tuned", _subset_names(sweep)),
                 "loss": choice("loss", LOSSES)}
     controls["subset"].value = _whole(sweep)
     return controls, fig, draw, caption(sweep) + " Computed as you move."
-
-
-def _lines(left, right):
-    """The bounds as heights on the left, the curves on the right, and there what is left where n is forgotten."""
-    ends = {"upper": level(left, UPPER, "Theorem 5: κ_min everywhere"),
-            "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
-    curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
-              "lower": curve(right, LOWER)}
-    truth = curve(right, TRUE, "where n is forgotten: what is really left")
-    return ends, curves, truth
-
-
-def _axes(left, right):
-    left.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="share of the squared residual, large eigenvalues first",
-             ylabel="left of it: (σ/(σ + κ))²")
-    right.set(xscale="log", yscale="log", xlim=(HALVES[0], HALVES[-1]), ylim=(LEAST, 2), xlabel="λ/2",
-              ylabel="share of the training error left")
 
 
 def _subset_names(sweep):
@@ -155,27 +149,16 @@ def _numbers(sweep, kappa, shares, half, subset, loss, factor):
             "accuracy": float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest))}
 
 
-def _described(found):
-    return said("""Layers tuned: {layers}; {loss}; λ/2 = {half:.3g}, so σ = {sigma:.3g}. Eigenvalues from {least:.3g} to
-                   {most:.4g}. {exact:.3g} of the training error is left, by Theorem 5 between {lower:.2g} and
-                   {upper:.2g}. Condition number κ(K + σI) {condition:.4g}. Accuracy on test images {accuracy:.3f}.""",
-                **found)
-
-
-def _written(value):
-    return f"{value:.2g}" if 1e-3 <= value < 1e4 else f"{value:.0e}"
-
-
 # -- tables and a reading --------------------------------------------------------------------------
 
 def closed_form_table(sweep: xarray.Dataset) -> Page:
     """How far ridge regression is from the tangent that was trained to the end: right, and with each mistake."""
     rows = []
-    for loss in experiment.LOSSES:
+    for loss in experiment.kernel.LOSSES:
         part = sweep.sel(loss=loss)
         rows.append((f"{loss} of squares", f"{float(part.agrees):.0e}",
-                     *(f"{float(part.mistaken.sel(mistake=name)):.2g}" for name in experiment.MISTAKES)))
-    head = ("difference of the answers, root mean square", "right", *experiment.MISTAKES)
+                     *(f"{float(part.mistaken.sel(mistake=name)):.2g}" for name in experiment.kernel.MISTAKES)))
+    head = ("difference of the answers, root mean square", "right", *experiment.kernel.MISTAKES)
     after = paragraph("Targets are ±1. A mistake that does not matter for a loss shows the right difference.")
     return table(head, rows, after=after)
 

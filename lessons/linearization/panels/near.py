@@ -9,7 +9,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
-from lessons.linearization.experiment import near as experiment
+from lessons.linearization import experiment
 from lessons.linearization.experiment.near import EVEN_ODD, TEN_ADAM, TEN_SGD
 
 ASKED_LAM = 2.0
@@ -26,11 +26,11 @@ REACH = 3.0  # of the answers that are drawn
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (a)."""
-    here = experiment.relative(sweep).sel(setting=EVEN_ODD).isel(moment=-1)
+    gaps = experiment.near.relative(sweep).sel(setting=EVEN_ODD).isel(moment=-1)
     far = sweep.distance.sel(setting=EVEN_ODD).isel(moment=-1)
     return said("""Even or odd, trained to the end. With λ = 0 the network ends {plain:.2f} away from θ₀, and its
                    relative Taylor gap is {gap:.2f}. With λ = {lam:g} it ends {pulled:.2f} away, so it stays nearer.
-                   What is its relative gap?""", plain=float(far.sel(lam=0.0)), gap=float(here.sel(lam=0.0)),
+                   What is its relative gap?""", plain=float(far.sel(lam=0.0)), gap=float(gaps.sel(lam=0.0)),
                 lam=ASKED_LAM, pulled=float(far.sel(lam=ASKED_LAM)))
 
 
@@ -42,105 +42,88 @@ def near(sweep: xarray.Dataset, prediction=None):
     Controls: lam, moment, setting, gap, points, against.
     """
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 6))
-    _axes(left, right)
-    images = cloud(left, IMAGES, markersize=4)
-    stopped = curve(right, STOPPED, "λ = 0, stopped early", linewidth=1.6, markersize=5)
-    pulled = curve(right, PULLED, "every λ, at this moment", linewidth=1.2, markersize=6)
-    now = cloud(right, NOW, "the chosen λ", markersize=10, markerfacecolor="none", markeredgewidth=2)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
-    asked = {"setting": EVEN_ODD, "lam": ASKED_LAM, "moment": 1.0, "gap": "taylor", "points": "test", "against": ERROR}
-    at = sweep.sel(setting=EVEN_ODD, lam=ASKED_LAM, moment=1.0)
-    star = Star(right, prediction, float(experiment.left(at)), float(experiment.relative(at)), asked)
-
-    def draw(lam, moment, setting, gap, points, against):
-        here = sweep.sel(setting=setting)
-        gaps = experiment.relative(here, gap, points).clip(max=HIGHEST)
-        places = _places(here, against)
-        stopped.set_data(places.sel(lam=0.0), gaps.sel(lam=0.0))
-        pulled.set_data(places.sel(moment=moment), gaps.sel(moment=moment))
-        now.set_data([places.sel(lam=lam, moment=moment)], [gaps.sel(lam=lam, moment=moment)])
-        images.set_data(*_moved(here, lam, moment, gap))
-        star.place(lam=lam, moment=moment, setting=setting, gap=gap, points=points, against=against)
-        found = _numbers(here, lam, moment, gap, points)
-        titles[0].set_text(said("λ = {lam:g}: {distance:.2f} away from θ₀", **found))
-        titles[1].set_text(_right_title(found))
-        return _described(found)
-
-    lams = list(map(float, sweep.lam.values))
-    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED_LAM),
-                "moment": slider("steps", {f"{share:.0%} of them": share for share in experiment.SHARES}, 1.0),
-                "setting": choice("trained", {name: name for name in experiment.SETTINGS}),
-                "gap": choice("gap", GAP_NAMES), "points": choice("on", POINT_NAMES),
-                "against": choice("against", {name: name for name in (ERROR, ACCURACY)})}
-    return controls, fig, draw, caption(sweep) + " Left: answers in units of the move at λ = 0, at the end."
-
-
-def _axes(left, right):
-    """Left a square with its diagonal, where network and tangent agree."""
-    left.plot([-REACH, REACH], [-REACH, REACH], color=GREY, linestyle=":", linewidth=1.4, marker="")
+    left.plot([-REACH, REACH], [-REACH, REACH], color=GREY, linestyle=":", linewidth=1.4, marker="")  # both agree
     left.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), aspect="equal", xlabel="the tangent's answer has moved by",
              ylabel="the network's answer has moved by")
     right.set(xlim=(-0.03, 1.03), ylim=(0, HIGHEST * 1.02), ylabel="relative gap: gap over move",
               xlabel="share of the training error left, or test accuracy")
+    images = cloud(left, IMAGES, markersize=4)
+    stopped = curve(right, STOPPED, "λ = 0, stopped early", linewidth=1.6, markersize=5)
+    pulled = curve(right, PULLED, "every λ, at this moment", linewidth=1.2, markersize=6)
+    marked = cloud(right, NOW, "the chosen λ", markersize=10, markerfacecolor="none", markeredgewidth=2)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    titles = moving_titles((left, right))
+    asked = {"setting": EVEN_ODD, "lam": ASKED_LAM, "moment": 1.0, "gap": "taylor", "points": "test", "against": ERROR}
+    answered = sweep.sel(setting=EVEN_ODD, lam=ASKED_LAM, moment=1.0)
+    star = Star(right, prediction, float(experiment.near.left(answered)), float(experiment.near.relative(answered)),
+                asked)
+
+    def draw(lam, moment, setting, gap, points, against):
+        part = sweep.sel(setting=setting)
+        gaps = experiment.near.relative(part, gap, points).clip(max=HIGHEST)
+        places = (experiment.near.left(part) if against == ERROR else part.network_accuracy).clip(0, 1)
+        stopped.set_data(places.sel(lam=0.0), gaps.sel(lam=0.0))
+        pulled.set_data(places.sel(moment=moment), gaps.sel(moment=moment))
+        marked.set_data([places.sel(lam=lam, moment=moment)], [gaps.sel(lam=lam, moment=moment)])
+        unit = float(part.move.sel(lam=0.0, points="test").isel(moment=-1))
+        answers = part.sel(lam=lam, moment=moment)
+        moved = [(answers[f"{which}_answer"] - part.start_answer).values / unit for which in (gap, "network")]
+        images.set_data(*(np.clip(values, -REACH, REACH) for values in moved))
+        star.place(lam=lam, moment=moment, setting=setting, gap=gap, points=points, against=against)
+        numbers = _numbers(part, lam, moment, gap, points)
+        titles[0].set_text(said("λ = {lam:g}: {distance:.2f} away from θ₀", **numbers))
+        if np.isnan(numbers["gap"]):
+            titles[1].set_text("Nothing has moved: λη = 1 undoes every step")
+        elif lam == 0 or np.isnan(numbers["early"]):
+            titles[1].set_text(said("Relative gap {gap:.2f}, error left {left:.0%}", **numbers))
+        else:
+            titles[1].set_text(said("Relative gap {gap:.2f}; λ = 0 stopped there {early:.2f}", **numbers))
+        return _described(numbers)
+
+    lams = list(map(float, sweep.lam.values))
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED_LAM),
+                "moment": slider("steps", {f"{share:.0%} of them": share for share in experiment.near.SHARES}, 1.0),
+                "setting": choice("trained", experiment.near.SETTINGS),
+                "gap": choice("gap", GAP_NAMES), "points": choice("on", POINT_NAMES),
+                "against": choice("against", (ERROR, ACCURACY))}
+    return controls, fig, draw, caption(sweep) + " Left: answers in units of the move at λ = 0, at the end."
 
 
-def _places(here, against):
-    """Where on the right-hand axis every λ and moment stands."""
-    return (experiment.left(here) if against == ERROR else here.network_accuracy).clip(0, 1)
-
-
-def _moved(here, lam, moment, gap):
-    """How far every shown image's answer has moved, by the tangent and by the network."""
-    unit = float(here.move.sel(lam=0.0, points="test").isel(moment=-1))
-    now = here.sel(lam=lam, moment=moment)
-    moved = [(now[f"{which}_answer"] - here.start_answer).values / unit for which in (gap, "network")]
-    return [np.clip(values, -REACH, REACH) for values in moved]
-
-
-def _numbers(here, lam, moment, gap, points):
+def _numbers(part, lam, moment, gap, points):
     """What titles and alternative text say."""
-    now = here.sel(lam=lam, moment=moment)
-    setting = str(here.setting.item())
-    share = float(experiment.left(now))
+    of_moment = part.sel(lam=lam, moment=moment)
+    setting = str(part.setting.item())
+    share = float(experiment.near.left(of_moment))
     names = {name: label for label, name in GAP_NAMES.items()}
-    wide = here.expand_dims("setting")
-    found = {"lam": lam, "moment": moment, "setting": setting, "gap_name": names[gap].partition(":")[0],
-             "points": "test" if points == "test" else "training", "left": share,
-             "steps": int(now.steps), "gap": float(experiment.relative(now, gap, points)),
-             "early": experiment.stopped_early(wide, setting, share, gap, points),
-             "absolute": float(now[f"{gap}_gap"].sel(points=points)), "kl": float(now.kl),
-             "kernel": float(now.kernel_change)}
-    return found | {name: float(now[name]) for name in ("distance", "linear_distance", "network_accuracy",
-                                                        "trained_accuracy", "taylor_accuracy")}
+    wide = part.expand_dims("setting")
+    numbers = {"lam": lam, "moment": moment, "setting": setting, "gap_name": names[gap].partition(":")[0],
+               "points": "test" if points == "test" else "training", "left": share,
+               "steps": int(of_moment.steps), "gap": float(experiment.near.relative(of_moment, gap, points)),
+               "early": experiment.near.stopped_early(wide, setting, share, gap, points),
+               "absolute": float(of_moment[f"{gap}_gap"].sel(points=points)), "kl": float(of_moment.kl),
+               "kernel": float(of_moment.kernel_change)}
+    return numbers | {name: float(of_moment[name]) for name in ("distance", "linear_distance", "network_accuracy",
+                                                                "trained_accuracy", "taylor_accuracy")}
 
 
-def _right_title(found):
-    if np.isnan(found["gap"]):
-        return "Nothing has moved: λη = 1 undoes every step"
-    if found["lam"] == 0 or np.isnan(found["early"]):
-        return said("Relative gap {gap:.2f}, error left {left:.0%}", **found)
-    return said("Relative gap {gap:.2f}; λ = 0 stopped there {early:.2f}", **found)
-
-
-def _described(found):
+def _described(numbers):
     """The alternative text."""
     sentences = [said("""{setting}, λ = {lam:g}, after {steps} steps: the network is {distance:.3f} away from θ₀, the
                          tangent trained beside it {linear_distance:.3f}. {left:.1%} of the training error is left.""",
-                      **found)]
-    if np.isnan(found["gap"]):
+                      **numbers)]
+    if np.isnan(numbers["gap"]):
         return f"{sentences[0]} Nothing has moved: λη is 1, and every step is undone."
     sentences.append(said("""{gap_name} on {points} images {absolute:.3f}, which is {gap:.3f} of the move. Accuracy of
                              the network {network_accuracy:.3f}, of the tangent trained beside it
                              {trained_accuracy:.3f}, of the network's θ in the tangent {taylor_accuracy:.3f}.""",
-                          **found))
-    if found["lam"] and not np.isnan(found["early"]):
+                          **numbers))
+    if numbers["lam"] and not np.isnan(numbers["early"]):
         sentences.append(said("Stopped early, with as much of it left, λ = 0 has a relative gap of {early:.3f}.",
-                              **found))
-    if not np.isnan(found["kl"]):
-        sentences.append(said("The KL divergence of the two answers is {kl:.4f} nats.", **found))
-    if not np.isnan(found["kernel"]):
-        sentences.append(said("The kernel has changed by {kernel:.2f} of its size.", **found))
+                              **numbers))
+    if not np.isnan(numbers["kl"]):
+        sentences.append(said("The KL divergence of the two answers is {kl:.4f} nats.", **numbers))
+    if not np.isnan(numbers["kernel"]):
+        sentences.append(said("The kernel has changed by {kernel:.2f} of its size.", **numbers))
     return " ".join(sentences)
 
 
@@ -156,13 +139,13 @@ ROWS = {"distance ‖θ − θ₀‖": ("distance", "{:.2f}"), "trained gap": ("
 
 def lambda_table(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page:
     """The source's table with this sweep's numbers: a column for every λ, at the end of training, on test images."""
-    now = sweep.sel(setting=setting, points="test").isel(moment=-1)
+    at_the_end = sweep.sel(setting=setting, points="test").isel(moment=-1)
     wide = sweep.sel(setting=setting).isel(moment=-1)
-    now = now.assign(trained=experiment.relative(wide, "trained"), taylor=experiment.relative(wide, "taylor"),
-                     left=experiment.left(now))
+    relative = {gap: experiment.near.relative(wide, gap) for gap in ("trained", "taylor")}
+    at_the_end = at_the_end.assign(**relative, left=experiment.near.left(at_the_end))
     rows = []
     for title, (name, form) in ROWS.items():
-        values = [float(now[name].sel(lam=lam)) for lam in sweep.lam.values]
+        values = [float(at_the_end[name].sel(lam=lam)) for lam in sweep.lam.values]
         if not np.isnan(values).all():
             rows.append((title, *("–" if np.isnan(value) else form.format(value) for value in values)))
     return table((setting, *(f"λ = {lam:g}" for lam in sweep.lam.values)), rows, after=paragraph(caption(sweep)))
@@ -176,9 +159,9 @@ def reading_of_early_stopping(sweep: xarray.Dataset) -> Page:
 
 def _beside_stopping(sweep, setting):
     """One setting: the λ with which the relative gap is largest, and stopping."""
-    gaps = experiment.relative(sweep).sel(setting=setting).isel(moment=-1)
-    shares = experiment.left(sweep).sel(setting=setting).isel(moment=-1)
-    apart, trained = (_apart_from_stopping(sweep, setting, gap) for gap in ("taylor", "trained"))
+    gaps = experiment.near.relative(sweep).sel(setting=setting).isel(moment=-1)
+    shares = experiment.near.left(sweep).sel(setting=setting).isel(moment=-1)
+    taylor, trained = (_apart_from_stopping(sweep, setting, gap) for gap in ("taylor", "trained"))
     largest = gaps.idxmax("lam").item()
     return reading(f"λ or early stopping, {setting}", """
         The relative Taylor gap is {plain:.2f} with λ = 0, largest with λ = {largest:g}, {most:.2f}, and {last:.2f} with
@@ -188,25 +171,22 @@ def _beside_stopping(sweep, setting):
                    plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
                    last=float(gaps.dropna("lam")[-1]), last_lam=float(gaps.dropna("lam").lam[-1]),
                    left=float(shares.sel(lam=gaps.dropna("lam").lam[-1])),
-                   side=_side(apart), count=int((apart > 0).sum()), of=len(apart), mean=abs(float(apart.mean())),
-                   trained=abs(float(trained.mean())), trained_side=_side(trained))
+                   side="smaller" if taylor.mean() > 0 else "larger", count=int((taylor > 0).sum()), of=len(taylor),
+                   mean=abs(float(taylor.mean())), trained=abs(float(trained.mean())),
+                   trained_side="smaller" if trained.mean() > 0 else "larger")
 
 
 def _apart_from_stopping(sweep, setting, gap):
     """The relative gap of every λ > 0, minus that of plain finetuning which is stopped with as much error left."""
-    found = experiment.relative(sweep, gap).sel(setting=setting).isel(moment=-1)[1:].dropna("lam")
-    return found.copy(data=[experiment.beside_stopping(sweep, setting, lam, gap) for lam in found.lam.values])
-
-
-def _side(apart):
-    return "smaller" if apart.mean() > 0 else "larger"
+    gaps = experiment.near.relative(sweep, gap).sel(setting=setting).isel(moment=-1)[1:].dropna("lam")
+    return gaps.copy(data=[experiment.near.beside_stopping(sweep, setting, lam, gap) for lam in gaps.lam.values])
 
 
 def reading_of_adam(sweep: xarray.Dataset) -> Page:
     """What a decoupled pull beside Adam changes from λ = 0 to the largest, with this sweep's numbers."""
-    at = sweep.sel(setting=TEN_ADAM, points="test").isel(moment=-1)
-    first, last = at.isel(lam=0), at.isel(lam=-1)
-    divergences = at.kl.values
+    at_the_end = sweep.sel(setting=TEN_ADAM, points="test").isel(moment=-1)
+    first, last = at_the_end.isel(lam=0), at_the_end.isel(lam=-1)
+    divergences = at_the_end.kl.values
     return reading("Adam, with the pull beside it", """
         From λ = 0 to {lam:g} the distance falls {far:.1f} times, the Taylor gap {taylor:.1f} times, the trained gap
         {trained:.1f} times; the relative gaps go from {taylor_0:.2f} to {taylor_last:.2f} and from {trained_0:.2f} to
@@ -218,19 +198,19 @@ def reading_of_adam(sweep: xarray.Dataset) -> Page:
                    taylor_0=float(first.taylor_gap / first.move), taylor_last=float(last.taylor_gap / last.move),
                    trained_0=float(first.trained_gap / first.move), trained_last=float(last.trained_gap / last.move),
                    accuracy_0=float(first.network_accuracy), accuracy_last=float(last.network_accuracy),
-                   pairs=len(divergences) * (len(divergences) - 1) // 2, wrong=experiment.wrong_way(divergences))
+                   pairs=len(divergences) * (len(divergences) - 1) // 2, wrong=experiment.near.wrong_way(divergences))
 
 
 def reading_of_the_source() -> Page:
     """What the slides' own table says of itself."""
     parts = []
-    for name, rows in experiment.REPORTED.items():
+    for name, rows in experiment.near.REPORTED.items():
         rising = {row: values[::-1] for row, values in rows.items()}  # from λ = 0 on
         parts.append(said("""{name}: the distance falls {far:.1f} times from λ = 0 to 50, the gap only {gap:.2f} times;
                              {gap_wrong} of 28 pairs of gaps and {kl_wrong} of the divergences are the wrong way
                              round""", name=name, far=rising["distance"][0] / rising["distance"][-1],
-                          gap=rising["gap"][0] / rising["gap"][-1], gap_wrong=experiment.wrong_way(rising["gap"]),
-                          kl_wrong=experiment.wrong_way(rising["kl"])))
+                          gap=rising["gap"][0] / rising["gap"][-1], gap_wrong=experiment.near.wrong_way(rising["gap"]),
+                          kl_wrong=experiment.near.wrong_way(rising["kl"])))
     return reading("The slides' own table", """
         {parts}. A gap that were a Taylor rest would fall with the square of the distance.""", parts=". ".join(parts))
 
@@ -246,10 +226,7 @@ def reading_of_the_hump(sweep: xarray.Dataset) -> Page:
 def causes_table(sweep: xarray.Dataset) -> Page:
     """What makes finetuning linear: a row a network, when a fifth of the squared error is left. The sweep is that of
     `experiment.causes`."""
-    rows = []
-    for name in sweep.case.values:
-        at = sweep.sel(case=name)
-        rows.append((name, f"{float(at.taylor):.2f}", f"{float(at.trained):.2f}", f"{float(at.kernel_change):.2f}",
-                     f"{float(at.distance):.2f}"))
+    columns = ("taylor", "trained", "kernel_change", "distance")
+    rows = [(name, *(f"{float(sweep[column].sel(case=name)):.2f}" for column in columns)) for name in sweep.case.values]
     head = ("a fifth of the error left", "Taylor gap / move", "trained gap / move", "change of the kernel", "distance")
     return table(head, rows, after=paragraph(caption(sweep)))

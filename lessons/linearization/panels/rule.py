@@ -7,8 +7,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, RED
 from lessons.kit.predict import guessed
-from lessons.linearization.experiment import rule as experiment
-from lessons.linearization.experiment.rule import CONSTANT, FROM_START, HARMLESS, NONE, PRINTED
+from lessons.linearization.experiment.rule import CONSTANT, FROM_START, HARMLESS, NONE, PRINTED, STARTS
 
 LOOKS = {NONE: Look(BLACK, "o"), CONSTANT: Look(RED, "v", "--"), PRINTED: Look(BLUE, "s", ":"),
          HARMLESS: Look(GREEN, "^", "-.")}
@@ -38,38 +37,29 @@ def rules(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(truth, asked, "purple line of text")
 
     def draw(start, lam, moment):
-        here_ = sweep.sel(start=start, lam=lam)
+        part = sweep.sel(start=start, lam=lam)
         for name in LOOKS:
-            part = here_.sel(rule=name)
-            errors[name].set_data(times, part.error.clip(min=LEAST))
-            distances[name].set_data(times, part.distance)
+            of_rule = part.sel(rule=name)
+            errors[name].set_data(times, of_rule.error.clip(min=LEAST))
+            distances[name].set_data(times, of_rule.distance)
         for line in lines:
             line.set_xdata([moment, moment])
         said_so = guessed(prediction, asked, {"start": start, "lam": lam})
         guess.set_text("" if said_so != said_so else f"★ you said: on in {said_so:g} % of the steps")
-        now = _numbers(here_, start, lam, moment)
-        titles[0].set_text(said("The rule: on in {on:.1%} of the steps so far", **now))
-        titles[1].set_text(said("Distance: rule {rule_distance:.2f}, λ always {constant_distance:.2f}", **now))
-        return _described(now)
+        of_moment = part.sel(moment=moment)
+        numbers = {"start": start, "lam": lam, "moment": moment, "on": float(of_moment.share_on.sel(rule=PRINTED))}
+        for short, name in (("none", NONE), ("constant", CONSTANT), ("rule", PRINTED), ("harmless", HARMLESS)):
+            of_rule = of_moment.sel(rule=name)
+            numbers |= {f"{short}_distance": float(of_rule.distance), f"{short}_error": float(of_rule.error)}
+        titles[0].set_text(said("The rule: on in {on:.1%} of the steps so far", **numbers))
+        titles[1].set_text(said("Distance: rule {rule_distance:.2f}, λ always {constant_distance:.2f}", **numbers))
+        return said("""Start: {start}, λ = {lam:g}, time {moment:.2f}. The rule had the regulariser on in {on:.2%} of
+                       the steps. Training error: none {none_error:.3g}, constant {constant_error:.3g}, the rule
+                       {rule_error:.3g}, largest harmless {harmless_error:.3g}. Distance from θ₀: none
+                       {none_distance:.3f}, constant {constant_distance:.3f}, the rule {rule_distance:.3f}, largest
+                       harmless {harmless_distance:.3f}.""", **numbers)
 
-    controls = {"start": choice("start", {name: name for name in experiment.STARTS}),
+    controls = {"start": choice("start", STARTS),
                 "lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, first),
                 "moment": slider("time ηk", {f"{t:.2f}": float(t) for t in times}, float(times[-1]))}
     return controls, fig, draw
-
-
-def _numbers(here_, start, lam, moment):
-    now = here_.sel(moment=moment)
-    found = {"start": start, "lam": lam, "moment": moment, "on": float(now.share_on.sel(rule=PRINTED))}
-    for short, name in (("none", NONE), ("constant", CONSTANT), ("rule", PRINTED), ("harmless", HARMLESS)):
-        part = now.sel(rule=name)
-        found |= {f"{short}_distance": float(part.distance), f"{short}_error": float(part.error)}
-    return found
-
-
-def _described(now):
-    return said("""Start: {start}, λ = {lam:g}, time {moment:.2f}. The rule had the regulariser on in {on:.2%} of the
-                   steps. Training error: none {none_error:.3g}, constant {constant_error:.3g}, the rule
-                   {rule_error:.3g}, largest harmless {harmless_error:.3g}. Distance from θ₀: none {none_distance:.3f},
-                   constant {constant_distance:.3f}, the rule {rule_distance:.3f}, largest harmless
-                   {harmless_distance:.3f}.""", **now)

@@ -9,7 +9,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, RED
 from lessons.kit.sweep import caption
-from lessons.linearization.experiment import subsets as experiment
+from lessons.linearization.experiment import subsets
 from lessons.linearization.experiment.subsets import NETS
 
 MEASURES = {"condition number κ(K + σI)": "condition", "predicted training error": "risk",
@@ -40,57 +40,46 @@ def every_subset(sweep: xarray.Dataset):
     def draw(sigma, measure, training, size):
         told = []
         for name, dot, marks, title in zip(NETS, dots, picks, titles):
-            here = experiment.only(sweep, name)
-            values, left = of_measure(here, measure, sigma), _left(here, training)
+            part = subsets.only(sweep, name)
+            values = of_measure(part, measure, sigma)
+            left = np.maximum((part.loss.sel(training=training) / part.start).values, 1e-6)
             places = (stats.rankdata(values) - 1) / (len(values) - 1)
             dot.set_data(places, left)
-            chosen = _picked(sweep, here, name, size, sigma)
+            picked = _picked(sweep, part, name, size, sigma)
             for rule, mark in marks.items():
-                mark.set_data(places[[chosen[rule]]], left[[chosen[rule]]])
-            found = _numbers(here, name, values, left, chosen, size)
-            title.set_text(said("{net}: correlation {order:+.2f}", **found))
-            told.append(_described(found))
+                mark.set_data(places[[picked[rule]]], left[[picked[rule]]])
+            same_size = left[part["size"].values == part["size"].values[picked["most weights"]]]
+            numbers = {"net": name, "order": stats.spearmanr(values, left).statistic, "best": same_size.min(),
+                       "middle": np.median(same_size)}
+            numbers |= {rule.split()[1]: left[number] for rule, number in picked.items()}
+            title.set_text(said("{net}: correlation {order:+.2f}", **numbers))
+            told.append(said("""{net}: rank correlation with the trained error {order:+.2f}. Share left: best of that
+                                size {best:.3g}, median {middle:.3g}, largest η {η:.3g}, most weights {weights:.3g},
+                                smallest κ {κ:.3g}.""", **numbers))
         head = {label: key for key, label in MEASURES.items()}[measure]
         return f"{head}, σ = {sigma:g}, {training}, {size} layers may be tuned. {' '.join(told)}"
 
-    controls = {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in experiment.SIGMAS}, 1.0),
+    controls = {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0),
                 "measure": choice("by", MEASURES),
-                "training": choice("trained by", {name: name for name in experiment.TRAININGS}),
-                "size": slider("layers", list(range(1, experiment.MOST_CHOSEN + 1)), 2)}
+                "training": choice("trained by", subsets.TRAININGS),
+                "size": slider("layers", list(range(1, subsets.MOST_CHOSEN + 1)), 2)}
     return controls, fig, draw, caption(sweep) + " Correlation: Spearman's, of ranks."
 
 
-def of_measure(here: xarray.Dataset, measure: str, sigma: float) -> np.ndarray:
+def of_measure(part: xarray.Dataset, measure: str, sigma: float) -> np.ndarray:
     """What the kernel says of every subset of a network."""
     if measure == "condition":
-        return experiment.condition(here, sigma).values
-    return here.risk.sel(sigma=sigma).values if measure == "risk" else here[measure].values
+        return subsets.condition(part, sigma).values
+    return part.risk.sel(sigma=sigma).values if measure == "risk" else part[measure].values
 
 
-def _left(here, training):
-    return np.maximum((here.loss.sel(training=training) / here.start).values, 1e-6)
-
-
-def _picked(sweep, here, name, size, sigma):
+def _picked(sweep, part, name, size, sigma):
     """{rule: number of the subset that it picks}; the smallest condition number is looked for among all of that size.
     """
-    most = min(size, int(here["size"].max()))
+    most = min(size, int(part["size"].max()))
     picks = {rule: int(sweep.picked.sel(net=name, rule=rule, chosen=most)) for rule in ("largest η", "most weights")}
-    condition = experiment.condition(here, sigma).where(here["size"] == most, np.inf)
+    condition = subsets.condition(part, sigma).where(part["size"] == most, np.inf)
     return picks | {"smallest κ": int(np.argmin(condition.values))}
-
-
-def _numbers(here, name, values, left, chosen, size):
-    same = here["size"].values == here["size"].values[chosen["most weights"]]
-    found = {"net": name, "order": stats.spearmanr(values, left).statistic, "best": left[same].min(),
-             "middle": np.median(left[same])}
-    return found | {rule.split()[1]: left[number] for rule, number in chosen.items()}
-
-
-def _described(found):
-    return said("""{net}: rank correlation with the trained error {order:+.2f}. Share left: best of that size
-                   {best:.3g}, median {middle:.3g}, largest η {η:.3g}, most weights {weights:.3g}, smallest κ
-                   {κ:.3g}.""", **found)
 
 
 # -- tables and readings ---------------------------------------------------------------------------
@@ -100,17 +89,17 @@ def signs_table(sweep: xarray.Dataset) -> Page:
     training."""
     rows = []
     for name in NETS:
-        here = experiment.only(sweep, name)
-        for training in experiment.TRAININGS:
-            orders = [experiment.order(here, "condition", training, sigma) for sigma in experiment.SIGMAS]
+        part = subsets.only(sweep, name)
+        for training in subsets.TRAININGS:
+            orders = [subsets.order(part, "condition", training, sigma) for sigma in subsets.SIGMAS]
             rows.append((f"{name}, {training}", *(f"{order:+.2f}".replace("-", "−") for order in orders)))
-    head = ("κ(K + σI) with the trained error, σ =", *(f"{sigma:g}" for sigma in experiment.SIGMAS))
+    head = ("κ(K + σI) with the trained error, σ =", *(f"{sigma:g}" for sigma in subsets.SIGMAS))
     return table(head, rows)
 
 
 def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
     """Why the sign turns, with this sweep's numbers."""
-    of = experiment.claims(sweep)["LFT-12"]
+    numbers = subsets.claims(sweep)["LFT-12"]
     return reading("Does a higher condition number go with a higher loss?", Markup("""
         With σ = {small:g}, far below most smallest eigenvalues, yes: the rank correlation with Adam's training error is
         {wide_small:+.2f} for the wide network and {deep_small:+.2f} for the deep one. With σ = {large:g}, above them,
@@ -119,7 +108,7 @@ def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
         condition number. The training error that ridge regression predicts keeps its sign at every σ: its correlation
         with the errors by Adam, and by one step size for all, lies between {risk_least:+.2f} and {risk_most:+.2f}.
         Where each subset has a step size of its own, training takes another time for each, and it is at least
-        {risk_own_least:+.2f}."""), small=experiment.SIGMAS[0], large=experiment.SIGMAS[6], **of)
+        {risk_own_least:+.2f}."""), small=subsets.SIGMAS[0], large=subsets.SIGMAS[6], **numbers)
 
 
 def rules_table(sweep: xarray.Dataset) -> Page:
@@ -135,18 +124,18 @@ def rules_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_rules(sweep: xarray.Dataset) -> Page:
     """The rules of the slides beside dull ones, with this sweep's numbers."""
-    of = experiment.claims(sweep)["LFT-13"]
+    numbers = subsets.claims(sweep)["LFT-13"]
     return reading("Which rule picks well?", """
         On average over one to four layers, so many subsets of the same size trained further than the pick. Largest η:
         {wide_eta:.0%} on the wide network and {deep_eta:.0%} on the deep one; smallest κ: {wide_condition:.0%} and
         {deep_condition:.0%}; both together: {wide_both:.0%} and {deep_both:.0%}; most weights, without any kernel:
         {wide_weights:.0%} and {deep_weights:.0%}; the smallest predicted training error: {wide_risk:.0%} and
-        {deep_risk:.0%}.""", **of)
+        {deep_risk:.0%}.""", **numbers)
 
 
 def reading_of_adding(sweep: xarray.Dataset) -> Page:
     """Theorems 6 and 7 on real layers, with this sweep's numbers."""
-    of = experiment.claims(sweep)
+    numbers = subsets.claims(sweep)
     return reading("A layer is added", Markup("""
         {pairs:.0f} times a layer was added to a subset. The printed η is at least {eta_least:.2f}; it is infinite in
         {eta_infinite:.0%} of the cases, where the layers had fewer weights than there are samples, and below 1, where
@@ -155,4 +144,4 @@ def reading_of_adding(sweep: xarray.Dataset) -> Page:
         where the printed one has a proof, its upper end was at least {printed_high_least:.1f}, so it never says that a
         layer helps. Trained by Adam, {trained_rises:.0%} of the errors rose with the layer. In two dimensions, with the
         worst target, the root of the training error <i>rises</i> to {worst:.3f} times for κ = {worst_kappa:g}, and the
-        tight bound is {worst_bound:.3f}."""), **of["LFT-9"], **of["LFT-10"])
+        tight bound is {worst_bound:.3f}."""), **numbers["LFT-9"], **numbers["LFT-10"])

@@ -143,8 +143,8 @@ def deviation(f: Function, theta_i: Vector, theta_j: Vector, alpha: float) -> fl
 
 def second_order(f: Function, theta_0: Vector, theta_i: Vector, theta_j: Vector, alpha: float) -> float:
     """α(1 − α)/2 · (θ_i − θ_j)ᵀ∇²f(θ_0)(θ_i − θ_j): what `deviation` is where f is quadratic, exactly."""
-    apart = theta_i - theta_j
-    return alpha * (1 - alpha) / 2 * torch.dot(apart, hessian_vector_product(f, theta_0, apart)).item()
+    step = theta_i - theta_j
+    return alpha * (1 - alpha) / 2 * torch.dot(step, hessian_vector_product(f, theta_0, step)).item()
 
 
 def bound(largest: float, theta_i: Vector, theta_j: Vector, alpha: float) -> float:

@@ -340,12 +340,12 @@ def unit_correlation(features_a: Float[Tensor, "samples units_a"],
 def before_relu(state: State, x: Float[Tensor, "samples ..."]) -> list[Moments]:
     """Mean and standard deviation over x of every hidden unit's W·x + b, a pair a hidden layer, of an MLP."""
     h = x.flatten(1)
-    found = []
+    moments = []
     for layer in range(len(state) // 2 - 1):
-        before = F.linear(h, state[f"layers.{layer}.weight"], state[f"layers.{layer}.bias"])
-        found.append((before.mean(0), before.std(0)))
-        h = F.relu(before)
-    return found
+        sums = F.linear(h, state[f"layers.{layer}.weight"], state[f"layers.{layer}.bias"])
+        moments.append((sums.mean(0), sums.std(0)))
+        h = F.relu(sums)
+    return moments
 
 
 def repaired(state: State, of_i: list[Moments], of_j: list[Moments], alpha: float,
@@ -370,12 +370,12 @@ def repaired(state: State, of_i: list[Moments], of_j: list[Moments], alpha: floa
     for layer, ((mean_i, spread_i), (mean_j, spread_j)) in enumerate(zip(of_i, of_j)):
         weight = f"layers.{layer}.weight"
         bias = f"layers.{layer}.bias"
-        now = F.linear(h, state[weight], state[bias])
+        sums = F.linear(h, state[weight], state[bias])
         mean = mix(mean_i, mean_j, alpha)
         spread = mix(spread_i, spread_j, alpha)
-        spread_now = now.std(0)
-        stretch = torch.where(spread_now > 1e-6, spread / spread_now, torch.ones_like(spread))
-        state[bias] = (state[bias] - now.mean(0)) * stretch + mean
+        spread_before = sums.std(0)
+        stretch = torch.where(spread_before > 1e-6, spread / spread_before, torch.ones_like(spread))
+        state[bias] = (state[bias] - sums.mean(0)) * stretch + mean
         state[weight] = state[weight] * stretch[:, None]
-        h = F.relu((now - now.mean(0)) * stretch + mean)
+        h = F.relu((sums - sums.mean(0)) * stretch + mean)
     return state

@@ -24,7 +24,7 @@ def r2_draws(x: Float[np.ndarray, " points"], y: Float[np.ndarray, " points"], f
         raise ValueError("with one family there is nothing to draw: two are needed at least")
     x, y = ((values - values.mean()) / values.std() for values in (x, y))
     of_points = np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
-    of_families = np.stack([of_points[:, family == one].sum(1) for one in names])  # (families, 6)
+    of_families = np.stack([of_points[:, family == name].sum(1) for name in names])  # (families, 6)
     generator = np.random.default_rng(seed)
     taken = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
     taken = taken[(taken > 0).sum(1) > 1]  # one family alone can be without spread, and is no sample of families

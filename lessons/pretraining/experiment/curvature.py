@@ -43,14 +43,9 @@ FUNCTIONS = ("loss", "loss, smooth", "logit", "logit, smooth")
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        train_images: of each of the two tasks, on which f is the mean; twice as many where there is one task.
-        checkpoints: those of `LABELLED`, and so many less four of `CHECKPOINTS`.
-    """
-    train_images: int
-    checkpoints: int
+    """How much is trained and measured."""
+    train_images: int  # of each of the two tasks, on which f is the mean; twice as many where there is one
+    checkpoints: int  # those of `LABELLED`, and so many less four of `CHECKPOINTS`
 
 
 PROFILES = Profiles(quick=Settings(train_images=500, checkpoints=4), full=Settings(train_images=1000, checkpoints=8))
@@ -69,13 +64,13 @@ def recipes(checkpoints: int = 4, seed: int = 0) -> list[list[Recipe]]:
         starts.append(Recipe.on(line.DATASET, cast.MLP_100, options=options, lr=lr, epochs=epochs,
                                 batch_size=batch_size, seed=seed + 70_000 + number))
     task = {"angle": ANGLE, "size": FINETUNE_IMAGES}
-    found = []
+    families = []
     for number, start in enumerate(starts):
         finetuned = [start.finetune(options=task, lr=lr, epochs=epochs, batch_size=batch_size,
                                     seed=seed + 71_000 + 100 * number + i)
                      for i, (lr, epochs, batch_size) in enumerate(FINETUNINGS)]
-        found.append([start, *finetuned])
-    return found
+        families.append([start, *finetuned])
+    return families
 
 
 def all_recipes(checkpoints: int = 4, seed: int = 0) -> list[Recipe]:
@@ -104,8 +99,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         function_largest (function): λmax; function_along (function): dᵀHd/‖d‖² between the two; length: ‖θ_i − θ_j‖.
     """
     zoo.get_all(all_recipes(settings.checkpoints, seed), device)
-    found = _pairs(settings, seed, device).merge(_scaled(settings, seed, device))
-    return found.assign_attrs(line.measured_on(f"{2 * settings.train_images:,} training images"))
+    sweep = _pairs(settings, seed, device).merge(_scaled(settings, seed, device))
+    return sweep.assign_attrs(line.measured_on(f"{2 * settings.train_images:,} training images"))
 
 
 def _pairs(settings, seed, device):
@@ -132,12 +127,12 @@ def _of_checkpoint(f, theta_0, ends):
     bent = [curvature.hessian_vector_product(f, theta_0, end - theta_0) for end in ends]
     rows = []
     for i, j in PAIRS:
-        apart = ends[i] - ends[j]
+        step = ends[i] - ends[j]
         middle = weights.mix(ends[i], ends[j], 0.5)
-        rows.append({"distance_squared": torch.dot(apart, apart).item(),
+        rows.append({"distance_squared": torch.dot(step, step).item(),
                      "largest": largest,
                      "deviation": curvature.deviation(f, ends[i], ends[j], 0.5),
-                     "at_start": torch.dot(apart, bent[i] - bent[j]).item() / 8,
+                     "at_start": torch.dot(step, bent[i] - bent[j]).item() / 8,
                      "half_way": curvature.second_order(f, middle, ends[i], ends[j], 0.5)})
     return rows
 
@@ -182,12 +177,12 @@ def in_hand(images: int, seed: int = 0, device: str = "auto") -> tuple[dict[str,
 def _scaled(settings, seed, device):
     """Theorem 1 for two networks brought ever closer to their checkpoint."""
     of_both, theta_0, theta_i, theta_j = in_hand(settings.train_images, seed, device)
-    apart = theta_i - theta_j
+    step = theta_i - theta_j
     of_functions, scaled = [], []
     for f in of_both.values():
         largest = curvature.spectrum(f, theta_0, tolerance=0.01).norm
-        along = curvature.curvature_along(f, theta_0, apart)
-        second = along * torch.dot(apart, apart).item() / 8
+        along = curvature.curvature_along(f, theta_0, step)
+        second = along * torch.dot(step, step).item() / 8
         bound = curvature.bound(largest, theta_i, theta_j, 0.5)
         of_functions.append({"function_largest": largest, "function_along": along})
         for s in SCALES:
@@ -195,8 +190,8 @@ def _scaled(settings, seed, device):
             scaled.append({"scaled_deviation": curvature.deviation(f, *ends, 0.5),
                            "scaled_second": s ** 2 * second,
                            "scaled_bound": s ** 2 * bound})
-    found = on_grid(scaled, function=FUNCTIONS, scale=SCALES).merge(on_grid(of_functions, function=FUNCTIONS))
-    return found.assign(length=apart.norm().item())
+    both = on_grid(scaled, function=FUNCTIONS, scale=SCALES).merge(on_grid(of_functions, function=FUNCTIONS))
+    return both.assign(length=step.norm().item())
 
 
 # -- claims ----------------------------------------------------------------------------------------
@@ -211,13 +206,13 @@ def theorem(sweep: xarray.Dataset, function: str) -> dict[str, float]:
     1/64, |curvature along the line| over λmax; the curvature along the line by automatic differentiation at the
     checkpoint, and as it is measured close to it.
     """
-    here = sweep.sel(function=function)
-    ratio = here.scaled_second / here.scaled_deviation
-    return {"slack": (here.scaled_bound / np.abs(here.scaled_deviation)).sel(scale=1).item(),
+    part = sweep.sel(function=function)
+    ratio = part.scaled_second / part.scaled_deviation
+    return {"slack": (part.scaled_bound / np.abs(part.scaled_deviation)).sel(scale=1).item(),
             "second": ratio.sel(scale=1).item(),
             "second_near": ratio.isel(scale=NEAR).item(),
-            "along": (np.abs(here.function_along) / here.function_largest).item(),
-            "derived": here.function_along.item(),
+            "along": (np.abs(part.function_along) / part.function_largest).item(),
+            "derived": part.function_along.item(),
             "measured": bending(sweep, function).isel(scale=CLOSE).mean().item()}
 
 
@@ -241,16 +236,16 @@ def claim_16(sweep: xarray.Dataset) -> dict[str, float]:
     checkpoint (scale 1/32 and less)."""
     slack = 0.125 * sweep.largest * sweep.distance_squared / np.abs(sweep.deviation)
     scaled_within = np.abs(sweep.scaled_deviation) <= sweep.scaled_bound
-    of = {function: theorem(sweep, function) for function in FUNCTIONS}
+    theorems = {function: theorem(sweep, function) for function in FUNCTIONS}
     off = np.abs(sweep.scaled_deviation / sweep.scaled_second - 1).isel(scale=slice(NEAR - 1, None))
     right = off < 0.1
     smooth = [name for name in FUNCTIONS if "smooth" in name]
     return {"pairs_within_bound": (slack >= 1).mean().item(),
             "scaled_within_bound": float(scaled_within.mean()),
             "pairs_log_slack": float(np.log10(slack).median()),
-            "loss_log_slack": float(np.log10(of["loss"]["slack"])),
-            "logit_log_slack": float(np.log10(of["logit"]["slack"])),
-            "along_over_largest_most": max(one["along"] for one in of.values()),
+            "loss_log_slack": float(np.log10(theorems["loss"]["slack"])),
+            "logit_log_slack": float(np.log10(theorems["logit"]["slack"])),
+            "along_over_largest_most": max(sides["along"] for sides in theorems.values()),
             "smooth_near_right": right.sel(function=smooth).mean().item(),
             "relu_near_right": right.sel(function=["loss", "logit"]).mean().item(),
             "start_over_deviation": (sweep.at_start / sweep.deviation).median().item(),
@@ -258,9 +253,9 @@ def claim_16(sweep: xarray.Dataset) -> dict[str, float]:
             "half_way_close": close(sweep.half_way, sweep.deviation),
             "start_close": close(sweep.at_start, sweep.deviation),
             "loss_sign_changes": float(np.isnan(exponents(sweep.scaled_deviation.sel(function="loss"))).sum()),
-            "loss_derived": of["loss"]["derived"],
-            "loss_smooth_derived": of["loss, smooth"]["derived"],
-            "loss_measured": of["loss"]["measured"]}
+            "loss_derived": theorems["loss"]["derived"],
+            "loss_smooth_derived": theorems["loss, smooth"]["derived"],
+            "loss_measured": theorems["loss"]["measured"]}
 
 
 def close(values: xarray.DataArray, measured: xarray.DataArray) -> float:
@@ -272,17 +267,17 @@ def claim_17(sweep: xarray.Dataset) -> dict[str, float]:
     """CTL-17: R² of δ over all pairs on the product, on λmax, on the squared distance, and on the curvature along the
     line, with the two ends of its interval; within a checkpoint; in "full" the number of pairs."""
     pooled = r2(sweep)
-    found = {f"{name}_r2": value for name, value in pooled.items()}
+    numbers = {f"{name}_r2": value for name, value in pooled.items()}
     for name, (low, high) in r2_intervals(sweep).items():
-        found |= {f"{name}_low": low, f"{name}_high": high}
-    found |= {f"within_{name}_r2": value for name, value in r2_within(sweep).items()}
-    found["product_over_distance"] = pooled["product"] - pooled["distance"]
-    found["product_over_half_way"] = pooled["product"] - pooled["half_way"]
-    found["half_way_over_distance"] = pooled["half_way"] - pooled["distance"]
-    found["largest_spread"] = (sweep.largest.max() / sweep.largest.min()).item()
+        numbers |= {f"{name}_low": low, f"{name}_high": high}
+    numbers |= {f"within_{name}_r2": value for name, value in r2_within(sweep).items()}
+    numbers["product_over_distance"] = pooled["product"] - pooled["distance"]
+    numbers["product_over_half_way"] = pooled["product"] - pooled["half_way"]
+    numbers["half_way_over_distance"] = pooled["half_way"] - pooled["distance"]
+    numbers["largest_spread"] = (sweep.largest.max() / sweep.largest.min()).item()
     if sweep.sizes["which"] == PROFILES["full"].checkpoints:
-        found["pairs"] = float(sweep.sizes["pairs"])
-    return found
+        numbers["pairs"] = float(sweep.sizes["pairs"])
+    return numbers
 
 
 def predictors(sweep: xarray.Dataset) -> dict[str, np.ndarray]:
@@ -320,11 +315,11 @@ def r2_within(sweep: xarray.Dataset) -> dict[str, float]:
     """
     delta = np.abs(sweep.deviation.values)
     inside = [sweep.checkpoint.values == number for number in np.unique(sweep.checkpoint.values)]
-    found = {}
+    means = {}
     for name, values in predictors(sweep).items():
         if name not in ("product", "largest"):
-            found[name] = float(np.mean([regression(values[mine], delta[mine])["r2"] for mine in inside]))
-    return found
+            means[name] = float(np.mean([regression(values[mine], delta[mine])["r2"] for mine in inside]))
+    return means
 
 
 CURVATURE = Experiment("curvature", measure, PROFILES, line.source, "MNIST",

@@ -38,16 +38,10 @@ def fraction_name(fraction: float) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        test_images: of each task, spread evenly over the test part.
-        train_images: of each task, for curvature.
-        starts: from which is finetuned.
-    """
-    test_images: int
-    train_images: int
-    starts: tuple[str, ...]
+    """How much is trained and measured."""
+    test_images: int  # of each task, spread evenly over the test part
+    train_images: int  # of each task, for curvature
+    starts: tuple[str, ...]  # from which is finetuned
 
 
 SHOWN = (*map(fraction_name, FRACTIONS[::2]), NORMAL, NOTHING)
@@ -68,32 +62,32 @@ def recipes(seed: int = 0) -> dict[str, dict[str, Recipe]]:
     all three also "gently", with smaller learning rates and more passes.
     """
     task, other = ({"angle": angle, "size": FINETUNE_IMAGES} for angle in ANGLES)
-    found = {}
+    made = {}
     for name, start in start_recipes(seed).items():
-        found[name] = {
+        made[name] = {
             "start": start,
             "i": start.finetune(options=task, lr=0.1, epochs=2, batch_size=64, seed=seed + 60_000),
             "other way": start.finetune(options=task, lr=0.05, epochs=2, batch_size=32, seed=seed + 61_000),
             "other task": start.finetune(options=other, lr=0.1, epochs=2, batch_size=64, seed=seed + 62_000)}
         for role, gently in zip(ROLES[1:], GENTLY):
-            usual = found[name][role]
-            found[name][gently] = dataclasses.replace(usual, lr=usual.lr / SHORTER, epochs=GENTLE_PASSES * usual.epochs)
-    return found
+            usual = made[name][role]
+            made[name][gently] = dataclasses.replace(usual, lr=usual.lr / SHORTER, epochs=GENTLE_PASSES * usual.epochs)
+    return made
 
 
 def start_recipes(seed: int = 0) -> dict[str, Recipe]:
     """{name: what finetuning begins from}; see `recipes`."""
     normal = line.common(seed)[0.0]
     few = {"angle": 0.0, "size": PRETRAIN_IMAGES}
-    found = {}
+    starts = {}
     for fraction in FRACTIONS:
         options = few | ({"shuffled": fraction} if fraction else {})
-        found[fraction_name(fraction)] = Recipe.on(line.DATASET, cast.MLP_100, options=options, lr=0.05,
-                                                   epochs=PRETRAIN_EPOCHS, batch_size=16, seed=seed)
+        starts[fraction_name(fraction)] = Recipe.on(line.DATASET, cast.MLP_100, options=options, lr=0.05,
+                                                    epochs=PRETRAIN_EPOCHS, batch_size=16, seed=seed)
     nothing = Recipe.on(line.DATASET, cast.MLP_100, options=few, lr=0.1, epochs=0, seed=seed)
     unlearnt = Recipe.on(line.DATASET, cast.MLP_100, options={"angle": 0.0, "shuffled": 1.0}, lr=0.1,
                          epochs=normal.epochs, batch_size=64, seed=seed)
-    return found | {NORMAL: normal, NOTHING: nothing, UNLEARNT: unlearnt}
+    return starts | {NORMAL: normal, NOTHING: nothing, UNLEARNT: unlearnt}
 
 
 def all_recipes(starts: tuple[str, ...] = SHOWN, seed: int = 0) -> list[Recipe]:
@@ -135,12 +129,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     trains = line.train_images(ANGLES[0], 2 * settings.train_images), train  # of the one task, of both
     random = zoo.get(made[NOTHING]["start"], device).state_dict()
     normal = zoo.get_all([made[NORMAL][role] for role in ROLES[1:]], device)
-    apart = {pair: _distance(normal[0], j) for pair, j in zip(PAIRS, normal[1:])}
+    distances = {pair: _distance(normal[0], j) for pair, j in zip(PAIRS, normal[1:])}
     rows = []
     for name in settings.starts:
         start, *finetuned = zoo.get_all([made[name][role] for role in ROLES], device)
         pretraining = data.load(line.DATASET, "train", **dict(made[name]["start"].options))
-        of_pairs = _pairs(finetuned, tests, both).merge(_explained(start, finetuned, tests, both, trains, apart))
+        of_pairs = _pairs(finetuned, tests, both).merge(_explained(start, finetuned, tests, both, trains, distances))
         rows.append(of_pairs.assign(
             learnt=_accuracy(start, pretraining.x, pretraining.y),
             knows=_accuracy(start, *tests[0.0]),
@@ -150,8 +144,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             gentle = _pairs(zoo.get_all([made[name][role] for role in GENTLY], device), tests, both)
             rows[-1] = rows[-1].assign(gentle_gap=gentle.gap_mean, gentle_distance=gentle.distance,
                                        gentle_accuracy=gentle.own_accuracy.mean("end"))
-    found = xarray.concat(rows, xarray.DataArray(list(settings.starts), dims="start", name="start"))
-    return found.assign_attrs(line.measured_on(f"{len(both[1]):,} test images"))
+    sweep = xarray.concat(rows, xarray.DataArray(list(settings.starts), dims="start", name="start"))
+    return sweep.assign_attrs(line.measured_on(f"{len(both[1]):,} test images"))
 
 
 def _pairs(finetuned, tests, both):
@@ -160,12 +154,12 @@ def _pairs(finetuned, tests, both):
     rows = []
     for j, angle, images in zip(others, ANGLES, (tests[ANGLES[0]], both)):
         half_way = line.along(i.state_dict(), j.state_dict(), *images, (0.5,)).sel(alpha=0.5, drop=True)
-        own = [_accuracy(i, *tests[ANGLES[0]]), _accuracy(j, *tests[angle])]
-        rows.append(half_way.assign(own_accuracy=("end", own)))
+        accuracies = [_accuracy(i, *tests[ANGLES[0]]), _accuracy(j, *tests[angle])]
+        rows.append(half_way.assign(own_accuracy=("end", accuracies)))
     return xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
 
 
-def _explained(start, finetuned, tests, both, trains, apart):
+def _explained(start, finetuned, tests, both, trains, distances):
     """What may explain a gap: the curvature along the line, and the gap at the distance of the normal pair."""
     i, *others = finetuned
     theta_0, theta_i = (weights.flatten(network.state_dict()) for network in (start, i))
@@ -174,7 +168,7 @@ def _explained(start, finetuned, tests, both, trains, apart):
         f, _ = curvature.of_network(i, curvature.cross_entropy(y), x)
         theta_j = weights.flatten(j.state_dict())
         along = curvature.curvature_along(f, weights.mix(theta_i, theta_j, 0.5), theta_i - theta_j)
-        scale = apart[pair] / _distance(i, j)
+        scale = distances[pair] / _distance(i, j)
         ends = [weights.unflatten(theta_0 + scale * (theta - theta_0), i.state_dict()) for theta in (theta_i, theta_j)]
         equal = line.along(*ends, *images, (0.5,)).sel(alpha=0.5, drop=True)
         rows.append(xarray.Dataset({"along": along, "equal_gap": equal.gap_mean}))
@@ -209,31 +203,31 @@ def claim_15(sweep: xarray.Dataset) -> dict[str, float]:
     by_heart = list(map(fraction_name, fractions(sweep)))
     curved = sweep.curvature.sel(start=by_heart).mean() / sweep.curvature.sel(start=NORMAL)
     equal = sweep.equal_gap.mean("layer")
-    found = {"shuffled_learnt": sweep.learnt.sel(start=starts["shuffled"]).item()}
+    numbers = {"shuffled_learnt": sweep.learnt.sel(start=starts["shuffled"]).item()}
     for name in ("shuffled", "true", "normal"):
-        found[f"{name}_knows"] = sweep.knows.sel(start=starts[name]).item()
-    found["by_heart_curvature_over_normal"] = curved.item()
+        numbers[f"{name}_knows"] = sweep.knows.sel(start=starts[name]).item()
+    numbers["by_heart_curvature_over_normal"] = curved.item()
     for pair, short in zip(PAIRS, ("one_task", "two_tasks")):
-        here = sweep.sel(pair=pair)
-        gap = here.gap_mean.mean("layer")
-        coef = here.coef_mean.mean("layer")
-        found |= {f"{short}_{name}_gap": gap.sel(start=start).item() for name, start in starts.items()}
-        found |= {f"{short}_{name}_coef": coef.sel(start=start).item() for name, start in starts.items()}
-        found[f"{short}_by_heart_gap"] = gap.sel(start=by_heart).mean().item()
+        of_pair = sweep.sel(pair=pair)
+        gap = of_pair.gap_mean.mean("layer")
+        coef = of_pair.coef_mean.mean("layer")
+        numbers |= {f"{short}_{name}_gap": gap.sel(start=start).item() for name, start in starts.items()}
+        numbers |= {f"{short}_{name}_coef": coef.sel(start=start).item() for name, start in starts.items()}
+        numbers[f"{short}_by_heart_gap"] = gap.sel(start=by_heart).mean().item()
         for name, start in starts.items():
-            found |= {f"{short}_{name}_distance": here.distance.sel(start=start).item(),
-                      f"{short}_{name}_along": here.along.sel(start=start).item(),
-                      f"{short}_{name}_equal_ratio": (equal.sel(pair=pair, start=start)
-                                                      / gap.sel(start=NORMAL)).item()}
-        gentle = here.gentle_gap.mean("layer")
-        found |= {f"{short}_{name}_gentle_gap": gentle.sel(start=starts[name]).item()
-                  for name in ("shuffled", "true", "normal")}
+            numbers |= {f"{short}_{name}_distance": of_pair.distance.sel(start=start).item(),
+                        f"{short}_{name}_along": of_pair.along.sel(start=start).item(),
+                        f"{short}_{name}_equal_ratio": (equal.sel(pair=pair, start=start)
+                                                        / gap.sel(start=NORMAL)).item()}
+        gentle = of_pair.gentle_gap.mean("layer")
+        numbers |= {f"{short}_{name}_gentle_gap": gentle.sel(start=starts[name]).item()
+                    for name in ("shuffled", "true", "normal")}
     if UNLEARNT in sweep.start:
         unlearnt = sweep.sel(start=UNLEARNT)
-        found |= {"unlearnt_learnt": unlearnt.learnt.item(),
-                  "unlearnt_moved": unlearnt.moved.item(),
-                  "two_tasks_unlearnt_gap": unlearnt.gap_mean.sel(pair=PAIRS[1]).mean().item()}
-    return found
+        numbers |= {"unlearnt_learnt": unlearnt.learnt.item(),
+                    "unlearnt_moved": unlearnt.moved.item(),
+                    "two_tasks_unlearnt_gap": unlearnt.gap_mean.sel(pair=PAIRS[1]).mean().item()}
+    return numbers
 
 
 def fractions(sweep: xarray.Dataset) -> list[float]:

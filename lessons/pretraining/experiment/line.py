@@ -33,12 +33,12 @@ def common(seed: int = 0) -> dict[float, Recipe]:
 
 def with_parents(recipes: Iterable[Recipe]) -> list[Recipe]:
     """Recipes and those that they begin from, once each, parents first."""
-    found = {}
+    ordered = {}
     for recipe in recipes:
         if recipe.parent:
-            found |= dict.fromkeys(with_parents([recipe.parent]))
-        found[recipe] = None
-    return list(found)
+            ordered |= dict.fromkeys(with_parents([recipe.parent]))
+        ordered[recipe] = None
+    return list(ordered)
 
 
 def test_images(angle: float, size: int) -> tuple[Tensor, Tensor]:

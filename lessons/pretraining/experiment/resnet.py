@@ -24,12 +24,8 @@ STATISTICS = ("interpolated", "estimated anew")
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        train_images: of each task, on which activations are matched and statistics estimated.
-    """
-    train_images: int
+    """How much is measured."""
+    train_images: int  # of each task, on which activations are matched and statistics estimated
 
 
 PROFILES = Profiles(quick=None, full=Settings(train_images=250))
@@ -72,10 +68,10 @@ def half_way(wanted: dict[str, Recipe], train_images: int, seed: int = 0, device
     """
     networks = zoo.get_all(list(wanted.values()), device)
     options = [dict(recipe.options) for recipe in wanted.values()][:2]
-    splits = [one["splits"][0] for one in options]
-    train, test = ([data.load(cast.SPLIT_CIFAR, part, splits=one["splits"]) for one in options]
+    splits = [of_task["splits"][0] for of_task in options]
+    train, test = ([data.load(cast.SPLIT_CIFAR, part, splits=of_task["splits"]) for of_task in options]
                    for part in ("train", "test"))
-    some = torch.cat([one.x[::max(1, len(one.y) // train_images)] for one in train])
+    some = torch.cat([dataset.x[::max(1, len(dataset.y) // train_images)] for dataset in train])
     # batches for BatchNorm hold both tasks
     some_mixed = some[torch.randperm(len(some), generator=torch.Generator().manual_seed(seed))]
     pairs = _pairs(networks, some, seed)
@@ -85,22 +81,22 @@ def half_way(wanted: dict[str, Recipe], train_images: int, seed: int = 0, device
         rows.append(_between(i, j, test, splits, some_mixed))
         before = networks[1] if setting == PRETRAINED else networks[3]
         differences.append((j(some[:50]) - before(some[:50])).abs().max().item())
-    own = []
-    for network, one, split in zip(networks, test * 2, splits * 2):
-        own.append(share_correct_among(_features(network, [one])["output"], one.y, split))
-    found = xarray.concat(rows, xarray.DataArray(list(SOURCE), dims="setting", name="setting"))
-    found = found.assign(own_accuracy=("model", own), same_answers=("setting", differences))
-    images = f"{sum(len(one.y) for one in test):,} test images"
-    return found.assign_coords(model=list(wanted)).assign_attrs(images=images)
+    accuracies = []
+    for network, dataset, split in zip(networks, test * 2, splits * 2):
+        accuracies.append(share_correct_among(_features(network, [dataset])["output"], dataset.y, split))
+    sweep = xarray.concat(rows, xarray.DataArray(list(SOURCE), dims="setting", name="setting"))
+    sweep = sweep.assign(own_accuracy=("model", accuracies), same_answers=("setting", differences))
+    images = f"{sum(len(dataset.y) for dataset in test):,} test images"
+    return sweep.assign_coords(model=list(wanted)).assign_attrs(images=images)
 
 
 def _pairs(networks, some, seed):
     """{setting: the two networks between which is measured}."""
     normal_i, normal_j, a, b = networks
-    found = {BY_WEIGHTS: matching.weight_matching(a.state_dict(), b.state_dict(), PLAN, seed=seed).permutations,
-             BY_FEATURES: matching.activation_matching(a, b, PLAN, some, 125)}
+    matched = {BY_WEIGHTS: matching.weight_matching(a.state_dict(), b.state_dict(), PLAN, seed=seed).permutations,
+               BY_FEATURES: matching.activation_matching(a, b, PLAN, some, 125)}
     pairs = {STRANGERS: (a, b), PRETRAINED: (normal_i, normal_j)}
-    for how, permutations in found.items():
+    for how, permutations in matched.items():
         pairs[how] = a, ResNet18.from_state(matching.permute(b.state_dict(), PLAN, permutations))
     return pairs
 
@@ -121,14 +117,14 @@ def _between(i, j, test, splits, some_mixed):
 
 def _features(network, test):
     """{layer: (samples, width)} on the images of all these tasks."""
-    parts = [network.features(part) for one in test for part in one.x.split(250)]
+    parts = [network.features(part) for dataset in test for part in dataset.x.split(250)]
     return {layer: torch.cat([part[layer] for part in parts]).flatten(1) for layer in parts[0]}
 
 
 def _accuracy(logits, test, splits):
     """Mean over the tasks of the share correct among a task's own classes."""
-    of_tasks = logits.split([len(one.y) for one in test])
-    shares = [share_correct_among(part, one.y, split) for part, one, split in zip(of_tasks, test, splits)]
+    of_tasks = logits.split([len(dataset.y) for dataset in test])
+    shares = [share_correct_among(part, dataset.y, split) for part, dataset, split in zip(of_tasks, test, splits)]
     return sum(shares) / len(shares)
 
 

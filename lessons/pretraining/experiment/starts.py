@@ -46,16 +46,10 @@ TRIALS = 5  # planted permutations
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured; training is the same in every profile.
-
-    Attributes:
-        test_images: of each task, spread evenly over the test part.
-        train_images: of each task, for activation matching and REPAIR.
-        alphas: positions on a line.
-    """
-    test_images: int
-    train_images: int
-    alphas: tuple[float, ...]
+    """How much is measured; training is the same in every profile."""
+    test_images: int  # of each task, spread evenly over the test part
+    train_images: int  # of each task, for activation matching and REPAIR
+    alphas: tuple[float, ...]  # positions on a line
 
 
 PROFILES = Profiles(
@@ -119,8 +113,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     networks = all_networks(seed, device)
     tests = _of_pairs(line.test_images, settings.test_images)
     some = {pair: x for pair, (x, _) in _of_pairs(line.train_images, settings.train_images).items()}
-    found = {pair: permutations_between(networks[i], networks[j], some[pair], seed) for pair, (i, j) in STRANGE.items()}
-    ends = _ends(networks, found)
+    matched = {pair: permutations_between(networks[i], networks[j], some[pair], seed)
+               for pair, (i, j) in STRANGE.items()}
+    ends = _ends(networks, matched)
     lines = []
     for (pair, setting), states in ends.items():
         both = _treated(states, tests[pair], some[pair], settings.alphas)
@@ -128,9 +123,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan"))
     measured = measured.sel(pair=list(PAIRS), setting=[*SETTINGS, *EQUALLY_LONG])
     x, _ = tests["two tasks"]
-    own = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
-    measured = measured.merge(_of_matching(networks, ends, found["two tasks"], x))
-    measured = measured.assign(own_accuracy=("model", own)).assign_coords(model=list(made))
+    accuracies = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
+    measured = measured.merge(_of_matching(networks, ends, matched["two tasks"], x))
+    measured = measured.assign(own_accuracy=("model", accuracies)).assign_coords(model=list(made))
     return measured.assign_attrs(line.measured_on(f"{len(x):,} test images"))
 
 
@@ -146,11 +141,11 @@ def _of_pairs(images, size):
     return {"two tasks": line.of_both(images, size), "one task": images(ANGLES[1], size)}
 
 
-def _ends(networks, found):
+def _ends(networks, matched):
     """{(pair, setting): the two state dicts between which is measured}."""
     ends = {}
     for pair, (i, j) in STRANGE.items():
-        for how, permutations in found[pair].items():
+        for how, permutations in matched[pair].items():
             ends[pair, how] = networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations)
     for setting, name in TOGETHER.items():
         ends["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
@@ -171,13 +166,13 @@ def _treated(states, test, some, alphas):
     return treated.merge(both[0][of_both_ends])
 
 
-def _of_matching(networks, ends, found, x):
+def _of_matching(networks, ends, matched, x):
     """How well the strangers' units match, what permuting changes, and whether planted permutations are found."""
     state_i, state_j = ends["two tasks", STRANGERS]
     same = [_difference(state_j, ends["two tasks", how][1], x) for how in HOWS]
     pretrained = networks[f"pretrained, {ANGLES[0]:g}°"].state_dict()
     recovered = [planted(pretrained, PLAN, trial) for trial in range(TRIALS)]
-    correlation = _correlations(state_i, state_j, found, x)
+    correlation = _correlations(state_i, state_j, matched, x)
     return xarray.Dataset({"correlation": correlation, "same_answers": ("how", same),
                            "recovered": ("trial", recovered)}, coords={"how": list(HOWS)})
 
@@ -194,22 +189,22 @@ def permutations_between(network_a: MLP, network_b: MLP, x: Tensor, seed: int = 
 def planted(state: State, plan: matching.Plan, seed: int, restarts: int = 1) -> bool:
     """Whether weight matching undoes a random permutation of a network's units exactly."""
     secret = matching.random_permutations(state, plan, seed)
-    found = matching.weight_matching(state, matching.permute(state, plan, secret), plan, restarts, seed).permutations
-    return all(torch.equal(secret[name][found[name]], torch.arange(len(secret[name]))) for name in secret)
+    match = matching.weight_matching(state, matching.permute(state, plan, secret), plan, restarts, seed)
+    return all(torch.equal(secret[name][match.permutations[name]], torch.arange(len(secret[name]))) for name in secret)
 
 
-def _correlations(state_i, state_j, found, x):
+def _correlations(state_i, state_j, matched_by, x):
     features_i = MLP.from_state(state_i).features(x)
     features_j = MLP.from_state(state_j).features(x)
     values = []
-    for permutations in found.values():
+    for permutations in matched_by.values():
         for layer in PLAN.units:
             matched = features_j[layer][:, permutations[layer]]
             values.append((100 * matching.unit_correlation(features_i[layer], matched)).round().to(torch.int8).numpy())
     units = values[0].shape
-    return xarray.DataArray(np.reshape(values, (len(found), len(PLAN.units), *units)),
+    return xarray.DataArray(np.reshape(values, (len(matched_by), len(PLAN.units), *units)),
                             dims=("how", "unit_layer", "unit", "partner"),
-                            coords={"how": list(found), "unit_layer": list(PLAN.units)})
+                            coords={"how": list(matched_by), "unit_layer": list(PLAN.units)})
 
 
 def _difference(state, permuted, x):
@@ -240,15 +235,15 @@ def barriers(sweep: xarray.Dataset) -> xarray.DataArray:
 def claim_14(sweep: xarray.Dataset) -> dict[str, float]:
     """CTL-14: gap and coef in the hidden layers half-way, their share of the own distance, and the barrier, in every
     setting; what REPAIR does; the same for one task."""
-    found = equally_long(sweep)
+    numbers = equally_long(sweep)
     for setting in SETTINGS:
         for name, value in _half_way(sweep, setting).items():
-            found[f"{setting.replace(' ', '_')}_{name}"] = value
+            numbers[f"{setting.replace(' ', '_')}_{name}"] = value
     rise = barriers(sweep)
     plain = rise.sel(treatment=TREATMENTS[0])
     matched = plain.sel(pair="one task", setting=[BY_WEIGHTS, BY_FEATURES])
     strangers = rise.sel(pair="two tasks", setting=STRANGERS)
-    return found | {
+    return numbers | {
         "strangers_barrier": strangers.sel(treatment=TREATMENTS[0]).item(),
         "strangers_repaired_barrier": strangers.sel(treatment=TREATMENTS[1]).item(),
         "one_task_strangers_barrier": plain.sel(pair="one task", setting=STRANGERS).item(),
@@ -263,25 +258,26 @@ def equally_long(sweep: xarray.Dataset) -> dict[str, float]:
     epoch and for two. Gap, its share of the own distance, distance of the weights, and how many times as large the
     random start's gap and share are.
     """
-    found = {}
+    numbers = {}
     for epochs, settings in (("one_epoch", ONE_EPOCH), ("two_epochs", TWO_EPOCHS)):
         random, pretrained = (_half_way(sweep, setting) for setting in settings)
-        for name, here in (("random", random), ("pretrained", pretrained)):
-            found |= {f"{epochs}_{name}_{number}": here[number] for number in ("gap", "share", "distance", "accuracy")}
+        for name, measured in (("random", random), ("pretrained", pretrained)):
+            numbers |= {f"{epochs}_{name}_{number}": measured[number]
+                        for number in ("gap", "share", "distance", "accuracy")}
         for number in ("gap", "share"):
-            found[f"{epochs}_{number}_ratio"] = random[number] / pretrained[number]
-    return found
+            numbers[f"{epochs}_{number}_ratio"] = random[number] / pretrained[number]
+    return numbers
 
 
 def _half_way(sweep, setting):
     """What is half-way between the networks of two tasks; gap, coef and share in the hidden layers."""
-    here = sweep.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0])
-    hidden = here.sel(layer=sweep.layer.values[:-1])
+    part = sweep.sel(pair="two tasks", setting=setting, alpha=0.5, treatment=TREATMENTS[0])
+    hidden = part.sel(layer=sweep.layer.values[:-1])
     return {"gap": hidden.gap_mean.mean().item(),
             "coef": hidden.coef_mean.mean().item(),
             "share": (hidden.gap_mean / hidden.own_mean).mean().item(),
-            "distance": here.distance.item(),
-            "accuracy": here.accuracy.item()}
+            "distance": part.distance.item(),
+            "accuracy": part.accuracy.item()}
 
 
 STARTS = Experiment("starts", measure, PROFILES, line.source, "MNIST",

@@ -39,15 +39,15 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
     left.legend(loc="upper left", fontsize=9.5)
     right.legend(loc="upper left", fontsize=9.5)
     titles = moving_titles((left, right))
-    of = {name: _of_function(sweep, name) for name in FUNCTIONS}
+    of_functions = {name: _of_function(sweep, name) for name in FUNCTIONS}
     asked = {"scale": float(scales[experiment.NEAR]), "function": "loss"}
-    star = Star(right, prediction, asked["scale"], of["loss"]["bending"][experiment.NEAR], asked)
+    star = Star(right, prediction, asked["scale"], of_functions["loss"]["bending"][experiment.NEAR], asked)
 
     def draw(scale, function):
-        values = of[function]
+        values = of_functions[function]
         step = position(scales, scale, "scale")
-        for name, one in curves.items():
-            one.set_data(scales, values[name])
+        for name, line in curves.items():
+            line.set_data(scales, values[name])
         bent.set_data(scales, values["bending"])
         derived.set_ydata([values["derived"]] * 2)
         for line in at_scale:
@@ -108,7 +108,7 @@ def _bent(ax, sweep):
     """The curve of the measured curvature along the line, and the level that automatic differentiation gives."""
     scales = sweep.scale.values
     bent = [experiment.bending(sweep, name) for name in FUNCTIONS]
-    most = 1.15 * max(float(np.abs(one).max()) for one in [*bent, sweep.function_along])
+    most = 1.15 * max(float(np.abs(values).max()) for values in [*bent, sweep.function_along])
     ax.set(xscale="log", xlabel="scale s", ylabel="curvature along the line, dᵀHd/‖d‖²",
            xlim=(scales.min() / 1.3, 1.3), ylim=(-most, 1.5 * most))
     ax.axhline(0, color=GREY, linestyle=":", linewidth=1.2, marker="")
@@ -213,9 +213,9 @@ def both_in_numbers(sweep: xarray.Dataset) -> Page:
     """Both sides of Theorem 1 for every f, as a table."""
     rows = []
     for name in FUNCTIONS:
-        of = experiment.theorem(sweep, name)
-        rows.append((NAMES[name], f"{of['slack']:,.0f}", f"{of['along']:.1%}", f"{of['second']:+.2f}",
-                     f"{of['second_near']:+.2f}", f"{of['derived']:+.3f}", f"{of['measured']:+.3f}"))
+        numbers = experiment.theorem(sweep, name)
+        rows.append((NAMES[name], f"{numbers['slack']:,.0f}", f"{numbers['along']:.1%}", f"{numbers['second']:+.2f}",
+                     f"{numbers['second_near']:+.2f}", f"{numbers['derived']:+.3f}", f"{numbers['measured']:+.3f}"))
     head = ("f is", "bound over δ, s = 1", "|dᵀHd|/‖d‖² over λmax", "second order over measured, s = 1",
             "the same, s = 1/64", "dᵀHd/‖d‖² by autograd", "measured, s about 1/64")
     return table(head, rows)
@@ -226,25 +226,25 @@ def how_fast(sweep: xarray.Dataset) -> Page:
     scales = sweep.scale.values
     rows = []
     for name in FUNCTIONS:
-        found = experiment.exponents(sweep.scaled_deviation.sel(function=name))
-        rows.append((NAMES[name], *("sign" if np.isnan(one) else f"{one:.1f}" for one in found)))
+        powers = experiment.exponents(sweep.scaled_deviation.sel(function=name))
+        rows.append((NAMES[name], *("sign" if np.isnan(power) else f"{power:.1f}" for power in powers)))
     return table(("δ falls with the power, from s =", *map(_scale, scales[:-1])), rows)
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """What automatic differentiation says of the loss along the line, and what is measured there."""
-    of = {name.replace(", ", "_"): experiment.theorem(sweep, name) for name in FUNCTIONS}
-    loss = of["loss"]
+    numbers = {name.replace(", ", "_"): experiment.theorem(sweep, name) for name in FUNCTIONS}
+    loss = numbers["loss"]
     wrong = loss["derived"] * loss["measured"] < 0
     return reading("The loss along the line, close to the checkpoint", """
         Automatic differentiation says {loss[derived]:+.3f}. Measured is {loss[measured]:+.3f}. {verdict} The smooth
         stand-in, whose Hessian does see the kinks, says {loss_smooth[derived]:+.3f}.""",
-        verdict="The sign is wrong." if wrong else "The sign is right here.", **of)
+        verdict="The sign is wrong." if wrong else "The sign is right here.", **numbers)
 
 
 def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
     """The source's three R² and ours, with this sweep's numbers."""
-    of = experiment.claim_17(sweep)
+    numbers = experiment.claim_17(sweep)
     predictors = (("½α(1 − α)·λmax·‖d‖², the source's product", "0.903", "product"),
                   ("λmax", "0.782", "largest"),
                   ("‖d‖²", "0.839", "distance"),
@@ -252,11 +252,11 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
                   ("½α(1 − α)·|dᵀHd|, H half-way", "–", "half_way"))
     rows, lines = [], []
     for name, source, key in predictors:
-        within = of.get(f"within_{key}_r2")
+        within = numbers.get(f"within_{key}_r2")
         inside = "–" if within is None else f"{within:.3f}"
-        here = f"{of[f'{key}_r2']:.3f} ({of[f'{key}_low']:.2f} to {of[f'{key}_high']:.2f})"
-        rows.append((name, source, here, inside))
-        line = f"{name}: source {source}, here {here}"
+        ours = f"{numbers[f'{key}_r2']:.3f} ({numbers[f'{key}_low']:.2f} to {numbers[f'{key}_high']:.2f})"
+        rows.append((name, source, ours, inside))
+        line = f"{name}: source {source}, here {ours}"
         lines.append(line if within is None else f"{line}, within a checkpoint {inside}")
     head = ("δ predicted from", "R², source", "R², all pairs here (95 %, checkpoints drawn anew)",
             "R² within a checkpoint, mean")
@@ -264,5 +264,5 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
                    ({product_over_distance_low:+.2f} to {product_over_distance_high:+.2f}). What the curvature half-way
                    has over the distance: {half_way_over_distance:+.2f} ({half_way_over_distance_low:+.2f} to
                    {half_way_over_distance_high:+.2f}). The largest λmax of a checkpoint is {largest_spread:,.0f} times
-                   the smallest.""", **of)
+                   the smallest.""", **numbers)
     return table(head, rows, f"{'; '.join(lines)}. {more}", after=paragraph(more))

@@ -44,25 +44,25 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
     means, flat, at_share = _means(right, sweep)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
-    of = {(str(start), str(pair)): sweep.sel(start=start, pair=pair)
-          for start in sweep.start.values for pair in sweep.pair.values}
-    gap = {which: one.gap_mean.mean().item() for which, one in of.items()}
+    parts = {(str(start), str(pair)): sweep.sel(start=start, pair=pair)
+             for start in sweep.start.values for pair in sweep.pair.values}
+    gap = {which: part.gap_mean.mean().item() for which, part in parts.items()}
     asked = {"pair": PAIRS[1], "fraction": 1.0}
     star = Star(right, prediction, 1.0, gap[fraction_name(1.0), PAIRS[1]], asked)
 
     def draw(fraction, pair):
-        now = of[fraction_name(fraction), pair]
-        ours.set_values(now.gap_mean, now.gap_low, now.gap_high)
+        part = parts[fraction_name(fraction), pair]
+        ours.set_values(part.gap_mean, part.gap_low, part.gap_high)
         for name, point in points.items():
-            other = of[name, pair]
+            other = parts[name, pair]
             point.set_values(other.gap_mean, other.gap_low, other.gap_high)
             flat[name].set_data([0, 1], [gap[name, pair]] * 2)
         means.set_data(shares, [gap[fraction_name(share), pair] for share in shares])
         at_share.set_xdata([fraction, fraction])
         star.place(fraction=fraction, pair=pair)
         titles[0].set_text(f"{fraction:.0%} shuffled, {pair}")
-        titles[1].set_text(f"Learned {now.learnt.item():.0%} by heart, reads {now.knows.item():.0%}")
-        return _said(fraction, pair, now, gap)
+        titles[1].set_text(f"Learned {part.learnt.item():.0%} by heart, reads {part.knows.item():.0%}")
+        return _said(fraction, pair, part, gap)
 
     pairs = {PAIRS[1]: PAIRS[1], PAIRS[0]: PAIRS[0]}
     controls = {"fraction": slider("share of shuffled labels", shares, 1.0), "pair": choice("finetuned on", pairs)}
@@ -91,13 +91,13 @@ def _means(ax, sweep):
     return means, flat, here(ax, 0)
 
 
-def _said(fraction, pair, now, gap):
+def _said(fraction, pair, part, gap):
     return said("""{which}, {fraction:.2f} of the labels shuffled: the network learned {learnt:.0%} of its {images}
                    pretraining images and reads {knows:.0%} of upright test digits. 1 − cosine half-way, mean over
                    the layers: {gap:.4f}; normal pretraining {normal:.4f}, no pretraining {nothing:.4f}. coef
                    {coef:.3f}.""",
                 which=pair.capitalize(), fraction=fraction, images=PRETRAIN_IMAGES,
-                learnt=now.learnt.item(), knows=now.knows.item(), coef=now.coef_mean.mean().item(),
+                learnt=part.learnt.item(), knows=part.knows.item(), coef=part.coef_mean.mean().item(),
                 gap=gap[fraction_name(fraction), pair], normal=gap[NORMAL, pair], nothing=gap[NOTHING, pair])
 
 
@@ -117,9 +117,9 @@ def figure_12(sweep: xarray.Dataset):
     fig, (left, right) = plotting.figure(2, height=3.9)
     means = []
     for (start, (look, label)), shift in zip(shown.items(), (-0.27, -0.09, 0.09, 0.27)):
-        one = part.sel(start=start)
-        half_way(left, right, one, shift, look, label, width=0.08)
-        means.append(f"{label} gap {one.gap_mean.mean().item():.4f}, coef {one.coef_mean.mean().item():.3f}")
+        of_start = part.sel(start=start)
+        half_way(left, right, of_start, shift, look, label, width=0.08)
+        means.append(f"{label} gap {of_start.gap_mean.mean().item():.4f}, coef {of_start.coef_mean.mean().item():.3f}")
     layers = list(map(str, sweep.layer.values))
     gaps = float(part.gap_mean.min()) / 3, 1.5 * float(part.gap_high.max())
     name_axes(left, right, layers, gap=gaps, coef=(0.2, 1.2))
@@ -149,10 +149,10 @@ def suspects(sweep: xarray.Dataset) -> Page:
     rows = []
     for pair in PAIRS:
         for name in map(str, sweep.start.values):
-            here = sweep.sel(start=name, pair=pair)
-            rows.append((pair, name, f"{here.gap_mean.mean().item():.5f}", f"{here.curvature.item():.1f}",
-                         f"{here.along.item():+.2f}", f"{here.distance.item():.2f}",
-                         f"{here.equal_gap.mean().item():.5f}"))
+            part = sweep.sel(start=name, pair=pair)
+            rows.append((pair, name, f"{part.gap_mean.mean().item():.5f}", f"{part.curvature.item():.1f}",
+                         f"{part.along.item():+.2f}", f"{part.distance.item():.2f}",
+                         f"{part.equal_gap.mean().item():.5f}"))
     head = ("finetuned on", "pretraining", "gap", Markup("λ<sub>max</sub> at the start"),
             "curvature along the line, half-way",
             "distance ‖θᵢ − θⱼ‖", "gap at the normal pair's distance")
@@ -164,11 +164,11 @@ def gently(sweep: xarray.Dataset) -> Page:
     rows = []
     for pair in PAIRS:
         for name in map(str, sweep.start.values):
-            here = sweep.sel(start=name, pair=pair)
-            if np.isfinite(here.gentle_distance):
-                usual = f"{here.gap_mean.mean().item():.5f}", f"{here.distance.item():.2f}"
-                gentle = f"{here.gentle_gap.mean().item():.5f}", f"{here.gentle_distance.item():.2f}"
-                accuracy = f"{here.own_accuracy.mean().item():.3f}, {here.gentle_accuracy.item():.3f}"
+            part = sweep.sel(start=name, pair=pair)
+            if np.isfinite(part.gentle_distance):
+                usual = f"{part.gap_mean.mean().item():.5f}", f"{part.distance.item():.2f}"
+                gentle = f"{part.gentle_gap.mean().item():.5f}", f"{part.gentle_distance.item():.2f}"
+                accuracy = f"{part.own_accuracy.mean().item():.3f}, {part.gentle_accuracy.item():.3f}"
                 rows.append((pair, name, *usual, *gentle, accuracy))
     head = ("finetuned on", "pretraining", "gap, usual steps", "distance", "gap, steps a tenth as long", "distance",
             "accuracy on the own task, both")
@@ -191,13 +191,13 @@ def gap_against_distance(sweep: xarray.Dataset):
     fig, axes = plotting.figure(2, height=4.2, sharey=True)
     each = []
     for ax, pair in zip(axes, PAIRS):
-        here = sweep.sel(pair=pair)
-        normal = here.distance.sel(start=NORMAL).item()
-        for name in map(str, here.start.values):
-            one = here.sel(start=name)
+        of_pair = sweep.sel(pair=pair)
+        normal = of_pair.distance.sel(start=NORMAL).item()
+        for name in map(str, of_pair.start.values):
+            of_start = of_pair.sel(start=name)
             look, label = _look_and_label(name)
-            gaps = one.gap_mean.mean().item(), one.equal_gap.mean().item()
-            distances = one.distance.item(), normal
+            gaps = of_start.gap_mean.mean().item(), of_start.equal_gap.mean().item()
+            distances = of_start.distance.item(), normal
             ax.plot(distances, gaps, color=look.colour, linestyle=":", marker="", linewidth=1.4)
             ax.plot(*zip((distances[0], gaps[0])), color=look.colour, marker=look.marker, linestyle="", label=label,
                     markersize=8)

@@ -45,7 +45,7 @@ def units(sweep: xarray.Dataset):
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(5, 6))
     picture = _square(fig, left)
     ranks = np.arange(1, sweep.sizes["unit"] + 1)
-    best, own = _ranked(right, len(ranks))
+    best, at_place = _ranked(right, len(ranks))
     titles = moving_titles((left, right))
     layers = list(map(str, sweep.unit_layer.values))
     values = {}
@@ -58,7 +58,7 @@ def units(sweep: xarray.Dataset):
         correlation = values[how, layer]
         partners = np.diag(correlation)
         picture.set_data(correlation[:FIRST, :FIRST])
-        own.set_data(ranks, np.sort(partners)[::-1])
+        at_place.set_data(ranks, np.sort(partners)[::-1])
         best.set_data(ranks, np.sort(correlation.max(1))[::-1])
         titles[0].set_text(f"{layer.capitalize()}, {how}")
         titles[1].set_text(f"Mean {partners.mean():.2f} at its place")
@@ -90,9 +90,9 @@ def _ranked(ax, count):
            ylim=(-0.7, 1.05), xlim=(0, count + 1))
     ax.axhline(0, color=GREY, linewidth=1, marker="")
     best = curve(ax, Look(GREY, line="--"), "its best match anywhere, taken or not")
-    own = curve(ax, Look(BLUE, "o"), "the unit at its place", markersize=3.5, linewidth=1)
+    at_place = curve(ax, Look(BLUE, "o"), "the unit at its place", markersize=3.5, linewidth=1)
     ax.legend(loc="lower left")
-    return best, own
+    return best, at_place
 
 
 # -- panel (b): the line ---------------------------------------------------------------------------
@@ -138,10 +138,10 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
 
 def question_of_matching(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
-    here = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
+    output = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
     return said("""Half-way between two strangers, output layer: the gap is {share:.2f} of the two networks' own
                    distance. What is it once the second network's units are **matched by weights**?""",
-                share=(here.gap_mean / here.own_mean).item())
+                share=(output.gap_mean / output.own_mean).item())
 
 
 def _asked_share(sweep, asked):
@@ -207,7 +207,7 @@ def from_one_start(sweep: xarray.Dataset, prediction=None):
     values = {(apart, ax): _with_mean(sweep, settings, share) for apart, settings in TIMES.items()
               for ax, share in ((left, False), (right, True))}
     for ax in (left, right):
-        highest = max(np.max(one) for (_, of), one in values.items() if of is ax)
+        highest = max(np.max(series) for (_, axis), series in values.items() if axis is ax)
         ax.set_ylim(0, 1.12 * highest)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     titles = moving_titles((left, right))
@@ -216,8 +216,8 @@ def from_one_start(sweep: xarray.Dataset, prediction=None):
 
     def draw(apart):
         for ax, points in dots.items():
-            for point, shift, one in zip(points, _BESIDE, values[apart, ax]):
-                point.set_data(np.arange(len(layers)) + shift, one)
+            for point, shift, series in zip(points, _BESIDE, values[apart, ax]):
+                point.set_data(np.arange(len(layers)) + shift, series)
         star.place(apart=apart)
         (random, pretrained), shares = values[apart, left], values[apart, right]
         titles[0].set_text(f"{apart.capitalize()} apart: {random[-1]:.3f} and {pretrained[-1]:.3f}")
@@ -237,31 +237,31 @@ _BESIDE = (-0.1, 0.1)
 
 def _with_mean(sweep, settings, share):
     """For each setting, the layers' gaps, and last their mean over the hidden layers."""
-    found = []
+    series = []
     for setting in settings:
-        here = sweep.sel(pair=PAIRS[0], setting=setting, treatment=TREATMENTS[0], alpha=0.5)
-        gaps = (here.gap_mean / here.own_mean if share else here.gap_mean).values
-        found.append([*gaps, np.mean(gaps[:-1])])
-    return found
+        half_way = sweep.sel(pair=PAIRS[0], setting=setting, treatment=TREATMENTS[0], alpha=0.5)
+        gaps = (half_way.gap_mean / half_way.own_mean if share else half_way.gap_mean).values
+        series.append([*gaps, np.mean(gaps[:-1])])
+    return series
 
 
 def question_of_time(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (c)."""
-    of = experiment.equally_long(sweep)
+    numbers = experiment.equally_long(sweep)
     return said("""Both pairs were apart for **one** epoch. The pretrained pair has the gap {gap:.3f}, mean over the
                    hidden layers. What has the pair that shares only its **random** start?""",
-                gap=of["one_epoch_pretrained_gap"])
+                gap=numbers["one_epoch_pretrained_gap"])
 
 
 def time_apart(sweep: xarray.Dataset) -> Page:
     """The four pairs with a common start, as a table."""
-    of = experiment.equally_long(sweep)
+    numbers = experiment.equally_long(sweep)
     rows = []
     for start, name in (("random", "one random start"), ("pretrained", "pretrained")):
         for apart in TIMES:
             key = f"{apart.replace(' ', '_')}_{start}"
-            rows.append((name, apart, f"{of[f'{key}_distance']:.2f}", f"{of[f'{key}_gap']:.4f}",
-                         f"{of[f'{key}_share']:.3f}", f"{of[f'{key}_accuracy']:.3f}"))
+            rows.append((name, apart, f"{numbers[f'{key}_distance']:.2f}", f"{numbers[f'{key}_gap']:.4f}",
+                         f"{numbers[f'{key}_share']:.3f}", f"{numbers[f'{key}_accuracy']:.3f}"))
     head = ("start", "apart for", "distance ‖θᵢ − θⱼ‖", "gap, hidden layers", "share of the own distance",
             "accuracy half-way")
     return table(head, rows)
@@ -269,13 +269,13 @@ def time_apart(sweep: xarray.Dataset) -> Page:
 
 def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
     """How much knowledge adds to a common start, with this sweep's numbers and the ledger's."""
-    of = experiment.equally_long(sweep)
+    numbers = experiment.equally_long(sweep)
     return reading("Equally long apart", """
         After one epoch the gap from a random start is {one_epoch_gap_ratio:.2f} times the pretrained one, after two
         epochs {two_epochs_gap_ratio:.2f} times. Measured against the networks' own distance it is
         {one_epoch_share_ratio:.2f} and {two_epochs_share_ratio:.2f} times. Compare one epoch with two instead, and you
         find {unfair:.2f} times: that number is mostly the time apart.""",
-                   unfair=of["two_epochs_random_gap"] / of["one_epoch_pretrained_gap"], **of)
+                   unfair=numbers["two_epochs_random_gap"] / numbers["one_epoch_pretrained_gap"], **numbers)
 
 
 # -- the source's figure ---------------------------------------------------------------------------
@@ -319,8 +319,9 @@ def half_way(left, right, sweep: xarray.Dataset, shift: float, look: Look, label
     gap = WithQuartiles(left, places, look.colour, look.marker, label, animated=False)
     gap.set_values(sweep.gap_mean, sweep.gap_low, sweep.gap_high)
     for number, place in enumerate(places):
-        one = sweep.isel(layer=number)
-        violin(right, place, one.bin.values, one.coef_count.values, one.coef_median.item(), look.colour, width=width)
+        of_layer = sweep.isel(layer=number)
+        violin(right, place, of_layer.bin.values, of_layer.coef_count.values, of_layer.coef_median.item(), look.colour,
+               width=width)
 
 
 def name_axes(left, right, layers: list[str], gap: tuple[float, float], coef: tuple[float, float]) -> None:
@@ -335,9 +336,9 @@ def name_axes(left, right, layers: list[str], gap: tuple[float, float], coef: tu
 
 def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 11 of CTL and ours, with this sweep's numbers."""
-    of = experiment.claim_14(sweep)
-    ordered = of["no_matching_gap"] > of["weight_matching_gap"] > of["pretrained_gap"]
-    agree = ordered and of["activation_matching_gap"] > of["pretrained_gap"]
+    numbers = experiment.claim_14(sweep)
+    ordered = numbers["no_matching_gap"] > numbers["weight_matching_gap"] > numbers["pretrained_gap"]
+    agree = ordered and numbers["activation_matching_gap"] > numbers["pretrained_gap"]
     return reading("Figure 11 of Zhou et al., and ours", """
         {agrees}: the mean gap in the hidden layers is {no_matching_gap:.3f} for strangers, {weight_matching_gap:.3f}
         and {activation_matching_gap:.3f} after matching their weights or activations, {pretrained_gap:.3f} for networks
@@ -345,7 +346,7 @@ def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
         {activation_matching_coef:.2f} and {pretrained_coef:.2f}. But the pretrained pair was apart for one epoch, the
         others for two. Not in the source: two networks that began from the same random weights have
         {one_epoch_random_gap:.3f} after one epoch apart and {two_epochs_random_gap:.3f} after two; pretrained ones
-        {one_epoch_pretrained_gap:.3f} and {two_epochs_pretrained_gap:.3f}.""", agrees=agrees(agree), **of)
+        {one_epoch_pretrained_gap:.3f} and {two_epochs_pretrained_gap:.3f}.""", agrees=agrees(agree), **numbers)
 
 
 def accuracies(sweep: xarray.Dataset) -> Page:
