@@ -61,11 +61,11 @@ def announce() -> Page:
 
 def images(count: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     """{task: (images in 0 … 1, labels)} of `count` test images a task, spread over the set."""
-    found = {}
+    of_tasks = {}
     for task in known.SIX:
         part = data.load(task, "test").spread(count)
-        found[task] = (cifar100.unnormalise(part.x) if task == "cifar100" else part.x, part.y)
-    return found
+        of_tasks[task] = (cifar100.unnormalise(part.x) if task == "cifar100" else part.x, part.y)
+    return of_tasks
 
 
 def suite(expect: str | None = EXPECT, check: bool = True) -> clip.Suite:
@@ -146,10 +146,10 @@ def _measure(count, device, expect, check, ratios, lambdas):
     lines = [linearity(ours, a, b, tests[a][0], ALPHAS, where) for a, b in PAIRS]
     along = xr.concat(lines, "pair").assign_coords(pair=[f"{a}, {b}" for a, b in PAIRS])
     named = {"model": list(models), "task": list(tests), "ratio": list(ratios), "lam": list(lambdas)}
-    found = xr.Dataset({"accuracy": (("model", "task"), accuracy.values),
+    sweep = xr.Dataset({"accuracy": (("model", "task"), accuracy.values),
                         "bell": (("ratio", "lam", "task"), bell)}, named).merge(along)
     sources = [data.source(task) for task in known.SIX]
-    return found.assign_attrs(
+    return sweep.assign_attrs(
         images=f"{count} test images a task", profile="files", seed=0, network=f"CLIP {expect or 'of another size'}",
         device=str(where), dataset="the six tasks", source="; ".join(source.text for source in sources),
         source_kind="stand-in" if any(source.is_stand_in for source in sources) else "official")

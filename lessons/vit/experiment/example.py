@@ -35,7 +35,7 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
     parts = [digest(*(tensor.detach().cpu().double().numpy().tobytes() for tensor in state.values()))
              for state in (base, *finetuned.values())]
     folder = store.root() / "checkpoints" / f"example-{digest(*parts, *finetuned, json.dumps(dict(config or {})))}"
-    found = folder / "base", {name: folder / name for name in finetuned}
+    places = folder / "base", {name: folder / name for name in finetuned}
     with store.lock(folder):
         if not folder.exists():
             store.clear_leftovers(folder)
@@ -47,7 +47,7 @@ def written(base: State, finetuned: Mapping[str, State], config: Mapping | None 
                     os.replace(part, folder)
             finally:
                 shutil.rmtree(part, ignore_errors=True)
-    return found
+    return places
 
 
 def _save(folder, state, config, shards):
@@ -83,13 +83,13 @@ def spoilt(folder: str | os.PathLike) -> dict[str, Path]:
                 "half a download": sound[:len(sound) // 2],
                 "a header of absurd size": (2 ** 40).to_bytes(8, "little") + sound[8:],
                 "one flipped bit": bytes(flipped)}
-    found = {}
+    spoilt_folders = {}
     for number, (what, content) in enumerate(contents.items()):
-        found[what] = store.root() / "checkpoints" / "spoilt" / str(number)
-        found[what].mkdir(parents=True, exist_ok=True)
-        with store.lock(found[what] / WEIGHTS), store.atomic(found[what] / WEIGHTS) as part:
+        spoilt_folders[what] = store.root() / "checkpoints" / "spoilt" / str(number)
+        spoilt_folders[what].mkdir(parents=True, exist_ok=True)
+        with store.lock(spoilt_folders[what] / WEIGHTS), store.atomic(spoilt_folders[what] / WEIGHTS) as part:
             part.write_bytes(content)
-    return found
+    return spoilt_folders
 
 
 def said_of(folder: str | os.PathLike) -> str:
