@@ -92,7 +92,7 @@ def line(sweep: xarray.Dataset):
     gap = curve(left, Look(BLUE, "o"), "gap to the mixture", markersize=5)
     own = curve(left, Look(GREY, "s", "--"), "the two ends' own distance", markersize=5)
     coef = curve(right, Look(ORANGE, "^"), "length along the mixture", markersize=5)
-    least = max(1e-7, 0.5 * float(sweep.gap.where(sweep.gap > 1e-7).min()))
+    least = max(1e-7, 0.5 * float(sweep.gap_mean.where(sweep.gap_mean > 1e-7).min()))
     left.set(yscale="log", ylim=(least, 2), ylabel="1 − cosine")
     right.set(ylim=(0.5, 1.1), ylabel="coef")
     right.axhline(1, color=BLACK, linewidth=0.8, marker="")
@@ -104,15 +104,15 @@ def line(sweep: xarray.Dataset):
 
     def draw(pair, alpha):
         of_pair = sweep.sel(pair=pair)
-        gaps, coefs = of_pair.gap.sel(alpha=alpha).values, of_pair.coef.sel(alpha=alpha).values
+        gaps, coefs = (of_pair[name].sel(alpha=alpha).values for name in ("gap_mean", "coef_mean"))
         gap.set_data(places, np.maximum(gaps, least))
-        own.set_data(places, of_pair.own.values)
+        own.set_data(places, of_pair.own_mean.values)
         coef.set_data(places, coefs)
         titles[0].set_text(f"{pair}, α = {alpha:g}")
         titles[1].set_text(f"coef {coefs[-1]:.3f} at the end")
         return said("""{pair} at α = {alpha:g}: after the last norm the gap is {gap:.2g}, the two ends are {own:.2g}
-                       apart, coef {coef:.3f}.""", pair=pair, alpha=alpha, gap=gaps[-1], own=float(of_pair.own[-1]),
-                    coef=coefs[-1])
+                       apart, coef {coef:.3f}.""", pair=pair, alpha=alpha, gap=gaps[-1],
+                    own=float(of_pair.own_mean[-1]), coef=coefs[-1])
 
     controls = {"pair": choice("pair", {str(name): str(name) for name in sweep.pair.values}),
                 "alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5)}
