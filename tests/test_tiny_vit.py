@@ -10,6 +10,7 @@ import data
 from data import altered, medley
 from lessons.vit.algorithms import matrices
 from toy_models import Architecture, Recipe, TinyViT, training, zoo
+from toy_models.colour_vit import ColourViT
 from toy_models.recipe import COSINE
 from toy_models.tiny_vit import Attention, Block, patches
 
@@ -109,6 +110,44 @@ def test_foreign_weights_are_refused_with_their_keys():
 def test_sizes_that_do_not_fit_are_refused(arguments, named):
     with pytest.raises(ValueError, match=named):
         TinyViT(**arguments)
+
+
+def small_in_colour():
+    torch.manual_seed(0)
+    return ColourViT(16, depth=2, heads=2, patch=8)
+
+
+def test_colours_are_cut_into_patches_of_all_channels():
+    network = small_in_colour()
+    x = torch.rand(2, 3, 32, 32)
+    with torch.no_grad():
+        for parameter in (network.patch.weight, network.patch.bias, network.position):
+            parameter.zero_()
+        network.patch.weight[:, 64 * 2 + 8] = 1.0  # the first pixel of the second row of a patch, in blue
+        stream = network.embedded(x)
+    assert torch.equal(stream[:, 1 + 4 * 1 + 2, 0], x[:, 2, 9, 16]) and stream.shape == (2, 17, 16)
+
+
+def test_in_colour_the_blocks_and_the_head_are_the_small_ones():
+    network, plain = small_in_colour(), TinyViT(16, 2, 2, 8, 32, 100)
+    assert network.state_dict().keys() == plain.state_dict().keys()
+    shared = {key: tensor for key, tensor in network.state_dict().items() if key != "patch.weight"}
+    shared["patch.weight"] = network.state_dict()["patch.weight"][:, :64]
+    plain.load_state_dict(shared)
+    x = torch.rand(2, 3, 32, 32)
+    x[:, 1:] = 0.0  # nothing in green and blue
+    with torch.no_grad():
+        features, expected = network.features(x), plain.features(x[:, 0])
+        assert torch.equal(network(x), features["output"])
+    assert list(features) == list(expected) == ["block 1", "block 2", "pooled", "output"]
+    for layer, values in expected.items():
+        assert torch.allclose(features[layer], values, atol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [{"width": 16, "heads": 3}, {"width": 16, "heads": 2, "patch": 5}])
+def test_a_vit_in_colour_whose_sizes_do_not_fit_is_refused(sizes):
+    with pytest.raises(ValueError, match="heads must divide the width and patch the size"):
+        ColourViT(**sizes)
 
 
 # -- its training ----------------------------------------------------------------------------------

@@ -179,11 +179,11 @@ def test_linearity_along_the_line_is_ctls(small):
     suite, _, _ = small
     found = measuring.linearity(suite, "mnist", "svhn", pictures(), (0.0, 0.5, 1.0))
     assert list(found.layer.values) == ["block 0", "block 1", "pooled"]
-    assert found.gap.sel(alpha=0.0).values == pytest.approx([0] * 3, abs=1e-6)
-    assert found.coef.sel(alpha=1.0).values == pytest.approx([1] * 3, abs=1e-6)
+    assert found.gap_mean.sel(alpha=0.0).values == pytest.approx([0] * 3, abs=1e-6)
+    assert found.coef_mean.sel(alpha=1.0).values == pytest.approx([1] * 3, abs=1e-6)
     x = images.prepared(pictures(), 32)
     ends = [towers.pooled(suite.finetuned[task], x, SMALL) for task in ("mnist", "svhn")]
-    assert found.own.sel(layer="pooled").item() == pytest.approx(own_distance(*ends).mean().item(), rel=1e-4)
+    assert found.own_mean.sel(layer="pooled").item() == pytest.approx(own_distance(*ends).mean().item(), rel=1e-4)
 
 
 def test_a_suite_is_looked_at_and_merged_to_a_folder(small):
@@ -223,7 +223,7 @@ def test_vit_b32_with_random_weights_goes_through_the_whole_path(tmp_path, label
     found = clip.table(suite, {"θ₀": suite.base, "merged": merged}, {"mnist": (x, y), "cifar100": (x, y % 5)})
     assert found.shape == (2, 2) and found.notnull().all()
     line = measuring.linearity(suite, "mnist", "kmnist", x, (0.5,))
-    assert line.sizes["layer"] == 13 and (line.gap < 0.5 * line.own).all()
+    assert line.sizes["layer"] == 13 and (line.gap_mean < 0.5 * line.own_mean).all()
     with pytest.raises(CheckpointError, match="is ViT-B/32: width 768, .*you asked for ViT-L/14"):
         clip.opened(tmp_path / "clip", paths, labelled, "ViT-L/14")
     assert 1e8 < peak_of_merging(tmp_path, paths) < bench.goal(B32)

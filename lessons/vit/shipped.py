@@ -46,17 +46,17 @@ def recipes() -> list[Recipe]:
 @torch.inference_mode()
 def accuracies(network: torch.nn.Module, images: int = IMAGES) -> dict[str, float]:
     """{task: share correct} on test images, upright ones first; each among its own ten classes."""
-    found = {}
-    for of, change in [*((of, "none") for of in data.altered.OF), *medley.TASKS]:
-        test = data.load("altered", "test", of=of, change=change).spread(images)
-        first, last = data.altered.outputs(of)
+    shares = {}
+    for kind, change in [*((kind, "none") for kind in data.altered.OF), *medley.TASKS]:
+        test = data.load("altered", "test", of=kind, change=change).spread(images)
+        first, last = data.altered.outputs(kind)
         logits = torch.cat([network(some) for some in test.x.split(250)])[:, first:last]
         name = "upright" if change == "none" else change
-        found[f"{suites.NAMES[of]} {name}"] = suites.share_correct(logits, test.y - first)
-    return found
+        shares[f"{suites.NAMES[kind]} {name}"] = suites.share_correct(logits, test.y - first)
+    return shares
 
 
-def card(recipe: Recipe, path: Path, found: dict[str, float]) -> str:
+def card(recipe: Recipe, path: Path, shares: dict[str, float]) -> str:
     """The model card of a file."""
     network = recipe.architecture.build()
     content = path.read_bytes()
@@ -65,7 +65,7 @@ def card(recipe: Recipe, path: Path, found: dict[str, float]) -> str:
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         source=data.source(recipe.dataset, **dict(recipe.options)).text, epochs=recipe.epochs, lr=recipe.lr,
         batch_size=recipe.batch_size, seed=recipe.seed, images=f"{IMAGES:,}",
-        accuracies=", ".join(f"{task} {share:.3f}" for task, share in found.items()), bytes=len(content),
+        accuracies=", ".join(f"{task} {share:.3f}" for task, share in shares.items()), bytes=len(content),
         digest=hashlib.sha256(content).hexdigest())
 
 

@@ -57,26 +57,26 @@ def fused(state: State) -> State:
     Raises:
         ValueError: there is a q, but its k or v is missing.
     """
-    found = {}
+    joined = {}
     for key, tensor in state.items():
         name = _of_three(key)
         if name is None:
-            found[key] = tensor.clone()
+            joined[key] = tensor.clone()
         elif name == "q":
-            found[_renamed(key, "qkv")] = torch.cat([_part(state, key, one) for one in Q_K_V])
-    return found
+            joined[_renamed(key, "qkv")] = torch.cat([_part(state, key, letter) for letter in Q_K_V])
+    return joined
 
 
 def apart(state: State) -> State:
     """What `fused` has put together, as it was before; the keys in their old order. A copy."""
-    found = {}
+    separate = {}
     for key, tensor in state.items():
         if ".qkv." in key:
             for name, part in zip(Q_K_V, tensor.chunk(len(Q_K_V))):
-                found[key.replace(".qkv.", f".{name}.")] = part.clone()
+                separate[key.replace(".qkv.", f".{name}.")] = part.clone()
         else:
-            found[key] = tensor.clone()
-    return _in_order(found)
+            separate[key] = tensor.clone()
+    return _in_order(separate)
 
 
 def _of_three(key):
@@ -104,7 +104,7 @@ def _in_order(state):
         name = _of_three(key)
         if name is None:
             return number, 0
-        first = min(keys.index(_renamed(key, one)) for one in Q_K_V)
+        first = min(keys.index(_renamed(key, letter)) for letter in Q_K_V)
         return first, 1 + 2 * Q_K_V.index(name) + key.endswith("bias")
     keys = list(state)
     return {key: state[key] for _, key in sorted(enumerate(keys), key=place)}
@@ -118,11 +118,11 @@ def truncated_sum(spectra: Spectra, rank_ratio: float, chosen: Chosen) -> State:
         rank_ratio: the share of min(m, n) that is kept.
         chosen: (key, tensor) -> whether this one is truncated.
     """
-    found = {}
+    total = {}
     for key, tensor in spectra.origin.items():
         if tensor.is_floating_point():
-            found[key] = spectra.total(key, rank_ratio) if chosen(key, tensor) else torch.zeros_like(tensor)
-    return found
+            total[key] = spectra.total(key, rank_ratio) if chosen(key, tensor) else torch.zeros_like(tensor)
+    return total
 
 
 def moved(origin: State, totals: Sequence[State] | State, scale: float) -> State:

@@ -39,7 +39,7 @@ def _files():
 
 def _fused():
     """Checkpoints of two widths and depths with q, k and v in one tensor."""
-    found = []
+    cases = []
     for width, blocks in ((4, 2), (6, 11)):
         shapes = {"token": (width,), "position": (3, width)}
         for block in range(blocks):
@@ -48,8 +48,8 @@ def _fused():
             shapes[f"blocks.{block}.attention.out.weight"] = (width, width)
             shapes[f"blocks.{block}.mlp.into.weight"] = (3 * width, width)
         generator = torch.Generator().manual_seed(width)
-        found.append(({key: torch.randn(shape, generator=generator) for key, shape in shapes.items()},))
-    return found
+        cases.append(({key: torch.randn(shape, generator=generator) for key, shape in shapes.items()},))
+    return cases
 
 
 def _sentences():
@@ -62,11 +62,11 @@ def _sentences():
 
 def _factors():
     generator = torch.Generator().manual_seed(1)
-    found = []
+    cases = []
     for rank, inputs, outputs, alpha, rslora in ((2, 5, 3, 4.0, False), (4, 6, 6, 16.0, False), (4, 3, 7, 8.0, True)):
         down, up = torch.randn(rank, inputs, generator=generator), torch.randn(outputs, rank, generator=generator)
-        found.append((down, up, alpha, rslora))
-    return found
+        cases.append((down, up, alpha, rslora))
+    return cases
 
 
 # -- wrong answers with a family likeness ----------------------------------------------------------
@@ -78,17 +78,17 @@ def _first(rule):
 
 def _big_end_first(first, size):
     """Reads the number from the wrong end, so that what is safetensors is taken for what its first byte says."""
-    found = firstbytes.told_by(first, size)
-    if found != "safetensors" or int.from_bytes(first[:8], "big") < size:
-        return found
+    kind = firstbytes.told_by(first, size)
+    if kind != "safetensors" or int.from_bytes(first[:8], "big") < size:
+        return kind
     return "pickle" if first[:1] == b"\x80" else "something else"
 
 
 def _without(kind, instead):
     """An answer that knows every kind but one."""
     def answer(first, size):
-        found = firstbytes.told_by(first, size)
-        return instead if found == kind else found
+        right = firstbytes.told_by(first, size)
+        return instead if right == kind else right
     return answer
 
 
@@ -96,14 +96,14 @@ def _taken_apart(cut=lambda tensor: tensor.chunk(3), names=("q", "k", "v"), part
                  fused=False):
     """An answer that cuts what is fused in its own way, names the pieces, and keeps or drops what else there is."""
     def answer(state):
-        found = {}
+        pieces = {}
         for key, tensor in state.items():
-            whole = ".qkv." in key
-            if whole and key.endswith(parts):
-                found |= {key.replace(".qkv.", f".{name}."): part for name, part in zip(names, cut(tensor))}
-            if (not whole and others) or (whole and (fused or (fused is None and not key.endswith(parts)))):
-                found[key] = tensor
-        return found
+            joined = ".qkv." in key
+            if joined and key.endswith(parts):
+                pieces |= {key.replace(".qkv.", f".{name}."): part for name, part in zip(names, cut(tensor))}
+            if (not joined and others) or (joined and (fused or (fused is None and not key.endswith(parts)))):
+                pieces[key] = tensor
+        return pieces
     return answer
 
 
@@ -131,14 +131,14 @@ def told_by(first, size):
 
 
 def separated(state):
-    found = {}
+    separate = {}
     for key, tensor in state.items():
         if ".qkv." in key:
             for name, part in zip("qkv", tensor.chunk(3)):
-                found[key.replace(".qkv.", f".{name}.")] = part
+                separate[key.replace(".qkv.", f".{name}.")] = part
         else:
-            found[key] = tensor
-    return found
+            separate[key] = tensor
+    return separate
 
 
 def class_vector(vectors):
@@ -228,7 +228,7 @@ EXERCISES = [
         ],
         hints=["Go through state.items(). What has no .qkv. in its name goes over as it is.",
                "tensor.chunk(3) cuts the rows in three; it does the same with a bias.",
-               "found[key.replace(\".qkv.\", f\".{name}.\")] = part, for name and part in "
+               "separate[key.replace(\".qkv.\", f\".{name}.\")] = part, for name and part in "
                "zip(\"qkv\", tensor.chunk(3))"],
         praise="No shape would have told you, had you exchanged q and k: both are (width, width). Only the numbers do, "
                "so compare what the network says before and after."),

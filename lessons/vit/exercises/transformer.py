@@ -19,11 +19,11 @@ def _images():
 
 def _streams():
     generator = torch.Generator().manual_seed(0)
-    found = []
+    cases = []
     for places, width, heads in ((5, 6, 2), (4, 8, 4), (3, 4, 1), (7, 12, 3)):
         parts = torch.randn(3, places, width, generator=generator, dtype=torch.float64)
-        found.append((*parts, heads))
-    return found
+        cases.append((*parts, heads))
+    return cases
 
 
 def _tensors():

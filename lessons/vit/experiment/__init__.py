@@ -2,7 +2,7 @@
 which tensors are matrices; `merges`, every method and negation; `counts`, more tasks and more passes; `adapting`,
 test-time adaptation; `causes`, what makes the gap small; `parts`, what an average spoils; `stitching`, θ₀ given the
 features of others; the `numbers` that the ledger keeps. What they share is in `setting`. `large`, for a GPU, is run by
-itself."""
+itself, on its `bench`."""
 import functools
 
 from lessons.kit import experiment

@@ -21,9 +21,9 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         step), the mean over tasks, in nats, on the batch of a step.
     """
     loaded = setting.load(settings, seed, settings.widths[0], device)
-    found = [adapted(loaded, name) for name in STARTS]
-    return xarray.Dataset({"accuracy": (("adapted", "when", "task"), np.array([one[0] for one in found])),
-                           "entropy": (("adapted", "step"), np.array([one[1] for one in found]))},
+    results = [adapted(loaded, name) for name in STARTS]
+    return xarray.Dataset({"accuracy": (("adapted", "when", "task"), np.array([result[0] for result in results])),
+                           "entropy": (("adapted", "step"), np.array([result[1] for result in results]))},
                           {"adapted": list(STARTS), "when": ["at first", "in the end"], "task": loaded.suite.tasks},
                           {"images": f"{2 * BATCH} unlabelled and {settings.images} test images a task"})
 

@@ -33,10 +33,10 @@ class SmoothMLP(toy_models.MLP):
     def features(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """As `MLP.features`."""
         h = x.flatten(1)
-        found = {}
+        features = {}
         for name, layer in zip(self.layer_names, self.layers):
-            h = found[name] = layer(h) if name == "output" else self.after(h, F.gelu(layer(h)))
-        return found
+            h = features[name] = layer(h) if name == "output" else self.after(h, F.gelu(layer(h)))
+        return features
 
     def after(self, before: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
         """What a layer hands on."""
@@ -123,7 +123,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         owns.append(own)
         relative.append(np.mean([norm(subtract(state, loaded.base)) for state in finetuned]) / norm(loaded.base))
     every = {VIT: vit} | controls
-    accuracies = {name: ("network", [value(one) for one in every.values()]) for name, value in ACCURACIES.items()}
+    accuracies = {name: ("network", [value(loaded) for loaded in every.values()]) for name, value in ACCURACIES.items()}
     return xarray.Dataset({"gap": (("kind", "length"), np.array(gaps)), "own": (("kind", "length"), np.array(owns)),
                            "relative": ("kind", relative), **accuracies},
                           {"kind": list(KINDS), "length": list(LENGTHS), "network": list(every)},
@@ -206,21 +206,21 @@ def load(settings: Settings, seed: int, kind: str, device: str = "auto") -> Load
 
 def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     """Every network of all architectures."""
-    found = setting.suite(settings, seed).all_recipes
-    return found + [recipe for kind in NETWORKS for recipe in of_control(settings, seed, kind).all_recipes]
+    of_vit = setting.suite(settings, seed).all_recipes
+    return of_vit + [recipe for kind in NETWORKS for recipe in of_control(settings, seed, kind).all_recipes]
 
 
-def share_at(found: xarray.Dataset, kind: str, by: str, value: float) -> float:
+def share_at(sweep: xarray.Dataset, kind: str, by: str, value: float) -> float:
     """Gap over own distance where the own distance, or the relative length, has this value: between two measured
     lengths on a straight line of logarithms; NaN outside of what was measured.
 
     Args:
         by: "own" or "relative".
     """
-    one = found.sel(kind=kind)
-    places = one.own.values if by == "own" else one.length.values * float(one.relative)
+    of_kind = sweep.sel(kind=kind)
+    places = of_kind.own.values if by == "own" else of_kind.length.values * float(of_kind.relative)
     rising = np.concatenate([[True], np.diff(np.maximum.accumulate(places)) > 0])
-    share = (one.gap / one.own).values
+    share = (of_kind.gap / of_kind.own).values
     return float(np.exp(np.interp(np.log(value), np.log(places[rising]), np.log(share[rising]), np.nan, np.nan)))
 
 

@@ -16,10 +16,9 @@ from data.pinning import pinned
 from lessons.checkpoints import clip, fetching, folders, known, totals, towers
 from lessons.kit.page import Page, paragraph, said
 from lessons.kit.sweep import cached
-from lessons.linearity.algorithms import ctl, own_distance
+from lessons.linearity.algorithms import along, means
 from lessons.merging import merge
 from toy_models import training
-from toy_models.weights import mix
 
 EXPECT = "ViT-B/32"
 # as the published figures were measured: FusionBench's TIES adds where the paper averages
@@ -61,11 +60,11 @@ def announce() -> Page:
 
 def images(count: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     """{task: (images in 0 … 1, labels)} of `count` test images a task, spread over the set."""
-    found = {}
+    of_tasks = {}
     for task in known.SIX:
         part = data.load(task, "test").spread(count)
-        found[task] = (cifar100.unnormalise(part.x) if task == "cifar100" else part.x, part.y)
-    return found
+        of_tasks[task] = (cifar100.unnormalise(part.x) if task == "cifar100" else part.x, part.y)
+    return of_tasks
 
 
 def suite(expect: str | None = EXPECT, check: bool = True) -> clip.Suite:
@@ -89,8 +88,8 @@ def seconds(count: int, an_image: float, settings: int = len(RATIOS) * len(LAMBD
         settings: of rank and λ.
     """
     looks = (1 + len(known.SIX) + len(SETTINGS) + settings) * len(known.SIX)
-    along = len(PAIRS) * (2 + len(ALPHAS))
-    return count * (looks + along) * an_image + READING
+    lines = len(PAIRS) * (2 + len(ALPHAS))
+    return count * (looks + lines) * an_image + READING
 
 
 def timed(ours: clip.Suite, x: torch.Tensor, device: str | torch.device, mixed: bool) -> float:
@@ -113,7 +112,8 @@ def run(count: int = 50, device: str = "auto", expect: str | None = EXPECT, chec
         expect, check: see `suite`.
 
     Returns:
-        accuracy (model, task), bell (ratio, lam, task), gap, coef (pair, alpha, layer), own (pair, layer).
+        accuracy (model, task), bell (ratio, lam, task), gap_mean, coef_mean (pair, alpha, layer), own_mean
+        (pair, layer).
     """
     if missing():
         return None
@@ -144,12 +144,12 @@ def _measure(count, device, expect, check, ratios, lambdas):
             grid = {str(lam): lambda ratio=ratio, lam=lam: totals.Cart(folder, ratio, lam) for lam in lambdas}
             bell[place] = clip.table(ours, grid, tests, where, mixed).values
     lines = [linearity(ours, a, b, tests[a][0], ALPHAS, where) for a, b in PAIRS]
-    along = xr.concat(lines, "pair").assign_coords(pair=[f"{a}, {b}" for a, b in PAIRS])
+    of_pairs = xr.concat(lines, "pair").assign_coords(pair=[f"{a}, {b}" for a, b in PAIRS])
     named = {"model": list(models), "task": list(tests), "ratio": list(ratios), "lam": list(lambdas)}
-    found = xr.Dataset({"accuracy": (("model", "task"), accuracy.values),
-                        "bell": (("ratio", "lam", "task"), bell)}, named).merge(along)
+    sweep = xr.Dataset({"accuracy": (("model", "task"), accuracy.values),
+                        "bell": (("ratio", "lam", "task"), bell)}, named).merge(of_pairs)
     sources = [data.source(task) for task in known.SIX]
-    return found.assign_attrs(
+    return sweep.assign_attrs(
         images=f"{count} test images a task", profile="files", seed=0, network=f"CLIP {expect or 'of another size'}",
         device=str(where), dataset="the six tasks", source="; ".join(source.text for source in sources),
         source_kind="stand-in" if any(source.is_stand_in for source in sources) else "official")
@@ -183,27 +183,16 @@ def linearity(ours: clip.Suite, a: str, b: str, x: torch.Tensor, alphas: Sequenc
     beside the mixture of both towers' (CTL, Eq. 2, Fig. 4 to 10).
 
     Returns:
-        gap, coef (alpha, layer): means over images; own (layer): 1 − cos between the two ends.
+        gap_mean, coef_mean (alpha, layer): means over images; own_mean (layer): 1 − cos between the two ends.
     """
-    ends = {task: clip.in_memory(ours.finetuned[task], device) for task in (a, b)}
-    tokens = {task: _class_tokens(ends[task], x, ours.tower, device) for task in ends}
-    layers = list(tokens[a])
-    gap, coef = np.empty((2, len(alphas), len(layers)))
-    for row, alpha in enumerate(alphas):
-        between = {key: mix(tensor, ends[b][key], float(alpha)) for key, tensor in ends[a].items()}
-        found = ctl(_class_tokens(between, x, ours.tower, device), tokens[a], tokens[b], float(alpha))
-        gap[row] = [found[layer]["gap"].mean().item() for layer in layers]
-        coef[row] = [found[layer]["coef"].mean().item() for layer in layers]
-    own = [own_distance(tokens[a][layer], tokens[b][layer]).mean().item() for layer in layers]
-    return xr.Dataset({"gap": (("alpha", "layer"), gap), "coef": (("alpha", "layer"), coef), "own": ("layer", own)},
-                      {"alpha": list(alphas), "layer": layers})
+    def class_tokens(state, x):
+        parts = []
+        with torch.no_grad():
+            for part in clip.batches(x, ours.tower, device):
+                features = towers.features(state, part, ours.tower)
+                parts.append({layer: (h[:, 0] if h.ndim == 3 else h).cpu() for layer, h in features.items()})
+        return {layer: torch.cat([part[layer] for part in parts]) for layer in parts[0]}
 
-
-def _class_tokens(state, x, tower, device):
-    """{layer: the class token (images, width)} over all batches."""
-    parts = []
-    with torch.no_grad():
-        for part in clip.batches(x, tower, device):
-            found = towers.features(state, part, tower)
-            parts.append({layer: (h[:, 0] if h.ndim == 3 else h).cpu() for layer, h in found.items()})
-    return {layer: torch.cat([part[layer] for part in parts]) for layer in parts[0]}
+    ends = [clip.in_memory(ours.finetuned[task], device) for task in (a, b)]
+    line = along(class_tokens, *ends, [float(alpha) for alpha in alphas], parts=(x,), summary=means)
+    return line.drop_vars("distance")

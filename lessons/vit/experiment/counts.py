@@ -25,19 +25,19 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         kept (width, count, subset, merged_by): accuracy over that of the tasks' own networks, mean over a subset's
         tasks, parameters chosen on held-out images, on test images; NaN where there are fewer subsets.
     """
-    found = [of_width(settings, seed, width, device) for width in settings.widths]
-    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    sweeps = [of_width(settings, seed, width, device) for width in settings.widths]
+    made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     fewest, most = settings.images * min(settings.counts), settings.images * max(settings.counts)
     return made.assign_attrs(images=setting.images_of(settings), **resting_on(fewest, most))
 
 
 def of_width(settings: Settings, seed: int, width: int, device: str = "auto") -> xarray.Dataset:
     """One width."""
-    whole = setting.suite(settings, seed, width)
+    suite = setting.suite(settings, seed, width)
     kept = np.full((len(settings.counts), SUBSETS, len(METHODS)), np.nan)
     for row, count in enumerate(settings.counts):
-        for column, chosen in enumerate(suites.subsets_of(len(whole.tasks), count, SUBSETS, seed)):
-            loaded = whole.part(chosen).load(device, settings.images)
+        for column, subset in enumerate(suites.subsets_of(len(suite.tasks), count, SUBSETS, seed)):
+            loaded = suite.part(subset).load(device, settings.images)
             own = loaded.own()
             kept[row, column] = [float((accuracy / own).mean()) for accuracy in tuned(loaded).values()]
     return xarray.Dataset({"kept": (("count", "subset", "merged_by"), kept)},

@@ -90,13 +90,13 @@ def spoilt(folder: str | os.PathLike) -> dict[str, Path]:
                 "half a download": sound[:len(sound) // 2],
                 "a header of absurd size": (2 ** 40).to_bytes(8, "little") + sound[8:],
                 "one flipped bit": bytes(flipped)}
-    found, there = {}, store.workplace("checkpoints")
+    spoilt_folders, there = {}, store.workplace("checkpoints")
     for number, (what, content) in enumerate(contents.items()):
-        found[what] = there / "spoilt" / str(number)
-        found[what].mkdir(parents=True, exist_ok=True)
-        with store.lock(found[what] / WEIGHTS), store.atomic(found[what] / WEIGHTS) as part:
+        spoilt_folders[what] = there / "spoilt" / str(number)
+        spoilt_folders[what].mkdir(parents=True, exist_ok=True)
+        with store.lock(spoilt_folders[what] / WEIGHTS), store.atomic(spoilt_folders[what] / WEIGHTS) as part:
             part.write_bytes(content)
-    return found
+    return spoilt_folders
 
 
 def said_of(folder: str | os.PathLike) -> str:

@@ -34,11 +34,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         averaged (width, what: 5, task): accuracy of the single networks, of averaged weights, of averaged pooled
         features, of averaged answers, and of θ₀.
     """
-    found = []
+    sweeps = []
     for width in settings.widths:
         loaded = setting.load(settings, seed, width, device)
-        found.append(measured(loaded, settings))
-    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+        sweeps.append(measured(loaded, settings))
+    made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     return made.assign_attrs(images=f"{settings.features} test images a task for features, {settings.images} for "
                                     "accuracies", test_images=made.sizes["task"] * settings.images)
 
@@ -49,12 +49,12 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     tasks = loaded.suite.tasks
     pairs = [f"{tasks[i]} and {tasks[j]}" for i, j in PAIRS]
     lines = in_threads(lambda pair: of_pair(loaded, images, pair, settings.alphas), PAIRS)
-    found = xarray.concat(lines, xarray.DataArray(pairs, dims="pair", name="pair"))
-    found = found.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
+    sweep = xarray.concat(lines, xarray.DataArray(pairs, dims="pair", name="pair"))
+    sweep = sweep.assign({name: ("layer", values) for name, values in of_all(loaded, images).items()})
     long_gap, long_own = of_lengths(loaded, images)
-    found = found.assign(long_gap=(("length", "layer"), long_gap), long_own=(("length", "layer"), long_own))
-    found = found.assign_coords(length=list(LENGTHS))
-    return found.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
+    sweep = sweep.assign(long_gap=(("length", "layer"), long_gap), long_own=(("length", "layer"), long_own))
+    sweep = sweep.assign_coords(length=list(LENGTHS))
+    return sweep.assign(averaged=(("what", "task"), averaged(loaded))).assign_coords(what=list(WHAT), task=tasks)
 
 
 def of_pair(loaded: Loaded, images: list[torch.Tensor], pair: tuple[int, int],
@@ -68,7 +68,7 @@ def of_pair(loaded: Loaded, images: list[torch.Tensor], pair: tuple[int, int],
 
 def features(loaded: Loaded, state: State, x: torch.Tensor) -> dict[str, torch.Tensor]:
     """{layer: (samples, numbers)}: tokens × width flattened."""
-    return {layer: found.flatten(1) for layer, found in loaded.complete(state).features(x).items()}
+    return {layer: values.flatten(1) for layer, values in loaded.complete(state).features(x).items()}
 
 
 def of_all(loaded: Loaded, images: list[torch.Tensor]) -> dict[str, np.ndarray]:
@@ -108,8 +108,8 @@ def longer(base: State, finetuned: State, length: float) -> State:
 
 def averaged(loaded: Loaded) -> np.ndarray:
     """Accuracy on test images, (what: 5, tasks)."""
-    found = in_threads(lambda state: said(loaded, state), loaded.finetuned)
-    pooled, answers = (sum(parts) for parts in zip(*found))
+    of_networks = in_threads(lambda state: said(loaded, state), loaded.finetuned)
+    pooled, answers = (sum(parts) for parts in zip(*of_networks))
     head = F.normalize(loaded.base["head.weight"], dim=1)
     by_features = TEMPERATURE * F.normalize(pooled, dim=1) @ head.T
     average = merge("average", loaded.base, loaded.finetuned)
@@ -122,38 +122,38 @@ def said(loaded: Loaded, state: State) -> tuple[torch.Tensor, torch.Tensor]:
     network = loaded.complete(state)
     parts = []
     for x, _ in loaded.test:
-        found = network.features(x)
-        parts.append((found["pooled"], found["output"]))
-    return tuple(torch.cat(one) for one in zip(*parts))
+        features = network.features(x)
+        parts.append((features["pooled"], features["output"]))
+    return tuple(torch.cat(layer) for layer in zip(*parts))
 
 
 def of_answers(loaded: Loaded, logits: torch.Tensor) -> np.ndarray:
     """The share correct on every task, (tasks,), of logits (samples of all tasks, outputs)."""
-    found = []
+    accuracies = []
     for task, some in enumerate(logits.split([len(y) for _, y in loaded.test])):
         first, last = loaded.suite.choices[task]
-        found.append(share_correct(some[:, first:last], loaded.test[task][1] - first))
-    return np.array(found)
+        accuracies.append(share_correct(some[:, first:last], loaded.test[task][1] - first))
+    return np.array(accuracies)
 
 
 # -- claims ----------------------------------------------------------------------------------------
 
-def claims(found: xarray.Dataset) -> dict[str, float]:
+def claims(sweep: xarray.Dataset) -> dict[str, float]:
     """The numbers behind CTL-18. What each means stands in claims.yaml."""
-    middle = found.sel(alpha=0.5)
-    share = middle.gap_mean / found.own_mean
+    middle = sweep.sel(alpha=0.5)
+    share = middle.gap_mean / sweep.own_mean
     numbers = {}
-    for width in map(int, found.width.values):
-        last = share.sel(width=width, layer=last_block(found))
-        own, weights, features_, answers, start = map(float, found.averaged.sel(width=width).mean("task").values)
+    for width in map(int, sweep.width.values):
+        last = share.sel(width=width, layer=last_block(sweep))
+        own, weights, features_, answers, start = map(float, sweep.averaged.sel(width=width).mean("task").values)
         numbers |= {f"gap_over_own_last_block_{width}": float(last.mean()),
                     f"gap_over_own_most_{width}": float(share.sel(width=width).max()),
                     f"gap_output_{width}": float(middle.gap_mean.sel(width=width, layer="output").mean()),
-                    f"own_output_{width}": float(found.own_mean.sel(width=width, layer="output").mean()),
+                    f"own_output_{width}": float(sweep.own_mean.sel(width=width, layer="output").mean()),
                     f"coef_least_{width}": float(middle.coef_mean.sel(width=width).min()),
                     f"coef_most_{width}": float(middle.coef_mean.sel(width=width).max()),
-                    f"gap_over_own_4_times_as_long_{width}": share_at_length(found.sel(width=width), 4.0),
-                    f"all_gap_over_own_pooled_{width}": float((found.all_gap / found.all_own).sel(width=width,
+                    f"gap_over_own_4_times_as_long_{width}": share_at_length(sweep.sel(width=width), 4.0),
+                    f"all_gap_over_own_pooled_{width}": float((sweep.all_gap / sweep.all_own).sel(width=width,
                                                                                                  layer="pooled")),
                     f"weights_over_single_{width}": weights / own,
                     f"features_minus_weights_{width}": features_ - weights,
@@ -162,15 +162,15 @@ def claims(found: xarray.Dataset) -> dict[str, float]:
     return numbers
 
 
-def share_at_length(found: xarray.Dataset, length: float) -> float:
+def share_at_length(sweep: xarray.Dataset, length: float) -> float:
     """Gap half-way over own distance in the last block, of one width, for task vectors so many times as long."""
-    at = found.sel(length=length, layer=last_block(found))
-    return float(at.long_gap / at.long_own)
+    in_last_block = sweep.sel(length=length, layer=last_block(sweep))
+    return float(in_last_block.long_gap / in_last_block.long_own)
 
 
-def last_block(found: xarray.Dataset) -> str:
+def last_block(sweep: xarray.Dataset) -> str:
     """The name of the last block."""
-    return [str(layer) for layer in found.layer.values if str(layer).startswith("block")][-1]
+    return [str(layer) for layer in sweep.layer.values if str(layer).startswith("block")][-1]
 
 
 EXPERIMENT = setting.ByWidth("vit-lines", measure)

@@ -41,8 +41,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         kept (width, storing), task_bytes (width, storing): accuracy over the single network's, mean over tasks, and
         bytes that a task needs of its own.
     """
-    found = [measured(setting.load(settings, seed, width, device)) for width in settings.widths]
-    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    sweeps = [measured(setting.load(settings, seed, width, device)) for width in settings.widths]
+    made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     return made.assign_attrs(images=setting.images_of(settings), test_images=made.sizes["task"] * settings.images)
 
 
@@ -60,7 +60,7 @@ def measured(loaded: Loaded) -> xarray.Dataset:
             "test": (("reported", "task"), np.array(test)),
             "chosen": (("searched", "which"), np.stack([chosen["scale"], other], 1)),
             "negated": (("lam", "task", "of"), negated(loaded)),
-            "task_bytes": ("storing", [np.mean([one.task_bytes(task) for task in range(len(one))]) for one in stored]),
+            "task_bytes": ("storing", [np.mean([net.task_bytes(task) for task in range(len(net))]) for net in stored]),
             "model_bytes": bytes_of(loaded.base)}
     sets |= geometry(loaded)
     return xarray.Dataset(sets, {"searched": list(GRIDS), "scale": tried.scale.values, "task": loaded.suite.tasks,
@@ -91,8 +91,8 @@ def geometry(loaded: Loaded) -> dict[str, object]:
         square += float(start @ start)
     lengths = np.sqrt(np.diag(products))
     cosines = products / np.outer(lengths, lengths)
-    apart = ~np.eye(tasks, dtype=bool)
-    return {"length": ("task", lengths / square ** 0.5), "cosine": cosines[apart].mean()}
+    different = ~np.eye(tasks, dtype=bool)
+    return {"length": ("task", lengths / square ** 0.5), "cosine": cosines[different].mean()}
 
 
 def bytes_of(state: State) -> int:

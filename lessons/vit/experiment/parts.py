@@ -22,8 +22,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         squares (width, place): this part's share of the task vectors' squared length;
         base, average, single (width, task).
     """
-    found = [measured(setting.load(settings, seed, width, device)) for width in settings.widths]
-    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    sweeps = [measured(setting.load(settings, seed, width, device)) for width in settings.widths]
+    made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     return made.assign_attrs(images=setting.images_of(settings), test_images=made.sizes["task"] * settings.images)
 
 
@@ -48,10 +48,10 @@ def measured(loaded: Loaded) -> xarray.Dataset:
 
 def places_of(base: State) -> dict[str, set[str]]:
     """{place: its keys}: attention of all blocks, their MLPs, all else, then every block."""
-    found = {group: {key for key in base if ranks.group_of(key) == group} for group in ranks.GROUPS}
+    groups = {group: {key for key in base if ranks.group_of(key) == group} for group in ranks.GROUPS}
     blocks = sorted({int(key.split(".")[1]) for key in base if key.startswith("blocks.")})
-    return found | {f"block {block + 1}": {key for key in base if key.startswith(f"blocks.{block}.")}
-                    for block in blocks}
+    return groups | {f"block {block + 1}": {key for key in base if key.startswith(f"blocks.{block}.")}
+                      for block in blocks}
 
 
 def with_own(loaded: Loaded, state: State, keys: set[str]) -> np.ndarray:

@@ -33,8 +33,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         MLPs' and in all else;
         alone (width, group, task): accuracy of θ₀ with only that part of a task's own vector, on test images.
     """
-    found = [measured(setting.load(settings, seed, width, device), settings) for width in settings.widths]
-    made = xarray.concat(found, xarray.DataArray(list(settings.widths), dims="width", name="width"))
+    sweeps = [measured(setting.load(settings, seed, width, device), settings) for width in settings.widths]
+    made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     return made.assign_attrs(images=setting.images_of(settings), test_images=made.sizes["task"] * settings.images)
 
 
@@ -45,8 +45,8 @@ def measured(loaded: Loaded, settings: Settings) -> xarray.Dataset:
     grid = of_grid(loaded, spectra, matrices.by_dimension, settings.ranks, settings.lams)
     ends = looked_at_parts(loaded, [spectra.origin])[:, :1, None]
     ends = np.repeat(ends, len(settings.lams), 2)
-    ways = [of_grid(loaded, as_one if way == FUSED else spectra, chosen, settings.way_ranks, settings.way_lams)
-            for way, chosen in WAYS.items()]
+    ways = [of_grid(loaded, as_one if way == FUSED else spectra, is_matrix, settings.way_ranks, settings.way_lams)
+            for way, is_matrix in WAYS.items()]
     sets = {"accuracy": (("part", "rank", "lam", "task"), np.concatenate([ends, grid, ends], 1)),
             "ways": (("way", "part", "way_rank", "way_lam", "task"), np.array(ways)),
             "average": (("part", "task"), ends[:, 0, 0]),
@@ -86,13 +86,13 @@ def group_of(key: str) -> str:
 
 def parts_alone(loaded: Loaded) -> np.ndarray:
     """`alone` of `measure`."""
-    found = []
+    accuracies = []
     for group in GROUPS:
         extras = tuple({key: tensor for key, tensor in state.items() if group_of(key) == group}
                        for state in loaded.finetuned)
         grafted = PerTask({"base": loaded.base}, extras, lambda shared, extra: shared["base"] | extra)
-        found.append(loaded.accuracy(grafted))
-    return np.array(found)
+        accuracies.append(loaded.accuracy(grafted))
+    return np.array(accuracies)
 
 
 def squares(spectra: Spectra) -> np.ndarray:
@@ -103,9 +103,9 @@ def squares(spectra: Spectra) -> np.ndarray:
     return total / total.sum()
 
 
-def chosen(found: xarray.Dataset) -> tuple[float, float]:
+def chosen(sweep: xarray.Dataset) -> tuple[float, float]:
     """(rank, λ) that held-out images choose, of one width."""
-    return tuple(map(float, best(found.accuracy.sel(part=PARTS[0]).mean("task"), "rank", "lam").values()))
+    return tuple(map(float, best(sweep.accuracy.sel(part=PARTS[0]).mean("task"), "rank", "lam").values()))
 
 
 EXPERIMENT = setting.ByWidth("vit-ranks", measure)

@@ -81,9 +81,9 @@ class ByWidth:
 
     def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
         """As `Experiment.run`, all widths of the profile in one Dataset."""
-        found = [self.of[width].run(profile, seed, device, fresh) for width in PROFILES[profile].widths]
-        together = {"network": "TinyViT", "digest": " ".join(str(one.attrs["digest"]) for one in found)}
-        return xarray.concat(found, "width").assign_attrs(together)
+        sweeps = [self.of[width].run(profile, seed, device, fresh) for width in PROFILES[profile].widths]
+        together = {"network": "TinyViT", "digest": " ".join(str(sweep.attrs["digest"]) for sweep in sweeps)}
+        return xarray.concat(sweeps, "width").assign_attrs(together)
 
 
 def suite(settings: Settings, seed: int = 0, width: int | None = None) -> Suite:

@@ -47,7 +47,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     rows = in_threads(lambda lam: at_lam(loaded, shown, pairs, layers, lam), LAMS)
     both, merged, less = (np.array(values) for values in zip(*rows))
     plain = [correct(base(x), y) for x, y in shown]
-    before = [[one, plain[-1]] for one in plain[:-1]]
+    before = [[accuracy, plain[-1]] for accuracy in plain[:-1]]
     return xarray.Dataset({"both": (("lam", "pair", "layer", "given", "two"), both),
                            "merged": (("lam", "pair", "two"), merged),
                            "negated": (("lam", "task", "layer", "way", "which"), less),
@@ -61,7 +61,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 def upright() -> tuple[Tensor, Tensor]:
     """Test images of digits and clothes as they are, and their labels: what θ₀ was pretrained on."""
-    parts = [data.load("altered", "test", of=of).spread(IMAGES) for of in altered.OF]
+    parts = [data.load("altered", "test", of=kind).spread(IMAGES) for kind in altered.OF]
     return torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts])
 
 
@@ -72,18 +72,18 @@ def at_lam(loaded: Loaded, shown: Sequence[tuple[Tensor, Tensor]], pairs: Sequen
     longer = [edited(loaded.base, state, lam) for state in loaded.finetuned]
     seen = [[loaded.complete(state).features(x) for x, _ in shown] for state in longer]
 
-    def given(layer, h, of):
-        return correct(stitched(base, layer, h), shown[of][1])
+    def given(layer, h, task):
+        return correct(stitched(base, layer, h), shown[task][1])
 
     both = np.empty((len(pairs), len(layers), len(GIVEN), 2))
     merged = np.empty((len(pairs), 2))
     for pair, (i, j) in enumerate(pairs):
         half = loaded.complete(interpolate(longer[i], longer[j], 0.5))
-        for two, (of, other) in enumerate(((i, j), (j, i))):
-            merged[pair, two] = correct(half(shown[of][0]), shown[of][1])
+        for two, (task, other) in enumerate(((i, j), (j, i))):
+            merged[pair, two] = correct(half(shown[task][0]), shown[task][1])
             for place, layer in enumerate(layers):
-                own, others = seen[of][of][layer], seen[other][of][layer]
-                both[pair, place, :, two] = [given(layer, h, of) for h in ((own + others) / 2, own, others)]
+                own, others = seen[task][task][layer], seen[other][task][layer]
+                both[pair, place, :, two] = [given(layer, h, task) for h in ((own + others) / 2, own, others)]
     return both, merged, negated(loaded, seen, shown, layers, lam)
 
 
@@ -91,16 +91,16 @@ def negated(loaded: Loaded, seen: Sequence[Sequence[dict[str, Tensor]]], shown: 
             layers: Sequence[str], lam: float) -> np.ndarray:
     """`negated` of `measure` at one λ; `seen` are the features of every θ₀ + λτ on all that is `shown`."""
     base = loaded.complete(loaded.base)
-    found = np.empty((len(loaded.finetuned), len(layers), len(WAYS), len(WHICH)))
+    accuracies = np.empty((len(loaded.finetuned), len(layers), len(WAYS), len(WHICH)))
     for task, state in enumerate(loaded.finetuned):
         back = loaded.complete(edited(loaded.base, state, -lam))
-        for which, of in enumerate((task, UPRIGHT)):
-            x, y = shown[of]
+        for which, images in enumerate((task, UPRIGHT)):
+            x, y = shown[images]
             at_base, away = base.features(x), back.features(x)
             for place, layer in enumerate(layers):
-                less = negated_in_features(at_base[layer], seen[task][of][layer])
-                found[task, place, :, which] = [correct(stitched(base, layer, h), y) for h in (less, away[layer])]
-    return found
+                less = negated_in_features(at_base[layer], seen[task][images][layer])
+                accuracies[task, place, :, which] = [correct(stitched(base, layer, h), y) for h in (less, away[layer])]
+    return accuracies
 
 
 def correct(logits: Tensor, y: Tensor) -> float:
@@ -114,34 +114,34 @@ def correct(logits: Tensor, y: Tensor) -> float:
 LAYER = "block 3"  # of four, where the source has block 9 of twelve and block 19 of twenty-four
 
 
-def worse_of_two(found: xarray.Dataset) -> xarray.Dataset:
+def worse_of_two(sweep: xarray.Dataset) -> xarray.Dataset:
     """Accuracy on the worse of a pair's two tasks, (lam, pair, layer): `average` of both networks' features, `one`
     network's, the better of the two for the pair; and `any_lam`, the better one with the best λ, (pair, layer)."""
-    own, other = (found.both.sel(given=given) for given in GIVEN[1:])
+    own, other = (sweep.both.sel(given=given) for given in GIVEN[1:])
     first = np.minimum(own.isel(two=0), other.isel(two=1))
     second = np.minimum(own.isel(two=1), other.isel(two=0))
-    one = np.maximum(first, second)
-    average = found.both.sel(given=GIVEN[0]).min("two")
-    parts = {"average": average, "one": one, "any_lam": one.max("lam")}
+    alone = np.maximum(first, second)
+    average = sweep.both.sel(given=GIVEN[0]).min("two")
+    parts = {"average": average, "one": alone, "any_lam": alone.max("lam")}
     return xarray.Dataset({name: part.drop_vars("given", errors="ignore") for name, part in parts.items()})
 
 
-def claims(found: xarray.Dataset) -> dict[str, dict[str, float]]:
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers of CTL-18 that the source's Figures 9 and 10 are about."""
-    at = worse_of_two(found).sel(layer=LAYER)
-    whole, small = at.sel(lam=1.0), at.sel(lam=0.4)
-    numbers = {"put in: share of pairs at 1": float((whole.average > whole.one).mean()),
-               "put in: share of pairs at 0.4": float((small.average > small.one).mean()),
-               "put in: worse with average at 1": float(whole.average.mean()),
-               "put in: worse with one at 1": float(whole.one.mean()),
-               "put in: average at 1 over one at any λ": float((whole.average - at.any_lam).mean())}
-    first = worse_of_two(found).sel(layer="block 1", lam=1.0)
+    at = worse_of_two(sweep).sel(layer=LAYER)
+    full, short = at.sel(lam=1.0), at.sel(lam=0.4)
+    numbers = {"put in: share of pairs at 1": float((full.average > full.one).mean()),
+               "put in: share of pairs at 0.4": float((short.average > short.one).mean()),
+               "put in: worse with average at 1": float(full.average.mean()),
+               "put in: worse with one at 1": float(full.one.mean()),
+               "put in: average at 1 over one at any λ": float((full.average - at.any_lam).mean())}
+    first = worse_of_two(sweep).sel(layer="block 1", lam=1.0)
     numbers["put in: share of pairs at 1, block 1"] = float((first.average > first.one).mean())
-    left = found.negated.sel(layer=LAYER, lam=1.0).mean("task")
+    left = sweep.negated.sel(layer=LAYER, lam=1.0).mean("task")
     for way, name in zip(WAYS, ("Δ", "τ")):
         task, upright_ = left.sel(way=way).values
         numbers |= {f"taken out, {name}: task at 1": float(task), f"taken out, {name}: upright at 1": float(upright_)}
-    task, upright_ = found.before.mean("task").values
+    task, upright_ = sweep.before.mean("task").values
     numbers |= {"taken out: task before": float(task), "taken out: upright before": float(upright_)}
     return {"CTL-18": numbers}
 

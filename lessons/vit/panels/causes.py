@@ -8,16 +8,16 @@ from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, in_full_alone, paragraph, reading, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.sweep import caption
-from lessons.vit.experiment import causes as experiment
+from lessons.vit.experiment import causes
 
-LOOKS = {experiment.VIT: (BLUE, "o", "-"), experiment.ATTENTION: (GREEN, "^", "--"),
-         experiment.MLPS: (ORANGE, "s", "--"), experiment.MLP: (BLACK, "D", "-"),
-         experiment.SMOOTH: (PURPLE, "P", "-"), experiment.RESIDUAL: (RED, "X", "-"),
-         experiment.FIXED: (SKY, "v", "-")}
-NAMES = {experiment.VIT: "ViT", experiment.ATTENTION: "ViT, attention's τ alone",
-         experiment.MLPS: "ViT, its MLPs' τ alone", experiment.MLP: "MLP (ReLU)", experiment.SMOOTH: "MLP with GELU",
-         experiment.RESIDUAL: "residual MLP with GELU", experiment.FIXED: "ViT with fixed reading"}
-NETWORKS = (experiment.VIT, experiment.FIXED, experiment.MLP, experiment.SMOOTH, experiment.RESIDUAL)
+LOOKS = {causes.VIT: (BLUE, "o", "-"), causes.ATTENTION: (GREEN, "^", "--"),
+         causes.MLPS: (ORANGE, "s", "--"), causes.MLP: (BLACK, "D", "-"),
+         causes.SMOOTH: (PURPLE, "P", "-"), causes.RESIDUAL: (RED, "X", "-"),
+         causes.FIXED: (SKY, "v", "-")}
+NAMES = {causes.VIT: "ViT", causes.ATTENTION: "ViT, attention's τ alone",
+         causes.MLPS: "ViT, its MLPs' τ alone", causes.MLP: "MLP (ReLU)", causes.SMOOTH: "MLP with GELU",
+         causes.RESIDUAL: "residual MLP with GELU", causes.FIXED: "ViT with fixed reading"}
+NETWORKS = (causes.VIT, causes.FIXED, causes.MLP, causes.SMOOTH, causes.RESIDUAL)
 
 
 @in_full_alone
@@ -33,7 +33,7 @@ def at_equal(sweep: xarray.Dataset):
         lengths = sweep.length.values * float(sweep.relative.sel(kind=kind))
         for ax, places in ((left, sweep.own.sel(kind=kind).values), (right, lengths)):
             ax.plot(places, share, color=colour, marker=marker, linestyle=line, markersize=5, label=NAMES[kind])
-    for own in experiment.EQUAL:
+    for own in causes.EQUAL:
         left.axvline(own, color=GREY, linewidth=0.8, marker="")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
     rows = [f"{NAMES[kind]}: {_listed(sweep, kind)}" for kind in LOOKS]
@@ -42,8 +42,8 @@ def at_equal(sweep: xarray.Dataset):
 
 def share_of(sweep: xarray.Dataset, kind: str) -> xarray.DataArray:
     """Gap over own distance, (length,)."""
-    at = sweep.sel(kind=kind)
-    return at.gap / at.own
+    of_kind = sweep.sel(kind=kind)
+    return of_kind.gap / of_kind.own
 
 
 def _listed(sweep, kind):
@@ -54,23 +54,23 @@ def _listed(sweep, kind):
 @in_full_alone
 def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     """Is it the architecture, or how far the networks went? With this sweep's numbers."""
-    by_distance = "; ".join(f"at {own:g} {_at(sweep, 'own', own)}" for own in experiment.EQUAL)
+    by_distance = "; ".join(f"at {own:g} {_at(sweep, 'own', own)}" for own in causes.EQUAL)
     relative = {kind: float(sweep.relative.sel(kind=kind)) for kind in NETWORKS}
-    middle = experiment.EQUAL[1]
-    alone = [experiment.share_at(sweep, kind, "own", middle) for kind in (experiment.ATTENTION, experiment.MLPS)]
+    middle = causes.EQUAL[1]
+    alone = [causes.share_at(sweep, kind, "own", middle) for kind in (causes.ATTENTION, causes.MLPS)]
     return reading("At equal what?", """
         Where features have moved equally far, this share of it is left: {by_distance}. Where weights have moved equally
         far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As they were
         trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is {attention:.1%} at
         an own distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
-                   by_distance=by_distance, length=relative[experiment.MLP], middle=middle, attention=alone[0],
-                   inner=alone[1], by_length=_at(sweep, "relative", relative[experiment.MLP]),
+                   by_distance=by_distance, length=relative[causes.MLP], middle=middle, attention=alone[0],
+                   inner=alone[1], by_length=_at(sweep, "relative", relative[causes.MLP]),
                    trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))
 
 
 def _at(sweep, by, value):
     """Every network's share where own distance or relative length has this value, in words."""
-    shares = {kind: experiment.share_at(sweep, kind, by, value) for kind in NETWORKS}
+    shares = {kind: causes.share_at(sweep, kind, by, value) for kind in NETWORKS}
     return ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items() if np.isfinite(share))
 
 
@@ -78,11 +78,11 @@ def _at(sweep, by, value):
 def parts_table(sweep: xarray.Dataset) -> Page:
     """Accuracy where one part of each network is averaged (spoilt), where the average has this part of each network
     (mended), and where θ₀ has (alone); a row a part, of the first width."""
-    found = sweep.isel(width=0)
-    mean = found.mean("task")
+    of_width = sweep.isel(width=0)
+    mean = of_width.mean("task")
     rows = [[str(place), f"{float(mean.squares.sel(place=place)):.0%}",
              *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
-            for place in found.place.values]
+            for place in of_width.place.values]
     head = ["part", "of ‖τ‖²", "spoilt", "mended", "alone"]
     ends = paragraph(said("Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.",
                           single=float(mean.single), average=float(mean.average), base=float(mean.base)))
@@ -92,9 +92,9 @@ def parts_table(sweep: xarray.Dataset) -> Page:
 @in_full_alone
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     """Which block suffers most, and do the parts' losses add up? With this sweep's numbers."""
-    found = sweep.isel(width=0)
-    mean = found.mean("task")
-    lost = {str(place): float(mean.single - mean.spoiled.sel(place=place)) for place in found.place.values}
+    of_width = sweep.isel(width=0)
+    mean = of_width.mean("task")
+    lost = {str(place): float(mean.single - mean.spoiled.sel(place=place)) for place in of_width.place.values}
     blocks = {name: value for name, value in lost.items() if name.startswith("block")}
     most, least = max(blocks, key=blocks.get), min(blocks, key=blocks.get)
     error = error_of_difference(float(mean.spoiled.sel(place=most)), float(mean.spoiled.sel(place=least)),

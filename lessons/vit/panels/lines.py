@@ -9,7 +9,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
 from lessons.kit.sweep import caption
-from lessons.vit.experiment import lines as experiment
+from lessons.vit.experiment.lines import last_block
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
 
@@ -19,7 +19,7 @@ FLOOR = 1e-5  # of the axis of gaps
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (a)."""
-    own = float(_of_width(sweep).own_mean.sel(layer=experiment.last_block(sweep)).mean())
+    own = float(_of_width(sweep).own_mean.sel(layer=last_block(sweep)).mean())
     return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
                    Half-way between them in weight space, how far is the network from half-way in features? Say it in
                    **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
@@ -45,7 +45,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
     star = curve(left, Look(PURPLE, "*", ""), markersize=15)
     left.legend(loc="lower right")
     titles = moving_titles((left, right))
-    last = layers.index(experiment.last_block(sweep))
+    last = layers.index(last_block(sweep))
     asked = widths.asked(sweep, alpha=0.5)
     if prediction:
         middle = _of_width(sweep).sel(alpha=0.5)
@@ -53,10 +53,10 @@ def lines(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
 
     def draw(alpha, pair, width=first):
-        at = sweep.sel(width=width, pair=pair)
-        gaps = at.gap_mean.sel(alpha=alpha).values
-        owns = at.own_mean.values
-        coefs = at.coef_mean.sel(alpha=alpha).values
+        of_pair = sweep.sel(width=width, pair=pair)
+        gaps = of_pair.gap_mean.sel(alpha=alpha).values
+        owns = of_pair.own_mean.values
+        coefs = of_pair.coef_mean.sel(alpha=alpha).values
         gap.set_data(places, np.maximum(gaps, FLOOR))
         own.set_data(places, owns)
         coef.set_data(places, coefs)
@@ -89,7 +89,7 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
     sentences = []
     for width in map(int, sweep.width.values):
         blocks = share.sel(width=width).mean("pair")
-        last = float(blocks.sel(layer=experiment.last_block(sweep)))
+        last = float(blocks.sel(layer=last_block(sweep)))
         sentences.append(said("""Width {width}: {first:.1%} of the own distance is left in block 1, {last:.1%} in the
                                  last, {output:.1%} in the answers; the worst place of all pairs and layers has
                                  {most:.1%}; coef {least:.2f} to {top:.2f}.""",
@@ -112,11 +112,11 @@ def averaged_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:
     """Are averaged weights worse than averaged features? And what is it that is lost?"""
-    found = widest(sweep)
-    alone, weights, features, answers, _ = found.averaged.mean("task").values
+    of_width = widest(sweep)
+    alone, weights, features, answers, _ = of_width.averaged.mean("task").values
     images = images_of(sweep)
     apart, error = features - weights, error_of_difference(features, weights, images)
-    pooled = found.sel(layer="pooled")
+    pooled = of_width.sel(layer="pooled")
     verdict = "cannot be told from none" if abs(apart) < WIDE * error else "is news"
     return reading_of_widest(sweep, "Eight at once", """
         Averaged weights stay {gap:.3f} from the mean of the eight pooled features, while a network's own are
@@ -134,8 +134,8 @@ def images_of(sweep: xarray.Dataset) -> int:
 
 def reading_of_enough(sweep: xarray.Dataset) -> Page:
     """Is linearity of features enough for a good merge?"""
-    found = widest(sweep)
-    alone, weights = (float(found.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
+    of_width = widest(sweep)
+    alone, weights = (float(of_width.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
     lost = alone - weights
     error = error_of_difference(alone, weights, images_of(sweep))
     news = "" if abs(lost) >= WIDE * error else ", which cannot be told from none here"
@@ -146,11 +146,11 @@ def reading_of_enough(sweep: xarray.Dataset) -> Page:
 
 def lengths_table(sweep: xarray.Dataset) -> Page:
     """Gap half-way over own distance in the last block, for task vectors made shorter and longer; a row a width."""
-    last = experiment.last_block(sweep)
+    last = last_block(sweep)
     rows = []
     for width in map(int, sweep.width.values):
-        at = sweep.sel(width=width, layer=last)
-        rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in at.long_own.values)))
-        rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in (at.long_gap / at.long_own).values)))
+        gap, own = (sweep[name].sel(width=width, layer=last).values for name in ("long_gap", "long_own"))
+        rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in own)))
+        rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in gap / own)))
     head = ["task vectors, times", *(f"{length:g}" for length in sweep.length.values)]
     return table(head, rows, after=paragraph(caption(sweep)))

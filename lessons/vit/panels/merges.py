@@ -10,7 +10,7 @@ from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
 from lessons.kit.sweep import caption
 from lessons.merging import methods
 from lessons.merging.search import rests_on
-from lessons.vit.experiment import merges as experiment
+from lessons.vit.experiment import merges
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
 
@@ -44,16 +44,16 @@ def negation(sweep: xarray.Dataset):
     titles = moving_titles((left, right))
 
     def draw(lam, task, width=first):
-        found = sweep.negated.sel(width=width)
-        one = found.mean("task") if task == ALL else found.sel(task=task)
-        curves = [one.sel(of=name).values for name in ("its own task", "the others")]
+        negated = sweep.negated.sel(width=width)
+        accuracies = negated.mean("task") if task == ALL else negated.sel(task=task)
+        curves = [accuracies.sel(of=name).values for name in ("its own task", "the others")]
         own.set_data(lams, curves[0])
         others.set_data(lams, curves[1])
         line.set_xdata([lam, lam])
         of_start = float(sweep.test.sel(width=width, reported="θ₀").mean())
         start.set_ydata([of_start, of_start])
         for points, where in ((before, 0.0), (after, lam)):
-            points.set_data(*(found.sel(lam=where, of=name).values for name in ("its own task", "the others")))
+            points.set_data(*(negated.sel(lam=where, of=name).values for name in ("its own task", "the others")))
         place = lams.index(lam)
         numbers = {"task": task, "lam": lam, "own": curves[0][place], "others": curves[1][place],
                    "own_before": curves[0][0], "others_before": curves[1][0], "width": width}
@@ -85,17 +85,17 @@ def methods_table(sweep: xarray.Dataset) -> Page:
     return table(head, rows, after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
 
 
-def _parameters(found, method):
-    if method not in experiment.GRIDS or method == "average":
+def _parameters(sweep, method):
+    if method not in merges.GRIDS or method == "average":
         return ""
-    scale, other = map(float, found.chosen.sel(searched=method).values)
-    return f"{scale:g}, {other:g}" if experiment.GRIDS[method].other else f"{scale:g}"
+    scale, other = map(float, sweep.chosen.sel(searched=method).values)
+    return f"{scale:g}, {other:g}" if merges.GRIDS[method].other else f"{scale:g}"
 
 
 def reading_of_table_1(sweep: xarray.Dataset) -> Page:
     """Is CART ahead of the four that its source compares it with, and what of TSV-M?"""
-    found = widest(sweep).test.mean("task")
-    score = {method: float(found.sel(reported=method)) for method in (*TABLE_1, "tsv", "θ₀", "single")}
+    accuracies = widest(sweep).test.mean("task")
+    score = {method: float(accuracies.sel(reported=method)) for method in (*TABLE_1, "tsv", "θ₀", "single")}
     second = max(TABLE_1[1:], key=score.get)
     images = int(sweep.attrs["test_images"])
     lead = score["cart"] - score[second]
@@ -113,12 +113,12 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
 
 def reading_of_storing(sweep: xarray.Dataset) -> Page:
     """What does one model a task cost, in bytes, and what does it keep?"""
-    found = widest(sweep)
-    alone = float(found.test.sel(reported="single").mean())
+    of_width = widest(sweep)
+    alone = float(of_width.test.sel(reported="single").mean())
     parts = []
-    for method in map(str, found.storing.values):
-        kept = float(found.test.sel(reported=method).mean()) / alone
-        share = float(found.task_bytes.sel(storing=method) / found.model_bytes)
+    for method in map(str, of_width.storing.values):
+        kept = float(of_width.test.sel(reported=method).mean()) / alone
+        share = float(of_width.task_bytes.sel(storing=method) / of_width.model_bytes)
         parts.append(said("{kept:.1%} is kept by {name}, with {share:.1%} of a network's bytes a task",
                           name=title_of(method), kept=kept, share=share))
     return reading_of_widest(sweep, "One model a task", "Of what each network reads alone, {listed}.",
@@ -127,13 +127,13 @@ def reading_of_storing(sweep: xarray.Dataset) -> Page:
 
 def reading_of_negation(sweep: xarray.Dataset) -> Page:
     """Does taking a task vector away forget its task alone?"""
-    found = widest(sweep).sel(lam=1.0)
+    of_width = widest(sweep).sel(lam=1.0)
     start = widest(sweep).sel(lam=0.0)
-    lost = (start.negated - found.negated).mean("task")
+    lost = (start.negated - of_width.negated).mean("task")
     own, others = (float(lost.sel(of=name)) for name in ("its own task", "the others"))
     return reading_of_widest(sweep, "Forgetting one task", """
         With λ = 1 the task itself loses {own:.1f} points, mean over tasks, and the other seven {others:.1f}. A task
         vector here is {least:.1%} to {most:.1%} as long as θ₀; two of them have a cosine of {cosine:.3f}, mean over
         pairs.""",
-                   own=100 * own, others=100 * others, least=float(found.length.min()), most=float(found.length.max()),
-                   cosine=float(found.cosine))
+                   own=100 * own, others=100 * others, least=float(of_width.length.min()),
+                   most=float(of_width.length.max()), cosine=float(of_width.cosine))

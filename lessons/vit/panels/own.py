@@ -27,13 +27,13 @@ def kind_of(key: str) -> str:
 
 
 @panel
-def by_layer(found: xarray.Dataset):
+def by_layer(sweep: xarray.Dataset):
     """Every layer's task vectors, matrices alone. Left: how long they are; middle: the angles between them, and how
     much of them points against the elected sign, beside chance; right: how much of their squared length the leading
     directions hold, and how far their row spaces overlap. Controls: rank, task."""
-    if not found.matrix.any():
+    if not sweep.matrix.any():
         raise ValueError("these models have no matrix, and this picture is of matrices")
-    matrices = found.isel(layer=_in_order(found))
+    matrices = sweep.isel(layer=_in_order(sweep))
     places = np.arange(matrices.sizes["layer"])
     kinds = np.array([kind_of(key) for key in matrices.layer.values])
     fig, axes = plotting.figure(3, height=4.9)
@@ -54,22 +54,22 @@ def by_layer(found: xarray.Dataset):
     _named(axes, relative.values, len(places))
 
     def draw(ratio, task):
-        chosen = relative.mean("task") if task == ALL else relative.sel(task=task)
-        kept = matrices.energy.sel(ratio=ratio)
-        kept = kept.mean("task") if task == ALL else kept.sel(task=task)
+        sizes = relative.mean("task") if task == ALL else relative.sel(task=task)
+        energies = matrices.energy.sel(ratio=ratio)
+        energies = energies.mean("task") if task == ALL else energies.sel(task=task)
         for kind, line in lengths.items():
-            here = kinds == kind
-            line.set_data(places[here], chosen.values[here])
-        energy.set_data(places, kept.values)
+            of_kind = kinds == kind
+            line.set_data(places[of_kind], sizes.values[of_kind])
+        energy.set_data(places, energies.values)
         overlap.set_data(places, matrices.overlap.sel(ratio=ratio).values)
         titles[0].set_text(f"Length, {task}")
         titles[2].set_text(f"Rank {100 * ratio:g} %")
-        return _described(matrices, chosen, kept, ratio, task)
+        return _described(matrices, sizes, energies, ratio, task)
 
-    controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in found.ratio.values},
-                                float(found.ratio.values[len(found.ratio) // 2])),
-                "task": choice("task", {ALL: ALL} | {str(name): str(name) for name in found.task.values})}
-    return controls, fig, draw, _caption(found)
+    controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in sweep.ratio.values},
+                                float(sweep.ratio.values[len(sweep.ratio) // 2])),
+                "task": choice("task", {ALL: ALL} | {str(name): str(name) for name in sweep.task.values})}
+    return controls, fig, draw, _caption(sweep)
 
 
 def _named(axes, relative, count):
@@ -96,76 +96,76 @@ def _mean_of_known(values):
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _in_order(found):
+def _in_order(sweep):
     """Where the matrices are, block 2 before block 10."""
     parts = [[(int(part), "") if part.isdigit() else (-1, part) for part in key.split(".")]
-             for key in found.layer.values]
-    return [place for place in sorted(range(len(parts)), key=parts.__getitem__) if found.matrix.values[place]]
+             for key in sweep.layer.values]
+    return [place for place in sorted(range(len(parts)), key=parts.__getitem__) if sweep.matrix.values[place]]
 
 
-def _described(matrices, chosen, kept, ratio, task):
+def _described(matrices, lengths, energies, ratio, task):
     text = """{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Their mean
               cosine is {cosine:.3f}. Against the elected sign: {against:.3f} of all magnitudes on average, {chance:.3f}
               were signs random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
               and row spaces overlap by {overlap:.3f}."""
     return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio,
                 chance=float(matrices.against_by_chance.mean()),
-                longest=str(matrices.layer.values[int(np.argmax(chosen.values))]), low=float(chosen.min()),
-                high=float(chosen.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
-                against=float(matrices.against.mean()), energy=float(kept.mean()),
+                longest=str(matrices.layer.values[int(np.argmax(lengths.values))]), low=float(lengths.min()),
+                high=float(lengths.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
+                against=float(matrices.against.mean()), energy=float(energies.mean()),
                 overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
 
 
-def _caption(found):
-    names = ", ".join(map(str, found.task.values))
-    return f"{_whose(found)}: {found.sizes['layer']} tensors, {int(found['size'].sum()):,} numbers; {names}."
+def _caption(sweep):
+    names = ", ".join(map(str, sweep.task.values))
+    return f"{_whose(sweep)}: {sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {names}."
 
 
-def _whose(found):
+def _whose(sweep):
     """How a caption begins: whose checkpoints these are."""
-    trained_on = found.attrs["trained_on"]
+    trained_on = sweep.attrs["trained_on"]
     return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
 
 
 @panel
-def one_layer(found: xarray.Dataset):
+def one_layer(sweep: xarray.Dataset):
     """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): left, its first rows and columns; right, how
     much of every task's own vector is in it. Controls: α, λ, density, rank."""
-    a, b = (str(end) for end in found.end.values)
-    names = [str(name) for name in found.task.values]
+    a, b = (str(end) for end in sweep.end.values)
+    names = [str(name) for name in sweep.task.values]
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
-    largest = float(np.quantile(np.abs(found.piece.sel(density=1.0, ratio=1.0)), 0.99)) or 1.0
-    blank = np.zeros(found.piece.shape[-2:])
+    largest = float(np.quantile(np.abs(sweep.piece.sel(density=1.0, ratio=1.0)), 0.99)) or 1.0
+    blank = np.zeros(sweep.piece.shape[-2:])
     picture = left.imshow(blank, cmap="RdBu_r", vmin=-largest, vmax=largest, animated=True, interpolation="nearest")
     fig.colorbar(picture, ax=left, label="change of the weight", shrink=0.8)
     left.set(xlabel="column", ylabel="row")
     left.grid(False)
     bars = _share_bars(right, names)
     titles = moving_titles((left, right), parse_math=False)
-    pieces, inner, gram = found.piece.values, found.inner.values, found.gram.values
-    densities, ratios = list(map(float, found.density.values)), list(map(float, found.ratio.values))
+    pieces, inner, gram = sweep.piece.values, sweep.inner.values, sweep.gram.values
+    densities, ratios = list(map(float, sweep.density.values)), list(map(float, sweep.ratio.values))
     colours = [ORANGE if name in (a, b) else GREY for name in names]
 
     def draw(alpha, lam, density, ratio):
-        at = densities.index(density), ratios.index(ratio)
+        place = densities.index(density), ratios.index(ratio)
         weights = lam * np.array([alpha, 1 - alpha])
-        picture.set_data(np.einsum("e,emn->mn", weights, pieces[(slice(None), *at)]))
-        shares = weights @ inner[(slice(None), *at)]
+        picture.set_data(np.einsum("e,emn->mn", weights, pieces[(slice(None), *place)]))
+        shares = weights @ inner[(slice(None), *place)]
         bars.set_values(shares, colours)
-        length = float(np.sqrt(max(0.0, weights @ gram[at] @ weights))) / float(found.base_norm)
-        titles[0].set_text(f"{found.attrs['key']}"[-40:])
+        length = float(np.sqrt(max(0.0, weights @ gram[place] @ weights))) / float(sweep.base_norm)
+        titles[0].set_text(f"{sweep.attrs['key']}"[-40:])
         titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
         told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
         return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
                        {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
                        length.""",
-                    key=found.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
+                    key=sweep.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
                     told=told, length=length)
 
     controls = {"alpha": slider(f"α: 1 is {a}", ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
-    return controls, fig, draw, f"{_whose(found)}: {found.attrs['key']} of {a} and {b}."
+    return controls, fig, draw, f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}."
 
 
 def _share_bars(ax, names):
@@ -182,25 +182,25 @@ def _share_bars(ax, names):
     return bars
 
 
-def summary(found: xarray.Dataset) -> Page:
+def summary(sweep: xarray.Dataset) -> Page:
     """A line a task: length, cosine with the others, cosine of θ_t with θ₀; and below, what was found strange."""
-    whole = overall(found)
+    tasks = overall(sweep)
     rows = []
-    for place, name in enumerate(found.task.values):
-        others = np.delete(whole.cosine.values[place], place)
+    for place, name in enumerate(sweep.task.values):
+        others = np.delete(tasks.cosine.values[place], place)
         known = others[np.isfinite(others)]  # a copy of the base has no angles
         mean, largest = (f"{known.mean():.3f}", f"{known.max():.3f}") if len(known) else ("–", "–")
-        rows.append([name, f"{float(whole.norm[place]):.3g}", f"{float(whole.relative[place]):.4f}", mean, largest,
-                     f"{float(found.parent[place]):.4f}"])
+        rows.append([name, f"{float(tasks.norm[place]):.3g}", f"{float(tasks.relative[place]):.4f}", mean, largest,
+                     f"{float(sweep.parent[place]):.4f}"])
     head = ["task", "‖τ‖", "‖τ‖/‖θ₀‖", "mean cosine with others", "largest", "cosine of θ and θ₀, matrices"]
-    notes = Markup("").join(Markup("<p><b>Mind:</b> {}</p>").format(note) for note in found.attrs["notes"])
+    notes = Markup("").join(Markup("<p><b>Mind:</b> {}</p>").format(note) for note in sweep.attrs["notes"])
     return table(head, rows, after=notes)
 
 
-def reading_of_regime(found: xarray.Dataset) -> Page:
+def reading_of_regime(sweep: xarray.Dataset) -> Page:
     """Whether these task vectors are as short and as upright to each other as CLIP's."""
-    whole = overall(found)
-    pairs = whole.cosine.values[np.tril_indices(whole.sizes["task"], -1)]
+    together = overall(sweep)
+    pairs = together.cosine.values[np.tril_indices(together.sizes["task"], -1)]
     pairs = pairs[np.isfinite(pairs)]
     between = said("between {least:.2f} and {most:.2f}", least=pairs.min(), most=pairs.max()) if len(pairs) else ""
     cosines = f", and their cosines with each other lie {between}" if between else ""
@@ -208,4 +208,4 @@ def reading_of_regime(found: xarray.Dataset) -> Page:
         Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Short vectors nearly at right angles, as the course's
         own are, do not cancel each other. Whether their sum is any good is another question: the course's merge badly.
         Where cosines are far above 0 they share a direction, and the average already has it.""",
-                   low=float(whole.relative.min()), high=float(whole.relative.max()), cosines=cosines)
+                   low=float(together.relative.min()), high=float(together.relative.max()), cosines=cosines)

@@ -10,7 +10,7 @@ from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
 from lessons.kit.sweep import caption
 from lessons.merging.search import best, rests_on
-from lessons.vit.experiment import ranks as experiment
+from lessons.vit.experiment.ranks import ATTENTION, BY_DIMENSION, BY_NAME, FUSED, GROUPS, MLP, chosen
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import reading_of_widest, widest
 
@@ -19,10 +19,10 @@ BESIDE = -0.36  # where a mark stands that would hide a bar's number
 LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
 
 
-def best_of(found: xarray.Dataset) -> dict[str, float]:
+def best_of(sweep: xarray.Dataset) -> dict[str, float]:
     """CART at the rank and λ that held-out images choose, of one width: rank, lam, accuracy, average, height (test)."""
-    rank, lam = experiment.chosen(found)
-    test = found.sel(part="test")
+    rank, lam = chosen(sweep)
+    test = sweep.sel(part="test")
     accuracy = float(test.accuracy.sel(rank=rank, lam=lam).mean())
     average = float(test.average.mean())
     return {"rank": rank, "lam": lam, "accuracy": accuracy, "average": average, "height": accuracy - average}
@@ -42,7 +42,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
     values, tasks = list(map(float, sweep["rank"].values)), list(map(str, sweep.task.values))
     fig, left, right = _axes(values, tasks)
-    curve_of, at = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
+    curve_of, mark = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
     marks = _marks_of_tasks(right)
@@ -55,18 +55,18 @@ def ranks(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(100 * known["height"], asked, "purple star")
 
     def draw(lam, rank, width=first):
-        found = sweep.sel(width=width, part="test")
-        means = found.accuracy.sel(lam=lam).mean("task").values
-        of_tasks = found.accuracy.sel(lam=lam, rank=rank).values
+        of_width = sweep.sel(width=width, part="test")
+        means = of_width.accuracy.sel(lam=lam).mean("task").values
+        of_tasks = of_width.accuracy.sel(lam=lam, rank=rank).values
         curve_of.set_data(range(len(values)), means)
         place = values.index(rank)
-        at.set_data([place], [means[place]])
-        heights = [float(found[name].mean()) for name in ("average", "own", "base")]  # as in LEVELS
+        mark.set_data([place], [means[place]])
+        heights = [float(of_width[name].mean()) for name in ("average", "own", "base")]  # as in LEVELS
         for line, height in zip(levels, heights):
             line.set_ydata([height, height])
         bars.set_values(of_tasks)
-        marks[0].set_data(range(len(tasks)), found.own.values)
-        marks[1].set_data(BESIDE + np.arange(len(tasks)), found.average.values)
+        marks[0].set_data(range(len(tasks)), of_width.own.values)
+        marks[1].set_data(BESIDE + np.arange(len(tasks)), of_width.average.values)
         there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
         shown = prediction.committed if there else None
         star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
@@ -133,10 +133,10 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     return reading("A bell?", "{listed}", listed=" ".join(sentences))
 
 
-def best_way(found: xarray.Dataset) -> float:
+def best_way(accuracies: xarray.Dataset) -> float:
     """Test accuracy of one way at the rank and λ that held-out images choose."""
-    at = best(found.sel(part="held-out").mean("task"), "way_rank", "way_lam")
-    return float(found.sel(part="test").sel(at).mean())
+    best_there = best(accuracies.sel(part="held-out").mean("task"), "way_rank", "way_lam")
+    return float(accuracies.sel(part="test").sel(best_there).mean())
 
 
 def ways_table(sweep: xarray.Dataset) -> Page:
@@ -152,12 +152,12 @@ def ways_table(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     """Where does a finetuned network keep what it learned: in attention or in the MLPs?"""
-    found = widest(sweep)
-    own = float(found.own.sel(part="test").mean())
-    base = float(found.base.sel(part="test").mean())
-    kept = found.alone.mean("task")
+    of_width = widest(sweep)
+    own = float(of_width.own.sel(part="test").mean())
+    base = float(of_width.base.sel(part="test").mean())
+    alone = of_width.alone.mean("task")
     gained = max(own - base, 1e-9)
-    attention, mlp, rest = (float((kept.sel(group=group) - base) / gained) for group in experiment.GROUPS)
+    attention, mlp, rest = (float((alone.sel(group=group) - base) / gained) for group in GROUPS)
     return reading_of_widest(sweep, "Attention or MLP?", """
         Give θ₀ one part of a task's own vector and nothing else. Of what the whole vector gains, attention alone gains
         {attention:.0%}, the MLPs alone {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
@@ -167,16 +167,16 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
     """Does it matter which tensors count as matrices?"""
-    found = widest(sweep)
-    scores = {way: best_way(found.ways.sel(way=way)) for way in map(str, sweep.way.values)}
-    same = [scores[way] for way in (experiment.BY_DIMENSION, experiment.BY_NAME, experiment.FUSED)]
+    of_width = widest(sweep)
+    scores = {way: best_way(of_width.ways.sel(way=way)) for way in map(str, sweep.way.values)}
+    same = [scores[way] for way in (BY_DIMENSION, BY_NAME, FUSED)]
     error = error_of_difference(max(same), min(same), images_of(sweep))
     apart = max(same) - min(same)
     verdict = "cannot be told apart" if apart < WIDE * error else "differ"
-    shares = dict(zip(map(str, found.group.values), map(float, found.squares.values)))
+    shares = dict(zip(map(str, of_width.group.values), map(float, of_width.squares.values)))
     return reading_of_widest(sweep, "By name, by dimension, fused", """
         The three lie within {apart:.1f} ± {error:.1f} points: they {verdict} here. Attention's matrices hold
         {attention:.0%} of the centred task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
         attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",
                    apart=100 * apart, error=100 * error, verdict=verdict, attention=shares["attention"],
-                   mlp=shares["MLP"], only_attention=scores[experiment.ATTENTION], only_mlp=scores[experiment.MLP])
+                   mlp=shares["MLP"], only_attention=scores[ATTENTION], only_mlp=scores[MLP])
