@@ -22,22 +22,13 @@ SECONDS = {"quick": 20, "full": 60}  # rough, on 2 cores, nothing kept
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured; training is the same in every profile.
-
-    Attributes:
-        test_images: spread evenly over the test part.
-        soup_images: the same for soups, which differ by little.
-        orders: random orders in which models join an average, for Eq. 1.
-        lemma_images: test images on which Lemma 2 is measured; all 190 pairs' deviations on them are held in memory.
-        draws: random orders in which models join a mix, for Lemma 2.
-        steps: positions of each slider of the triangle; with 13 there is a third.
-    """
-    test_images: int
-    soup_images: int
-    orders: int
-    lemma_images: int
-    draws: int
-    steps: int = 13
+    """How much is measured; training is the same in every profile."""
+    test_images: int  # spread evenly over the test part
+    soup_images: int  # the same for soups, which differ by little
+    orders: int  # random orders in which models join an average, for Eq. 1
+    lemma_images: int  # test images on which Lemma 2 is measured; all 190 pairs' deviations on them are held in memory
+    draws: int  # random orders in which models join a mix, for Lemma 2
+    steps: int = 13  # positions of each slider of the triangle; with 13 there is a third
 
 
 PROFILES = Profiles(quick=Settings(test_images=2000, soup_images=10_000, orders=3, lemma_images=250, draws=10),

@@ -28,12 +28,8 @@ AT_ONCE = 250  # images
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is looked at.
-
-    Attributes:
-        statistics_images: training images from which an averaged network's BatchNorm statistics are estimated again.
-    """
-    statistics_images: int
+    """How much is looked at."""
+    statistics_images: int  # training images from which an averaged network's BatchNorm statistics are estimated again
 
 
 PROFILES = Profiles(quick=None, full=Settings(statistics_images=750))

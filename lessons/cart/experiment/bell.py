@@ -24,26 +24,15 @@ SECONDS = {"quick": 30, "full": 300}  # rough, on 2 cores, nothing cached: the w
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        size: training images a task.
-        test_images: per task and part.
-        shares: of the pixels that change places.
-        num_tasks: how many permutations.
-        widths: of the hidden layer, at share 1.
-        several: also look at two data sets.
-        rotated_size: training images of the rotated tasks, None for all (chapter 4's networks).
-        directions: how many directions of layer 1 are kept; all of them come last.
-    """
-    size: int
-    test_images: int
-    shares: tuple[float, ...]
-    num_tasks: int
-    widths: tuple[int, ...]
-    several: bool
-    rotated_size: int | None
-    directions: tuple[int, ...] = grid.DIRECTIONS
+    """How much is trained and measured."""
+    size: int  # training images a task
+    test_images: int  # per task and part
+    shares: tuple[float, ...]  # shares of the pixels that change places
+    num_tasks: int  # how many permutations
+    widths: tuple[int, ...]  # of the hidden layer, at share 1
+    several: bool  # also look at two data sets
+    rotated_size: int | None  # training images of the rotated tasks, None for all (chapter 4's networks)
+    directions: tuple[int, ...] = grid.DIRECTIONS  # how many directions of layer 1 are kept; all of them come last
 
     @property
     def ranks(self) -> tuple[float, ...]:

@@ -32,22 +32,13 @@ Images = list[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Case:
-    """One set of tasks.
-
-    Attributes:
-        digits: only images of the first so many digits.
-        outputs: of the network; the label is the digit modulo this number.
-        num_tasks: how many permutations.
-        width: of the one hidden layer.
-        size: training images a task.
-        epochs: of finetuning.
-    """
-    digits: int = 10
-    outputs: int = 10
-    num_tasks: int = 4
-    width: int = bell.WIDTH
-    size: int = 10_000
-    epochs: int = 1
+    """One set of tasks."""
+    digits: int = 10  # only images of the first so many digits
+    outputs: int = 10  # of the network; the label is the digit modulo this number
+    num_tasks: int = 4  # how many permutations
+    width: int = bell.WIDTH  # of the one hidden layer
+    size: int = 10_000  # training images a task
+    epochs: int = 1  # of finetuning
 
 
 FEW_DIGITS = "5 digits, 5 outputs"
@@ -80,17 +71,11 @@ PROFILES = Profiles(quick=Settings(CASES, images=400), full=Settings(CASES | MOR
 
 @dataclass(frozen=True)
 class Trained:
-    """The networks of a case, and what they are judged on.
-
-    Attributes:
-        base: θ₀.
-        finetuned: θ_1 … θ_T.
-        held_out, test: (images, labels) of every task, as many of each.
-    """
-    base: State
-    finetuned: list[State]
-    held_out: Images
-    test: Images
+    """The networks of a case, and what they are judged on."""
+    base: State  # θ₀
+    finetuned: list[State]  # θ_1 … θ_T
+    held_out: Images  # (images, labels) of every task
+    test: Images  # as many of each
 
     def own(self) -> float:
         """The mean accuracy of the tasks' own networks."""

@@ -29,22 +29,13 @@ SOURCE = tuple(GRIDS)[:4]  # with the grids of app. D
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is merged.
-
-    Attributes:
-        num_tasks: there are.
-        counts: which numbers of them are merged.
-        subsets: of each number, at most.
-        methods: names in `GRIDS`.
-        images: for the test, a task and part.
-        size: training images a task; None for all.
-    """
-    num_tasks: int
-    counts: tuple[int, ...]
-    subsets: int
-    methods: tuple[str, ...]
-    images: int
-    size: int | None = None
+    """How much is merged."""
+    num_tasks: int  # how many tasks there are
+    counts: tuple[int, ...]  # how many of them are merged
+    subsets: int  # how many choices of so many tasks, at most
+    methods: tuple[str, ...]  # names in `GRIDS`
+    images: int  # for the test, a task and part
+    size: int | None = None  # training images a task; None for all
 
 
 PROFILES = Profiles(

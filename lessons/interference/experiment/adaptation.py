@@ -19,23 +19,15 @@ ADAPTED = {"adamerging": "task_arithmetic", "adamerging_cart": "cart"}  # {metho
 
 @dataclass(frozen=True)
 class Settings:
-    """How it is adapted.
-
-    Attributes:
-        steps: of Adam with the learning rate `lr`.
-        batch_size, batches: of unlabelled held-out images, per task.
-        every: so many steps the merged network is looked at, on `test` images a task.
-        starts: λ before the first step, for each of ADAPTED.
-        rank_ratio: of CART's vectors.
-    """
-    steps: int
-    lr: float
-    batch_size: int
-    batches: int
-    every: int
-    test: int
-    starts: tuple[float, ...] = ()
-    rank_ratio: float = 0.0
+    """How it is adapted."""
+    steps: int  # steps of Adam
+    lr: float  # Adam's learning rate
+    batch_size: int  # unlabelled held-out images in a batch, of each task
+    batches: int  # batches of each task
+    every: int  # after so many steps the merged network is looked at
+    test: int  # test images a task
+    starts: tuple[float, ...] = ()  # λ before the first step, one for each of ADAPTED
+    rank_ratio: float = 0.0  # of CART's vectors
 
 
 # These steps are larger than the sources'. Starts and rank come from the comparison.

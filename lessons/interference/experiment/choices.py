@@ -16,19 +16,12 @@ from lessons.suites import Suite
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice.
-
-    Attributes:
-        method: that has it.
-        what: the choice in words.
-        one, other: (who does it so, the parameters), both ways.
-        given: the parameters that stay.
-    """
-    method: str
-    what: str
-    one: tuple[str, dict]
-    other: tuple[str, dict]
-    given: dict
+    """One choice."""
+    method: str  # of the registry
+    what: str  # the choice in words
+    one: tuple[str, dict]  # one way: who does it so, the parameters
+    other: tuple[str, dict]  # the same of the other way
+    given: dict  # the parameters that stay
 
     @property
     def both(self) -> list[dict]:

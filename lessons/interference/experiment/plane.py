@@ -19,17 +19,12 @@ from toy_models.weights import State
 
 @dataclass(frozen=True)
 class Settings:
-    """What is tried, and on how many images per task.
-
-    Attributes:
-        rank_ratios, common, own: rank ratios, a, and λ; 1 must be among the a, and 0 among the λ.
-        held_out, test: images per task.
-    """
-    rank_ratios: tuple[float, ...]
-    common: tuple[float, ...]
-    own: tuple[float, ...]
-    held_out: int
-    test: int
+    """What is tried, and on how many images per task."""
+    rank_ratios: tuple[float, ...]  # the rank ratios that are tried
+    common: tuple[float, ...]  # the a that are tried; 1 is among them
+    own: tuple[float, ...]  # the λ that are tried; 0 is among them
+    held_out: int  # images a task
+    test: int  # images a task
 
 
 PROFILES = Profiles(

@@ -63,17 +63,11 @@ GRIDS = (WIDE, SOURCES)
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is tried and looked at.
-
-    Attributes:
-        held_out, test: images per task.
-        scales, places: λ that are tried, and which of a search's five values; None for its `few_scales` and
-            `few_values`.
-    """
-    held_out: int
-    test: int
-    scales: tuple[float, ...] | None = None
-    places: tuple[int, ...] | None = None
+    """How much is tried and looked at."""
+    held_out: int  # images a task
+    test: int  # images a task
+    scales: tuple[float, ...] | None = None  # λ that are tried; None for a search's `few_scales`
+    places: tuple[int, ...] | None = None  # which of a search's five values are tried; None for its `few_values`
 
     def grid_of(self, search: Search) -> Grid:
         """What is tried of a method."""

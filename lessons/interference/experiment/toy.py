@@ -28,14 +28,9 @@ LEARNED, LEFTOVER = 2.0, 0.5  # standard deviations of the weights that a task n
 
 @dataclass(frozen=True)
 class Toy:
-    """Two task vectors and what each task sees.
-
-    Attributes:
-        vectors: τ_A and τ_B, (2, outputs, inputs), with one decimal.
-        seen: {0, 1} (2, inputs), 1 where the task sees the input.
-    """
-    vectors: Tensor
-    seen: Tensor
+    """Two task vectors and what each task sees."""
+    vectors: Tensor  # τ_A and τ_B, (2, outputs, inputs), with one decimal
+    seen: Tensor  # {0, 1} (2, inputs), 1 where the task sees the input
 
     def errors(self, merged: Tensor) -> Tensor:
         """What the merge costs each task: Σ (merged − τ_t)² / Σ τ_t² over the columns of the inputs that it sees, (2,).

@@ -21,12 +21,8 @@ GATES = ("half-way", "θᵢ", "θⱼ")  # of which network the ReLUs are frozen 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        test_images: per task.
-    """
-    test_images: int
+    """How much is measured."""
+    test_images: int  # per task
 
 
 PROFILES = Profiles(quick=Settings(test_images=2000), full=Settings(test_images=5000))  # float64 is slow

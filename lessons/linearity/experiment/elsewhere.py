@@ -31,12 +31,8 @@ DATASETS = {"digits": "rotated_mnist", "clothes": "fashion_mnist"}
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        test_images: per task.
-    """
-    test_images: int
+    """How much is measured."""
+    test_images: int  # per task
 
 
 PROFILES = Profiles(quick=Settings(test_images=2000), full=Settings(test_images=10_000))

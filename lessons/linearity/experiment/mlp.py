@@ -27,14 +27,9 @@ SECONDS = {"quick": 35, "full": 80}  # rough, on 2 cores, nothing kept
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured; training is the source's own in every profile.
-
-    Attributes:
-        test_images: per task; the source's 10,000 in "full".
-        alphas: positions on each line.
-    """
-    test_images: int
-    alphas: tuple[float, ...] = ALPHAS
+    """How much is measured; training is the source's own in every profile."""
+    test_images: int  # per task; the source's 10,000 in "full"
+    alphas: tuple[float, ...] = ALPHAS  # positions on each line
 
 
 PROFILES = Profiles(quick=Settings(test_images=2000), full=Settings(test_images=10_000))

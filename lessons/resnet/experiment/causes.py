@@ -29,14 +29,9 @@ GATES = ("half-way", "θᵢ", "θⱼ")  # of which network the ReLUs are frozen 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        lines: the networks between which this is measured.
-        test_images: per task.
-    """
-    lines: pairs.Settings
-    test_images: int
+    """How much is measured."""
+    lines: pairs.Settings  # the networks between which this is measured
+    test_images: int  # per task
 
 
 PROFILES = Profiles(quick=Settings(pairs.PROFILES["quick"], 15), full=Settings(pairs.PROFILES["full"], 50))

@@ -24,16 +24,10 @@ _PART = 50  # images of each task at once: features in float64 then stay small. 
 
 @dataclass(frozen=True)
 class Images:
-    """How many images of each task a line is measured on.
-
-    Attributes:
-        features: test images whose features are compared.
-        test: test images for accuracies, those of the features among them.
-        statistics: training images from which BatchNorm's statistics are estimated anew.
-    """
-    features: int
-    test: int
-    statistics: int
+    """How many images of each task a line is measured on."""
+    features: int  # test images whose features are compared
+    test: int  # test images for accuracies, those of the features among them
+    statistics: int  # training images from which BatchNorm's statistics are estimated anew
 
 
 def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float, ...],

@@ -40,33 +40,20 @@ class Amount:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        width: of the ResNet18.
-        size: training images per task; None for all 2,500.
-        pretraining_epochs, finetuning_epochs: passes over them.
-        feature_images: test images per task whose features are compared, in whole batches of 50.
-        test_images: per task, for accuracies; there are 500.
-        statistics_images: training images per task from which BatchNorm's statistics are estimated anew.
-        alphas: positions on each line.
-        amounts: how much the networks of `run_amounts` are pretrained; they are finetuned as those of `run`.
-        amounts_width: of these networks, and of that of `run_small_steps`.
-        step_images: on how many images `run_small_steps` takes one step.
-        draws: of these images.
-    """
-    width: int
-    size: int | None
-    pretraining_epochs: int
-    finetuning_epochs: int
-    feature_images: int
-    test_images: int
-    statistics_images: int
-    alphas: tuple[float, ...] = (0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
+    """How much is trained and measured."""
+    width: int  # of the ResNet18s
+    size: int | None  # training images per task; None for all 2,500
+    pretraining_epochs: int  # passes over them
+    finetuning_epochs: int  # passes over them
+    feature_images: int  # test images per task whose features are compared, in whole batches of 50
+    test_images: int  # per task, for accuracies; there are 500
+    statistics_images: int  # training images per task from which BatchNorm's statistics are estimated anew
+    alphas: tuple[float, ...] = (0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)  # positions on each line
+    # how much the networks of `run_amounts` are pretrained; they are finetuned as those of `run`
     amounts: tuple[Amount, ...] = ()
-    amounts_width: int = cast.WIDTH
-    step_images: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
-    draws: int = 10
+    amounts_width: int = cast.WIDTH  # of these networks, and of that of `run_small_steps`
+    step_images: tuple[int, ...] = (2, 4, 8, 16, 32, 64)  # on how many images `run_small_steps` takes one step
+    draws: int = 10  # of these images
 
 
 _OTHERS = (0, 5, 6, 7, 8, 9, 10, 11, 12, 13)  # ten splits, none of which is a finetuning task

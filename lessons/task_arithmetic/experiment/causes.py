@@ -25,12 +25,8 @@ EQUATIONS = {"Eq. 2": list(PAIRS), "Eq. 3": NEGATIONS}
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        test_images: per task.
-    """
-    test_images: int
+    """How much is measured."""
+    test_images: int  # per task
 
 
 PROFILES = Profiles(quick=Settings(test_images=100), full=Settings(test_images=500))  # float64 is slow

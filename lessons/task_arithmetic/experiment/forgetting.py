@@ -29,14 +29,9 @@ LR, BATCH = 0.1, 64
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        test_images: per task.
-        training_images: per task, for new last layers and for learning again.
-    """
-    test_images: int
-    training_images: int
+    """How much is measured."""
+    test_images: int  # per task
+    training_images: int  # per task, for new last layers and for learning again
 
 
 PROFILES = Profiles(quick=Settings(test_images=1200, training_images=6400),

@@ -34,17 +34,11 @@ MANY_LAMS = (*(round(i / 20, 2) for i in range(9)),  # closer where sums of many
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured; training is the same in every profile.
-
-    Attributes:
-        test_images: per task, spread evenly over the test part. 1,200 leave an accuracy a standard error of at most 1.5
-            points.
-        feature_images: per task, for Eq. 2 and Eq. 3.
-        many_images: per task, for sums of k tasks; every choice of k out of eight is tried, so that a mean is over many
-            networks.
-    """
+    """How much is measured; training is the same in every profile."""
+    # per task, spread evenly over the test part. 1,200 leave an accuracy a standard error of at most 1.5 points
     test_images: int
-    feature_images: int
+    feature_images: int  # per task, for Eq. 2 and Eq. 3
+    # per task, for sums of k tasks; every choice of k out of eight is tried, so that a mean is over many networks
     many_images: int
 
 

@@ -33,18 +33,11 @@ BATCH = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        test_images: per task.
-        statistics_images: training images per task from which BatchNorm's statistics are estimated anew.
-        lams: λ of the sums.
-        steps: λ of Eq. 2 and 3.
-    """
-    test_images: int = 100
-    statistics_images: int = 30
-    lams: tuple[float, ...] = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
-    steps: tuple[float, ...] = (*READINGS, 1.0)
+    """How much is measured."""
+    test_images: int = 100  # per task
+    statistics_images: int = 30  # training images per task from which BatchNorm's statistics are estimated anew
+    lams: tuple[float, ...] = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)  # λ of the sums
+    steps: tuple[float, ...] = (*READINGS, 1.0)  # λ of Eq. 2 and 3
 
 
 PROFILES = Profiles(quick=None, full=Settings())
