@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from data import store
 from lessons.merging.states import wide
 from lessons.vit.algorithms import adapters as lora
 from lessons.vit.checkpoints import bases, patterns
@@ -208,14 +209,16 @@ def opened(path: str | os.PathLike) -> Adapter:
             on a changed base, or A and B do not pair up. Names file and module.
     """
     path = Path(path).expanduser()
-    if not (path / CONFIG).exists():
+    if not os.path.lexists(path / CONFIG):
         raise CheckpointError(f"{path} holds no adapter: {CONFIG} is missing.")
     if not (path / ADAPTER).exists():
         pickled = " adapter_model.bin is a pickle and is not opened." if (path / "adapter_model.bin").exists() else ""
         raise CheckpointError(f"{path / ADAPTER} is missing.{pickled}")
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads(store.regular(path / CONFIG).read_text(encoding="utf-8"))
         kind, rank, alpha = config.get("peft_type", "LORA"), config["r"], config["lora_alpha"]
+    except store.StoreError as error:
+        raise CheckpointError(str(error)) from error
     except OSError as error:
         raise CheckpointError(f"{path / CONFIG} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
