@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 
 from data import store
 from lessons.checkpoints import __main__ as command
-from lessons.checkpoints import fetching, folders, known, naming, opening, together
+from lessons.checkpoints import adapters, fetching, folders, known, naming, opening, together, tokens
 from lessons.checkpoints.opening import CheckpointError
 from lessons.checkpoints.towers import NAMED, Tower
 
@@ -252,6 +252,20 @@ def test_a_pipe_and_a_loop_of_links_are_refused_and_not_waited_for(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(CheckpointError, match="loop is a link that leads back to itself, where a"):
         folders.opened(tmp_path / "loop")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_a_pipe_and_a_loop_of_links_in_the_place_of_a_text_are_refused_and_not_waited_for(tmp_path):
+    save_file({"weight": torch.ones(2)}, tmp_path / "model.safetensors")
+    assert folders.opened(tmp_path).config == {}
+    (tmp_path / "adapter_model.safetensors").touch()
+    reads = {"config.json": folders.opened, "adapter_config.json": adapters.opened, "merges.txt": tokens.Words.read}
+    for name, read in reads.items():
+        for put, told in ((os.mkfifo, "is a FIFO"), (lambda path: path.symlink_to(path), "is a link that leads back")):
+            put(tmp_path / name)
+            with pytest.raises((CheckpointError, ValueError), match=f"{tmp_path / name} {told} .*Move it away"):
+                read(tmp_path)
+            (tmp_path / name).unlink()
 
 
 def test_headers_that_take_minutes_to_read_are_refused(tmp_path, monkeypatch):

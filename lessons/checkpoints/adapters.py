@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from data import store
 from lessons.checkpoints import bases, lora, patterns
 from lessons.checkpoints import conv1d as turning
 from lessons.checkpoints.folders import ADAPTER, Checkpoint, Tensors, entry_of, of_home
@@ -219,15 +220,17 @@ def opened(path: str | os.PathLike) -> Adapter:
             on a changed base, or A and B do not pair up. Names file and module.
     """
     path = of_home(path)
-    if not (path / CONFIG).exists():
+    if not os.path.lexists(path / CONFIG):
         raise CheckpointError(f"{path} holds no adapter: {CONFIG} is missing.")
     if not (path / ADAPTER).exists():
         pickled = " adapter_model.bin is a pickle and is not opened." if (path / "adapter_model.bin").exists() else ""
         raise CheckpointError(f"{path / ADAPTER} is missing.{pickled}")
     try:
-        written = (path / CONFIG).read_bytes()
+        written = store.regular(path / CONFIG).read_bytes()
         config = json.loads(written.decode("utf-8"))
         kind, rank, alpha = config.get("peft_type", "LORA"), config["r"], config["lora_alpha"]
+    except store.StoreError as error:
+        raise CheckpointError(str(error)) from error
     except OSError as error:
         raise CheckpointError(f"{path / CONFIG} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:

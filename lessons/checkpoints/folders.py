@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from data import store
 from lessons.checkpoints import opening
 from lessons.checkpoints.opening import CheckpointError, Entry
 from toy_models.weights import State
@@ -208,10 +209,12 @@ def _sharded(folder, index, config):
 def _json(path, optional=False):
     """What a JSON file says; {} where there is none and it is optional."""
     try:
-        if optional and not path.exists():
-            return {}
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(store.regular(path).read_text(encoding="utf-8"))
+    except store.StoreError as error:
+        raise CheckpointError(str(error)) from error
     except OSError as error:
+        if optional and isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return {}
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}. Download it again.") from error

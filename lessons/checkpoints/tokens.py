@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from data import store
+
 START, END = "<|startoftext|>", "<|endoftext|>"
 LENGTH = 77  # tokens of a text, both ends included
 _CONTRACTION = re.compile("'(?:s|t|re|ve|m|ll|d)")
@@ -67,8 +69,8 @@ class Words:
         """
         folder = Path(folder)
         try:
-            lines = (folder / "merges.txt").read_text(encoding="utf-8").splitlines()
-            vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+            lines = store.regular(folder / "merges.txt").read_text(encoding="utf-8").splitlines()
+            vocabulary = json.loads(store.regular(folder / "vocab.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ValueError(f"no tokenizer in {folder}: {error}. It takes merges.txt and vocab.json of "
                              "openai/clip-vit-base-patch32.") from error
