@@ -37,14 +37,9 @@ RULES = ("MMD, images with labels", "MMD, images alone", "MMD, biased", "as prin
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        gammas: shares of the first parent.
-        cases: {case: starts}.
-    """
-    gammas: tuple[float, ...]
-    cases: tuple[tuple[Case, tuple[str, ...]], ...]
+    """How much is trained."""
+    gammas: tuple[float, ...]  # shares of the first parent
+    cases: tuple[tuple[Case, tuple[str, ...]], ...]  # each with its starts
 
 
 _STARTS = (ONE, TWO, MATCHED)

@@ -38,9 +38,9 @@ STARTS = (SCRATCH, *(f"{set_up}: {start}" for set_up, starts in SET_UPS.items() 
 
 @dataclass(frozen=True)
 class Settings:
-    """After how many steps the networks are looked at: mixtures, and those of another width."""
-    steps: tuple[int, ...] = STEPS
-    sized_steps: tuple[int, ...] = SIZED_STEPS
+    """After how many steps the networks are looked at."""
+    steps: tuple[int, ...] = STEPS  # mixtures
+    sized_steps: tuple[int, ...] = SIZED_STEPS  # networks of another width
 
 
 PROFILES = Profiles(quick=None, full=Settings())

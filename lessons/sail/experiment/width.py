@@ -54,16 +54,10 @@ QUICK = ("Net2Wider", "zero padding", "fresh units", "interpolation", "projectio
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        optimisers: SGD, Adam.
-        maps: those that are tried; () for all.
-        steps: after which the networks are looked at.
-    """
-    optimisers: tuple[str, ...]
-    maps: tuple[str, ...]
-    steps: tuple[int, ...]
+    """How much is trained."""
+    optimisers: tuple[str, ...]  # SGD, Adam
+    maps: tuple[str, ...]  # those that are tried; () for all
+    steps: tuple[int, ...]  # after which the networks are looked at
 
 
 PROFILES = Profiles(quick=Settings((SGD,), QUICK, (0, 10, 20, 50, 100)), full=Settings((SGD, ADAM), (), STEPS))
