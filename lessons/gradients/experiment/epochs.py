@@ -301,7 +301,7 @@ def _merged(base, states, sets):
 
 def evaluate_all(points: Iterable[torch.Tensor], like: weights.State, sets) -> list[tuple[float, float]]:
     """Loss (nats) and accuracy over the samples of all tasks, of every vector of weights; one network takes them in
-    turn, for making one takes longer than asking it."""
+    turn, because making a network takes longer than evaluating it."""
     x = torch.cat([x for x, _ in sets])
     y = torch.cat([y for _, y in sets])
     network = MLP.from_state({key: tensor.clone() for key, tensor in like.items()})

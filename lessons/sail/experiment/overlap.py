@@ -105,11 +105,11 @@ def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-6: the rise half-way after 50 steps, least and most over all overlaps, from two starts and from one; how
     lopsided the curves are; and how far the best γ lies from the nearer end, from two starts."""
     rise = bump(sweep).sel(steps=50)
-    one, two = rise.sel(start=ONE), rise.sel(start=TWO)
+    one_start, two_starts = rise.sel(start=ONE), rise.sel(start=TWO)
     uneven = lopsided(sweep).sel(steps=50, start=ONE)
-    return {"spike_least": float(two.min()), "spike_most": float(two.max()),
+    return {"spike_least": float(two_starts.min()), "spike_most": float(two_starts.max()),
             "spike_at_once": float(bump(sweep).sel(steps=0, start=TWO).min()),
-            "one_least": float(one.min()), "one_most": float(one.max()),
+            "one_least": float(one_start.min()), "one_most": float(one_start.max()),
             "lopsided_00": float(uneven.sel(alpha=0.0, beta=0.0)),
             "lopsided_10": float(uneven.sel(alpha=1.0, beta=0.0)),
             "lopsided_01": float(uneven.sel(alpha=0.0, beta=1.0)),

@@ -224,7 +224,7 @@ def apart(sweep: xarray.Dataset, start: str, other: str, steps: int) -> tuple[fl
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
-    """What ResNets have to say to SAIL-8, SAIL-11 and SAIL-12: {claim: {number: value}}; nothing where nothing was
+    """What ResNets have to say to SAIL-8, SAIL-11 and SAIL-12: {claim: {number: value}}; empty where it was not
     measured."""
     if sweep is None:
         return {}

@@ -206,20 +206,20 @@ def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
 
     def half(array, setting):
         return float(array.sel(setting=str(setting), gamma=0.5))
-    one, two, matched = (Setting(SAMPLES, start) for start in (ONE, TWO, MATCHED))
+    one_start, two_starts, matched = (Setting(SAMPLES, start) for start in (ONE, TWO, MATCHED))
     numbers = {"arms_least": float(loss.sel(setting=arms).min()),
                "arms_half": max(half(loss, setting) for setting in arms),
                "arms_parent": float(loss.sel(setting=arms, **ends).min()),
                "arms_slope": min(half(slope, setting) for setting in arms),
-               "samples_half": half(loss, one),
-               "samples_slope": half(slope, one),
-               "strangers_half": half(loss, two),
+               "samples_half": half(loss, one_start),
+               "samples_slope": half(slope, one_start),
+               "strangers_half": half(loss, two_starts),
                "matched_half": half(loss, matched),
-               "samples_parent": float(loss.sel(setting=str(one), **ends).min()),
-               "strangers_parent": float(loss.sel(setting=str(two), **ends).min()),
+               "samples_parent": float(loss.sel(setting=str(one_start), **ends).min()),
+               "strangers_parent": float(loss.sel(setting=str(two_starts), **ends).min()),
                "nothing_half": half(loss, NO_PARENTS),
                "nothing_2": float(loss.sel(setting=str(NO_PARENTS), gamma=2.0))}
-    inside = loss.sel(setting=str(one)).where((sweep.gamma >= 0) & (sweep.gamma <= 1))
+    inside = loss.sel(setting=str(one_start)).where((sweep.gamma >= 0) & (sweep.gamma <= 1))
     numbers["samples_best_over_parent"] = float(inside.min()) / numbers["samples_parent"]
     before = Setting(ARMS, PRETRAINED)
     if str(before) in sweep.setting.values:

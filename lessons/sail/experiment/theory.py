@@ -197,7 +197,7 @@ def _theorem_4(sizes, seed):
     for place, size in enumerate(sizes):
         distance[1, place] = distances.empirical_total_variation(x[:size], x[size:2 * size])
         distance[2, place] = distances.empirical_total_variation(y[:size], y[size:2 * size])
-        if size <= 1000:  # there are so many of them
+        if size <= 1000:  # Spirals has so many points
             spirals = [data.load("spirals", part, seed=seed).x[:size] for part in ("train", "test")]
             distance[0, place] = distances.empirical_total_variation(*spirals)
     return {"tv": (("of", "size"), distance)}

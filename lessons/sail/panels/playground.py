@@ -95,8 +95,8 @@ _LOOKS = (FIRST, SECOND, TARGET, NEAREST, NOW, LATER)
 def best_shares(e1: torch.Tensor, e2: torch.Tensor, curvatures: torch.Tensor, steps: int) -> tuple[float, float, float]:
     """The γ of the point nearest to the target, of the lowest loss now, and of the lowest after so many steps."""
     nearest = mixing.nearest_share(e1.norm().item(), e2.norm().item(), (e1 - e2).norm().item())
-    now, later = (quadratic.best_share(e1, e2, curvatures, ETA, after) for after in (0, steps))
-    return nearest, now, later
+    at_once, later = (quadratic.best_share(e1, e2, curvatures, ETA, after) for after in (0, steps))
+    return nearest, at_once, later
 
 
 def _points(e1, e2, gammas):
