@@ -300,7 +300,7 @@ def test_what_is_said_of_resnets_is_what_was_kept():
 
 
 def test_a_difference_within_two_errors_cannot_be_told():
-    assert panels.kinds.in_words(0.03, 0.02) == "+0.03 ± 0.02, which cannot be told here"
+    assert panels.kinds.in_words(0.03, 0.02) == "+0.03 ± 0.02, which is within the noise"
     assert panels.kinds.in_words(-0.3, 0.02) == "−0.30 ± 0.02"
 
 

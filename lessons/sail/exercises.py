@@ -56,9 +56,9 @@ def _matrices():
 
 
 def _tables():
-    of = {name: list(row.values()) for name, row in tables.TABLE_2.items()}
-    return [(of["ARC-Easy"], 570), (of["ARC-Easy"], 1366), (of["SciQ"], 1000), (of["SciQ"], 1384), (of["PIQA"], 1838),
-            ([33.33, 66.67, 50.0], 3), ([33.40, 66.67, 12.0], 3), (of["COPA"], 100)]
+    rows = {name: list(row.values()) for name, row in tables.TABLE_2.items()}
+    return [(rows["ARC-Easy"], 570), (rows["ARC-Easy"], 1366), (rows["SciQ"], 1000), (rows["SciQ"], 1384),
+            (rows["PIQA"], 1838), ([33.33, 66.67, 50.0], 3), ([33.40, 66.67, 12.0], 3), (rows["COPA"], 100)]
 
 
 # -- what of a wider layer is compared -------------------------------------------------------------
@@ -76,7 +76,7 @@ def computed(layers) -> dict:
     """
     wanted = "give back three tensors: weight (units, inputs), bias (units,), weight_above (above, units)"
     if not isinstance(layers, (tuple, list)) or len(layers) != 3 or not all(
-            isinstance(one, torch.Tensor) for one in layers):
+            isinstance(tensor, torch.Tensor) for tensor in layers):
         raise ValueError(f"{wanted}.")
     weight, bias, above = layers
     if weight.ndim != 2 or weight.shape[1] != 2 or bias.shape != weight.shape[:1] or above.shape[1:] != bias.shape:
@@ -143,18 +143,18 @@ def _mmd(divide=lambda n: n * (n - 1), cross=2.0, then=lambda value: value, diag
     """MMD² with other denominators, another cross term, or something done to it."""
     def answer(within_a, within_b, between):
         def mean(within):
-            whole = within.sum() if diagonal else within.sum() - within.diagonal().sum()
-            return whole / divide(len(within))
+            total = within.sum() if diagonal else within.sum() - within.diagonal().sum()
+            return total / divide(len(within))
         return then((mean(within_a) + mean(within_b) - cross * between.mean()).item())
     return answer
 
 
-def _copied_rows(one, which, count):
-    return one[which]
+def _copied_rows(tensor, which, count):
+    return tensor[which]
 
 
-def _shared(one, which, count):
-    return (one / count)[:, which]
+def _shared(tensor, which, count):
+    return (tensor / count)[:, which]
 
 
 def _wider(into=_copied_rows, biased=None, out=_shared):
@@ -167,33 +167,33 @@ def _wider(into=_copied_rows, biased=None, out=_shared):
     return answer
 
 
-def _divided_rows(one, which, count):
-    return (one / (count[:, None] if one.ndim == 2 else count))[which]
+def _divided_rows(tensor, which, count):
+    return (tensor / (count[:, None] if tensor.ndim == 2 else count))[which]
 
 
-def _as_it_is(one, which, count):
-    return one[:, which]
+def _as_it_is(tensor, which, count):
+    return tensor[:, which]
 
 
-def _new_bias_zero(one, which, count):
-    return torch.cat([one, one.new_zeros(len(which) - len(one))])
+def _new_bias_zero(tensor, which, count):
+    return torch.cat([tensor, tensor.new_zeros(len(which) - len(tensor))])
 
 
-def _halved(one, which, count):
-    return torch.where(count > 1, one / 2, one)[:, which]
+def _halved(tensor, which, count):
+    return torch.where(count > 1, tensor / 2, tensor)[:, which]
 
 
-def _all_halved(one, which, count):
-    return one[:, which] / 2
+def _all_halved(tensor, which, count):
+    return tensor[:, which] / 2
 
 
-def _old_ones_whole(one, which, count):
+def _old_ones_whole(tensor, which, count):
     old = len(count)
-    return torch.cat([one, (one / count)[:, which[old:]]], 1)
+    return torch.cat([tensor, (tensor / count)[:, which[old:]]], 1)
 
 
-def _new_ones_unheard(one, which, count):
-    return torch.cat([one, one.new_zeros(len(one), len(which) - len(count))], 1)
+def _new_ones_unheard(tensor, which, count):
+    return torch.cat([tensor, tensor.new_zeros(len(tensor), len(which) - len(count))], 1)
 
 
 def _solved(H):

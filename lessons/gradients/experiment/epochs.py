@@ -36,27 +36,17 @@ MOST_HELD = 200
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many samples a task has.
-
-    Attributes:
-        images: for finetuning on Rotated MNIST, a multiple of the batch size; for choosing α at most 200 others.
-        test: of its test part.
-    """
-    images: int
-    test: int
+    """How many samples a task has."""
+    images: int  # for finetuning on Rotated MNIST, a multiple of the batch size; for choosing α at most 200 others
+    test: int  # of its test part
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        amounts: of samples.
-        optimisers, families: those compared; full batches come first.
-    """
-    amounts: Amounts
-    optimisers: tuple[str, ...]
-    families: tuple[str, ...]
+    """How much is trained and measured."""
+    amounts: Amounts  # of samples
+    optimisers: tuple[str, ...]  # those compared; full batches come first
+    families: tuple[str, ...]  # those compared
 
 
 AMOUNTS = Profiles(quick=Amounts(images=480, test=500), full=Amounts(images=960, test=1000))
@@ -214,17 +204,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     sweep = sweep.sel(data=families, optimiser=list(settings.optimisers))
     angles = xarray.DataArray([FAMILIES[name].angles for name in families], dims=("data", "task"),
                               coords={"data": families})
-    return sweep.assign(angle=angles).assign_attrs(_about(settings, held))
-
-
-def _about(settings, held):
-    """For captions: what is measured differs from profile to profile."""
-    amounts = settings.amounts
     spirals = SPIRALS in settings.families
-    return {"source": common.digits_source(" and Spirals (generated)" if spirals else "").text,
-            "network": "MLP 784–64–64–10" + (", on Spirals 2–32–32–2" if spirals else ""),
-            "images": images_said(amounts),
-            **search.resting_on(*held)}
+    about = {"source": common.digits_source(" and Spirals (generated)" if spirals else "").text,
+             "network": "MLP 784–64–64–10" + (", on Spirals 2–32–32–2" if spirals else ""),
+             "images": images_said(settings.amounts), **search.resting_on(*held)}  # it differs from profile to profile
+    return sweep.assign(angle=angles).assign_attrs(about)
 
 
 def images_said(amounts: Amounts) -> str:
@@ -317,7 +301,7 @@ def _merged(base, states, sets):
 
 def evaluate_all(points: Iterable[torch.Tensor], like: weights.State, sets) -> list[tuple[float, float]]:
     """Loss (nats) and accuracy over the samples of all tasks, of every vector of weights; one network takes them in
-    turn, for making one takes longer than asking it."""
+    turn, because making a network takes longer than evaluating it."""
     x = torch.cat([x for x, _ in sets])
     y = torch.cat([y for _, y in sets])
     network = MLP.from_state({key: tensor.clone() for key, tensor in like.items()})

@@ -28,9 +28,9 @@ RULES = {FULL: optimisers.plain, MOMENTUM: optimisers.momentum, SAME: optimisers
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured: samples of each task, and the step sizes."""
-    samples: int
-    etas: tuple[float, ...]
+    """How much is measured."""
+    samples: int  # of each task
+    etas: tuple[float, ...]  # step sizes
 
 
 PROFILES = Profiles(quick=Settings(samples=60, etas=tuple(10.0 ** (-4 + i / 2) for i in range(5))),

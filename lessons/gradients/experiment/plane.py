@@ -20,9 +20,9 @@ KS = (1, 2, 3, 5, 10)
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured: training samples of each task, and points of the map along each side."""
-    samples: int = 100
-    grid: int = 25
+    """How much is measured."""
+    samples: int = 100  # training samples of each task
+    grid: int = 25  # points of the map along each side
 
 
 PROFILES = Profiles(quick=Settings(), full=Settings())
@@ -48,7 +48,11 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     base = tasks.base
     both = expansion.total(tasks.losses)
     axes = basis(torch.stack([-expansion.gradient(f, base) for f in tasks.losses]))
-    own, joint, arithmetic = _paths(tasks, both)
+    etas = torch.tensor(ETAS, dtype=torch.float64)
+    sizes = torch.tensor([[eta * alpha for alpha in ALPHAS] for eta in ETAS], dtype=torch.float64)
+    own = torch.vmap(lambda eta: tasks.alone(base, eta, KS[-1]), out_dims=1)(etas)  # (task, eta, step, parameters)
+    joint = torch.vmap(torch.vmap(lambda eta: expansion.descend(both, base, eta, KS[-1])))(sizes)
+    arithmetic = torch.stack([expansion.task_arithmetic(base, own, alpha) for alpha in ALPHAS], 1)
     placed = {}
     for name, points in (("own", own), ("joint", joint), ("arithmetic", arithmetic)):
         placed[name] = ((points - base) @ axes.T).numpy()
@@ -68,18 +72,6 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
               "horizontal": horizontal, "vertical": vertical}
     images = f"{settings.samples} training samples of each task"
     return xarray.Dataset(values, coords).assign_attrs(images=images)
-
-
-def _paths(tasks, both):
-    """Of the tasks (task, eta, step, parameters); of joint training and of task arithmetic (eta, alpha, step,
-    parameters)."""
-    steps = KS[-1]
-    etas = torch.tensor(ETAS, dtype=torch.float64)
-    sizes = torch.tensor([[eta * alpha for alpha in ALPHAS] for eta in ETAS], dtype=torch.float64)
-    own = torch.vmap(lambda eta: tasks.alone(tasks.base, eta, steps), out_dims=1)(etas)
-    joint = torch.vmap(torch.vmap(lambda eta: expansion.descend(both, tasks.base, eta, steps)))(sizes)
-    arithmetic = torch.stack([expansion.task_arithmetic(tasks.base, own, alpha) for alpha in ALPHAS], 1)
-    return own, joint, arithmetic
 
 
 def _sides(placed, grid):

@@ -14,6 +14,7 @@ from lessons.gradients.experiment import common, epochs
 from lessons.gradients.experiment.epochs import AMOUNTS, DIGITS, Amounts, evaluate_all
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import on_grid
 from lessons.merging import merge, search
 from toy_models import Recipe, training, weights, zoo
 from toy_models.weights import State
@@ -39,16 +40,10 @@ SOME = 300  # test images of a task on a line
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        amounts: of samples, those of `epochs`.
-        scales: αT of every round; 1 is the average.
-        grid: points of the map along each side.
-    """
-    amounts: Amounts
-    scales: tuple[float, ...]
-    grid: int = 21
+    """How much is trained and measured."""
+    amounts: Amounts  # of samples, those of `epochs`
+    scales: tuple[float, ...]  # αT of every round; 1 is the average
+    grid: int = 21  # points of the map along each side
 
 
 PROFILES = Profiles(quick=Settings(AMOUNTS["quick"], scales=(1.0,)),
@@ -81,9 +76,16 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     ends = {spent: [finetuned(base, x, y, spent, seed) for x, y in sets["train"]] for spent in SPENT}
     merged = {(name, spent): _merged(name, base, states) for name in METHODS for spent, states in ends.items()}
     together = joint(base, sets["train"], seed)
-    scores = xarray.merge([_of_paths(paths, settings.scales, sets), _of_joint(together, sets["test"]),
-                           _of_methods(merged, sets["test"]),
-                           _of_lines(base, ends[BUDGET], _stranger(sets["train"], seed, device), sets)])
+    after_epochs = np.array(evaluate_states(together, sets["test"]))
+    of_joint = xarray.Dataset({"joint_loss": ("epoch", after_epochs[:, 0]),
+                               "joint_accuracy": ("epoch", after_epochs[:, 1])}, {"epoch": np.arange(1, BUDGET + 1)})
+    single = evaluate_states([merged[name, budget] for name in METHODS for budget in SPENT], sets["test"])
+    of_methods = on_grid([{"how_loss": loss, "how_accuracy": accuracy} for loss, accuracy in single],
+                         how=list(METHODS), budget=list(SPENT))
+    elsewhere = zoo.get(other_start(seed), device).state_dict()
+    stranger = _merged("average", elsewhere, [finetuned(elsewhere, x, y, BUDGET, seed) for x, y in sets["train"]])
+    scores = xarray.merge([_of_paths(paths, settings.scales, sets), of_joint, of_methods,
+                           _of_lines(base, ends[BUDGET], stranger, sets)])
     plane = _plane(_points(base, paths, together, merged), base, sets["test"], settings.grid)
     return scores.merge(plane).assign_attrs(images=epochs.images_said(settings.amounts),
                                             **search.resting_on(sum(len(y) for _, y in sets["held"])))
@@ -98,12 +100,6 @@ def _merged(name, base, states, longer=1.0):
         method = "task_arithmetic"
     scale = longer / len(states) if method in ("task_arithmetic", *ADDING) else longer
     return merge(method, base, states, **options | {"scale": scale})
-
-
-def _stranger(sets, seed, device):
-    """The average of the tasks' networks that were finetuned from another pretrained network."""
-    base = zoo.get(other_start(seed), device).state_dict()
-    return _merged("average", base, [finetuned(base, x, y, BUDGET, seed) for x, y in sets])
 
 
 def other_start(seed: int) -> Recipe:
@@ -167,22 +163,6 @@ def _of_paths(paths, scales, sets):
             values["held"][place] = held[number][1]
     variables = {name: (("rounds", "scale", "spent"), value) for name, value in values.items()}
     return xarray.Dataset(variables, coords={"rounds": list(ROUNDS), "scale": list(scales), "spent": spent})
-
-
-def _of_joint(together, tests):
-    """Loss and accuracy of joint training after every epoch."""
-    scores = np.array(evaluate_states(together, tests))
-    return xarray.Dataset({"joint_loss": ("epoch", scores[:, 0]), "joint_accuracy": ("epoch", scores[:, 1])},
-                          coords={"epoch": np.arange(1, BUDGET + 1)})
-
-
-def _of_methods(merged, tests):
-    """Loss and accuracy of the single merges."""
-    states = [merged[name, budget] for name in METHODS for budget in SPENT]
-    scores = np.array(evaluate_states(states, tests)).reshape(len(METHODS), len(SPENT), 2)
-    return xarray.Dataset({"how_loss": (("how", "budget"), scores[..., 0]),
-                           "how_accuracy": (("how", "budget"), scores[..., 1])},
-                          coords={"how": list(METHODS), "budget": list(SPENT)})
 
 
 def _of_lines(base, states, stranger, sets):

@@ -30,14 +30,9 @@ ONE_STEP_ALPHAS = (-0.5, 0.25, 0.5, 1.0, 1.7)
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured.
-
-    Attributes:
-        samples: of each task.
-        etas: step sizes.
-    """
-    samples: int
-    etas: tuple[float, ...]
+    """How much is measured."""
+    samples: int  # of each task
+    etas: tuple[float, ...]  # step sizes
 
 
 PROFILES = Profiles(quick=Settings(samples=60, etas=tuple(10.0 ** (-4 + i / 2) for i in range(6))),
@@ -215,23 +210,18 @@ def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
     length = (smooth.printed / smooth.gap).isel(eta=slice(0, TINY))
     powers = _powers(average, ("gap", "missed", "missed_printed", "missed_flipped"))
     powers |= {f"half_{name}": power for name, power in _powers(trap, ("missed", "missed_flipped")).items()}
-    return powers | _of_kinks(sweep.sel(network="ReLU", k=5, alpha=AVERAGE)) | {
-        "cosine_least": tiny.cosine.min().item(),
-        "cosine_printed_most": tiny.cosine_printed.max().item(),
-        "printed_over_gap": length.sel(alpha=AVERAGE).mean().item(),
-        "half_printed_over_gap": length.sel(alpha=TRAP).mean().item()}
-
-
-def _of_kinks(relu):
-    """What the Hessian misses with ReLU, over the middle step sizes."""
-    middle = relu.sel(eta=slice(1e-3, 1.1e-2))
-    share = relu.missed / relu.gap
-    uncrossed = share.where(relu.crossing == 0)
-    return {"relu_missed_over_gap": (middle.missed / middle.gap).mean().item(),
-            "relu_smooth_over_gap": (middle.smooth / middle.gap).max().item(),
-            "relu_crossing": middle.crossing.mean().item(),
-            "relu_kinked_over_missed_median": (middle.kinked / middle.missed).median().item(),
-            "relu_without_crossing_missed_most": uncrossed.max().fillna(0).item()}
+    relu = sweep.sel(network="ReLU", k=5, alpha=AVERAGE)
+    middle = relu.sel(eta=slice(1e-3, 1.1e-2))  # the middle step sizes
+    uncrossed = (relu.missed / relu.gap).where(relu.crossing == 0)
+    return powers | {"relu_missed_over_gap": (middle.missed / middle.gap).mean().item(),
+                     "relu_smooth_over_gap": (middle.smooth / middle.gap).max().item(),
+                     "relu_crossing": middle.crossing.mean().item(),
+                     "relu_kinked_over_missed_median": (middle.kinked / middle.missed).median().item(),
+                     "relu_without_crossing_missed_most": uncrossed.max().fillna(0).item(),
+                     "cosine_least": tiny.cosine.min().item(),
+                     "cosine_printed_most": tiny.cosine_printed.max().item(),
+                     "printed_over_gap": length.sel(alpha=AVERAGE).mean().item(),
+                     "half_printed_over_gap": length.sel(alpha=TRAP).mean().item()}
 
 
 def claim_4(sweep: xarray.Dataset) -> dict[str, float]:

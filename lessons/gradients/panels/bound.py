@@ -55,7 +55,7 @@ def against_alpha(sweep: xarray.Dataset):
              "from the norms, as printed": bound.AS_PRINTED,
              "from the norms, corrected": bound.AS_CORRECTED}
     controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.25),
-                "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
+                "network": choice("network", ("tanh", "linear", "ReLU")),
                 "known": choice("H and G", known)}
     remarks = said("""T = {tasks}, k = {steps}, η = {eta:g}. Dotted: α = 1/(T + 1), 1/T, 2/T. At the lower edge: 0.""",
                    tasks=len(ANGLES), steps=bound.STEPS, eta=bound.ETA)
@@ -63,7 +63,7 @@ def against_alpha(sweep: xarray.Dataset):
 
 
 def _axes(left, right, sweep, floor):
-    """Lengths to the left, ratios to the right, both against α; below a ratio of 1 a bound is none."""
+    """Lengths to the left, ratios to the right, both against α; below a ratio of 1 there is no bound."""
     last = sweep.alpha.values.max()
     for ax, label, low, high in ((left, "length over η²", floor, sweep.triangle),
                                  (right, "bound over measured length", LOWEST, sweep.triangle / sweep.C)):

@@ -5,13 +5,13 @@ import xarray
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN, SPIRALS
 from lessons.kit import plotting
-from lessons.kit.noise import error_of_difference, told
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, level, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 
 # -- the first epoch -------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ def first_epoch(sweep: xarray.Dataset, data: str):
     """Figure 3 of TVG for one family, a line a task: above the epochs' shares of the gradient norm, below the cosine of
     every epoch's gradient with the first."""
     family = sweep.sel(data=data)
-    optimisers = list(map(str, family.optimiser.values))
+    optimisers = names(family.optimiser)
     fig, axes = plotting.figure(len(optimisers), 2, height=5.0, sharex=True, sharey="row")
     told = []
     for (above, below), name in zip(axes.T, optimisers):
@@ -128,10 +128,10 @@ def merging(sweep: xarray.Dataset, prediction=None):
                        at the scale {scale:.2f}, chosen on held-out samples; the average {average:.3f}. The network
                        before finetuning reads {before:.3f}.""", **numbers)
 
-    optimisers = sorted(map(str, sweep.optimiser.values), key=lambda name: name != SGD)
+    optimisers = sorted(names(sweep.optimiser), key=lambda name: name != SGD)
     controls = {"epochs": slider("epochs", list(SHOWN), 1),
-                "optimiser": choice("finetuned with", {name: name for name in optimisers}),
-                "data": choice("tasks", {name: name for name in map(str, sweep.data.values)})}
+                "optimiser": choice("finetuned with", optimisers),
+                "data": choice("tasks", sweep.data.values)}
     return controls, fig, draw
 
 
@@ -205,8 +205,8 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     best = epochs.chosen(sweep).accuracy
     own = sweep.own.mean("task")
     rows = []
-    for data in map(str, sweep.data.values):
-        for optimiser in map(str, sweep.optimiser.values):
+    for data in names(sweep.data):
+        for optimiser in names(sweep.optimiser):
             selection = {"data": data, "optimiser": optimiser}
             name = f"{data}, {optimiser}"
             alone = own.sel(selection)
@@ -239,11 +239,7 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
 
 
 def _gain_said(accuracy, first, images):
-    """What the merge gains from an epoch to the last, or that this cannot be told."""
-    early = float(accuracy.sel(epochs=first))
-    late = float(accuracy.sel(epochs=epochs.EPOCHS[-1]))
-    error = error_of_difference(early, late, images)
-    begins = told(late - early, error)
-    word = {"Agrees": "gains", "Does not agree here": "loses"}.get(begins, "changes by what cannot be told from noise:")
-    signed = f"{late - early:+.3f}".replace("-", "−")
-    return f"{word} {signed} ± {error:.3f}"
+    """What the merge gains from an epoch to the last, and whether that is within the noise."""
+    gain = Difference.of(float(accuracy.sel(epochs=epochs.EPOCHS[-1])), float(accuracy.sel(epochs=first)), images)
+    signed = f"{gain.value:+.3f}".replace("-", "−")
+    return f"{'gains' if gain.value >= 0 else 'loses'} {signed} ± {gain.error:.3f}{gain.doubt()}"

@@ -5,7 +5,7 @@ from lessons.gradients.experiment import optimisers
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading
 from lessons.kit.plotting import BLACK, COLOURS, MARKERS, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 
 
 @still
@@ -19,7 +19,7 @@ def gaps(sweep: xarray.Dataset):
     looks = list(zip((BLACK, *COLOURS), ("X", *MARKERS)))
     told = []
     for ax, step, where in zip(axes, (middle, last), ("in the middle", "at the end")):
-        for name, (colour, marker) in zip(map(str, sweep.optimiser.values), looks):
+        for name, (colour, marker) in zip(names(sweep.optimiser), looks):
             shares = share.sel(optimiser=name, step=step)
             ax.plot(shares.eta, shares, color=colour, marker=marker, markersize=5, linewidth=1.5, label=name)
             told.append(f"{name} after {step} steps {shares.values[0]:.2g} to {shares.values[-1]:.2g}")

@@ -26,7 +26,9 @@ def walks(sweep: xarray.Dataset):
     fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(6, 5))
     share = (sweep.apart / sweep.far.where(sweep.far > 0)).fillna(0)
     _map(left, sweep)
-    _steps_axis(right, float(share.max()))
+    most = float(share.max())
+    right.set(xlabel="steps k", ylabel="distance of the two, as a share of the way", ylim=(-0.02 * most, 1.05 * most),
+              xlim=(0.5, 10.5))
     own = [curve(left, look, label, markersize=4, linewidth=1.2) for label, look in TASKS.items()]
     joint = curve(left, JOINT, "joint training, step αη", markersize=4, linewidth=1.4)
     arithmetic = cloud(left, ARITHMETIC, "task arithmetic", markersize=9, markerfacecolor="none", markeredgewidth=2)
@@ -58,11 +60,6 @@ def walks(sweep: xarray.Dataset):
                 "alpha": slider("α", list(ALPHAS), 0.5),
                 "k": slider("steps k", list(KS), 1)}
     return controls, fig, draw, caption(sweep) + " Grey: lines of equal L₁ + L₂ in the plane."
-
-
-def _steps_axis(ax, most):
-    ax.set(xlabel="steps k", ylabel="distance of the two, as a share of the way", ylim=(-0.02 * most, 1.05 * most),
-           xlim=(0.5, 10.5))
 
 
 def _map(ax, sweep):

@@ -11,7 +11,7 @@ from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.merging.search import rests_on
 
 METHODS = {"average": Look(BLUE, "o"),
@@ -49,14 +49,19 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
 
     def draw(rounds, budget):
         after_rounds = plain.sel(rounds=rounds).dropna("spent")
-        path.set_data(*_way(sweep, f"{rounds} rounds").T)
+        places_of_merges = sweep.place.values[sweep.name.values == f"{rounds} rounds"]
+        path.set_data(*np.vstack([sweep.place.values[0], places_of_merges]).T)  # from the pretrained network on
         line.set_data(after_rounds.spent, after_rounds)
         once = {name: float(sweep.how_accuracy.sel(how=name, budget=budget)) for name in METHODS}
         for name, accuracy in once.items():
-            places[name].set_data(*_place(sweep, name, budget).T)
+            merge = (sweep.name.values == name) & (sweep.point_spent.values == budget)
+            places[name].set_data(*sweep.place.values[merge].T)
             accuracies[name].set_data([budget + BESIDE[name]], [accuracy])
         star.place(rounds=rounds)
-        numbers = _numbers(sweep, rounds, budget, float(after_rounds[-1]), once)
+        numbers = {"rounds": f"{rounds} round{'s' * (rounds > 1)}", "budget": budget, "whole": BUDGET,
+                   "end": float(after_rounds[-1]), "joint": float(sweep.joint_accuracy[-1]),
+                   "average": once["average"],
+                   "once": ", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items())}
         titles[0].set_text(said("{rounds}; one merge after {budget}", **numbers))
         titles[1].set_text(said("{end:.2f} after {rounds}, average {average:.2f}", **numbers))
         return said("""{rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f}
@@ -68,27 +73,6 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
     remarks = said("""Every round merges with α = 1/T. Grey squares, right: the end for that number of rounds. The
                       single merges stand beside each other at one number of epochs.""")
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
-
-
-def _numbers(sweep, rounds, budget, end, once):
-    """What is said above the two pictures and in words."""
-    return {"rounds": f"{rounds} round{'s' * (rounds > 1)}",
-            "budget": budget,
-            "whole": BUDGET,
-            "end": end,
-            "joint": float(sweep.joint_accuracy[-1]),
-            "average": once["average"],
-            "once": ", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items())}
-
-
-def _place(sweep, name, spent):
-    """Where a merge lies in the plane, (1, 2)."""
-    return sweep.place.values[(sweep.name.values == name) & (sweep.point_spent.values == spent)]
-
-
-def _way(sweep, name):
-    """The pretrained network and the merges of so many rounds, (rounds + 1, 2)."""
-    return np.vstack([sweep.place.values[0], sweep.place.values[sweep.name.values == name]])
 
 
 def _landscape(fig, ax, sweep):
@@ -139,7 +123,7 @@ def lines(sweep: xarray.Dataset):
     beside two merges whose networks began from different pretrained networks."""
     fig, axes = plotting.figure(2, height=4.0, sharey=True)
     told = []
-    for ax, lengths in zip(axes, map(str, sweep.lengths.values)):
+    for ax, lengths in zip(axes, names(sweep.lengths)):
         for pair, look in _LINES.items():
             name = rounds.pair_name(*pair)
             loss = sweep.line.sel(lengths=lengths, pair=name)

@@ -1,5 +1,5 @@
-"""Panel (b): how the gap falls with the step size, and what is left of it without our, the printed and the printed term
-turned round."""
+"""Panel (b): how the gap falls with the step size, and what is left of it without our term, without the printed
+one, and without the printed one with its sign turned round."""
 import numpy as np
 import xarray
 
@@ -10,7 +10,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 
 LOOKS = {"gap": (Look(BLACK, "o"), "the gap"),
          "missed": (Look(BLUE, "s"), "gap without our term"),
@@ -39,7 +39,8 @@ def gap(sweep: xarray.Dataset, prediction=None):
     kinks = {name: _Named(right, look, label, side="right") for name, (look, label) in KINKS.items()}
     predicted_at = {"network": "tanh", "k": 3, "alpha": steps.AVERAGE}
     if prediction:
-        prediction.panel_answers(_asked_slope(sweep, predicted_at), predicted_at, "dashed purple line")
+        slope = steps.slopes(sweep.isel(loss=0, data=0).sel(predicted_at).gap).item()  # as the panel opens
+        prediction.panel_answers(slope, predicted_at, "dashed purple line")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
 
@@ -60,9 +61,9 @@ def gap(sweep: xarray.Dataset, prediction=None):
 
     controls = {"k": slider("steps k", list(steps.KS), 3),
                 "alpha": choice("α", {f"{alpha:g}": alpha for alpha in map(float, sweep.alpha.values)}),
-                "network": choice("network", {name: name for name in ("tanh", "linear", "ReLU")}),
-                "loss": choice("loss", {name: name for name in map(str, sweep.loss.values)}),
-                "data": choice("tasks", {name: name for name in map(str, sweep.data.values)})}
+                "network": choice("network", ("tanh", "linear", "ReLU")),
+                "loss": choice("loss", sweep.loss.values),
+                "data": choice("tasks", sweep.data.values)}
     remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}: orange and green split what our term leaves."
     return controls, fig, draw, caption(sweep) + remarks
 
@@ -101,12 +102,6 @@ def _drawn(part, name):
     return np.where(shown, values, np.nan)
 
 
-def _asked_slope(sweep, predicted_at):
-    """What the prediction is about, in the setting that the panel opens with."""
-    first = sweep.isel(loss=0, data=0)
-    return steps.slopes(first.sel(predicted_at).gap).item()
-
-
 def _line(part, power):
     """A line of the predicted slope through the gap at the third step size; nan where nothing was predicted."""
     etas = part.eta.values
@@ -116,7 +111,7 @@ def _line(part, power):
 
 
 def _told_apart(part):
-    """Whether the samples across a kink are."""
+    """Whether the samples across a kink are told apart from the others."""
     return bool(part.network == "ReLU" and 1 < part.k <= steps.KINKS)
 
 
@@ -164,28 +159,28 @@ def _described(part):
 def slopes_table(sweep: xarray.Dataset) -> Page:
     """With which powers of η the gap, and what is left of it, fall: smallest and largest over data, losses and
     k = 2, 3, 5, network by network and α by α."""
-    names = {"gap": "gap",
-             "missed": "without our term",
-             "missed_printed": "without the printed term",
-             "missed_flipped": "without it, sign turned round"}
+    columns = {"gap": "gap",
+               "missed": "without our term",
+               "missed_printed": "without the printed term",
+               "missed_flipped": "without it, sign turned round"}
     rows = []
-    for network in map(str, sweep.network.values):
+    for network in names(sweep.network):
         for alpha in map(float, sweep.alpha.values):
             part = sweep.sel(network=network, alpha=alpha, k=[2, 3, 5])
-            rows.append((f"{network}, α = {alpha:g}", *(_span(steps.slopes(part[name])) for name in names)))
-    return table(("power of η", *names.values()), rows)
+            rows.append((f"{network}, α = {alpha:g}", *(_span(steps.slopes(part[name])) for name in columns)))
+    return table(("power of η", *columns.values()), rows)
 
 
 def lemma_table(sweep: xarray.Dataset) -> Page:
     """The same for Lemma 1 at α = ¼."""
-    names = {"lemma_first": "the drift alone leaves",
-             "lemma_second": "with our bending",
-             "lemma_printed": "with the printed ½"}
+    columns = {"lemma_first": "the drift alone leaves",
+               "lemma_second": "with our bending",
+               "lemma_printed": "with the printed ½"}
     rows = []
     for network in steps.SMOOTH:
         part = sweep.sel(network=network, alpha=steps.AVERAGE, k=[2, 3, 5])
-        rows.append((network, *(_span(steps.slopes(part[name])) for name in names)))
-    return table(("Lemma 1: power of η", *names.values()), rows)
+        rows.append((network, *(_span(steps.slopes(part[name])) for name in columns)))
+    return table(("Lemma 1: power of η", *columns.values()), rows)
 
 
 def _span(powers):

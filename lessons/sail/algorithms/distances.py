@@ -57,8 +57,8 @@ def median_distance(a: A, most: int = 500) -> float:
     if len(a) < 2:
         raise ValueError(f"the median distance needs at least two points, and there are {len(a)}")
     some = a[:most].double()
-    apart = torch.cdist(some, some)
-    return apart[~torch.eye(len(some), dtype=torch.bool)].median().item()
+    distances = torch.cdist(some, some)
+    return distances[~torch.eye(len(some), dtype=torch.bool)].median().item()
 
 
 def biased_mmd(within_a: Float[Tensor, "a a"], within_b: Float[Tensor, "b b"],
@@ -120,15 +120,15 @@ def _not_empty(a, b):
 
 # -- Gaussians and linear discriminants (SAIL, app. E) ---------------------------------------------
 
-def lda_direction(apart: Float[Tensor, " d"], covariance: Float[Tensor, "d d"]) -> Float64[Tensor, " d"]:
+def lda_direction(difference: Float[Tensor, " d"], covariance: Float[Tensor, "d d"]) -> Float64[Tensor, " d"]:
     """The parameters of linear discriminant analysis, Σ⁻¹·(difference of the two class means)."""
-    return torch.linalg.solve(covariance.double(), apart.double())
+    return torch.linalg.solve(covariance.double(), difference.double())
 
 
-def mahalanobis(apart: Float[Tensor, " d"], covariance: Float[Tensor, "d d"]) -> float:
+def mahalanobis(difference: Float[Tensor, " d"], covariance: Float[Tensor, "d d"]) -> float:
     """√(aᵀΣ⁻¹a)."""
-    apart = apart.double()
-    return (apart @ torch.linalg.solve(covariance.double(), apart)).sqrt().item()
+    difference = difference.double()
+    return (difference @ torch.linalg.solve(covariance.double(), difference)).sqrt().item()
 
 
 def gaussian_total_variation(delta: float) -> float:

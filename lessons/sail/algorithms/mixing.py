@@ -112,8 +112,8 @@ def inner_products(to_target: Float[Tensor, " n"], between: Float[Tensor, "m k"]
     if between.shape != (len(to_target), len(to_target)):
         raise ValueError(f"{len(to_target)} distances to the target need {len(to_target)}×{len(to_target)} between the "
                          f"parents, not {tuple(between.shape)}")
-    whole = torch.cat([to_target, between.flatten()])
-    if not whole.isfinite().all() or (whole < 0).any():
+    distances = torch.cat([to_target, between.flatten()])
+    if not distances.isfinite().all() or (distances < 0).any():
         raise ValueError("distances must be finite and not negative")
     if not torch.allclose(between, between.T) or between.diagonal().any():
         raise ValueError("distances between parents must be symmetric, and 0 from a parent to itself")
@@ -159,18 +159,18 @@ def on_simplex(H: Float[Tensor, "n n"]) -> Float64[Tensor, " n"]:
         raise ValueError(f"{len(H)} parents have too many subsets to try them all; at most 12")
     best, lowest = None, math.inf
     for size in range(1, len(H) + 1):
-        for chosen in itertools.combinations(range(len(H)), size):
-            shares = _inside(H, list(chosen))
+        for members in itertools.combinations(range(len(H)), size):
+            shares = _inside(H, list(members))
             value = math.inf if shares is None else (shares @ H @ shares).item()
             if value < lowest - 1e-15:
                 best, lowest = shares, value
     return best
 
 
-def _inside(H, chosen):
+def _inside(H, members):
     """Where γᵀHγ is stationary with these parents alone, if all their shares are positive there."""
-    part = H[chosen][:, chosen]
-    ones = torch.ones(len(chosen), dtype=torch.float64)
+    part = H[members][:, members]
+    ones = torch.ones(len(members), dtype=torch.float64)
     corner = torch.zeros(1, 1, dtype=torch.float64)
     system = torch.cat([torch.cat([part, ones[:, None]], 1), torch.cat([ones[None], corner], 1)])
     right = torch.cat([0 * ones, torch.ones(1, dtype=torch.float64)])
@@ -180,5 +180,5 @@ def _inside(H, chosen):
     if (inside < -1e-12).any():
         return None
     shares = torch.zeros(len(H), dtype=torch.float64)
-    shares[chosen] = inside.clamp(min=0)
+    shares[members] = inside.clamp(min=0)
     return shares

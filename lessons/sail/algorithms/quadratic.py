@@ -48,10 +48,10 @@ def best_share(error_1: Float[Tensor, " d"], error_2: Float[Tensor, " d"], curva
     a = curvatures.double()
     weight = a * (1 - eta * a) ** (2 * steps)
     e1, e2 = error_1.double(), error_2.double()
-    apart = (weight * (e1 - e2) ** 2).sum()
-    if apart == 0:
+    squared_length = (weight * (e1 - e2) ** 2).sum()
+    if squared_length == 0:
         raise ValueError("after so many steps both parents give the same: every share is best")
-    return ((weight * (e2 - e1) * e2).sum() / apart).item()
+    return ((weight * (e2 - e1) * e2).sum() / squared_length).item()
 
 
 def spectrum(d: int, condition: float) -> Float64[Tensor, " d"]:

@@ -60,7 +60,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         ten nearest among 1,400 labelled ones, by the cosine of the encoder's features; loss, BYOL's on the last batch.
     """
     looks = [_trained(state, settings.steps, seed, device) for state in starts(seed, device).values()]
-    return xarray.Dataset({name: (("start", "steps"), np.array([one[name] for one in looks])) for name in looks[0]},
+    return xarray.Dataset({name: (("start", "steps"), np.array([look[name] for look in looks])) for name in looks[0]},
                           {"start": list(STARTS), "steps": list(settings.steps)},
                           {"images": "1,200 images without labels; 1,400 labelled ones and 1,000 test images"})
 
@@ -96,15 +96,15 @@ def by_neighbours(network: BYOL) -> float:
             for part, options in (("train", {"first": 3 * IMAGES, "size": LABELLED}), ("test", {"size": TEST}))]
     device = next(network.parameters()).device
     ready = batchnorm.reestimated(network, sets[0].x.to(device))
-    known, asked = (F.normalize(ready(one.x.to(device)).float().cpu(), dim=1) for one in sets)
-    nearest = (asked @ known.T).topk(NEIGHBOURS, dim=1).indices
+    known, tested = (F.normalize(ready(dataset.x.to(device)).float().cpu(), dim=1) for dataset in sets)
+    nearest = (tested @ known.T).topk(NEIGHBOURS, dim=1).indices
     votes = F.one_hot(sets[0].y[nearest], 10).sum(1)
     return (votes.argmax(1) == sets[1].y).double().mean().item()
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
-    """What BYOL has to say to SAIL-12: {claim: {number: value}}; nothing where nothing
-    was measured."""
+    """What BYOL has to say to SAIL-12: {claim: {number: value}}; empty where it was not
+    measured."""
     return {} if sweep is None else {"SAIL-12": claim_12(sweep)}
 
 

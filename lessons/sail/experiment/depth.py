@@ -35,16 +35,10 @@ QUICK = ("silent", "stacking", "interpolation", "interpolation, shuffled", "ends
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        starts: those that are tried; () for all.
-        sums: of the rows of D, for interpolation.
-        steps: after which the networks are looked at.
-    """
-    starts: tuple[str, ...]
-    sums: tuple[float, ...]
-    steps: tuple[int, ...]
+    """How much is trained."""
+    starts: tuple[str, ...]  # those that are tried; () for all
+    sums: tuple[float, ...]  # of the rows of D, for interpolation
+    steps: tuple[int, ...]  # after which the networks are looked at
 
 
 PROFILES = Profiles(quick=Settings(QUICK, (0.25, 0.5, 0.75, 1.0), (0, 10, 20, 50, 100)), full=Settings((), SUMS, STEPS))

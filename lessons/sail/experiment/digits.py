@@ -49,7 +49,7 @@ class Case:
 
 
 def _part(number, **options):
-    """Five thousand images; parts of different number share none."""
+    """Five thousand images; parts with different numbers share no image."""
     return {**options, "first": number * IMAGES, "size": IMAGES}
 
 
@@ -87,8 +87,8 @@ def recipe(options: dict, seed: int, before: Recipe | None = None, loss: str = l
 
 
 def recipes_of(case: Case, start: str, seed: int = 0) -> dict[str, Recipe]:
-    """{"first", "second", "target"}: the two parents, and a network that learned the target's data, which nobody has in
-    practice. From two starts the three have three.
+    """{"first", "second", "target"}: the two parents, and a network that learned the target's data, which one lacks in
+    practice. From two starts, each of the three networks begins from random weights of its own.
     """
     if start == NOTHING:
         trained = recipes_of(case, TWO, seed)

@@ -120,7 +120,7 @@ def _trained(state, train, test, steps, seed):
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
     """The numbers behind SAIL-13: {claim: {number: value}}. What each means stands in claims.yaml;
-    none where nothing was measured."""
+    empty where it was not measured."""
     return {} if sweep is None else {"SAIL-13": claim_13(sweep)}
 
 

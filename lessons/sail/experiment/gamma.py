@@ -37,14 +37,9 @@ RULES = ("MMD, images with labels", "MMD, images alone", "MMD, biased", "as prin
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        gammas: shares of the first parent.
-        cases: {case: starts}.
-    """
-    gammas: tuple[float, ...]
-    cases: tuple[tuple[Case, tuple[str, ...]], ...]
+    """How much is trained."""
+    gammas: tuple[float, ...]  # shares of the first parent
+    cases: tuple[tuple[Case, tuple[str, ...]], ...]  # each with its starts
 
 
 _STARTS = (ONE, TWO, MATCHED)
@@ -164,7 +159,7 @@ def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
 def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-4: the γ that MMD proposes and that of the printed formula, and what they cost in loss beside the best γ
     before any step; and what the nearest point costs between two starts."""
-    one, two, inside = _of(sweep, THIRDS, ONE), _of(sweep, THIRDS, TWO), _of(sweep, INSIDE, ONE)
+    one_start, two_starts, inside = _of(sweep, THIRDS, ONE), _of(sweep, THIRDS, TWO), _of(sweep, INSIDE, ONE)
 
     def proposed(part, rule):
         return float(part.proposed.sel(rule=rule))
@@ -173,11 +168,12 @@ def claim_4(sweep: xarray.Dataset) -> dict[str, float]:
         loss = part.loss.sel(steps=0)
         return _at(loss, np.clip(share, -1, 2)) - float(loss.min())
     mmd, printed, nearest = RULES[0], RULES[3], RULES[4]
-    numbers = {"mmd": proposed(one, mmd), "inputs": proposed(one, RULES[1]), "printed": proposed(one, printed),
-               "best": float(one.loss.sel(steps=0).idxmin("gamma")), "cost_mmd": cost(one, proposed(one, mmd)),
-               "cost_printed": cost(one, proposed(one, printed)), "inside_mmd": proposed(inside, mmd),
-               "inside_cost": cost(inside, proposed(inside, mmd)), "strangers_nearest": proposed(two, nearest),
-               "strangers_cost": cost(two, proposed(two, nearest)), "tv": proposed(one, "TV")}
+    numbers = {"mmd": proposed(one_start, mmd), "inputs": proposed(one_start, RULES[1]),
+               "printed": proposed(one_start, printed), "best": float(one_start.loss.sel(steps=0).idxmin("gamma")),
+               "cost_mmd": cost(one_start, proposed(one_start, mmd)),
+               "cost_printed": cost(one_start, proposed(one_start, printed)), "inside_mmd": proposed(inside, mmd),
+               "inside_cost": cost(inside, proposed(inside, mmd)), "strangers_nearest": proposed(two_starts, nearest),
+               "strangers_cost": cost(two_starts, proposed(two_starts, nearest)), "tv": proposed(one_start, "TV")}
     if OUTSIDE.name in sweep.case.values:
         outside = _of(sweep, OUTSIDE, ONE)
         numbers |= {"outside_mmd": proposed(outside, mmd), "outside_cost": cost(outside, proposed(outside, mmd))}

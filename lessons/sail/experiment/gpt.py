@@ -139,8 +139,8 @@ def _trained(state: State, size: tuple[int, int], sets, steps: Sequence[int], se
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
-    """What the GPT has to say to SAIL-6 and SAIL-9: {claim: {number: value}}; nothing where nothing
-    was measured."""
+    """What the GPT has to say to SAIL-6 and SAIL-9: {claim: {number: value}}; empty where it was not
+    measured."""
     return {} if sweep is None else {"SAIL-6": claim_6(sweep), "SAIL-9": claim_9(sweep)}
 
 

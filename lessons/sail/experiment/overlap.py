@@ -20,9 +20,9 @@ STEPS = (0, 50)
 
 @dataclass(frozen=True)
 class Settings:
-    """The overlaps, and the shares of the first parent, that are tried."""
-    overlaps: tuple[float, ...] = (0.0, 0.5, 1.0)
-    gammas: tuple[float, ...] = GAMMAS_31
+    """How much is trained."""
+    overlaps: tuple[float, ...] = (0.0, 0.5, 1.0)  # of the parents' data, α and β
+    gammas: tuple[float, ...] = GAMMAS_31  # shares of the first parent
 
 
 PROFILES = Profiles(quick=Settings((0.0, 1.0), (0.0, 0.5, 1.0)), full=Settings())
@@ -54,16 +54,11 @@ def learned(x: torch.Tensor, y: torch.Tensor, seed: int) -> State:
     """A network that learned these images from random weights."""
     start, = digits.random_states(seed, 1)
     network = training.for_training(start)
-    for batch_x, batch_y in _batches(x, y, seed):
-        network.sgd_step(batch_x, batch_y, digits.LR)
-    return training.as_stored(network)
-
-
-def _batches(x, y, seed):
     order = torch.Generator().manual_seed(seed)
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(x), generator=order).split(digits.BATCH):
-            yield x[batch], y[batch]
+            network.sgd_step(x[batch], y[batch], digits.LR)
+    return training.as_stored(network)
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -110,11 +105,11 @@ def claim_6(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-6: the rise half-way after 50 steps, least and most over all overlaps, from two starts and from one; how
     lopsided the curves are; and how far the best γ lies from the nearer end, from two starts."""
     rise = bump(sweep).sel(steps=50)
-    one, two = rise.sel(start=ONE), rise.sel(start=TWO)
+    one_start, two_starts = rise.sel(start=ONE), rise.sel(start=TWO)
     uneven = lopsided(sweep).sel(steps=50, start=ONE)
-    return {"spike_least": float(two.min()), "spike_most": float(two.max()),
+    return {"spike_least": float(two_starts.min()), "spike_most": float(two_starts.max()),
             "spike_at_once": float(bump(sweep).sel(steps=0, start=TWO).min()),
-            "one_least": float(one.min()), "one_most": float(one.max()),
+            "one_least": float(one_start.min()), "one_most": float(one_start.max()),
             "lopsided_00": float(uneven.sel(alpha=0.0, beta=0.0)),
             "lopsided_10": float(uneven.sel(alpha=1.0, beta=0.0)),
             "lopsided_01": float(uneven.sel(alpha=0.0, beta=1.0)),

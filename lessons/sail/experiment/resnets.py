@@ -38,9 +38,9 @@ STARTS = (SCRATCH, *(f"{set_up}: {start}" for set_up, starts in SET_UPS.items() 
 
 @dataclass(frozen=True)
 class Settings:
-    """After how many steps the networks are looked at: mixtures, and those of another width."""
-    steps: tuple[int, ...] = STEPS
-    sized_steps: tuple[int, ...] = SIZED_STEPS
+    """After how many steps the networks are looked at."""
+    steps: tuple[int, ...] = STEPS  # mixtures
+    sized_steps: tuple[int, ...] = SIZED_STEPS  # networks of another width
 
 
 PROFILES = Profiles(quick=None, full=Settings())
@@ -224,7 +224,7 @@ def apart(sweep: xarray.Dataset, start: str, other: str, steps: int) -> tuple[fl
 
 
 def claims(sweep: xarray.Dataset | None) -> dict[str, dict[str, float]]:
-    """What ResNets have to say to SAIL-8, SAIL-11 and SAIL-12: {claim: {number: value}}; nothing where nothing was
+    """What ResNets have to say to SAIL-8, SAIL-11 and SAIL-12: {claim: {number: value}}; empty where it was not
     measured."""
     if sweep is None:
         return {}

@@ -36,14 +36,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        gammas: shares of the first parent.
-        settings: the pairs of parents.
-    """
-    gammas: tuple[float, ...]
-    settings: tuple[Setting, ...]
+    """How much is trained."""
+    gammas: tuple[float, ...]  # shares of the first parent
+    settings: tuple[Setting, ...]  # the pairs of parents
 
 
 NO_PARENTS = Setting(NOTHING)
@@ -167,11 +162,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         values[name] = (("setting", "gamma", *dims), _short(array[:len(mixes)].reshape(*shape, *array.shape[1:])))
         values[f"random_{name}"] = (("start", *dims), _short(array[len(mixes):-1]))
         values[f"before_{name}"] = (dims, _short(array[-1]))
-    flat = np.array([[_flat(state) for state in pair] for pair in pairs.values()])
+    flat = np.array([[np.concatenate([tensor.flatten().double().numpy() for tensor in state.values()])
+                      for state in pair] for pair in pairs.values()])
     values |= {"weights": (("setting", "parent", "number"), _short(flat)),
                "apart": ("setting", np.linalg.norm(flat[:, 0] - flat[:, 1], axis=1)),
                "first_norm": ("setting", np.linalg.norm(flat[:, 0], axis=1))}
-    coords = {"setting": list(map(str, settings.settings)), "gamma": list(settings.gammas),
+    coords = {"setting": [str(setting) for setting in settings.settings], "gamma": list(settings.gammas),
               "epoch": np.arange(0, EPOCHS + 1, EVERY)}
     return xarray.Dataset(values, coords, {"images": "1,000 training and 1,000 test points"})
 
@@ -180,20 +176,12 @@ def _short(array):
     return array.astype(np.float32)
 
 
-def _flat(state):
-    return np.concatenate([tensor.flatten().double().numpy() for tensor in state.values()])
-
-
 def network_at(sweep: xarray.Dataset, setting: str, gamma: float) -> MLP:
     """θ^P of a kept sweep, before training."""
     first, second = sweep.weights.sel(setting=setting).values
-    return MLP.from_state(_as_state(torch.from_numpy(gamma * first + (1 - gamma) * second)))
-
-
-def _as_state(flat):
-    parts = flat.split((100, 50, 100, 2))
+    parts = torch.from_numpy(gamma * first + (1 - gamma) * second).split((100, 50, 100, 2))
     shapes = {"layers.0.weight": (50, 2), "layers.0.bias": (50,), "layers.1.weight": (2, 50), "layers.1.bias": (2,)}
-    return {key: part.reshape(shape) for part, (key, shape) in zip(parts, shapes.items())}
+    return MLP.from_state({key: part.reshape(shape) for part, (key, shape) in zip(parts, shapes.items())})
 
 
 def relative(sweep: xarray.Dataset) -> xarray.DataArray:
@@ -218,20 +206,20 @@ def claim_10(sweep: xarray.Dataset) -> dict[str, float]:
 
     def half(array, setting):
         return float(array.sel(setting=str(setting), gamma=0.5))
-    one, two, matched = (Setting(SAMPLES, start) for start in (ONE, TWO, MATCHED))
+    one_start, two_starts, matched = (Setting(SAMPLES, start) for start in (ONE, TWO, MATCHED))
     numbers = {"arms_least": float(loss.sel(setting=arms).min()),
                "arms_half": max(half(loss, setting) for setting in arms),
                "arms_parent": float(loss.sel(setting=arms, **ends).min()),
                "arms_slope": min(half(slope, setting) for setting in arms),
-               "samples_half": half(loss, one),
-               "samples_slope": half(slope, one),
-               "strangers_half": half(loss, two),
+               "samples_half": half(loss, one_start),
+               "samples_slope": half(slope, one_start),
+               "strangers_half": half(loss, two_starts),
                "matched_half": half(loss, matched),
-               "samples_parent": float(loss.sel(setting=str(one), **ends).min()),
-               "strangers_parent": float(loss.sel(setting=str(two), **ends).min()),
+               "samples_parent": float(loss.sel(setting=str(one_start), **ends).min()),
+               "strangers_parent": float(loss.sel(setting=str(two_starts), **ends).min()),
                "nothing_half": half(loss, NO_PARENTS),
                "nothing_2": float(loss.sel(setting=str(NO_PARENTS), gamma=2.0))}
-    inside = loss.sel(setting=str(one)).where((sweep.gamma >= 0) & (sweep.gamma <= 1))
+    inside = loss.sel(setting=str(one_start)).where((sweep.gamma >= 0) & (sweep.gamma <= 1))
     numbers["samples_best_over_parent"] = float(inside.min()) / numbers["samples_parent"]
     before = Setting(ARMS, PRETRAINED)
     if str(before) in sweep.setting.values:

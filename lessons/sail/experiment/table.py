@@ -11,6 +11,7 @@ import xarray
 from lessons.averaging.algorithms import greedy_soup
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import names
 from lessons.merging import search
 from lessons.sail.algorithms import distances, mixing
 from lessons.sail.experiment import digits
@@ -83,16 +84,10 @@ SET_UPS = (NEAR, STRANGERS, ALIGNED, BIGGER, OTHER, HALVES, BRIGHT, FAR, ONE_RUN
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        set_ups: which.
-        rates: learning rates that every start is tried with.
-        steps: after which it is looked at.
-    """
+    """How much is trained."""
     set_ups: tuple[SetUp, ...]
-    rates: tuple[float, ...]
-    steps: tuple[int, ...]
+    rates: tuple[float, ...]  # learning rates that every start is tried with
+    steps: tuple[int, ...]  # after which it is looked at
 
 
 PROFILES = Profiles(quick=Settings((NEAR, STRANGERS, ALIGNED, BIGGER, OTHER, HALVES), (0.1, 0.6), (0, 50, 100, 200)),
@@ -240,8 +235,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             table[STARTS.index(name), :len(share)] = share
         parts.append(part.assign(shares=(("start", "parent"), table)).expand_dims(set_up=[set_up.name]))
     attributes = {"images": "5,000 training images of every parent, 4,000 of the target (or 50), 2,000 test images"}
-    names = [set_up.name for set_up in settings.set_ups]
-    return xarray.concat(parts, "set_up").sel(set_up=names).assign_attrs(attributes)
+    order = [set_up.name for set_up in settings.set_ups]
+    return xarray.concat(parts, "set_up").sel(set_up=order).assign_attrs(attributes)
 
 
 def _all_trained(set_up, starts, settings, seed, known):
@@ -297,7 +292,7 @@ def promises(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     after 0 to 200 steps, each start with its own learning rate: below 1 it keeps its promise."""
     best = chosen(sweep).loss
     by_set_up = {}
-    for set_up in map(str, sweep.set_up.values):
+    for set_up in names(sweep.set_up):
         ratios = {}
         for steps in LOOKS:
             losses = best.sel(set_up=set_up, steps=steps)
@@ -323,11 +318,11 @@ def claim_11(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-11: losses in the first set-up, each start with its own learning rate; and of every set-up, SAIL's mixture
     over the best parent and over scratch."""
     best = chosen(sweep).loss
-    names = {"scratch": SCRATCH, "parent": BEST, "uniform": UNIFORM, "greedy": GREEDY, "sail": SAIL, "ligo": LIGO}
+    starts = {"scratch": SCRATCH, "parent": BEST, "uniform": UNIFORM, "greedy": GREEDY, "sail": SAIL, "ligo": LIGO}
     numbers = {}
     for steps in LOOKS:
         losses = best.sel(set_up=NEAR.name, steps=steps)
-        numbers |= {f"{name}_{steps}": float(losses.sel(start=start)) for name, start in names.items()
+        numbers |= {f"{name}_{steps}": float(losses.sel(start=start)) for name, start in starts.items()
                     if np.isfinite(losses.sel(start=start))}
     ratios = promises(sweep)
     for name, set_up in (*SIX, ("bright", BRIGHT), ("far", FAR), ("run", ONE_RUN), ("few", FEW)):

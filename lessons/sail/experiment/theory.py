@@ -27,9 +27,9 @@ EVIDENCE = ("Spirals", "MNIST's images", "MNIST's labels")
 
 @dataclass(frozen=True)
 class Settings:
-    """How many random draws are made of each kind, and samples of how many points are compared."""
-    draws: int
-    sizes: tuple[int, ...]
+    """How much is drawn."""
+    draws: int  # of each kind
+    sizes: tuple[int, ...]  # points of the samples that are compared
 
 
 PROFILES = Profiles(quick=Settings(150, SIZES[:2]), full=Settings(400, SIZES))
@@ -86,25 +86,17 @@ def _theorem_2(draws, generator):
         first = quadratic.loss(errors, a)
         far = errors.norm(dim=-1)
         nearer = far[0] < far[1]
-        slower.append([_slower(errors, a, nearer, steps) for steps in AFTER])
-        rate.append(_rate_holds(errors, first, a))
+        losses = [quadratic.loss_after(errors, a, ETA, steps) for steps in AFTER]
+        slower.append([((loss[0] > loss[1]) == nearer).double().mean().item() for loss in losses])
+        holds = [loss <= quadratic.rate_bound(first, a[-1].item(), ETA, steps) + 1e-12
+                 for loss, steps in zip(losses, AFTER)]
+        rate.append(torch.stack(holds).double().mean().item())
         distance.append((first <= quadratic.distance_bound(far, a[0].item()) + 1e-12).double().mean().item())
         best.append([_best(errors, a, steps) for steps in AFTER])
         shortcut.append(_shortcut(errors, a))
     return {"slower": (("condition", "after"), slower), "best": (("condition", "after"), best),
             "rate_holds": ("condition", rate), "distance_holds": ("condition", distance),
             "shortcut": ("condition", shortcut)}
-
-
-def _slower(errors, a, nearer, steps):
-    later = quadratic.loss_after(errors, a, ETA, steps)
-    return ((later[0] > later[1]) == nearer).double().mean().item()
-
-
-def _rate_holds(errors, first, a):
-    holds = [quadratic.loss_after(errors, a, ETA, steps) <=
-             quadratic.rate_bound(first, a[-1].item(), ETA, steps) + 1e-12 for steps in AFTER]
-    return torch.stack(holds).double().mean().item()
 
 
 def _best(errors, a, steps):
@@ -205,7 +197,7 @@ def _theorem_4(sizes, seed):
     for place, size in enumerate(sizes):
         distance[1, place] = distances.empirical_total_variation(x[:size], x[size:2 * size])
         distance[2, place] = distances.empirical_total_variation(y[:size], y[size:2 * size])
-        if size <= 1000:  # there are so many of them
+        if size <= 1000:  # Spirals has so many points
             spirals = [data.load("spirals", part, seed=seed).x[:size] for part in ("train", "test")]
             distance[0, place] = distances.empirical_total_variation(*spirals)
     return {"tv": (("of", "size"), distance)}

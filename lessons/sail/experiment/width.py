@@ -54,16 +54,10 @@ QUICK = ("Net2Wider", "zero padding", "fresh units", "interpolation", "projectio
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained.
-
-    Attributes:
-        optimisers: SGD, Adam.
-        maps: those that are tried; () for all.
-        steps: after which the networks are looked at.
-    """
-    optimisers: tuple[str, ...]
-    maps: tuple[str, ...]
-    steps: tuple[int, ...]
+    """How much is trained."""
+    optimisers: tuple[str, ...]  # SGD, Adam
+    maps: tuple[str, ...]  # those that are tried; () for all
+    steps: tuple[int, ...]  # after which the networks are looked at
 
 
 PROFILES = Profiles(quick=Settings((SGD,), QUICK, (0, 10, 20, 50, 100)), full=Settings((SGD, ADAM), (), STEPS))
@@ -147,10 +141,10 @@ def alike_first(state: State) -> State:
     permutations = {}
     for layer in range(len(state) // 2 - 1):
         rows = torch.cat([state[f"layers.{layer}.weight"], state[f"layers.{layer}.bias"][:, None]], 1).double()
-        apart = torch.cdist(rows, rows)
+        distances = torch.cdist(rows, rows)
         order = [0]
         while len(order) < len(rows):
-            left = apart[order[-1]].clone()
+            left = distances[order[-1]].clone()
             left[order] = torch.inf
             order.append(int(left.argmin()))
         permutations[f"layer {layer + 1}"] = torch.tensor(order)
@@ -222,9 +216,9 @@ def claim_8(sweep: xarray.Dataset) -> dict[str, float]:
              "scratch": SCRATCH}
     numbers |= _looks(sweep.accuracy.sel(direction=SHRINK), names, "shrink_")
     for direction, prefix in ((GROW, ""), (SHRINK, "shrink_")):
-        whole, mixed = sweep.numbering_accuracy.sel(direction=direction).values
+        whole_units, mixed = sweep.numbering_accuracy.sel(direction=direction).values
         numbers |= {f"{prefix}orders_low": mixed.min(), f"{prefix}orders_high": mixed.max(),
-                    f"{prefix}whole_orders": np.ptp(whole)}
+                    f"{prefix}whole_orders": np.ptp(whole_units)}
     return numbers | {"source": float(sweep.source.sel(direction=GROW))}
 
 

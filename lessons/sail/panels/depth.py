@@ -8,7 +8,7 @@ from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import depth
 from lessons.sail.experiment.depth import PLAIN, RESIDUAL, SCRATCH
 
@@ -38,7 +38,10 @@ def layers(sweep: xarray.Dataset):
     steps = np.arange(len(sweep.steps))
     lines = {"chosen": curve(left, CHOSEN, "the start chosen"), "silent": curve(left, SILENT, "layers that do nothing"),
              "scratch": curve(left, FRESH, "scratch")}
-    _steps_axis(left, sweep)
+    looks = [str(int(step)) for step in sweep.steps.values]
+    left.set_xticks(steps, looks)
+    left.set(xlabel="steps on new images", ylabel="loss (nats, log scale)", yscale="log", ylim=(0.2, 9),
+             xlim=(-0.3, len(looks) - 0.7))
     tried = sums(sweep)
     of_sums = curve(right, SUMS, "interpolation")
     levels = {"silent": level(right, Look(GREEN, "", "-")),
@@ -68,18 +71,11 @@ def layers(sweep: xarray.Dataset):
                        sum to {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1)
                        {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **numbers)
 
+    menu = [name for name in names(sweep.start) if "rows sum" not in name and name != SCRATCH]
     controls = {"row_sum": slider("sum of D's rows", tried, 1.0),
-                "network": choice("network", {RESIDUAL: RESIDUAL, PLAIN: PLAIN}),
-                "start": choice("start", {name: name for name in _menu(sweep)})}
+                "network": choice("network", (RESIDUAL, PLAIN)),
+                "start": choice("start", sorted(menu, key=lambda name: name != "interpolation"))}
     return controls, fig, draw, f"{caption(sweep)} Losses above 9, and of training that diverged, are not drawn."
-
-
-def _steps_axis(ax, sweep):
-    """Losses over the steps."""
-    steps = [str(int(step)) for step in sweep.steps.values]
-    ax.set_xticks(range(len(steps)), steps)
-    ax.set(xlabel="steps on new images", ylabel="loss (nats, log scale)", yscale="log", ylim=(0.2, 9),
-           xlim=(-0.3, len(steps) - 0.7))
 
 
 def _ticks_and_legend(fig, *axes):
@@ -105,17 +101,11 @@ def _numbers(loss, name, row_sum):
             "ends": float(at_once.sel(start="ends alone"))}
 
 
-def _menu(sweep):
-    """The starts that can be chosen, interpolation first."""
-    names = [str(name) for name in sweep.start.values if "rows sum" not in str(name) and name != SCRATCH]
-    return sorted(names, key=lambda name: name != "interpolation")
-
-
 def at_a_glance(sweep: xarray.Dataset) -> Page:
     """A row for every start: accuracy at once, after twenty steps and at the end, plain and residual."""
     last = int(sweep.steps[-1])
     rows = []
-    for start in map(str, sweep.start.values):
+    for start in names(sweep.start):
         cells = []
         for network in (PLAIN, RESIDUAL):
             part = sweep.accuracy.sel(network=network, start=start)

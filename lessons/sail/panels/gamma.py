@@ -9,7 +9,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import gamma
 from lessons.sail.experiment.digits import ONE, THIRDS
 
@@ -22,8 +22,8 @@ ASKED = {"pair": f"{THIRDS.name}; {ONE}", "steps": 50}
 def pairs(sweep: xarray.Dataset) -> dict[str, xarray.Dataset]:
     """{"case; start": the sweep's part} of all that were trained."""
     parts = {}
-    for case in map(str, sweep.case.values):
-        for start in map(str, sweep.start.values):
+    for case in names(sweep.case):
+        for start in names(sweep.start):
             part = sweep.sel(case=case, start=start)
             if part.loss.notnull().all():
                 parts[f"{case}; {start}"] = part
@@ -75,7 +75,7 @@ def along(sweep: xarray.Dataset, prediction=None):
                        at a distance of {distance:.1f}; a random start is {random_distance:.1f} from it.""", **numbers)
 
     controls = {"steps": slider("steps on the target", steps_values, 50),
-                "pair": choice("parents", {name: name for name in parts})}
+                "pair": choice("parents", parts.keys())}
     return controls, fig, draw, f"{caption(sweep)} Lines left: blue, γ by MMD; red dotted, by the formula as printed."
 
 

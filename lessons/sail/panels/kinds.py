@@ -3,10 +3,10 @@ import numpy as np
 import xarray
 
 from lessons.kit import noise, plotting
-from lessons.kit.page import Page, in_full_alone, quiet, reading, table
+from lessons.kit.page import Page, grid_table, in_full_alone, quiet, reading, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import byol, flow, resnets
 from lessons.sail.experiment.resnets import GROW, HALF, MATCHED, ONE, OTHER, OWN, PARENT, SCRATCH, SHRINK
 
@@ -60,7 +60,7 @@ def points(sweep: xarray.Dataset | None):
     fig, (left, right) = plotting.figure(2, height=3.8)
     places = np.arange(len(sweep.steps))
     told = []
-    for pair, colour, marker in zip(map(str, sweep.pair.values), (*COLOURS[:4], GREY), MARKERS):
+    for pair, colour, marker in zip(names(sweep.pair), (*COLOURS[:4], GREY), MARKERS):
         part = sweep.sel(pair=pair, share=0.5)
         name = pair if pair == flow.RANDOM else f"γ = ½: {pair}"
         left.plot(places, part.loss, color=colour, marker=marker, label=name)
@@ -103,8 +103,8 @@ def photographs(sweep: xarray.Dataset | None):
 
 @in_full_alone
 def apart(sweep: xarray.Dataset | None) -> Page:
-    """What averaging adds to one parent, and a head start to scratch, with standard errors; a difference within two of
-    them cannot be told."""
+    """What averaging adds to one parent, and a head start to scratch, with standard errors; “?” marks what is within
+    the noise."""
     rows = []
     for set_up, others in resnets.COMPARED.items():
         for whom, other in zip((PARENT, SCRATCH), others):
@@ -117,7 +117,7 @@ def apart(sweep: xarray.Dataset | None) -> Page:
     heads = [f"{int(steps)} steps" for steps in sweep.steps.values]
     return table(("half-way, or at another width", "its loss above that of", *heads), rows, left=2,
                  after=quiet("In nats, ± one standard error over the images; below 0 it is ahead. "
-                             f"“?”: within two standard errors, which cannot be told here. {caption(sweep)}"))
+                             f"“?”: within two standard errors of none, which is within the noise. {caption(sweep)}"))
 
 
 def _cells(sweep, start, other):
@@ -125,7 +125,7 @@ def _cells(sweep, start, other):
     cells = []
     for steps in sweep.steps.values:
         above, error = resnets.apart(sweep, start, other, int(steps))
-        doubt = " ?" if abs(above) < noise.WIDE * error else ""
+        doubt = "" if noise.Difference(above, error).is_news else " ?"
         cells.append("–" if np.isnan(above) else f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−"))
     return cells
 
@@ -150,9 +150,8 @@ def reading_of_resnets(sweep: xarray.Dataset | None) -> Page:
 
 
 def in_words(above: float, error: float) -> str:
-    """A difference, and that it cannot be told where it is within two standard errors."""
-    doubt = ", which cannot be told here" if abs(above) < noise.WIDE * error else ""
-    return f"{above:+.2f} ± {error:.2f}{doubt}".replace("-", "−")
+    """A difference in nats, and whether it is within the noise: within two standard errors."""
+    return f"{above:+.2f} ± {error:.2f}{noise.Difference(above, error).doubt()}".replace("-", "−")
 
 
 def bill() -> dict[str, int]:
@@ -161,21 +160,16 @@ def bill() -> dict[str, int]:
     for set_up, alone, both in ((ONE, "alone", "pair"), (OWN, "stranger", "strangers")):
         recipes = resnets.recipes_of(set_up)
         before = {recipe.parent for recipe in recipes if recipe.parent}
-        steps = [sum(map(_steps, {*some, *before})) for some in (recipes[:1], recipes)]
+        steps = [sum(recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size)
+                     for recipe in {*some, *before}) for some in (recipes[:1], recipes)]
         steps_spent |= dict(zip((alone, both), steps))
     return steps_spent
-
-
-def _steps(recipe):
-    return recipe.epochs * -(-dict(recipe.options)["size"] // recipe.batch_size)
 
 
 @in_full_alone
 def without_labels(sweep: xarray.Dataset | None) -> Page:
     """A row for every start of BYOL: accuracy by neighbours over the steps."""
-    rows = [(str(name), *(f"{float(value):.3f}" for value in sweep.accuracy.sel(start=name)))
-            for name in sweep.start.values]
+    accuracies = sweep.accuracy.assign_coords(steps=[f"{int(steps)} steps" for steps in sweep.steps.values])
     error = noise.error_of_difference(0.75, 0.75, byol.TEST)
-    return table(("start", *(f"{int(steps)} steps" for steps in sweep.steps.values)), rows,
-                 after=quiet(f"{caption(sweep)} Standard error of a difference: at most "
-                             f"{100 * error:.1f} points."))
+    remarks = f"{caption(sweep)} Standard error of a difference: at most {100 * error:.1f} points."
+    return grid_table(accuracies, corner="start", after=quiet(remarks))

@@ -40,7 +40,8 @@ def line_of_two():
     lines = [here(right, color=look.colour, linewidth=1.6, linestyle=style)
              for look, style in ((NEAREST, ":"), (NOW, "--"), (LATER, "-"))]
     start = level(right, Look(PURPLE, "", "--"), "the better parent alone")
-    _losses_axis(right)
+    right.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss after T steps (log scale)", xlim=(-1, 2),
+              ylim=(1e-9, 10))
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
     titles = moving_titles((left, right))
 
@@ -48,7 +49,8 @@ def line_of_two():
         a = quadratic.spectrum(2, condition)
         e1, e2 = (torch.tensor(error, dtype=torch.float64) for error in PAIRS[pair])
         shares = best_shares(e1, e2, a, steps)
-        image.set_data(np.log10(_plane(a) + 1e-12))
+        x, y = np.meshgrid(SIDE, SIDE)
+        image.set_data(np.log10((float(a[0]) * x ** 2 + float(a[1]) * y ** 2) / 2 + 1e-12))
         through.set_data(*_points(e1, e2, GAMMAS[[0, -1]]).T)
         on_line = _points(e1, e2, np.array(shares))
         for mark, point in zip(marks, (e1, e2, torch.zeros(2), *on_line)):
@@ -68,19 +70,13 @@ def line_of_two():
 
     controls = {"condition": slider("condition κ", list(CONDITIONS), 20),
                 "steps": slider("steps T", list(STEPS), 0),
-                "pair": choice("the two parents", {pair: pair for pair in PAIRS})}
+                "pair": choice("the two parents", PAIRS.keys())}
     return controls, fig, draw, said(_REMARKS)
 
 
 _REMARKS = """Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. The darker, the higher the
 loss. Lines right: orange dotted, nearest; blue dashed, lowest now; red, lowest after T steps; purple dashed, level, the
 better parent alone."""
-
-
-def _losses_axis(ax):
-    """The loss after T steps along γ."""
-    ax.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss after T steps (log scale)", xlim=(-1, 2),
-           ylim=(1e-9, 10))
 
 
 def _plane_of_errors(ax):
@@ -99,17 +95,11 @@ _LOOKS = (FIRST, SECOND, TARGET, NEAREST, NOW, LATER)
 def best_shares(e1: torch.Tensor, e2: torch.Tensor, curvatures: torch.Tensor, steps: int) -> tuple[float, float, float]:
     """The γ of the point nearest to the target, of the lowest loss now, and of the lowest after so many steps."""
     nearest = mixing.nearest_share(e1.norm().item(), e2.norm().item(), (e1 - e2).norm().item())
-    now, later = (quadratic.best_share(e1, e2, curvatures, ETA, after) for after in (0, steps))
-    return nearest, now, later
+    at_once, later = (quadratic.best_share(e1, e2, curvatures, ETA, after) for after in (0, steps))
+    return nearest, at_once, later
 
 
 def _points(e1, e2, gammas):
     """γ·e₁ + (1 − γ)·e₂, (gammas, 2)."""
     gammas = torch.as_tensor(gammas, dtype=torch.float64)[:, None]
     return gammas * e1 + (1 - gammas) * e2
-
-
-def _plane(a):
-    """The loss on the grid of the plane."""
-    x, y = np.meshgrid(SIDE, SIDE)
-    return (float(a[0]) * x ** 2 + float(a[1]) * y ** 2) / 2

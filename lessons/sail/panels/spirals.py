@@ -10,8 +10,9 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import spirals
+from lessons.sail.panels.width import labels_of
 from lessons.start.algorithms import decision_map, grid
 
 EXTENT = 1.2
@@ -36,7 +37,7 @@ def starts(sweep: xarray.Dataset, prediction=None):
     along = _gamma_axis(right, relative)
     upright = here(right)
     star = Star(right, prediction, 0.5, float(relative["loss"].sel(ASKED)), ASKED)
-    fig.legend(*_both(middle, right), loc="outside lower center", ncols=6)
+    fig.legend(*labels_of(middle, right), loc="outside lower center", ncols=6)
     titles = moving_titles((left, middle, right))
     gammas = sweep.gamma.values
 
@@ -59,7 +60,7 @@ def starts(sweep: xarray.Dataset, prediction=None):
                        {after:.3f}.""", **numbers)
 
     controls = {"gamma": slider("γ (share of θ₁)", [float(gamma) for gamma in gammas], 0.5),
-                "setting": choice("the parents learned", {str(name): str(name) for name in sweep.setting.values})}
+                "setting": choice("the parents learned", sweep.setting.values)}
     remarks = "Grey band: eight random starts. Points: every eighth test point."
     return controls, fig, draw, f"{caption(sweep)} {remarks}"
 
@@ -106,14 +107,6 @@ def _gamma_axis(ax, relative):
     return {"loss": curve(ax, LOSS, "mean loss", **style), "slope": curve(ax, SLOPE, "mean ‖gradient‖", **style)}
 
 
-def _both(*axes):
-    """Handles and labels of several axes, each label once."""
-    handles = {}
-    for ax in axes:
-        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels())}
-    return list(handles.values()), list(handles)
-
-
 def _numbers(sweep, relative, setting, gamma):
     """What titles and alternative text say."""
     loss = relative["loss"].sel(setting=setting)
@@ -129,7 +122,7 @@ def summary(sweep: xarray.Dataset) -> Page:
     γ, in units of a random start's."""
     loss = spirals.relative(sweep)
     rows = []
-    for setting in map(str, sweep.setting.values):
+    for setting in names(sweep.setting):
         along = loss.sel(setting=setting)
         best = float(along.idxmin("gamma"))
         rows.append((setting, f"{float(along.sel(gamma=0.0)):.2f}", f"{float(along.sel(gamma=1.0)):.2f}",

@@ -46,7 +46,10 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
         losses = part.loss.sel(start=list(STARTS)).values
         bars.set_values(np.clip(losses, 0, 2.5), [COLOURS[name] for name in STARTS])
         near.set_ydata([float(part.loss.sel(start=BEST))] * 2)
-        ahead, error = _ahead(part)
+        accuracy, best = part.accuracy.sel(start=list(STARTS)).values, float(part.accuracy.sel(start=BEST))
+        ahead = 100 * (accuracy - best)
+        error = [0 if np.isnan(share) else 100 * noise.error_of_difference(float(share), best, 2000)
+                 for share in accuracy]
         points.set_data(places, np.clip(ahead, -24, 24))
         spread.set_segments([[(x, y - e), (x, y + e)] for x, y, e in zip(places, ahead, error)])
         star.place(steps=steps, set_up=set_up, rate=rate)
@@ -61,7 +64,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
 
     rates = {"each its own": OWN} | {f"{float(rate):g}": float(rate) for rate in sweep.rate.values}
     controls = {"steps": slider("steps on the target", [int(steps) for steps in sweep.steps.values], 100),
-                "set_up": choice("set-up", {str(name): str(name) for name in sweep.set_up.values}),
+                "set_up": choice("set-up", sweep.set_up.values),
                 "rate": choice("learning rate", rates)}
     return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
 
@@ -88,14 +91,6 @@ def looked_up(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:
     """{learning rate, `OWN` for each its own: loss and accuracy (set_up, start, steps)}."""
     by_rate = {float(rate): sweep[["loss", "accuracy"]].sel(rate=rate) for rate in sweep.rate.values}
     return {OWN: table.chosen(sweep)[["loss", "accuracy"]]} | by_rate
-
-
-def _ahead(part):
-    """Points by which every start is more accurate than the best parent, and the standard error of that."""
-    accuracy = part.accuracy.sel(start=list(STARTS)).values
-    best = float(part.accuracy.sel(start=BEST))
-    error = [0 if np.isnan(share) else noise.error_of_difference(float(share), best, 2000) for share in accuracy]
-    return 100 * (accuracy - best), 100 * np.array(error)
 
 
 def question(sweep: xarray.Dataset) -> str:

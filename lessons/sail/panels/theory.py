@@ -3,11 +3,11 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, quiet, reading, said, table
+from lessons.kit.page import Page, grid_table, quiet, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREY, RED
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import theory
 
 NEARER, BOUND = Look(BLUE, "o"), Look(RED, "", "--")
@@ -56,7 +56,7 @@ def theorem_1(sweep: xarray.Dataset):
 def rules(sweep: xarray.Dataset) -> Page:
     """How far each rule's γ lies from that of the nearest point, and what that costs."""
     rows = []
-    for rule in map(str, sweep.rule.values):
+    for rule in names(sweep.rule):
         cells = []
         for condition in sweep.condition.values:
             part = sweep.sel(rule=rule, condition=condition)
@@ -91,9 +91,5 @@ def reading_of_theorem_3(sweep: xarray.Dataset) -> Page:
 
 def reading_of_theorem_4(sweep: xarray.Dataset) -> Page:
     """The empirical total variation of two samples of one distribution."""
-    rows = []
-    for evidence in map(str, sweep.of.values):
-        values = sweep.tv.sel(of=evidence)
-        rows.append((evidence, *("–" if np.isnan(value) else f"{float(value):.3f}" for value in values)))
-    heads = [f"{int(size):,} points" for size in sweep["size"].values]
-    return table(("two samples of the same", *heads), rows, after=quiet(caption(sweep)))
+    distances = sweep.tv.assign_coords(size=[f"{int(size):,} points" for size in sweep["size"].values])
+    return grid_table(distances, corner="two samples of the same", after=quiet(caption(sweep)))

@@ -8,7 +8,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import width
 from lessons.sail.experiment.width import GROW, RENUMBERED, SCRATCH
 
@@ -21,9 +21,9 @@ def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
     """{text of the menu: (direction, map, optimiser)} of all that were trained."""
     menu = {}
     several = sweep.sizes["optimiser"] > 1
-    for direction in map(str, sweep.direction.values):
-        for optimiser in map(str, sweep.optimiser.values):
-            for how in map(str, sweep.how.values):
+    for direction in names(sweep.direction):
+        for optimiser in names(sweep.optimiser):
+            for how in names(sweep.how):
                 part = sweep.loss.sel(direction=direction, optimiser=optimiser, how=how)
                 if part.notnull().all() and how != SCRATCH:
                     text = f"{how}, {direction}" + (f", {optimiser}" if several else "")
@@ -47,11 +47,13 @@ def maps(sweep: xarray.Dataset, prediction=None):
     orders = [curve(right, look, label, linewidth=1.2, markersize=4)
               for look, label in ((WHOLE, "whole units"), (MIXED, "interpolation"))]
     upright = here(right, 0, color=RED)
-    _axes(left, right, sweep)
-    first = known[_asked(known)["setting"]]
+    left.set_xticks(steps, [str(int(step)) for step in sweep.steps.values])
+    left.set(xlabel="steps on new images", ylabel=plotting.ACCURACY, ylim=(0, 1), xlim=(-0.3, len(steps) - 0.7))
+    right.set(xlabel="numbering of the source's units", ylabel="accuracy at once", ylim=(0, 1), xlim=(-0.5, 20.5))
+    opening, first = next((text, where) for text, where in known.items() if where[:2] == (GROW, "interpolation"))
     truth = float(sweep.accuracy.sel(direction=first[0], how=first[1], optimiser=first[2]).isel(steps=0))
-    star = Star(left, prediction, 0, truth, _asked(known))
-    fig.legend(*_labels(left, right), loc="outside lower center", ncols=5)
+    star = Star(left, prediction, 0, truth, {"setting": opening, "numbering": 0})
+    fig.legend(*labels_of(left, right), loc="outside lower center", ncols=5)
     titles = moving_titles((left, right))
 
     def draw(numbering, setting):
@@ -67,7 +69,10 @@ def maps(sweep: xarray.Dataset, prediction=None):
         upright.set_xdata([numbering, numbering])
         star.place(numbering=numbering, setting=setting)
         numbers = {"how": how, "direction": direction, "numbering": numbering, "kept": values[0, numbering],
-                   "mixed": values[1, numbering]} | _numbers(sweep, part, how, direction)
+                   "mixed": values[1, numbering], "whole": whole, "at_once": float(part.sel(how=how)[0]),
+                   "end": float(part.sel(how=how)[-1]), "last": int(sweep.steps[-1]),
+                   "source": float(sweep.source.sel(direction=direction)),
+                   "scratch": float(part.sel(how=SCRATCH)[-1]), "whole_end": float(part.sel(how=whole)[-1])}
         titles[0].set_text(said("{how}: {at_once:.2f} at once", **numbers))
         titles[1].set_text(said("Numbering {numbering}: {kept:.2f} and {mixed:.2f}", **numbers))
         return said("""{direction}, {how}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
@@ -75,7 +80,7 @@ def maps(sweep: xarray.Dataset, prediction=None):
                        {numbering}, {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}.""", **numbers)
 
     controls = {"numbering": slider("numbering of the units", [int(number) for number in numberings], 0),
-                "setting": choice("map", {text: text for text in known})}
+                "setting": choice("map", known.keys())}
     return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
 
 
@@ -83,30 +88,8 @@ _REMARKS = """Whole units: Net2Wider where the network grows, the strongest unit
 trained; all orders compute the same. Accuracies on 2,000 images have standard errors of about a point."""
 
 
-def _numbers(sweep, part, how, direction):
-    """What the alternative text says of accuracies (how, steps)."""
-    whole = RENUMBERED[direction][0]
-    return {"whole": whole, "at_once": float(part.sel(how=how)[0]), "end": float(part.sel(how=how)[-1]),
-            "last": int(sweep.steps[-1]), "source": float(sweep.source.sel(direction=direction)),
-            "scratch": float(part.sel(how=SCRATCH)[-1]), "whole_end": float(part.sel(how=whole)[-1])}
-
-
-def _axes(left, right, sweep):
-    """Ticks, limits and labels."""
-    steps = [str(int(step)) for step in sweep.steps.values]
-    left.set_xticks(range(len(steps)), steps)
-    left.set(xlabel="steps on new images", ylabel=plotting.ACCURACY, ylim=(0, 1), xlim=(-0.3, len(steps) - 0.7))
-    right.set(xlabel="numbering of the source's units", ylabel="accuracy at once", ylim=(0, 1), xlim=(-0.5, 20.5))
-
-
-def _asked(known):
-    """Where the panel shows what was asked about: interpolation, growing."""
-    text = next(text for text, (direction, how, _) in known.items() if direction == GROW and how == "interpolation")
-    return {"setting": text, "numbering": 0}
-
-
-def _labels(*axes):
-    """Handles and labels of several axes, each label once."""
+def labels_of(*axes):
+    """Handles and labels of several axes, each label once: the first that has it."""
     handles = {}
     for ax in axes:
         handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels()) if label not in handles}
