@@ -86,7 +86,7 @@ def _by_the_largest_entry(product, start, steps, length=lambda applied: applied.
 
 
 def _lengths(product, start, steps):
-    return [_power(product, start, one) for one in range(1, steps + 1)]
+    return [_power(product, start, count) for count in range(1, steps + 1)]
 
 
 def _eigenvalues(product, start):

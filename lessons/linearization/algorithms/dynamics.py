@@ -67,7 +67,7 @@ def step(theta: Weights, theta_0: Weights, gradient: Weights, eta: float, lam: N
 
 
 def checked_pull(lam: Number, eta: float) -> None:
-    """Refuse a pull that does not pull.
+    """Refuse a λη with which the pull does not bring θ nearer to θ_0.
 
     Raises:
         ValueError: λη < 0 or λη ≥ 2.
@@ -138,7 +138,7 @@ def linear_walk(kappa: Float[Tensor, " n"], rho: Float[Tensor, " n"], lam: Numbe
     In every eigendirection that is a geometric series with the factor (1 − λη)(1 − 2ηκ).
 
     Raises:
-        ValueError: λη is no pull (`checked_pull`).
+        ValueError: λη is negative, or 2 or more (`checked_pull`).
     """
     checked_pull(lam, eta)
     left = (1 - eta * torch.as_tensor(lam, dtype=kappa.dtype))

@@ -48,7 +48,7 @@ def finetuned(net: Net, theta_0: Float[Tensor, " parameters"], x: Inputs, y: Int
         marks: steps after which the weights are kept.
 
     Raises:
-        ValueError: λη is no pull, or the labels are not numbers of outputs.
+        ValueError: λη is negative, or 2 or more, or the labels are not numbers of outputs.
     """
     checked_pull(lam, plan.lr)
     checked_labels(y, net.widths[-1])

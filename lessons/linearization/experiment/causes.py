@@ -37,7 +37,7 @@ PROFILES = Profiles(
 
 
 def cases(settings: Settings) -> dict[str, tuple[int, str, float, float]]:
-    """{what is another one: (width, start, angle, λ)}."""
+    """{what differs from the middle case: (width, start, angle, λ)}."""
     _, width, _ = settings.widths
     _, angle, _ = settings.angles
     networks = {f"width {other}": (other, PRETRAINED, angle, 0.0) for other in settings.widths}

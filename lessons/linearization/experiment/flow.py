@@ -131,7 +131,7 @@ def curvature(task: Task, theta: torch.Tensor) -> torch.Tensor:
     """‖∇²f‖ = max over ‖v‖ = 1 of ‖∇²f[v, v]‖, of every network θ (λ, parameters), by alternating maximisation: the
     answers' direction w for which v bends most, and then the v that bends most along w.
 
-    What is found is reached, so it is never too large.
+    Some v reaches the value that is returned, so it is never too large.
     """
     generator = torch.Generator().manual_seed(0)
     best = torch.zeros(len(theta), dtype=torch.float64)

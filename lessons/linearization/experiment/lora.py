@@ -10,6 +10,7 @@ from scipy import stats
 
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
+from lessons.kit.sweep import on_grid
 from lessons.linearization.algorithms import dynamics, kernel, lora
 from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.algorithms.tangent import gap
@@ -55,24 +56,19 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """
     net = Net(settings.widths, "ReLU")
     task = common.task(net, settings.n, ANGLE, seed, settings.test, images=settings.images, steps=settings.pretraining)
-    whole = lora.full_blocks(net, task.theta_0, task.x).sum(0)
-    rows = []
-    for rank in (WHOLE, *RANKS):
-        draws = [_of_draw(task, rank, 1000 * seed + draw, whole, settings, trained=draw < TRAINED)
-                 for draw in range(settings.draws)]
-        rows.append(draws)
-    names = rows[0][0]
-    variables = {name: (("rank", "draw", "number")[:2 + (name == "kappa")],
-                        np.array([[draw[name] for draw in draws] for draws in rows])) for name in names}
-    return xarray.Dataset(variables, {"rank": [WHOLE, *RANKS], "draw": range(settings.draws)},
-                          {"images": f"{settings.n} training, {settings.test:,} test images",
-                           "network": f"MLP {'–'.join(map(str, settings.widths))}, ReLU, float64"})
+    K_whole = lora.full_blocks(net, task.theta_0, task.x).sum(0)
+    ranks, draws = (WHOLE, *RANKS), range(settings.draws)
+    rows = [_of_draw(task, rank, 1000 * seed + draw, K_whole, settings, trained=draw < TRAINED)
+            for rank in ranks for draw in draws]
+    return on_grid(rows, rank=ranks, draw=draws).assign_attrs(
+        images=f"{settings.n} training, {settings.test:,} test images",
+        network=f"MLP {'–'.join(map(str, settings.widths))}, ReLU, float64")
 
 
 TRAINED = 2  # draws of A with which a network is trained too
 
 
-def _of_draw(task, rank, seed, whole, settings, trained):
+def _of_draw(task, rank, seed, K_whole, settings, trained):
     """`measure`'s numbers for one A."""
     A = lora.drawn(task.net, rank, seed) if rank else [torch.eye(width, dtype=torch.float64)
                                                       for width in task.net.widths[:-1]]
@@ -81,9 +77,9 @@ def _of_draw(task, rank, seed, whole, settings, trained):
     f_0, f_test = (task.net(task.theta_0, x)[:, 0] for x in (task.x, task.x_test))
     kappa, shares = kernel.spectrum(K, task.y - f_0)
     answers = f_test + across @ kernel.solve(K, task.y, f_0, SIGMA)
-    numbers = {"apart": ((K - whole).norm() / whole.norm()).item(),
-               "cosine": ((K * whole).sum() / (K.norm() * whole.norm())).item(),
-               "kappa": kappa.flip(0)[:SHOWN_EIGENVALUES].tolist(),
+    numbers = {"apart": ((K - K_whole).norm() / K_whole.norm()).item(),
+               "cosine": ((K * K_whole).sum() / (K.norm() * K_whole.norm())).item(),
+               "kappa": ("number", kappa.flip(0)[:SHOWN_EIGENVALUES].tolist()),
                "condition": kernel.condition(kappa, SIGMA).item(),
                "risk": kernel.risk(kappa, shares ** 2, SIGMA).item(),
                "accuracy": common.accuracy(answers, task.y_test).item()}
@@ -141,16 +137,16 @@ def _bent(task, theta, linear):
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers behind LFT-14: {claim: {number: value}}. What each means stands in claims.yaml."""
     mean = sweep.mean("draw")
-    whole = mean.sel(rank=WHOLE)
+    of_whole = mean.sel(rank=WHOLE)
     ranks = mean.sel(rank=list(RANKS))
     numbers = {"apart_power": float(np.polyfit(np.log(RANKS), np.log(ranks.apart), 1)[0]),
-               "taylor_whole": float(whole.taylor), "accuracy_whole": float(whole.accuracy)}
+               "taylor_whole": float(of_whole.taylor), "accuracy_whole": float(of_whole.accuracy)}
     for rank in (RANKS[0], 4, RANKS[-1]):
         of_rank = mean.sel(rank=rank)
         numbers |= {f"apart_{rank}": float(of_rank.apart), f"cosine_{rank}": float(of_rank.cosine),
                     f"taylor_{rank}": float(of_rank.taylor),
-                    f"taylor_{rank}_over_whole": float(of_rank.taylor / whole.taylor),
-                    f"moved_{rank}": float(of_rank.moved / whole.moved), f"accuracy_{rank}": float(of_rank.accuracy),
+                    f"taylor_{rank}_over_whole": float(of_rank.taylor / of_whole.taylor),
+                    f"moved_{rank}": float(of_rank.moved / of_whole.moved), f"accuracy_{rank}": float(of_rank.accuracy),
                     f"left_{rank}": float(of_rank.left)}
     numbers["condition_order"] = float(stats.spearmanr(ranks.condition, ranks.risk).statistic)
     return {"LFT-14": numbers}

@@ -141,8 +141,8 @@ def _trained(family, settings, theta_0, seed):
         def ends(lam=0.0, linear=False, marks=()):
             return finetuning.finetuned(family.net, theta_0, x, y, plan, lam, linear, marks)  # noqa: B023
 
-        *early, whole = ends(marks=settings.stops).values()
-        vectors[NETWORK].append(whole - theta_0)
+        *early, last = ends(marks=settings.stops).values()
+        vectors[NETWORK].append(last - theta_0)
         vectors[LINEAR].append(list(ends(linear=True).values())[-1] - theta_0)
         for stop, theta in zip(settings.stops, early):
             vectors[f"{stop} steps"].append(theta - theta_0)

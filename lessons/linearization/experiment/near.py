@@ -126,8 +126,8 @@ def left(sweep: xarray.Dataset) -> xarray.DataArray:
 
 def stopped_early(sweep: xarray.Dataset, setting: str, share: float, gap: str = "taylor",
                   points: str = "test") -> float:
-    """The relative gap of plain finetuning, λ = 0, at the moment when it has left so much of the training error,
-    between the moments that were looked at; NaN where it never was there."""
+    """The relative gap of plain finetuning, λ = 0, when this share of the training error is left, interpolated between
+    the moments that were measured; NaN where that share is outside them."""
     plain = sweep.sel(setting=setting, lam=0.0)
     shares = np.append(1.0, left(plain).values)
     gaps = np.append(0.0, relative(plain, gap, points).values)

@@ -22,18 +22,18 @@ def ranks(sweep: xarray.Dataset):
     rank, draw."""
     fig, (left, right) = plotting.figure(2, height=4.4)
     order = np.arange(1, sweep.sizes["number"] + 1)
-    whole = sweep.kappa.sel(rank=WHOLE).isel(draw=0).values
-    left.plot(order, whole, color=BLACK, linestyle="--", marker="", label="K of the whole matrices")
+    spectrum = sweep.kappa.sel(rank=WHOLE).isel(draw=0).values
+    left.plot(order, spectrum, color=BLACK, linestyle="--", marker="", label="K of the whole matrices")
     eigenvalues = curve(left, LORA, "K of LoRA", markersize=4)
     left.set(xscale="log", yscale="log", xlabel="eigenvalue, largest first", ylabel="κ",
-             ylim=(whole.min() / 100, 4 * whole.max()))
+             ylim=(spectrum.min() / 100, 4 * spectrum.max()))
     first, level = float(sweep.apart.sel(rank=1).mean()), float(sweep.taylor.sel(rank=WHOLE).mean())
     right.plot(RANKS, first / np.sqrt(RANKS), color=GREY, linestyle=":", marker="", label="falling like 1/√rank")
     right.axhline(level, color=ORANGE, linestyle="-.", linewidth=1.4, marker="", label="Taylor gap / move, whole")
     right.set(xscale="log", yscale="log", xlabel="rank", ylim=(0.05, 4), ylabel="‖K_LoRA − K‖/‖K‖, and gap / move",
               xticks=RANKS, xticklabels=RANKS)
     right.minorticks_off()
-    apart = curve(right, LORA, markersize=6)
+    differences = curve(right, LORA, markersize=6)
     bent = curve(right, BENT, "Taylor gap / move", markersize=6)
     place = here(right, 1.0)
     handles = [*left.get_lines(), bent, *right.get_lines()[:2]]
@@ -46,7 +46,7 @@ def ranks(sweep: xarray.Dataset):
         of_rank = part.sel(rank=rank)
         eigenvalues.set_data(order, np.maximum(of_rank.kappa.values, 1e-12))
         others = part.sel(rank=list(RANKS))
-        apart.set_data(RANKS, others.apart)
+        differences.set_data(RANKS, others.apart)
         bent.set_data(RANKS, others.taylor)
         place.set_xdata([rank, rank])
         numbers = {"rank": rank, "draw": draw if draw == AVERAGE else f"draw {draw + 1}"}

@@ -4,11 +4,11 @@ import xarray
 from scipy import stats
 
 from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, reading, said, table
+from lessons.kit.page import Markup, Page, grid_table, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, RED
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.linearization.experiment import subsets
 from lessons.linearization.experiment.subsets import NETS
 
@@ -113,13 +113,9 @@ def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
 
 def rules_table(sweep: xarray.Dataset) -> Page:
     """What share of the subsets of the same size train further than a rule's pick; 50 % is a pick at random."""
-    rows = []
-    for name in NETS:
-        for rule in sweep.rule.values:
-            better = sweep.better.sel(net=name, rule=rule).values
-            cells = ["–" if np.isnan(value) else f"{value:.0%}" for value in better]
-            rows.append((f"{name}: {rule}", *cells))
-    return table(("better than the pick, of 1 to 4 layers", *map(str, sweep.chosen.values)), rows)
+    of_nets = [sweep.better.sel(net=net, drop=True).assign_coords(rule=[f"{net}: {rule}" for rule in names(sweep.rule)])
+               for net in NETS]
+    return grid_table(xarray.concat(of_nets, "rule"), "{:.0%}", corner="better than the pick, of 1 to 4 layers")
 
 
 def reading_of_the_rules(sweep: xarray.Dataset) -> Page:

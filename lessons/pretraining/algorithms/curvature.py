@@ -107,7 +107,9 @@ def lanczos(product: Callable[[Tensor], Tensor], start: Float[Tensor, " n"], mos
         for _ in range(2):  # once is not enough in floating point
             w = w - torch.stack(basis).T @ (torch.stack(basis) @ w)
         length = w.norm().item()
-        tridiagonal = torch.diag(torch.tensor(diagonal, dtype=torch.float64)) + _beside(beside)
+        off = torch.tensor(beside, dtype=torch.float64)
+        middle = torch.tensor(diagonal, dtype=torch.float64)
+        tridiagonal = torch.diag(middle) + torch.diag(off, 1) + torch.diag(off, -1)
         values, vectors = torch.linalg.eigh(tridiagonal)
         largest = values.abs().argmax()
         norm = values[largest].abs().item()
@@ -117,11 +119,6 @@ def lanczos(product: Callable[[Tensor], Tensor], start: Float[Tensor, " n"], mos
         beside.append(length)
         basis.append(w / length)
     return Spectrum(values[0].item(), values[-1].item(), norm, step, error)
-
-
-def _beside(values):
-    off = torch.tensor(values, dtype=torch.float64)
-    return torch.diag(off, 1) + torch.diag(off, -1) if values else torch.zeros(1, 1, dtype=torch.float64)
 
 
 def spectrum(f: Function, theta: Vector, seed: int = 0, **options) -> Spectrum:

@@ -93,8 +93,8 @@ def permute(state: State, plan: Plan, permutations: Permutations) -> State:
         A new state dict; dtypes stay, integer tensors are carried over.
 
     Raises:
-        ValueError: the state dict is not of the plan's architecture, or a permutation is none: it must be int64 and
-            hold every number from 0 once.
+        ValueError: the state dict is not of the plan's architecture, or a tensor is not a permutation, which is int64
+            and holds every number from 0 once.
     """
     units = _checked(state, plan)
     for name, permutation in permutations.items():
@@ -232,18 +232,14 @@ def weight_matching(a: State, b: State, plan: Plan, restarts: int = 3, seed: int
         raise ValueError("the two networks have different numbers of units, so there is no matching between them")
     restarts = checked_whole("restarts", restarts, 1)
     generator = torch.Generator().manual_seed(seed)
-    a = _in_float64(a)  # once, not at every visit
-    b = _in_float64(b)
+    a, b = ({key: tensor.double() if tensor.is_floating_point() else tensor for key, tensor in state.items()}
+            for state in (a, b))  # once, not at every visit
     # what no other layer's order changes: once
     still = {name: layer_gain(a, b, plan, {}, name, _alone(plan, name)) for name in plan.units}
     runs = [_one_run(a, b, plan, still, generator, most_sweeps) for _ in range(restarts)]
     values = [objective(a, permute(b, plan, permutations), plan) for permutations, _ in runs]
     best = values.index(max(values))
     return Match(runs[best][0], values[best], tuple(values), runs[best][1])
-
-
-def _in_float64(state):
-    return {key: tensor.double() if tensor.is_floating_point() else tensor for key, tensor in state.items()}
 
 
 def _alone(plan, name):
@@ -317,15 +313,10 @@ def activation_matching(network_a: nn.Module, network_b: nn.Module, plan: Plan, 
     for batch in x.split(batch_size):
         of_a = unit_features(network_a, plan, batch)
         of_b = unit_features(network_b, plan, batch)
-        for name, features_a, features_b in _together(of_a, of_b):
-            gains[name] = gains[name] + feature_gain(features_a, features_b).double() * len(batch)
+        for name, modules_a in of_a.items():
+            for features_a, features_b in zip(modules_a, of_b[name]):
+                gains[name] = gains[name] + feature_gain(features_a, features_b).double() * len(batch)
     return {name: assign(gain) for name, gain in gains.items()}
-
-
-def _together(features_a, features_b):
-    for name, several in features_a.items():
-        for a, b in zip(several, features_b[name]):
-            yield name, a, b
 
 
 # -- after the permutation: statistics -------------------------------------------------------------

@@ -27,7 +27,7 @@ def r2_draws(x: Float[np.ndarray, " points"], y: Float[np.ndarray, " points"], f
     of_families = np.stack([of_points[:, family == name].sum(1) for name in names])  # (families, 6)
     generator = np.random.default_rng(seed)
     taken = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
-    taken = taken[(taken > 0).sum(1) > 1]  # one family alone can be without spread, and is no sample of families
+    taken = taken[(taken > 0).sum(1) > 1]  # one family alone may have no spread, and is not a sample of families
     count, sum_x, sum_y, sum_xx, sum_yy, sum_xy = (taken @ of_families).T
     spread_x = sum_xx - sum_x ** 2 / count
     spread_y = sum_yy - sum_y ** 2 / count

@@ -15,7 +15,12 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
         ValueError: there is no such profile.
     """
     said = experiment.estimate(all_recipes(profile, seed), SECONDS[profile])
-    experiment.announce(line.source(), f"{said}{_of_resnets(seed)}" if profile == "full" else said)
+    if profile == "full":
+        steps = resnet.steps(seed)
+        minutes = steps * RESNET_SECONDS_A_STEP / 60
+        said += (f" The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."
+                 if steps else " So are the ResNets.")
+    experiment.announce(line.source(), said)
 
 
 def all_recipes(profile: str = "quick", seed: int = 0) -> list:
@@ -23,12 +28,3 @@ def all_recipes(profile: str = "quick", seed: int = 0) -> list:
     of_labels = labels.all_recipes(labels.PROFILES[profile].starts, seed)
     of_curvature = curvature.all_recipes(curvature.PROFILES[profile].checkpoints, seed)
     return [*starts.all_recipes(seed), *of_labels, *of_curvature]
-
-
-def _of_resnets(seed):
-    """What the ResNets will take, as the end of a sentence's line."""
-    steps = resnet.steps(seed)
-    minutes = steps * RESNET_SECONDS_A_STEP / 60
-    if not steps:
-        return " So are the ResNets."
-    return f" The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."

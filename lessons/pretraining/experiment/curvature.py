@@ -223,8 +223,8 @@ def bending(sweep: xarray.Dataset, function: str) -> xarray.DataArray:
 
 
 def exponents(values: xarray.DataArray) -> np.ndarray:
-    """(scales − 1,): the local powers of the scale with which values fall, log₂(v(s)/v(s/2)); nan where they change
-    their sign, since a power has none to change.
+    """(scales − 1,): the local powers of the scale with which values fall, log₂(v(s)/v(s/2)); NaN where they change
+    sign, which a power cannot do.
     """
     v = values.values
     ratio = v[:-1] / v[1:]

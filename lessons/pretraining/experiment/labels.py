@@ -41,7 +41,7 @@ class Settings:
     """How much is trained and measured."""
     test_images: int  # of each task, spread evenly over the test part
     train_images: int  # of each task, for curvature
-    starts: tuple[str, ...]  # from which is finetuned
+    starts: tuple[str, ...]  # what networks are finetuned from
 
 
 SHOWN = (*map(fraction_name, FRACTIONS[::2]), NORMAL, NOTHING)
@@ -98,7 +98,7 @@ def all_recipes(starts: tuple[str, ...] = SHOWN, seed: int = 0) -> list[Recipe]:
 
 
 def gentle_starts(starts: tuple[str, ...]) -> list[str]:
-    """Those from which is also finetuned gently: learned by heart, and normal."""
+    """Those from which networks are also finetuned gently: learned by heart, and normal."""
     return [start for start in starts if start in (fraction_name(0), fraction_name(1), NORMAL)]
 
 
@@ -139,7 +139,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
             learnt=_accuracy(start, pretraining.x, pretraining.y),
             knows=_accuracy(start, *tests[0.0]),
             moved=weights.norm(weights.subtract(start.state_dict(), random)),
-            curvature=_largest_curvature(start, *train)))
+            curvature=curvature.spectrum(*curvature.of_network(start, curvature.cross_entropy(train[1]), train[0]),
+                                         tolerance=0.03).norm))
         if name in gentle_starts(settings.starts):
             gentle = _pairs(zoo.get_all([made[name][role] for role in GENTLY], device), tests, both)
             rows[-1] = rows[-1].assign(gentle_gap=gentle.gap_mean, gentle_distance=gentle.distance,
@@ -177,11 +178,6 @@ def _explained(start, finetuned, tests, both, trains, distances):
 
 def _distance(i, j):
     return weights.norm(weights.subtract(i.state_dict(), j.state_dict()))
-
-
-def _largest_curvature(network, x, y):
-    f, theta = curvature.of_network(network, curvature.cross_entropy(y), x)
-    return curvature.spectrum(f, theta, tolerance=0.03).norm
 
 
 def _accuracy(network, x, y):

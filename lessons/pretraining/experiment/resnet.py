@@ -74,12 +74,17 @@ def half_way(wanted: dict[str, Recipe], train_images: int, seed: int = 0, device
     some = torch.cat([dataset.x[::max(1, len(dataset.y) // train_images)] for dataset in train])
     # batches for BatchNorm hold both tasks
     some_mixed = some[torch.randperm(len(some), generator=torch.Generator().manual_seed(seed))]
-    pairs = _pairs(networks, some, seed)
+    normal_i, normal_j, a, b = networks
+    matched = {BY_WEIGHTS: matching.weight_matching(a.state_dict(), b.state_dict(), PLAN, seed=seed).permutations,
+               BY_FEATURES: matching.activation_matching(a, b, PLAN, some, 125)}
+    pairs = {STRANGERS: (a, b), PRETRAINED: (normal_i, normal_j)}
+    for how, permutations in matched.items():
+        pairs[how] = a, ResNet18.from_state(matching.permute(b.state_dict(), PLAN, permutations))
     rows, differences = [], []
     for setting in SOURCE:
         i, j = pairs[setting]
         rows.append(_between(i, j, test, splits, some_mixed))
-        before = networks[1] if setting == PRETRAINED else networks[3]
+        before = normal_j if setting == PRETRAINED else b
         differences.append((j(some[:50]) - before(some[:50])).abs().max().item())
     accuracies = []
     for network, dataset, split in zip(networks, test * 2, splits * 2):
@@ -88,17 +93,6 @@ def half_way(wanted: dict[str, Recipe], train_images: int, seed: int = 0, device
     sweep = sweep.assign(own_accuracy=("model", accuracies), same_answers=("setting", differences))
     images = f"{sum(len(dataset.y) for dataset in test):,} test images"
     return sweep.assign_coords(model=list(wanted)).assign_attrs(images=images)
-
-
-def _pairs(networks, some, seed):
-    """{setting: the two networks between which is measured}."""
-    normal_i, normal_j, a, b = networks
-    matched = {BY_WEIGHTS: matching.weight_matching(a.state_dict(), b.state_dict(), PLAN, seed=seed).permutations,
-               BY_FEATURES: matching.activation_matching(a, b, PLAN, some, 125)}
-    pairs = {STRANGERS: (a, b), PRETRAINED: (normal_i, normal_j)}
-    for how, permutations in matched.items():
-        pairs[how] = a, ResNet18.from_state(matching.permute(b.state_dict(), PLAN, permutations))
-    return pairs
 
 
 def _between(i, j, test, splits, some_mixed):

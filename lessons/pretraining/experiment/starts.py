@@ -63,8 +63,8 @@ def recipes(seed: int = 0) -> dict[str, Recipe]:
     """Every model: "a" and "b" are two random starts.
 
     "pretrained", "a" and "b" see the same number of images: half of them upright where they are pretrained, all of them
-    turned where they are not. So two pretrained ones are one epoch apart and two of "a" two. "longer" and "briefly" are
-    those of the other time apart.
+    turned where they are not. So two pretrained ones are one epoch apart and two of "a" two. In "longer" and
+    "briefly" it is the other way round.
     """
     before = line.common(seed)
     epoch = before[0.0].epochs
@@ -115,7 +115,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     some = {pair: x for pair, (x, _) in _of_pairs(line.train_images, settings.train_images).items()}
     matched = {pair: permutations_between(networks[i], networks[j], some[pair], seed)
                for pair, (i, j) in STRANGE.items()}
-    ends = _ends(networks, matched)
+    ends = {(pair, how): (networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations))
+            for pair, (i, j) in STRANGE.items() for how, permutations in matched[pair].items()}
+    for setting, name in TOGETHER.items():
+        ends["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
     lines = []
     for (pair, setting), states in ends.items():
         both = _treated(states, tests[pair], some[pair], settings.alphas)
@@ -123,7 +126,10 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     measured = xarray.combine_by_coords(lines, join="outer", fill_value=float("nan"))
     measured = measured.sel(pair=list(PAIRS), setting=[*SETTINGS, *EQUALLY_LONG])
     x, _ = tests["two tasks"]
-    accuracies = [_own_accuracy(networks[name], _angle(made[name]), settings) for name in made]
+    accuracies = []
+    for name, recipe in made.items():
+        x_own, y_own = line.test_images(_angle(recipe), settings.test_images)
+        accuracies.append(linearity.evaluate(networks[name](x_own), y_own)[1])
     measured = measured.merge(_of_matching(networks, ends, matched["two tasks"], x))
     measured = measured.assign(own_accuracy=("model", accuracies)).assign_coords(model=list(made))
     return measured.assign_attrs(line.measured_on(f"{len(x):,} test images"))
@@ -139,17 +145,6 @@ def all_networks(seed: int = 0, device: str = "auto") -> dict[str, MLP]:
 def _of_pairs(images, size):
     """{pair: images and labels of its tasks}."""
     return {"two tasks": line.of_both(images, size), "one task": images(ANGLES[1], size)}
-
-
-def _ends(networks, matched):
-    """{(pair, setting): the two state dicts between which is measured}."""
-    ends = {}
-    for pair, (i, j) in STRANGE.items():
-        for how, permutations in matched[pair].items():
-            ends[pair, how] = networks[i].state_dict(), matching.permute(networks[j].state_dict(), PLAN, permutations)
-    for setting, name in TOGETHER.items():
-        ends["two tasks", setting] = tuple(networks[f"{name}, {angle:g}°"].state_dict() for angle in ANGLES)
-    return ends
 
 
 def _treated(states, test, some, alphas):
@@ -169,7 +164,8 @@ def _treated(states, test, some, alphas):
 def _of_matching(networks, ends, matched, x):
     """How well the strangers' units match, what permuting changes, and whether planted permutations are found."""
     state_i, state_j = ends["two tasks", STRANGERS]
-    same = [_difference(state_j, ends["two tasks", how][1], x) for how in HOWS]
+    permuted = [MLP.from_state(ends["two tasks", how][1]) for how in HOWS]
+    same = [(MLP.from_state(state_j)(x) - network(x)).abs().max().item() for network in permuted]
     pretrained = networks[f"pretrained, {ANGLES[0]:g}°"].state_dict()
     recovered = [planted(pretrained, PLAN, trial) for trial in range(TRIALS)]
     correlation = _correlations(state_i, state_j, matched, x)
@@ -205,16 +201,6 @@ def _correlations(state_i, state_j, matched_by, x):
     return xarray.DataArray(np.reshape(values, (len(matched_by), len(PLAN.units), *units)),
                             dims=("how", "unit_layer", "unit", "partner"),
                             coords={"how": list(matched_by), "unit_layer": list(PLAN.units)})
-
-
-def _difference(state, permuted, x):
-    return (MLP.from_state(state)(x) - MLP.from_state(permuted)(x)).abs().max().item()
-
-
-def _own_accuracy(network, angle, settings):
-    x, y = line.test_images(angle, settings.test_images)
-    _, accuracy = linearity.evaluate(network(x), y)
-    return accuracy
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_tit
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, still
 from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
-from lessons.pretraining.experiment import curvature as experiment
+from lessons.pretraining.experiment import curvature
 from lessons.pretraining.experiment.curvature import FUNCTIONS
 
 NAMES = {"loss": "the loss",
@@ -34,14 +34,20 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 3))
     scales = sweep.scale.values
     curves = _sides(left, sweep)
-    bent, derived = _bent(right, sweep)
+    bends = [curvature.bending(sweep, name) for name in FUNCTIONS]
+    most = 1.15 * max(float(np.abs(values).max()) for values in [*bends, sweep.function_along])
+    right.set(xscale="log", xlabel="scale s", ylabel="curvature along the line, dᵀHd/‖d‖²",
+              xlim=(scales.min() / 1.3, 1.3), ylim=(-most, 1.5 * most))
+    right.axhline(0, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    bent = curve(right, MEASURED, "measured: 8δ/‖d‖²")
+    derived = level(right, Look(ORANGE, line="--"), "by autograd, at θ₀")
     at_scale = [here(ax, 1) for ax in (left, right)]
     left.legend(loc="upper left", fontsize=9.5)
     right.legend(loc="upper left", fontsize=9.5)
     titles = moving_titles((left, right))
     of_functions = {name: _of_function(sweep, name) for name in FUNCTIONS}
-    asked = {"scale": float(scales[experiment.NEAR]), "function": "loss"}
-    star = Star(right, prediction, asked["scale"], of_functions["loss"]["bending"][experiment.NEAR], asked)
+    asked = {"scale": float(scales[curvature.NEAR]), "function": "loss"}
+    star = Star(right, prediction, asked["scale"], of_functions["loss"]["bending"][curvature.NEAR], asked)
 
     def draw(scale, function):
         values = of_functions[function]
@@ -63,7 +69,8 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
                     sags="sags below" if deviation > 0 else "bulges above", slack=bound / abs(deviation),
                     bending=values["bending"][step], derived=values["derived"])
 
-    controls = {"scale": _scales(scales), "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
+    controls = {"scale": slider("scale s", {_scale(scale): float(scale) for scale in scales[::-1]}, 1.0),
+                "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
     largest = ", ".join(f"{value:.1f}" for value in sweep.function_largest.values)
     return controls, fig, draw, caption(sweep) + f" λmax {largest} for the four choices of f."
 
@@ -73,7 +80,7 @@ def question(sweep: xarray.Dataset) -> str:
     derived = sweep.function_along.sel(function="loss").item()
     return said("""Automatic differentiation says that the loss has the curvature **{derived:+.3f}** along this line,
                    at the checkpoint. The two networks are now brought close to it, s = {scale}. Which curvature is
-                   measured there?""", derived=derived, scale=_scale(sweep.scale.values[experiment.NEAR]))
+                   measured there?""", derived=derived, scale=_scale(sweep.scale.values[curvature.NEAR]))
 
 
 def _of_function(sweep, name):
@@ -82,7 +89,7 @@ def _of_function(sweep, name):
     deviation, second = signed["deviation"], signed["second"]
     return {"signed": signed, "bound": signed["bound"], "second": np.abs(second), "deviation": np.abs(deviation),
             "below": np.where(deviation > 0, deviation, np.nan), "above": np.where(deviation < 0, -deviation, np.nan),
-            "rest": np.abs(deviation - second), "bending": experiment.bending(sweep, name).values,
+            "rest": np.abs(deviation - second), "bending": curvature.bending(sweep, name).values,
             "derived": sweep.function_along.sel(function=name).item()}
 
 
@@ -104,23 +111,8 @@ def _sides(ax, sweep):
                            markeredgewidth=1.6)}
 
 
-def _bent(ax, sweep):
-    """The curve of the measured curvature along the line, and the level that automatic differentiation gives."""
-    scales = sweep.scale.values
-    bent = [experiment.bending(sweep, name) for name in FUNCTIONS]
-    most = 1.15 * max(float(np.abs(values).max()) for values in [*bent, sweep.function_along])
-    ax.set(xscale="log", xlabel="scale s", ylabel="curvature along the line, dᵀHd/‖d‖²",
-           xlim=(scales.min() / 1.3, 1.3), ylim=(-most, 1.5 * most))
-    ax.axhline(0, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    return curve(ax, MEASURED, "measured: 8δ/‖d‖²"), level(ax, Look(ORANGE, line="--"), "by autograd, at θ₀")
-
-
 def _scale(value):
     return "1" if value == 1 else f"1/{1 / value:.0f}"
-
-
-def _scales(scales):
-    return slider("scale s", {_scale(scale): float(scale) for scale in scales[::-1]}, 1.0)
 
 
 # -- still figures ---------------------------------------------------------------------------------
@@ -130,12 +122,28 @@ def slack(sweep: xarray.Dataset):
     """Left, δ of all pairs beside the bound; right, beside the second-order term at the checkpoint and half-way."""
     fig, (left, right) = plotting.figure(2, height=4.8)
     delta = np.abs(sweep.deviation.values)
-    bound = experiment.predictors(sweep)["product"]
+    bound = curvature.predictors(sweep)["product"]
     times = bound / delta
-    _beside_the_bound(left, sweep, bound, delta)
+    for number in range(sweep.sizes["which"]):
+        mine, look = sweep.checkpoint.values == number, _look(number)
+        label = f"{str(sweep.name.values[number])}, λmax {sweep.largest.values[mine][0]:.3g}"
+        left.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
+    ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
+    left.plot(ends, ends, **_DASHED)
+    left.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     left.set_title(f"The bound: median {np.median(times):.0f} times δ")
-    _along_the_line(right, sweep)
+    for values, look, label in ((sweep.at_start, SECOND, "Hessian at the checkpoint"),
+                                (sweep.half_way, MEASURED, "Hessian half-way between the two")):
+        right.scatter(values, sweep.deviation, s=22, color=look.colour, marker=look.marker, alpha=0.8, label=label)
+    both = np.concatenate([sweep.at_start.values, sweep.half_way.values])
+    line = np.linspace(min(both.min(), 0), both.max(), 500)
+    right.plot(line, line, **_DASHED)
+    right.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)",
+              title="The curvature along the line itself")
+    for scale in (right.set_xscale, right.set_yscale):  # from −0.001 to 0.001 linear, beyond it logarithmic
+        scale("symlog", linthresh=1e-3)
+    right.legend(loc="upper left")
     alt = said("""{pairs} pairs: the bound is {least:.1f} to {most:,.0f} times the measured δ, median {median:.0f}. The
                   second-order term along the line is, in the median, {start:.2f} times the measured value with the
                   Hessian at the checkpoint and {half_way:.2f} times with the Hessian half-way.""",
@@ -144,35 +152,10 @@ def slack(sweep: xarray.Dataset):
     return plotting.show(fig, alt, caption(sweep) + " Dashed: both sides equal.")
 
 
-def _beside_the_bound(ax, sweep, bound, delta):
-    for number in range(sweep.sizes["which"]):
-        mine = sweep.checkpoint.values == number
-        label = f"{str(sweep.name.values[number])}, λmax {sweep.largest.values[mine][0]:.3g}"
-        look = _look(number)
-        ax.scatter(bound[mine], delta[mine], s=28, color=look.colour, marker=look.marker, label=label)
-    ends = np.array([min(delta.min(), bound.min()) / 1.5, bound.max() * 1.5])
-    ax.plot(ends, ends, **_DASHED)
-    ax.set(xscale="log", yscale="log", xlabel="bound, ⅛·λmax·‖θᵢ − θⱼ‖² (nats)", ylabel="measured δ (nats)")
-
-
 def _look(number):
     """Of a checkpoint; more than there are colours take another marker."""
     count = len(COLOURS)
     return Look(COLOURS[number % count], MARKERS[(number + number // count) % count])
-
-
-def _along_the_line(ax, sweep):
-    for values, look, label in ((sweep.at_start, SECOND, "Hessian at the checkpoint"),
-                                (sweep.half_way, MEASURED, "Hessian half-way between the two")):
-        ax.scatter(values, sweep.deviation, s=22, color=look.colour, marker=look.marker, alpha=0.8, label=label)
-    both = np.concatenate([sweep.at_start.values, sweep.half_way.values])
-    line = np.linspace(min(both.min(), 0), both.max(), 500)
-    ax.plot(line, line, **_DASHED)
-    ax.set(xlabel="⅛·dᵀHd (nats)", ylabel="measured, with its sign (nats)",
-           title="The curvature along the line itself")
-    for scale in (ax.set_xscale, ax.set_yscale):  # from −0.001 to 0.001 linear, beyond it logarithmic
-        scale("symlog", linthresh=1e-3)
-    ax.legend(loc="upper left")
 
 
 @still
@@ -181,9 +164,9 @@ def regressions(sweep: xarray.Dataset):
     curvature half-way."""
     fig, axes = plotting.figure(2, 2, height=6.4, sharey=True)
     delta = np.abs(sweep.deviation.values)
-    predictors = experiment.predictors(sweep)
-    r2 = experiment.r2(sweep)
-    sure = experiment.r2_intervals(sweep)
+    predictors = curvature.predictors(sweep)
+    r2 = curvature.r2(sweep)
+    sure = curvature.r2_intervals(sweep)
     labels = {"product": "⅛·λmax·‖d‖²", "largest": "λmax", "distance": "‖d‖²", "half_way": "⅛·|dᵀHd|, half-way"}
     for ax, (name, label) in zip(axes.flat, labels.items()):
         for number in range(sweep.sizes["which"]):
@@ -213,7 +196,7 @@ def both_in_numbers(sweep: xarray.Dataset) -> Page:
     """Both sides of Theorem 1 for every f, as a table."""
     rows = []
     for name in FUNCTIONS:
-        numbers = experiment.theorem(sweep, name)
+        numbers = curvature.theorem(sweep, name)
         rows.append((NAMES[name], f"{numbers['slack']:,.0f}", f"{numbers['along']:.1%}", f"{numbers['second']:+.2f}",
                      f"{numbers['second_near']:+.2f}", f"{numbers['derived']:+.3f}", f"{numbers['measured']:+.3f}"))
     head = ("f is", "bound over δ, s = 1", "|dᵀHd|/‖d‖² over λmax", "second order over measured, s = 1",
@@ -226,14 +209,14 @@ def how_fast(sweep: xarray.Dataset) -> Page:
     scales = sweep.scale.values
     rows = []
     for name in FUNCTIONS:
-        powers = experiment.exponents(sweep.scaled_deviation.sel(function=name))
+        powers = curvature.exponents(sweep.scaled_deviation.sel(function=name))
         rows.append((NAMES[name], *("sign" if np.isnan(power) else f"{power:.1f}" for power in powers)))
     return table(("δ falls with the power, from s =", *map(_scale, scales[:-1])), rows)
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """What automatic differentiation says of the loss along the line, and what is measured there."""
-    numbers = {name.replace(", ", "_"): experiment.theorem(sweep, name) for name in FUNCTIONS}
+    numbers = {name.replace(", ", "_"): curvature.theorem(sweep, name) for name in FUNCTIONS}
     loss = numbers["loss"]
     wrong = loss["derived"] * loss["measured"] < 0
     return reading("The loss along the line, close to the checkpoint", """
@@ -244,7 +227,7 @@ def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
     """The source's three R² and ours, with this sweep's numbers."""
-    numbers = experiment.claim_17(sweep)
+    numbers = curvature.claim_17(sweep)
     predictors = (("½α(1 − α)·λmax·‖d‖², the source's product", "0.903", "product"),
                   ("λmax", "0.782", "largest"),
                   ("‖d‖²", "0.839", "distance"),

@@ -10,8 +10,8 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQuartiles, layer_ticks, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
-from lessons.pretraining.experiment import labels as experiment
+from lessons.kit.sweep import caption, names
+from lessons.pretraining.experiment import labels
 from lessons.pretraining.experiment.labels import (
     NORMAL,
     NOTHING,
@@ -40,8 +40,18 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
     """
     fig, (left, right) = plotting.figure(2, height=4.2)
     shares = fractions(sweep)
-    ours, points = _layers(left, sweep)
-    means, flat, at_share = _means(right, sweep)
+    places = layer_ticks(left, names(sweep.layer))
+    left.set(ylabel="gap: 1 − cosine, half-way", yscale="log",
+             ylim=(float(sweep.gap_mean.min()) / 3, 2 * float(sweep.gap_high.max())))
+    points = {name: WithQuartiles(left, places + shift, LOOKS[name].colour, LOOKS[name].marker, _LABELS[name])
+              for name, shift in ((NORMAL, 0), (NOTHING, 0.15))}
+    ours = WithQuartiles(left, places - 0.15, SHUFFLED.colour, SHUFFLED.marker, "labels shuffled")
+    mean = sweep.gap_mean.mean("layer")
+    right.set(xlabel="share of shuffled labels in pretraining", ylabel="gap, mean over the layers", yscale="log",
+              xlim=(-0.05, 1.05), ylim=(float(mean.min()) / 2, 2 * float(mean.max())))
+    means = curve(right, SHUFFLED, "labels shuffled")
+    flat = {name: curve(right, look, _LABELS[name], marker="") for name, look in LOOKS.items()}
+    at_share = here(right, 0)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
     parts = {(str(start), str(pair)): sweep.sel(start=start, pair=pair)
@@ -62,43 +72,17 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
         star.place(fraction=fraction, pair=pair)
         titles[0].set_text(f"{fraction:.0%} shuffled, {pair}")
         titles[1].set_text(f"Learned {part.learnt.item():.0%} by heart, reads {part.knows.item():.0%}")
-        return _said(fraction, pair, part, gap)
+        return said("""{which}, {fraction:.2f} of the labels shuffled: the network learned {learnt:.0%} of its {images}
+                       pretraining images and reads {knows:.0%} of upright test digits. 1 − cosine half-way, mean
+                       over the layers: {gap:.4f}; normal pretraining {normal:.4f}, no pretraining {nothing:.4f}. coef
+                       {coef:.3f}.""",
+                    which=pair.capitalize(), fraction=fraction, images=PRETRAIN_IMAGES,
+                    learnt=part.learnt.item(), knows=part.knows.item(), coef=part.coef_mean.mean().item(),
+                    gap=gap[fraction_name(fraction), pair], normal=gap[NORMAL, pair], nothing=gap[NOTHING, pair])
 
-    pairs = {PAIRS[1]: PAIRS[1], PAIRS[0]: PAIRS[0]}
-    controls = {"fraction": slider("share of shuffled labels", shares, 1.0), "pair": choice("finetuned on", pairs)}
+    controls = {"fraction": slider("share of shuffled labels", shares, 1.0),
+                "pair": choice("finetuned on", PAIRS[::-1])}
     return controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
-
-
-def _layers(ax, sweep):
-    """The layers' gaps with quartiles: after shuffled labels, and {start: of the two others}."""
-    places = layer_ticks(ax, list(map(str, sweep.layer.values)))
-    lowest = float(sweep.gap_mean.min())
-    ax.set(ylabel="gap: 1 − cosine, half-way", yscale="log", ylim=(lowest / 3, 2 * float(sweep.gap_high.max())))
-    points = {}
-    for name, shift in ((NORMAL, 0), (NOTHING, 0.15)):
-        look = LOOKS[name]
-        points[name] = WithQuartiles(ax, places + shift, look.colour, look.marker, _LABELS[name])
-    return WithQuartiles(ax, places - 0.15, SHUFFLED.colour, SHUFFLED.marker, "labels shuffled"), points
-
-
-def _means(ax, sweep):
-    """The curve over the shares, the others' levels, and where the slider stands."""
-    means = sweep.gap_mean.mean("layer")
-    ax.set(xlabel="share of shuffled labels in pretraining", ylabel="gap, mean over the layers", yscale="log",
-           xlim=(-0.05, 1.05), ylim=(float(means.min()) / 2, 2 * float(means.max())))
-    means = curve(ax, SHUFFLED, "labels shuffled")
-    flat = {name: curve(ax, look, _LABELS[name], marker="") for name, look in LOOKS.items()}
-    return means, flat, here(ax, 0)
-
-
-def _said(fraction, pair, part, gap):
-    return said("""{which}, {fraction:.2f} of the labels shuffled: the network learned {learnt:.0%} of its {images}
-                   pretraining images and reads {knows:.0%} of upright test digits. 1 − cosine half-way, mean over
-                   the layers: {gap:.4f}; normal pretraining {normal:.4f}, no pretraining {nothing:.4f}. coef
-                   {coef:.3f}.""",
-                which=pair.capitalize(), fraction=fraction, images=PRETRAIN_IMAGES,
-                learnt=part.learnt.item(), knows=part.knows.item(), coef=part.coef_mean.mean().item(),
-                gap=gap[fraction_name(fraction), pair], normal=gap[NORMAL, pair], nothing=gap[NOTHING, pair])
 
 
 # -- the source's figure ---------------------------------------------------------------------------
@@ -120,7 +104,7 @@ def figure_12(sweep: xarray.Dataset):
         of_start = part.sel(start=start)
         half_way(left, right, of_start, shift, look, label, width=0.08)
         means.append(f"{label} gap {of_start.gap_mean.mean().item():.4f}, coef {of_start.coef_mean.mean().item():.3f}")
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     gaps = float(part.gap_mean.min()) / 3, 1.5 * float(part.gap_high.max())
     name_axes(left, right, layers, gap=gaps, coef=(0.2, 1.2))
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -134,7 +118,7 @@ def figure_12(sweep: xarray.Dataset):
 def what_was_learned(sweep: xarray.Dataset) -> Page:
     """What each start knew and how far it had gone, as a table."""
     rows, lines = [], []
-    for name in map(str, sweep.start.values):
+    for name in names(sweep.start):
         start = sweep.sel(start=name)
         cells = (f"{start.learnt.item():.0%}", f"{start.knows.item():.0%}", f"{start.moved.item():.1f}")
         rows.append((name, *cells))
@@ -148,7 +132,7 @@ def suspects(sweep: xarray.Dataset) -> Page:
     last the gap at equal distance."""
     rows = []
     for pair in PAIRS:
-        for name in map(str, sweep.start.values):
+        for name in names(sweep.start):
             part = sweep.sel(start=name, pair=pair)
             rows.append((pair, name, f"{part.gap_mean.mean().item():.5f}", f"{part.curvature.item():.1f}",
                          f"{part.along.item():+.2f}", f"{part.distance.item():.2f}",
@@ -163,7 +147,7 @@ def gently(sweep: xarray.Dataset) -> Page:
     """The gap after finetuning in long steps and in short ones, as a table."""
     rows = []
     for pair in PAIRS:
-        for name in map(str, sweep.start.values):
+        for name in names(sweep.start):
             part = sweep.sel(start=name, pair=pair)
             if np.isfinite(part.gentle_distance):
                 usual = f"{part.gap_mean.mean().item():.5f}", f"{part.distance.item():.2f}"
@@ -193,7 +177,7 @@ def gap_against_distance(sweep: xarray.Dataset):
     for ax, pair in zip(axes, PAIRS):
         of_pair = sweep.sel(pair=pair)
         normal = of_pair.distance.sel(start=NORMAL).item()
-        for name in map(str, of_pair.start.values):
+        for name in names(of_pair.start):
             of_start = of_pair.sel(start=name)
             look, label = _look_and_label(name)
             gaps = of_start.gap_mean.mean().item(), of_start.equal_gap.mean().item()
@@ -210,8 +194,8 @@ def gap_against_distance(sweep: xarray.Dataset):
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
     axes[0].set_ylabel("gap: 1 − cosine, half-way")
-    handles, names = axes[0].get_legend_handles_labels()
-    once = dict(zip(names, handles))
+    handles, starts_shown = axes[0].get_legend_handles_labels()
+    once = dict(zip(starts_shown, handles))
     fig.legend(once.values(), once.keys(), loc="outside lower center", ncols=3)
     return plotting.show(fig, "; ".join(each) + ".",
                          caption(sweep) + " Hollow: both networks moved along their way until they are as far apart as "
@@ -228,7 +212,7 @@ def question(sweep: xarray.Dataset) -> str:
 def reading_of_figure_12(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 12 of CTL and ours, with this sweep's numbers."""
     starts = {"random": fraction_name(1), "true": fraction_name(0), "nothing": NOTHING}
-    times = {name: [experiment.over_normal(sweep, pair, start) for pair in PAIRS] for name, start in starts.items()}
+    times = {name: [labels.over_normal(sweep, pair, start) for pair in PAIRS] for name, start in starts.items()}
     accuracy = sweep.own_accuracy.mean("end").sel(pair=PAIRS[1])
     return reading("Figure 12 of CTL, and ours", Markup("""
         {agrees}: after pretraining on random labels the gap is {random[0]:.0f} times that after normal pretraining for

@@ -5,7 +5,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.page import Page, in_full_alone, reading
 from lessons.kit.plotting import GREY, layer_ticks, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.pretraining.experiment.resnet import STATISTICS
 from lessons.pretraining.experiment.starts import BY_FEATURES, BY_WEIGHTS, PRETRAINED, SOURCE, STRANGERS
 from lessons.pretraining.panels.starts import LOOKS
@@ -17,7 +17,17 @@ def matched(sweep: xarray.Dataset | None):
     """The four settings per block."""
     fig, axes = plotting.figure(2, 2, height=5.6, sharex=True, sharey="row")
     for (top, bottom), statistics in zip(axes.T, STATISTICS):
-        _column(top, bottom, sweep.sel(statistics=statistics), statistics)
+        part, layers = sweep.sel(statistics=statistics), names(sweep.layer)
+        for setting in SOURCE:
+            look = LOOKS[setting]
+            for ax, values in ((top, part.gap_mean / part.own_mean), (bottom, part.coef_mean)):
+                ax.plot(np.arange(len(layers)), values.sel(setting=setting), color=look.colour, marker=look.marker,
+                        linewidth=1.4, label=setting)
+        top.set(title=f"Statistics {statistics}", ylim=(0, None))
+        bottom.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
+        for ax in (top, bottom):
+            layer_ticks(ax, layers)
+        top.set_xlabel("")
     axes[0, 0].set_ylabel("gap, share of own distance")
     axes[1, 0].set_ylabel("coef")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -33,21 +43,6 @@ def matched(sweep: xarray.Dataset | None):
     half_way = ", ".join(f"{setting} {anew.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return plotting.show(fig, f"Half-way between two ResNet-18s. {'; '.join(each)}.",
                          f"{caption(sweep)} Accuracy alone: {alone}. Half-way, statistics estimated anew: {half_way}.")
-
-
-def _column(top, bottom, part, statistics):
-    """Gap and coef per block for one treatment of BatchNorm's statistics."""
-    layers = list(map(str, part.layer.values))
-    for setting in SOURCE:
-        look = LOOKS[setting]
-        for ax, values in ((top, part.gap_mean / part.own_mean), (bottom, part.coef_mean)):
-            ax.plot(np.arange(len(layers)), values.sel(setting=setting), color=look.colour, marker=look.marker,
-                    linewidth=1.4, label=setting)
-    top.set(title=f"Statistics {statistics}", ylim=(0, None))
-    bottom.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    for ax in (top, bottom):
-        layer_ticks(ax, layers)
-    top.set_xlabel("")
 
 
 def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:

@@ -9,8 +9,8 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
 from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, position
-from lessons.pretraining.experiment import starts as experiment
+from lessons.kit.sweep import caption, names, position
+from lessons.pretraining.experiment import starts
 from lessons.pretraining.experiment.starts import (
     BY_FEATURES,
     BY_WEIGHTS,
@@ -43,11 +43,21 @@ def units(sweep: xarray.Dataset):
     Controls: how, layer.
     """
     fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(5, 6))
-    picture = _square(fig, left)
+    # an image is one element, however many units there are
+    picture = left.imshow(np.zeros((2, 2)), extent=(0.5, FIRST + 0.5, FIRST + 0.5, 0.5), cmap="RdBu_r", vmin=-0.8,
+                          vmax=0.8, interpolation="nearest", animated=True)
+    left.set(xlabel="place in the second network", ylabel="place in the first network")
+    left.grid(False)
+    fig.colorbar(picture, ax=left, shrink=0.85, label="correlation over the test images")
     ranks = np.arange(1, sweep.sizes["unit"] + 1)
-    best, at_place = _ranked(right, len(ranks))
+    right.set(xlabel="units of the first network, best paired first", ylabel="correlation with the unit at its place",
+              ylim=(-0.7, 1.05), xlim=(0, len(ranks) + 1))
+    right.axhline(0, color=GREY, linewidth=1, marker="")
+    best = curve(right, Look(GREY, line="--"), "its best match anywhere, taken or not")
+    at_place = curve(right, Look(BLUE, "o"), "the unit at its place", markersize=3.5, linewidth=1)
+    right.legend(loc="lower left")
     titles = moving_titles((left, right))
-    layers = list(map(str, sweep.unit_layer.values))
+    layers = names(sweep.unit_layer)
     values = {}
     for how in HOWS:
         for layer in layers:
@@ -69,30 +79,7 @@ def units(sweep: xarray.Dataset):
                     best=correlation.max(1).mean())
 
     orders = {"in their own order": STRANGERS, "matched by weights": BY_WEIGHTS, "matched by activations": BY_FEATURES}
-    controls = {"how": choice("second network's units", orders),
-                "layer": choice("layer", {layer: layer for layer in layers})}
-    return controls, fig, draw
-
-
-def _square(fig, ax):
-    """The square of correlations; move it by `set_data(correlations)`. An image is one element, however many units."""
-    picture = ax.imshow(np.zeros((2, 2)), extent=(0.5, FIRST + 0.5, FIRST + 0.5, 0.5), cmap="RdBu_r", vmin=-0.8,
-                        vmax=0.8, interpolation="nearest", animated=True)
-    ax.set(xlabel="place in the second network", ylabel="place in the first network")
-    ax.grid(False)
-    fig.colorbar(picture, ax=ax, shrink=0.85, label="correlation over the test images")
-    return picture
-
-
-def _ranked(ax, count):
-    """The curves of a unit's best match and of the unit at its place."""
-    ax.set(xlabel="units of the first network, best paired first", ylabel="correlation with the unit at its place",
-           ylim=(-0.7, 1.05), xlim=(0, count + 1))
-    ax.axhline(0, color=GREY, linewidth=1, marker="")
-    best = curve(ax, Look(GREY, line="--"), "its best match anywhere, taken or not")
-    at_place = curve(ax, Look(BLUE, "o"), "the unit at its place", markersize=3.5, linewidth=1)
-    ax.legend(loc="lower left")
-    return best, at_place
+    return {"how": choice("second network's units", orders), "layer": choice("layer", layers)}, fig, draw
 
 
 # -- panel (b): the line ---------------------------------------------------------------------------
@@ -106,17 +93,27 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     """
     fig, (left, right) = plotting.figure(2, height=4.2)
     alphas = sweep.alpha.values
-    layers = list(map(str, sweep.layer.values))
-    curves, at_alpha = _losses(left, sweep)
-    places, dots = _shares(right, sweep, layers)
+    layers = names(sweep.layer)
+    left.set(xlabel="α, weight of the first network", ylabel="loss (nats)", xlim=(-0.02, 1.02),
+             ylim=(0, 1.05 * float(sweep.loss.max())))
+    curves = {setting: curve(left, look, NAMES[setting], markersize=4, linewidth=1.6)
+              for setting, look in LOOKS.items()}
+    at_alpha = here(left)
+    places = layer_ticks(right, layers)
+    share = sweep.gap_mean / sweep.own_mean
+    inside = share.sel(alpha=slice(0.01, 0.99))
+    right.set(ylabel="gap over own distance", yscale="log",
+              ylim=(0.8 * float(inside.min()), 1.3 * float(max(inside.max(), 1))))
+    dots = {setting: cloud(right, look) for setting, look in LOOKS.items()}
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     titles = moving_titles((left, right))
     order = ("pair", "setting", "treatment", "alpha")
     losses = sweep.loss.transpose(*order).values
-    shares = (sweep.gap_mean / sweep.own_mean).transpose(*order, "layer").values
-    barriers = experiment.barriers(sweep).transpose(*order[:3]).values
+    shares = share.transpose(*order, "layer").values
+    barriers = starts.barriers(sweep).transpose(*order[:3]).values
     asked = {"pair": PAIRS[0], "treatment": TREATMENTS[0], "alpha": 0.5}
-    star = Star(right, prediction, len(layers) - 1 + _SHIFTS[BY_WEIGHTS], _asked_share(sweep, asked), asked)
+    answer = share.sel(setting=BY_WEIGHTS, **asked).isel(layer=-1).item()
+    star = Star(right, prediction, len(layers) - 1 + _SHIFTS[BY_WEIGHTS], answer, asked)
 
     def draw(alpha, pair, treatment):
         step, p, t = position(alphas, alpha), PAIRS.index(pair), TREATMENTS.index(treatment)
@@ -125,7 +122,9 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
             curves[setting].set_data(alphas, losses[p, s, t])
             dots[setting].set_data(places + _SHIFTS[setting], shares[p, s, t, step])
             if np.isfinite(losses[p, s, t]).all():
-                measured.append(_of_setting(setting, losses[p, s, t, step], barriers[p, s, t], shares[p, s, t, step]))
+                gaps = np.array2string(shares[p, s, t, step], precision=3, separator=", ")
+                measured.append(f"{setting} {losses[p, s, t, step]:.3f}, highest above the straight line "
+                                f"{barriers[p, s, t]:.3f}, gap {gaps}")
         at_alpha.set_xdata([alpha, alpha])
         star.place(alpha=alpha, pair=pair, treatment=treatment)
         titles[0].set_text(f"Loss on {pair}, {treatment}")
@@ -133,7 +132,11 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
         return (f"Loss and gap (share of own distance, per layer) for {pair} at α = {alpha:.2f}, interpolated network "
                 f"{treatment}: {'; '.join(measured)}.")
 
-    return _controls(alphas), fig, draw
+    pairs = {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}
+    treatments = {"as it is": TREATMENTS[0], "with REPAIR": TREATMENTS[1]}
+    controls = {"alpha": slider("α", alphas.tolist(), 0.5), "pair": choice("the networks learned", pairs),
+                "treatment": choice("the interpolated network", treatments)}
+    return controls, fig, draw
 
 
 def question_of_matching(sweep: xarray.Dataset) -> str:
@@ -144,44 +147,7 @@ def question_of_matching(sweep: xarray.Dataset) -> str:
                 share=(output.gap_mean / output.own_mean).item())
 
 
-def _asked_share(sweep, asked):
-    """What the prediction is about."""
-    output = sweep.sel(setting=BY_WEIGHTS, **asked).isel(layer=-1)
-    return (output.gap_mean / output.own_mean).item()
-
-
 _SHIFTS = dict(zip(SETTINGS, (-0.24, -0.12, 0, 0.12, 0.24)))  # beside a layer's place
-
-
-def _losses(ax, sweep):
-    """The settings' curves of the loss, and where α stands."""
-    ax.set(xlabel="α, weight of the first network", ylabel="loss (nats)", xlim=(-0.02, 1.02),
-           ylim=(0, 1.05 * float(sweep.loss.max())))
-    curves = {setting: curve(ax, look, NAMES[setting], markersize=4, linewidth=1.6)
-              for setting, look in LOOKS.items()}
-    return curves, here(ax)
-
-
-def _shares(ax, sweep, layers):
-    """The layers' places, and the settings' points above them."""
-    places = layer_ticks(ax, layers)
-    inside = (sweep.gap_mean / sweep.own_mean).sel(alpha=slice(0.01, 0.99))
-    ax.set(ylabel="gap over own distance", yscale="log",
-           ylim=(0.8 * float(inside.min()), 1.3 * float(max(inside.max(), 1))))
-    return places, {setting: cloud(ax, look) for setting, look in LOOKS.items()}
-
-
-def _of_setting(setting, loss, barrier, share):
-    gaps = np.array2string(share, precision=3, separator=", ")
-    return f"{setting} {loss:.3f}, highest above the straight line {barrier:.3f}, gap {gaps}"
-
-
-def _controls(alphas):
-    pairs = {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}
-    treatments = {"as it is": TREATMENTS[0], "with REPAIR": TREATMENTS[1]}
-    return {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.5),
-            "pair": choice("the networks learned", pairs),
-            "treatment": choice("the interpolated network", treatments)}
 
 
 # -- panel (c): one start, equally long apart -------------------------------------------------------
@@ -198,7 +164,7 @@ def from_one_start(sweep: xarray.Dataset, prediction=None):
     Controls: apart. The prediction, the mean gap of the hidden layers from a random start, one epoch apart, is a star.
     """
     fig, (left, right) = plotting.figure(2, height=4.0)
-    layers = [*map(str, sweep.layer.values), MEAN]
+    layers = [*names(sweep.layer), MEAN]
     dots = {}
     for ax, label in ((left, "gap: 1 − cosine, half-way"), (right, "gap over own distance")):
         layer_ticks(ax, layers)
@@ -227,7 +193,7 @@ def from_one_start(sweep: xarray.Dataset, prediction=None):
                     apart=apart.capitalize(), random=random[-1], pretrained=pretrained[-1], a=shares[0][-1],
                     b=shares[1][-1])
 
-    controls = {"apart": choice("finetuned apart for", {apart: apart for apart in TIMES})}
+    controls = {"apart": choice("finetuned apart for", list(TIMES))}
     return controls, fig, draw
 
 
@@ -247,7 +213,7 @@ def _with_mean(sweep, settings, share):
 
 def question_of_time(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (c)."""
-    numbers = experiment.equally_long(sweep)
+    numbers = starts.equally_long(sweep)
     return said("""Both pairs were apart for **one** epoch. The pretrained pair has the gap {gap:.3f}, mean over the
                    hidden layers. What has the pair that shares only its **random** start?""",
                 gap=numbers["one_epoch_pretrained_gap"])
@@ -255,7 +221,7 @@ def question_of_time(sweep: xarray.Dataset) -> str:
 
 def time_apart(sweep: xarray.Dataset) -> Page:
     """The four pairs with a common start, as a table."""
-    numbers = experiment.equally_long(sweep)
+    numbers = starts.equally_long(sweep)
     rows = []
     for start, name in (("random", "one random start"), ("pretrained", "pretrained")):
         for apart in TIMES:
@@ -269,7 +235,7 @@ def time_apart(sweep: xarray.Dataset) -> Page:
 
 def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
     """How much knowledge adds to a common start, with this sweep's numbers and the ledger's."""
-    numbers = experiment.equally_long(sweep)
+    numbers = starts.equally_long(sweep)
     return reading("Equally long apart", """
         After one epoch the gap from a random start is {one_epoch_gap_ratio:.2f} times the pretrained one, after two
         epochs {two_epochs_gap_ratio:.2f} times. Measured against the networks' own distance it is
@@ -284,7 +250,7 @@ def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
 def figure_11(sweep: xarray.Dataset):
     """Figure 11 of CTL: 1 − cosine half-way and the distribution of coef, per hidden layer, in the source's four
     settings, and from one random start."""
-    layers = list(map(str, sweep.layer.values[:-1]))
+    layers = names(sweep.layer[:-1])
     part = sweep.sel(pair=PAIRS[0], alpha=0.5, treatment=TREATMENTS[0], layer=layers)
     fig, (left, right) = plotting.figure(2, height=3.9)
     for setting, shift in zip(SETTINGS, (-0.3, -0.15, 0, 0.15, 0.3)):
@@ -336,7 +302,7 @@ def name_axes(left, right, layers: list[str], gap: tuple[float, float], coef: tu
 
 def reading_of_figure_11(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 11 of CTL and ours, with this sweep's numbers."""
-    numbers = experiment.claim_14(sweep)
+    numbers = starts.claim_14(sweep)
     ordered = numbers["no_matching_gap"] > numbers["weight_matching_gap"] > numbers["pretrained_gap"]
     agree = ordered and numbers["activation_matching_gap"] > numbers["pretrained_gap"]
     return reading("Figure 11 of Zhou et al., and ours", """
