@@ -383,7 +383,7 @@ def test_every_image_chooses_among_the_classes_of_its_kind():
 
 
 @pytest.mark.parametrize("tau_kept, says", [(0.4, "20.0 ± 1.5 points more."), (0.8, "20.0 ± 1.4 points less."),
-                                            (0.59, "points more, which cannot be told")])
+                                            (0.59, "points more, which is within the noise")])
 def test_a_difference_of_either_sign_is_news_where_it_is_wider_than_two_errors(monkeypatch, tau_kept, says):
     numbers = {"taken out, Δ: task at 1": 0.1, "taken out, τ: task at 1": 0.1, "taken out: task before": 0.5,
                "taken out, Δ: upright at 1": 0.6, "taken out, τ: upright at 1": tau_kept,

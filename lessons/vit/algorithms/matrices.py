@@ -42,7 +42,7 @@ def kept_by_name(key: str, shape: Sequence[int], rank_ratio: float) -> int:
 
     Args:
         key: its name; `NAMES` are looked for in it.
-        shape: its shape; what has one dimension is no matrix.
+        shape: its shape; a tensor of one dimension is not a matrix.
         rank_ratio: γ.
     """
     if len(shape) < 2 or not any(name in key for name in NAMES):
@@ -63,7 +63,11 @@ def fused(state: State) -> State:
         if name is None:
             joined[key] = tensor.clone()
         elif name == "q":
-            joined[_renamed(key, "qkv")] = torch.cat([_part(state, key, letter) for letter in Q_K_V])
+            parts = [_renamed(key, letter) for letter in Q_K_V]
+            for part in parts:
+                if part not in state:
+                    raise ValueError(f"q, k and v belong together, and {part!r} is missing")
+            joined[_renamed(key, "qkv")] = torch.cat([state[part] for part in parts])
     return joined
 
 
@@ -88,13 +92,6 @@ def _of_three(key):
 def _renamed(key, name):
     *before, _, last = key.split(".")
     return ".".join([*before, name, last])
-
-
-def _part(state, key, name):
-    key = _renamed(key, name)
-    if key not in state:
-        raise ValueError(f"q, k and v belong together, and {key!r} is missing")
-    return state[key]
 
 
 def _in_order(state):

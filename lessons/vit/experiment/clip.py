@@ -1,6 +1,5 @@
 """CLIP's six tasks, measured where the checkpoints are at hand: θ₀, single models on every task, merges, CART at every
 rank and λ, and linearity along the line between two towers."""
-import contextlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -138,7 +137,8 @@ def _measure(count, device, expect, check, ratios, lambdas):
         models["adamerging"] = lambda: adapted(ours, tests, where)
     accuracy = clip.table(ours, models, tests, where, mixed)
     bell = np.empty((len(ratios), len(lambdas), len(tests)))
-    with _scratch() as folder:
+    with tempfile.TemporaryDirectory(dir=store.workplace("checkpoints"), prefix=".totals-") as name:
+        folder = Path(name)  # for what is only needed now: 350 MB a rank
         totals.write(folder, ours.base, tuned, ratios)
         for place, ratio in enumerate(ratios):
             grid = {str(lam): lambda ratio=ratio, lam=lam: totals.Cart(folder, ratio, lam) for lam in lambdas}
@@ -165,13 +165,6 @@ def adapted(ours: clip.Suite, tests: Mapping[str, tuple[torch.Tensor, torch.Tens
     batches = [list(clip.batches(x, ours.tower, device, ADAPT_BATCH)) for x, _ in tests.values()]
     base, *tuned = (clip.in_memory(state, device) for state in (ours.base, *ours.finetuned.values()))
     return merge("adamerging", base, tuned, forward=clip.forward(ours), batches=batches, **{**ADAPT, **parameters})
-
-
-@contextlib.contextmanager
-def _scratch():
-    """A folder in the data folder, or in the learner's own, for what is only needed now: 350 MB a rank."""
-    with tempfile.TemporaryDirectory(dir=store.workplace("checkpoints"), prefix=".totals-") as folder:
-        yield Path(folder)
 
 
 # -- cross-task linearity --------------------------------------------------------------------------------------------

@@ -23,29 +23,18 @@ PAIRS = ((0, 1), (2, 3), (4, 5), (6, 7), (0, 4), (1, 5), (2, 6), (3, 7))
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is trained and measured.
-
-    Attributes:
-        widths: of the ViTs.
-        size, epochs: training images a task, and passes over them.
-        images: looked at, a task and part.
-        features: images a task on which features are compared.
-        alphas: along the line between two networks.
-        ranks, lams: CART's grid.
-        way_ranks, way_lams: the same for every way to choose matrices.
-        counts: how many tasks are merged.
-    """
-    widths: tuple[int, ...]
-    size: int
-    epochs: int
-    images: int
-    features: int
-    alphas: tuple[float, ...]
-    ranks: tuple[float, ...]
+    """How much is trained and measured."""
+    widths: tuple[int, ...]  # of the ViTs
+    size: int  # training images a task
+    epochs: int  # passes over them
+    images: int  # looked at, a task and part
+    features: int  # images a task on which features are compared
+    alphas: tuple[float, ...]  # along the line between two networks
+    ranks: tuple[float, ...]  # with lams, CART's grid
     lams: tuple[float, ...]
-    way_ranks: tuple[float, ...]
+    way_ranks: tuple[float, ...]  # with way_lams, the same for every way to choose matrices
     way_lams: tuple[float, ...]
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # how many tasks are merged
 
 
 PROFILES = Profiles(

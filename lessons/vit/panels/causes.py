@@ -4,11 +4,11 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, in_full_alone, paragraph, reading, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.vit.experiment import causes
+from lessons.vit.panels.widths import difference
 
 LOOKS = {causes.VIT: (BLUE, "o", "-"), causes.ATTENTION: (GREEN, "^", "--"),
          causes.MLPS: (ORANGE, "s", "--"), causes.MLP: (BLACK, "D", "-"),
@@ -36,7 +36,11 @@ def at_equal(sweep: xarray.Dataset):
     for own in causes.EQUAL:
         left.axvline(own, color=GREY, linewidth=0.8, marker="")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=4)
-    rows = [f"{NAMES[kind]}: {_listed(sweep, kind)}" for kind in LOOKS]
+    rows = []
+    for kind in LOOKS:
+        points = zip(sweep.own.sel(kind=kind).values, share_of(sweep, kind).values)
+        listed = ", ".join(f"own {own:.3f} share {share:.3f}" for own, share in points)
+        rows.append(f"{NAMES[kind]}: {listed}")
     return plotting.show(fig, ". ".join(rows) + ".", caption(sweep))
 
 
@@ -44,11 +48,6 @@ def share_of(sweep: xarray.Dataset, kind: str) -> xarray.DataArray:
     """Gap over own distance, (length,)."""
     of_kind = sweep.sel(kind=kind)
     return of_kind.gap / of_kind.own
-
-
-def _listed(sweep, kind):
-    shares = share_of(sweep, kind).values
-    return ", ".join(f"own {own:.3f} share {share:.3f}" for own, share in zip(sweep.own.sel(kind=kind).values, shares))
 
 
 @in_full_alone
@@ -78,11 +77,10 @@ def _at(sweep, by, value):
 def parts_table(sweep: xarray.Dataset) -> Page:
     """Accuracy where one part of each network is averaged (spoilt), where the average has this part of each network
     (mended), and where θ₀ has (alone); a row a part, of the first width."""
-    of_width = sweep.isel(width=0)
-    mean = of_width.mean("task")
-    rows = [[str(place), f"{float(mean.squares.sel(place=place)):.0%}",
+    mean = sweep.isel(width=0).mean("task")
+    rows = [[place, f"{float(mean.squares.sel(place=place)):.0%}",
              *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
-            for place in of_width.place.values]
+            for place in names(sweep.place)]
     head = ["part", "of ‖τ‖²", "spoilt", "mended", "alone"]
     ends = paragraph(said("Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.",
                           single=float(mean.single), average=float(mean.average), base=float(mean.base)))
@@ -92,22 +90,17 @@ def parts_table(sweep: xarray.Dataset) -> Page:
 @in_full_alone
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
     """Which block suffers most, and do the parts' losses add up? With this sweep's numbers."""
-    of_width = sweep.isel(width=0)
-    mean = of_width.mean("task")
-    lost = {str(place): float(mean.single - mean.spoiled.sel(place=place)) for place in of_width.place.values}
+    mean = sweep.isel(width=0).mean("task")
+    lost = {place: float(mean.single - mean.spoiled.sel(place=place)) for place in names(sweep.place)}
     blocks = {name: value for name, value in lost.items() if name.startswith("block")}
     most, least = max(blocks, key=blocks.get), min(blocks, key=blocks.get)
-    error = error_of_difference(float(mean.spoiled.sel(place=most)), float(mean.spoiled.sel(place=least)),
-                                int(sweep.attrs["test_images"]))
-    apart = blocks[most] - blocks[least]
-    news = "" if apart >= WIDE * error else ", which cannot be told from none here"
-    whole, rest = float(mean.single - mean.average), lost["all else"]
+    apart = difference(sweep, *(float(mean.spoiled.sel(place=place)) for place in (least, most)))
     return reading("What does averaging spoil?", """
-        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} ± {error:.1f} apart{news}. The {count}
+        {most} alone costs {high:.1f} points, {least} {low:.1f}: {apart:.1f} apart{doubt}. The {count}
         blocks, each averaged alone, cost {sum:.1f} together, and all else {rest:.1f}; the whole network at once costs
         {whole:.1f}. Attention alone costs {attention:.1f},
         the MLPs {mlp:.1f}.""", most=f"Averaging {most}", least=least, high=100 * blocks[most],
-                   low=100 * blocks[least], apart=100 * apart, error=100 * error, news=news,
-                   count=len(blocks), rest=100 * rest,
-                   sum=100 * sum(blocks.values()), whole=100 * whole, attention=100 * lost["attention"],
+                   low=100 * blocks[least], apart=apart, doubt=apart.doubt(), count=len(blocks),
+                   rest=100 * lost["all else"], sum=100 * sum(blocks.values()),
+                   whole=100 * float(mean.single - mean.average), attention=100 * lost["attention"],
                    mlp=100 * lost["MLP"])

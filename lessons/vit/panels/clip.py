@@ -8,12 +8,7 @@ from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
-from lessons.kit.sweep import caption
-
-
-def _missing():
-    text = "Measured only where CLIP's checkpoints are at hand; what is published stands above."
-    return Page(text, Markup("<p><i>{}</i></p>").format(text))
+from lessons.kit.sweep import caption, names
 
 
 def table_beside(sweep: xarray.Dataset | None) -> Page:
@@ -67,7 +62,8 @@ def _way(score, name):
 def reading_of_difference(sweep: xarray.Dataset | None) -> Page:
     """How far θ₀ and the single models are from their published accuracies."""
     if sweep is None:
-        return _missing()
+        text = "Measured only where CLIP's checkpoints are at hand; what is published stands above."
+        return Page(text, Markup("<p><i>{}</i></p>").format(text))
     ours, theirs = [], []
     for column, task in enumerate(published.SIX_TASKS.columns):
         for model, row in (("θ₀", "θ₀"), (f"single: {task}", "single models")):
@@ -86,7 +82,7 @@ def reading_of_difference(sweep: xarray.Dataset | None) -> Page:
 def line(sweep: xarray.Dataset):
     """Between two finetuned towers: how far the class token of α·θ_a + (1 − α)·θ_b is from the mixture of both towers'
     after every block, beside how far the two are apart. Controls: pair, α."""
-    layers = [str(name) for name in sweep.layer.values]
+    layers = names(sweep.layer)
     places = np.arange(len(layers))
     fig, (left, right) = plotting.figure(2, height=4.2)
     gap = curve(left, Look(BLUE, "o"), "gap to the mixture", markersize=5)
@@ -114,7 +110,7 @@ def line(sweep: xarray.Dataset):
                        apart, coef {coef:.3f}.""", pair=pair, alpha=alpha, gap=gaps[-1],
                     own=float(of_pair.own_mean[-1]), coef=coefs[-1])
 
-    controls = {"pair": choice("pair", {str(name): str(name) for name in sweep.pair.values}),
+    controls = {"pair": choice("pair", sweep.pair.values),
                 "alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5)}
     return controls, fig, draw
 
@@ -122,7 +118,7 @@ def line(sweep: xarray.Dataset):
 @panel
 def bell(sweep: xarray.Dataset):
     """CART on CLIP: accuracy of every task, and their mean over ranks for the λ that is chosen. Controls: rank, λ."""
-    tasks = [str(task) for task in sweep.task.values]
+    tasks = names(sweep.task)
     ratios, lams = list(map(float, sweep.ratio.values)), list(map(float, sweep.lam.values))
     fig, (left, right) = plotting.figure(2, height=4.2)
     bars = Bars(left, range(len(tasks)), BLUE, "{:.2f}".format)

@@ -3,15 +3,14 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference
-from lessons.kit.page import Page, paragraph, reading, said, table
+from lessons.kit.page import Page, grid_table, paragraph, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.vit.experiment.lines import last_block
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import reading_of_widest, widest
+from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
 GAP, OWN, COEF = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREEN, "^")
 FLOOR = 1e-5  # of the axis of gaps
@@ -19,21 +18,19 @@ FLOOR = 1e-5  # of the axis of gaps
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (a)."""
-    own = float(_of_width(sweep).own_mean.sel(layer=last_block(sweep)).mean())
+    own = float(sweep.own_mean.sel(width=widths.first(sweep), layer=last_block(sweep)).mean())
     return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
                    Half-way between them in weight space, how far is the network from half-way in features? Say it in
                    **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
 
 
-def _of_width(sweep, width=None):
-    return sweep.sel(width=width or int(sweep.width[0]))
 BLOCKS = "block, class token, answers"  # the layers of a ViT, below an axis
 
 
 @panel
 def lines(sweep: xarray.Dataset, prediction=None):
     """Panel (a): left, the gap and the ends' own distance in every layer, right coef. Controls: alpha, pair, width."""
-    first, layers = widths.first(sweep), [str(layer) for layer in sweep.layer.values]
+    first, layers = widths.first(sweep), names(sweep.layer)
     fig, (left, right) = plotting.figure(2, height=4.0)
     places = layer_ticks(left, layers, label=BLOCKS)
     layer_ticks(right, layers, label=BLOCKS)
@@ -48,7 +45,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
     last = layers.index(last_block(sweep))
     asked = widths.asked(sweep, alpha=0.5)
     if prediction:
-        middle = _of_width(sweep).sel(alpha=0.5)
+        middle = sweep.sel(width=first, alpha=0.5)
         share = middle.gap_mean / middle.own_mean
         prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
 
@@ -66,18 +63,13 @@ def lines(sweep: xarray.Dataset, prediction=None):
         titles[0].set_text(said("α = {alpha:.2f}, block {n}: gap {gap:.4f}, own {own:.3f}", alpha=alpha, n=last + 1,
                                 gap=gaps[last], own=owns[last]))
         titles[1].set_text(said("coef {least:.2f} to {most:.2f}", least=coefs.min(), most=coefs.max()))
-        return _described(pair, width, alpha, zip(layers, gaps, owns, coefs))
+        listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}"
+                           for layer, gap, own, coef in zip(layers, gaps, owns, coefs))
+        return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
 
     alphas = {f"{alpha:.2f}": alpha for alpha in map(float, sweep.alpha.values)}
-    controls = {"alpha": slider("α", alphas, 0.5),
-                "pair": choice("pair", {str(pair): str(pair) for pair in sweep.pair.values})}
+    controls = {"alpha": slider("α", alphas, 0.5), "pair": choice("pair", sweep.pair.values)}
     return controls | widths.menu(sweep), fig, draw
-
-
-def _described(pair, width, alpha, rows):
-    """The panel's alternative text."""
-    listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}" for layer, gap, own, coef in rows)
-    return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
 
 
 # -- tables and readings ---------------------------------------------------------------------------
@@ -102,46 +94,35 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
 
 def averaged_table(sweep: xarray.Dataset) -> Page:
     """Accuracy of eight networks averaged in three ways, a row a width."""
-    rows = []
-    for width in map(int, sweep.width.values):
-        cells = [f"{value:.3f}" for value in sweep.averaged.sel(width=width).mean("task").values]
-        rows.append((f"width {width}", *cells))
-    head = ["", "each alone", "weights averaged", "features averaged", "answers averaged", "θ₀"]
-    return table(head, rows, after=paragraph(caption(sweep)))
+    columns = ["each alone", "weights averaged", "features averaged", "answers averaged", "θ₀"]
+    named = sweep.averaged.mean("task").assign_coords(width=[f"width {width}" for width in sweep.width.values],
+                                                      what=columns)
+    return grid_table(named, after=paragraph(caption(sweep)))
 
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:
     """Are averaged weights worse than averaged features? And what is it that is lost?"""
     of_width = widest(sweep)
     alone, weights, features, answers, _ = of_width.averaged.mean("task").values
-    images = images_of(sweep)
-    apart, error = features - weights, error_of_difference(features, weights, images)
+    apart = difference(sweep, features, weights)
     pooled = of_width.sel(layer="pooled")
-    verdict = "cannot be told from none" if abs(apart) < WIDE * error else "is news"
     return reading_of_widest(sweep, "Eight at once", """
         Averaged weights stay {gap:.3f} from the mean of the eight pooled features, while a network's own are
         {own:.3f} from it on its own task. Features averaged read {features:.3f}, weights averaged {weights:.3f}:
-        {apart:+.1f} ± {error:.1f} points, which {verdict}; answers averaged {answers:.3f}. Each network alone reads
+        {apart} points{doubt}; answers averaged {answers:.3f}. Each network alone reads
         {alone:.3f} on its own task.""",
                    gap=float(pooled.all_gap), own=float(pooled.all_own), features=features, weights=weights,
-                   apart=100 * apart, error=100 * error, verdict=verdict, answers=answers, alone=alone)
-
-
-def images_of(sweep: xarray.Dataset) -> int:
-    """How many test images all tasks have together."""
-    return int(sweep.attrs["test_images"])
+                   apart=apart, doubt=apart.doubt(), answers=answers, alone=alone)
 
 
 def reading_of_enough(sweep: xarray.Dataset) -> Page:
     """Is linearity of features enough for a good merge?"""
     of_width = widest(sweep)
     alone, weights = (float(of_width.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
-    lost = alone - weights
-    error = error_of_difference(alone, weights, images_of(sweep))
-    news = "" if abs(lost) >= WIDE * error else ", which cannot be told from none here"
+    lost = difference(sweep, alone, weights)
     return reading_of_widest(sweep, "Linear, so merging works?", """
-        Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} ± {error:.1f} points
-        are lost{news}.""", weights=weights, alone=alone, lost=100 * lost, error=100 * error, news=news)
+        Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} points
+        are lost{doubt}.""", weights=weights, alone=alone, lost=lost, doubt=lost.doubt())
 
 
 def lengths_table(sweep: xarray.Dataset) -> Page:

@@ -2,19 +2,19 @@
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference, told
 from lessons.kit.page import Page, paragraph, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.merging import methods
 from lessons.merging.search import rests_on
 from lessons.vit.experiment import merges
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import reading_of_widest, widest
+from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
 OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
+ALL = "mean over all eight"
 NETWORKS = {"θ₀": "θ₀", "single": "each alone"}  # what is reported beside the methods
 TABLE_1 = ("cart", "consensus", "ties", "task_arithmetic", "average")  # the source's order
 
@@ -29,7 +29,6 @@ def negation(sweep: xarray.Dataset):
     """Panel (c): left, θ₀ − λτ on its own task and on the others against λ, right, every task at a λ. Controls: lam,
     task, width."""
     first, lams = widths.first(sweep), list(map(float, sweep.lam.values))
-    tasks = [str(task) for task in sweep.task.values]
     fig, (left, right) = plotting.figure(2, height=4.2)
     left.set(xlabel="λ, how much is taken away", ylabel=ACCURACY, xlim=(0, lams[-1] * 1.02), ylim=(0, 1))
     left.axhline(0.1, color=BLACK, linewidth=0.8, linestyle=":")
@@ -63,11 +62,8 @@ def negation(sweep: xarray.Dataset):
                        {own_before:.3f}), the others at {others:.3f} (θ₀ {others_before:.3f}).""", **numbers)
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0),
-                "task": choice("task", {name: name for name in (ALL, *tasks)})}
+                "task": choice("task", [ALL, *names(sweep.task)])}
     return controls | widths.menu(sweep), fig, draw
-
-
-ALL = "mean over all eight"
 
 
 # -- tables and readings ---------------------------------------------------------------------------
@@ -75,21 +71,17 @@ ALL = "mean over all eight"
 def methods_table(sweep: xarray.Dataset) -> Page:
     """Test accuracy of every method, its λ and other parameter as held-out images chose them; a row a method."""
     rows = []
-    for method in map(str, sweep.reported.values):
+    for method in names(sweep.reported):
         cells = []
         for width in sweep.width.values:
-            mean = float(sweep.test.sel(width=width, reported=method).mean())
-            cells += [f"{mean:.3f}", _parameters(sweep.sel(width=width), method)]
+            parameters = ""
+            if method in merges.GRIDS and method != "average":
+                scale, other = map(float, sweep.chosen.sel(width=width, searched=method).values)
+                parameters = f"{scale:g}, {other:g}" if merges.GRIDS[method].other else f"{scale:g}"
+            cells += [f"{float(sweep.test.sel(width=width, reported=method).mean()):.3f}", parameters]
         rows.append((title_of(method), *cells))
     head = ["", *(title for width in sweep.width.values for title in (f"width {int(width)}", "λ, other"))]
     return table(head, rows, after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
-
-
-def _parameters(sweep, method):
-    if method not in merges.GRIDS or method == "average":
-        return ""
-    scale, other = map(float, sweep.chosen.sel(searched=method).values)
-    return f"{scale:g}, {other:g}" if merges.GRIDS[method].other else f"{scale:g}"
 
 
 def reading_of_table_1(sweep: xarray.Dataset) -> Page:
@@ -97,17 +89,13 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
     accuracies = widest(sweep).test.mean("task")
     score = {method: float(accuracies.sel(reported=method)) for method in (*TABLE_1, "tsv", "θ₀", "single")}
     second = max(TABLE_1[1:], key=score.get)
-    images = int(sweep.attrs["test_images"])
-    lead = score["cart"] - score[second]
-    error = error_of_difference(score["cart"], score[second], images)
-    ahead = score["tsv"] - score["cart"]
-    news = "" if abs(ahead) >= WIDE * error else ", which cannot be told from none here"
+    lead = difference(sweep, score["cart"], score[second])
+    ahead = difference(sweep, score["tsv"], score["cart"])
     return reading_of_widest(sweep, "Is CART first?", """
-        {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead:+.1f} ± {error:.1f}
-        points. TSV-M, which the source leaves out, reads {tsv:.3f}, {ahead:+.1f} against CART{news}. θ₀ reads
-        {start:.3f}, each alone {single:.3f}.""", told=told(lead, error), cart=score["cart"], second=score[second],
-        name=title_of(second),
-                   lead=100 * lead, error=100 * error, tsv=score["tsv"], ahead=100 * ahead, news=news,
+        {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead}
+        points. TSV-M, which the source leaves out, reads {tsv:.3f}, {ahead:+.1f} against CART{doubt}. θ₀ reads
+        {start:.3f}, each alone {single:.3f}.""", told=lead.agrees(), cart=score["cart"], second=score[second],
+                   name=title_of(second), lead=lead, tsv=score["tsv"], ahead=100 * ahead.value, doubt=ahead.doubt(),
                    start=score["θ₀"], single=score["single"])
 
 
@@ -116,7 +104,7 @@ def reading_of_storing(sweep: xarray.Dataset) -> Page:
     of_width = widest(sweep)
     alone = float(of_width.test.sel(reported="single").mean())
     parts = []
-    for method in map(str, of_width.storing.values):
+    for method in names(of_width.storing):
         kept = float(of_width.test.sel(reported=method).mean()) / alone
         share = float(of_width.task_bytes.sel(storing=method) / of_width.model_bytes)
         parts.append(said("{kept:.1%} is kept by {name}, with {share:.1%} of a network's bytes a task",

@@ -10,6 +10,7 @@ from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from lessons.kit.sweep import names
 
 KINDS = {"attention": (("attn", "attention", "q_proj", "k_proj", "v_proj"), Look(BLUE, "o")),
          "MLP": (("mlp", "fc", "dense", "ffn"), Look(ORANGE, "s")), "others": ((), Look(GREEN, "^"))}
@@ -51,7 +52,13 @@ def by_layer(sweep: xarray.Dataset):
     overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
     titles = moving_titles(axes, parse_math=False)  # a name may have dollars
     titles[1].set_text("Angles and signs")
-    _named(axes, relative.values, len(places))
+    moved = relative.values[relative.values > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
+    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * moved.min(), 1.25 * moved.max()))
+    axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
+    axes[2].set(ylim=(0, 1.05), ylabel="share")
+    for ax in axes:
+        ax.set(xlabel="number of the matrix", xlim=(-0.5, len(places) - 0.5))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
     def draw(ratio, task):
         sizes = relative.mean("task") if task == ALL else relative.sel(task=task)
@@ -68,19 +75,9 @@ def by_layer(sweep: xarray.Dataset):
 
     controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in sweep.ratio.values},
                                 float(sweep.ratio.values[len(sweep.ratio) // 2])),
-                "task": choice("task", {ALL: ALL} | {str(name): str(name) for name in sweep.task.values})}
-    return controls, fig, draw, _caption(sweep)
-
-
-def _named(axes, relative, count):
-    """Limits and labels of the three axes of `by_layer`."""
-    sizes = relative[relative > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
-    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * sizes.min(), 1.25 * sizes.max()))
-    axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
-    axes[2].set(ylim=(0, 1.05), ylabel="share")
-    for ax in axes:
-        ax.set(xlabel="number of the matrix", xlim=(-0.5, count - 0.5))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+                "task": choice("task", [ALL, *names(sweep.task)])}
+    words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}"
+    return controls, fig, draw, f"{_whose(sweep)}: {words}."
 
 
 def _mean_cosine(matrices):
@@ -116,11 +113,6 @@ def _described(matrices, lengths, energies, ratio, task):
                 overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
 
 
-def _caption(sweep):
-    names = ", ".join(map(str, sweep.task.values))
-    return f"{_whose(sweep)}: {sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {names}."
-
-
 def _whose(sweep):
     """How a caption begins: whose checkpoints these are."""
     trained_on = sweep.attrs["trained_on"]
@@ -131,8 +123,7 @@ def _whose(sweep):
 def one_layer(sweep: xarray.Dataset):
     """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): left, its first rows and columns; right, how
     much of every task's own vector is in it. Controls: α, λ, density, rank."""
-    a, b = (str(end) for end in sweep.end.values)
-    names = [str(name) for name in sweep.task.values]
+    (a, b), tasks = names(sweep.end), names(sweep.task)
     fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
     largest = float(np.quantile(np.abs(sweep.piece.sel(density=1.0, ratio=1.0)), 0.99)) or 1.0
     blank = np.zeros(sweep.piece.shape[-2:])
@@ -140,11 +131,18 @@ def one_layer(sweep: xarray.Dataset):
     fig.colorbar(picture, ax=left, label="change of the weight", shrink=0.8)
     left.set(xlabel="column", ylabel="row")
     left.grid(False)
-    bars = _share_bars(right, names)
+    bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
+    right.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
+    right.legend(loc="upper right")
+    right.axhline(0, color=GREY, linewidth=0.8, marker="")
+    right.set(xticks=range(len(tasks)), ylim=(-0.6, 3.2), xlim=(-0.6, len(tasks) - 0.4),
+              ylabel="share of the task's own vector")
+    turned = {"rotation": 30, "ha": "right"} if len(tasks) > 4 else {"rotation": 0, "ha": "center"}
+    right.set_xticklabels([textwrap.fill(task, 16) for task in tasks], parse_math=False, **turned)
     titles = moving_titles((left, right), parse_math=False)
     pieces, inner, gram = sweep.piece.values, sweep.inner.values, sweep.gram.values
     densities, ratios = list(map(float, sweep.density.values)), list(map(float, sweep.ratio.values))
-    colours = [ORANGE if name in (a, b) else GREY for name in names]
+    colours = [ORANGE if task in (a, b) else GREY for task in tasks]
 
     def draw(alpha, lam, density, ratio):
         place = densities.index(density), ratios.index(ratio)
@@ -155,7 +153,7 @@ def one_layer(sweep: xarray.Dataset):
         length = float(np.sqrt(max(0.0, weights @ gram[place] @ weights))) / float(sweep.base_norm)
         titles[0].set_text(f"{sweep.attrs['key']}"[-40:])
         titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
-        told = ", ".join(f"{name} {share:.2f}" for name, share in zip(names, shares))
+        told = ", ".join(f"{task} {share:.2f}" for task, share in zip(tasks, shares))
         return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
                        {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
                        length.""",
@@ -166,20 +164,6 @@ def one_layer(sweep: xarray.Dataset):
                 "density": slider("density", densities, 1.0),
                 "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
     return controls, fig, draw, f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}."
-
-
-def _share_bars(ax, names):
-    """Bars of how much of every task's own vector is in a merge; 1 is all of it."""
-    bars = Bars(ax, range(len(names)), BLUE, "{:.2f}".format)
-    ax.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
-    ax.legend(loc="upper right")
-    ax.axhline(0, color=GREY, linewidth=0.8, marker="")
-    ax.set(xticks=range(len(names)), ylim=(-0.6, 3.2), xlim=(-0.6, len(names) - 0.4),
-           ylabel="share of the task's own vector")
-    in_lines = [textwrap.fill(name, 16) for name in names]
-    ax.set_xticklabels(in_lines, rotation=30 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center",
-                       parse_math=False)
-    return bars
 
 
 def summary(sweep: xarray.Dataset) -> Page:

@@ -3,16 +3,15 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference
 from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.merging.search import best, rests_on
 from lessons.vit.experiment.ranks import ATTENTION, BY_DIMENSION, BY_NAME, FUSED, GROUPS, MLP, chosen
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import reading_of_widest, widest
+from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
 CART = Look(BLUE, "o")
 BESIDE = -0.36  # where a mark stands that would hide a bar's number
@@ -40,14 +39,20 @@ def question(sweep: xarray.Dataset) -> str:
 @panel
 def ranks(sweep: xarray.Dataset, prediction=None):
     """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
-    values, tasks = list(map(float, sweep["rank"].values)), list(map(str, sweep.task.values))
-    fig, left, right = _axes(values, tasks)
+    values, tasks = list(map(float, sweep["rank"].values)), names(sweep.task)
+    fig, (left, right) = plotting.figure(2, height=4.4)
+    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
+    left.set_xticks(range(len(values)), [f"{value:g}" for value in values])
+    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
+    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
     curve_of, mark = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
     levels = [level(left, look, name) for name, look in LEVELS.items()]
     bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    marks = _marks_of_tasks(right)
+    marks = (curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16),
+             curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6))
     star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    _legend(fig, left, right)
+    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
+    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
     titles = moving_titles((left, right))
     first, known = widths.first(sweep), best_of(sweep.isel(width=0))
     asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
@@ -74,62 +79,27 @@ def ranks(sweep: xarray.Dataset, prediction=None):
                    "base": heights[2], "width": width}
         titles[0].set_text(said("λ = {lam:g}: {mean:.3f} at rank {rank:g}", **numbers))
         titles[1].set_text(said("average {average:.3f}, alone {own:.3f}", **numbers))
-        return _described(numbers, dict(zip(values, means)), dict(zip(tasks, of_tasks)))
+        by_rank = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(values, means))
+        by_task = ", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, of_tasks))
+        return said("""Width {width}, λ = {lam:g}. By rank {by_rank}. The average reads {average:.3f}, each alone
+                       {own:.3f}, θ₀ {base:.3f}. At rank {rank:g}: {by_task}.""", by_rank=by_rank, by_task=by_task,
+                    **numbers)
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, known["lam"]),
                 "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"])}
     return controls | widths.menu(sweep), fig, draw
 
 
-def _axes(values, tasks):
-    """Left against rank, right a place for every task."""
-    fig, (left, right) = plotting.figure(2, height=4.4)
-    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
-    left.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
-    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
-    return fig, left, right
-
-
-def _marks_of_tasks(right):
-    """What each network reads alone, and what the average reads, task by task."""
-    return (curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16),
-            curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6))
-
-
-def _legend(fig, left, right):
-    """One for both axes, below."""
-    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
-    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
-
-
-def _described(numbers, means, of_tasks):
-    """The panel's alternative text."""
-    by_rank = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in means.items())
-    by_task = ", ".join(f"{task} {value:.2f}" for task, value in of_tasks.items())
-    return said("""Width {width}, λ = {lam:g}. By rank {by_rank}. The average reads {average:.3f}, each alone {own:.3f},
-                   θ₀ {base:.3f}. At rank {rank:g}: {by_task}.""", by_rank=by_rank, by_task=by_task, **numbers)
-
-
 # -- tables and readings ---------------------------------------------------------------------------
-
-def images_of(sweep: xarray.Dataset) -> int:
-    """How many test images all tasks have together."""
-    return int(sweep.attrs["test_images"])
-
 
 def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     """How high is the bell, and where is its peak? With this sweep's numbers."""
     sentences = []
     for width in map(int, sweep.width.values):
-        best = best_of(sweep.sel(width=width))
-        error = error_of_difference(best["accuracy"], best["average"], images_of(sweep))
-        news = "" if abs(best["height"]) >= WIDE * error else ", which cannot be told from none here"
-        sentences.append(said("""Width {width}: {accuracy:.3f} at rank {rank:g} and λ = {lam:g}, {points:+.1f} ±
-                                 {error:.1f} points against the average{news}.""", width=width, points=100 *
-                                 best["height"],
-                              error=100 * error, news=news, accuracy=best["accuracy"], rank=best["rank"],
-                              lam=best["lam"]))
+        numbers = best_of(sweep.sel(width=width))
+        height = difference(sweep, numbers["accuracy"], numbers["average"])
+        sentences.append(said("""Width {width}: {accuracy:.3f} at rank {rank:g} and λ = {lam:g}, {points} points against
+                                 the average{doubt}.""", width=width, points=height, doubt=height.doubt(), **numbers))
     return reading("A bell?", "{listed}", listed=" ".join(sentences))
 
 
@@ -142,7 +112,7 @@ def best_way(accuracies: xarray.Dataset) -> float:
 def ways_table(sweep: xarray.Dataset) -> Page:
     """Test accuracy of every way to choose matrices, tuned alike, a row a way, a column a width."""
     rows = []
-    for way in map(str, sweep.way.values):
+    for way in names(sweep.way):
         rows.append((way, *(f"{best_way(sweep.ways.sel(width=width, way=way)):.3f}" for width in sweep.width.values)))
     rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
                                                    for width in sweep.width.values)))
@@ -168,15 +138,13 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
     """Does it matter which tensors count as matrices?"""
     of_width = widest(sweep)
-    scores = {way: best_way(of_width.ways.sel(way=way)) for way in map(str, sweep.way.values)}
+    scores = {way: best_way(of_width.ways.sel(way=way)) for way in names(sweep.way)}
     same = [scores[way] for way in (BY_DIMENSION, BY_NAME, FUSED)]
-    error = error_of_difference(max(same), min(same), images_of(sweep))
-    apart = max(same) - min(same)
-    verdict = "cannot be told apart" if apart < WIDE * error else "differ"
-    shares = dict(zip(map(str, of_width.group.values), map(float, of_width.squares.values)))
+    apart = difference(sweep, max(same), min(same))
+    shares = dict(zip(names(of_width.group), map(float, of_width.squares.values)))
     return reading_of_widest(sweep, "By name, by dimension, fused", """
-        The three lie within {apart:.1f} ± {error:.1f} points: they {verdict} here. Attention's matrices hold
+        The three lie within {apart:.1f} points{doubt}. Attention's matrices hold
         {attention:.0%} of the centred task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
         attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",
-                   apart=100 * apart, error=100 * error, verdict=verdict, attention=shares["attention"],
+                   apart=apart, doubt=apart.doubt(), attention=shares["attention"],
                    mlp=shares["MLP"], only_attention=scores[ATTENTION], only_mlp=scores[MLP])

@@ -1,11 +1,12 @@
 """Figures 9 and 10 of Zhou et al. on the small ViT: θ₀ given the features of others."""
 import xarray
 
-from lessons.kit.noise import WIDE, error_of_difference, told
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, agrees, in_full_alone, paragraph, reading, table
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.vit.experiment import stitching
 from lessons.vit.experiment.stitching import LAYER, WAYS, WHICH
+from lessons.vit.panels.widths import difference
 
 AT = (1.0, 0.4)
 
@@ -15,7 +16,7 @@ def put_in_table(sweep: xarray.Dataset) -> Page:
     """Accuracy of θ₀ on the worse of two tasks, by the features that it is given; a row a block."""
     accuracies = stitching.worse_of_two(sweep)
     rows = []
-    for layer in map(str, accuracies.layer.values):
+    for layer in names(accuracies.layer):
         cells = []
         for lam in AT:
             part = accuracies.sel(layer=layer, lam=lam)
@@ -33,7 +34,6 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 9 of Zhou et al. and ours, with this sweep's numbers."""
     numbers = stitching.claims(sweep)["CTL-18"]
     both, single = numbers["put in: worse with average at 1"], numbers["put in: worse with one at 1"]
-    error = error_of_difference(both, single, int(sweep.attrs["test_images"]))
     half = sweep.merged.sel(lam=1.0).min("two").mean()
     alone = sweep.both.sel(given=stitching.GIVEN[1], layer=LAYER).mean(("pair", "two"))
     return reading("Figure 9 of Zhou et al., and ours", """
@@ -43,7 +43,7 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         and not {own_whole:.3f}, it is in {small:.0%}; and at λ = 1 behind block 1 in {first:.0%}. Is λ = 1 merely bad
         for a single network? With the best λ for each pair the mean is {any_lam:+.1f} points ahead of it. The weights
         half-way, without anything put in, read {half:.3f}.""",
-                   told=told(both - single, error), layer=LAYER, both=both, one=single,
+                   told=difference(sweep, both, single).agrees(), layer=LAYER, both=both, one=single,
                    share=numbers["put in: share of pairs at 1"], small=numbers["put in: share of pairs at 0.4"],
                    first=numbers["put in: share of pairs at 1, block 1"], half=float(half),
                    own=float(alone.sel(lam=0.4)), own_whole=float(alone.sel(lam=1.0)),
@@ -72,14 +72,12 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     numbers = stitching.claims(sweep)["CTL-18"]
     task, before = numbers["taken out, Δ: task at 1"], numbers["taken out: task before"]
     kept, tau_kept = numbers["taken out, Δ: upright at 1"], numbers["taken out, τ: upright at 1"]
-    error = error_of_difference(kept, tau_kept, 2 * stitching.IMAGES)
+    apart = Difference.of(max(kept, tau_kept), min(kept, tau_kept), 2 * stitching.IMAGES)
     return reading("Figure 10 of Zhou et al., and ours", """
         {agrees}: with Δ taken out of the features behind {layer}, λ = 1, a task falls from {before:.3f} to {task:.3f}
         (chance is 0.1), and upright images, which θ₀ was pretrained on, from {upright:.3f} to {kept:.3f}. With the
         features of θ₀ − λτ in their place these are {tau:.3f} and {tau_kept:.3f}. So the task goes both ways, and the
-        second costs the upright images {apart:.1f} ± {error:.1f} points {side}{news}.""",
+        second costs the upright images {apart:.1f} points {side}{doubt}.""",
                    agrees=agrees(task < before / 2), layer=LAYER, before=before, task=task,
                    upright=numbers["taken out: upright before"], kept=kept, tau=numbers["taken out, τ: task at 1"],
-                   tau_kept=tau_kept, apart=100 * abs(kept - tau_kept), error=100 * error,
-                   side="more" if kept >= tau_kept else "less",
-                   news="" if abs(kept - tau_kept) >= WIDE * error else ", which cannot be told from none here")
+                   tau_kept=tau_kept, apart=apart, side="more" if kept >= tau_kept else "less", doubt=apart.doubt())

@@ -2,6 +2,7 @@
 import xarray
 
 from lessons.kit import page
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page
 from lessons.kit.panel import choice
 
@@ -25,6 +26,11 @@ def asked(sweep: xarray.Dataset, **settings) -> dict:
 def widest(sweep: xarray.Dataset) -> xarray.Dataset:
     """The part of a sweep that `reading_of_widest` speaks of."""
     return sweep.sel(width=int(sweep.width[-1]))
+
+
+def difference(sweep: xarray.Dataset, a: float, b: float) -> Difference:
+    """a − b, two accuracies on the sweep's test images of all tasks."""
+    return Difference.of(a, b, int(sweep.attrs["test_images"]))
 
 
 def reading_of_widest(sweep: xarray.Dataset, title: str, template: str, **numbers) -> Page:
