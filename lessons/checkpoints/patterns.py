@@ -35,7 +35,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
     try:
         done = subprocess.run([sys.executable, "-I", "-S", __file__], input=json.dumps([patterns, names]),
                               capture_output=True, text=True, encoding="utf-8", timeout=SECONDS, check=False)
-        found, error = json.loads(done.stdout)
+        matches, error = json.loads(done.stdout)
     except subprocess.TimeoutExpired as late:
         which = ", ".join(repr(pattern[:60]) for pattern in (hard or patterns)[:3])
         raise ValueError(f"the search for module names that match {which} has not ended after {SECONDS:g} seconds. "
@@ -44,7 +44,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
         raise ValueError(f"its patterns are matched in a second Python process, which failed ({broken})") from broken
     if error:
         raise ValueError(error)
-    return found
+    return matches
 
 
 def _matched(patterns, names):
@@ -54,7 +54,8 @@ def _matched(patterns, names):
             compiled.append(re.compile(rf"(.*\.)?({pattern})"))
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(f"{pattern[:60]!r} is no regular expression: {error}") from error
-    return [next((place for place, one in enumerate(compiled) if one.fullmatch(name)), None) for name in names]
+    return [next((place for place, expression in enumerate(compiled) if expression.fullmatch(name)), None)
+            for name in names]
 
 
 if __name__ == "__main__":
