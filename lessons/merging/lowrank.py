@@ -136,8 +136,8 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
         left = torch.empty(rows, len(finetuned) * rank, dtype=torch.float64, device=origin.device)
         right = torch.empty(len(finetuned) * rank, columns, dtype=torch.float64, device=origin.device)
         for number, state in enumerate(finetuned):
-            own = slice(number * rank, (number + 1) * rank)
-            left[:, own], right[own] = factors(difference(key, state, origin).flatten(1), rank, decomposition)
+            block = slice(number * rank, (number + 1) * rank)
+            left[:, block], right[block] = factors(difference(key, state, origin).flatten(1), rank, decomposition)
         must_fit(key, left.norm() * right.norm())  # what is squared below
         return whitened_sum(left, right, len(finetuned)).mul_(scale).view(origin.shape).add_(origin)
     return by_tensor(base, merged)

@@ -119,8 +119,8 @@ def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
     made = OnDemand(base, function)
     if _ON_DEMAND.get():
         return made
-    whole = {key: made[key] for key in sorted(base, key=lambda key: base[key].numel(), reverse=True)}
-    return {key: whole[key] for key in base}
+    tensors = {key: made[key] for key in sorted(base, key=lambda key: base[key].numel(), reverse=True)}
+    return {key: tensors[key] for key in base}
 
 
 def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
