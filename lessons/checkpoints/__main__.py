@@ -27,7 +27,7 @@ PROBLEMS = (CheckpointError, ValueError, store.StoreError, store.Unavailable)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Look, merge or fetch; 0, or 1 where something is not to be had or cannot be done. What is asked the wrong way
+    """Look, merge or fetch; 0, or 1 where something is not available or cannot be done. A command that makes no sense
     ends the program with 2.
     """
     for stream in (sys.stdout, sys.stderr):

@@ -34,7 +34,7 @@ def newer(key: str) -> str:
 
 
 def older(base: State, key: str) -> str | None:
-    """The key of a ViT's file with the older names that a newer name means; None where the file is no such ViT, or
+    """The key of a ViT's file with the older names that a newer name means; None where the file is not such a ViT, or
     none or several of its keys fit.
     """
     if ELSEWHERE in key or not any(OLDER in ours for ours in base):

@@ -46,7 +46,7 @@ def checked(remote: Remote) -> Path:
     """The path of a file that is there and is what was published, or at least what came at its first download.
 
     Raises:
-        CheckpointError: it is missing, is no safetensors file, or has another size or digest. Names the file and the
+        CheckpointError: it is missing, is not a safetensors file, or has another size or digest. Names the file and the
             command that fetches it.
     """
     path = path_of(remote)

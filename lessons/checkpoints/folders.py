@@ -114,7 +114,7 @@ def opened(path: str | os.PathLike) -> Checkpoint:
     """Open a checkpoint: a safetensors file, or a folder in Hugging Face's layout.
 
     Raises:
-        CheckpointError: there is none, a file is no safetensors file (a pickle is not opened), a shard is missing or
+        CheckpointError: there is none, a file is not a safetensors file (a pickle is not opened), a shard is missing or
             half-downloaded, or the index contradicts the shards. Names file and key.
     """
     path = _of_home(path)

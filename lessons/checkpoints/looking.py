@@ -126,7 +126,7 @@ def _dataset(rows, keys, names, ratios, start, parent, notes, paths):
 
 
 def _strange(names, paths, parent, inner):
-    """Sentences on models that are not what they should be, from parent (task) and ⟨τ_t, τ_s⟩ (task, other)."""
+    """Sentences on models that are probably the wrong ones, from parent (task) and ⟨τ_t, τ_s⟩ (task, other)."""
     notes = []
     for place, (name, path) in enumerate(zip(names, paths)):
         if not inner[place, place]:
@@ -234,7 +234,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
 
     Raises:
         CheckpointError: the models do not belong together, or a weight is NaN or infinite.
-        ValueError: there is no such key, it is no matrix, or there are not two such models.
+        ValueError: there is no such key, it is not a matrix, or there are not two such models.
     """
     start, tuned, _ = together(base, finetuned)
     names = checked_names(names, finetuned)

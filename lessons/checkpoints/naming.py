@@ -99,7 +99,7 @@ class Renamed(Tensors):
         state: the state dict or checkpoint behind it.
         places: {our name: where it lies there}.
         library: whose names those are.
-        tower: its sizes; None where it is no tower.
+        tower: its sizes; None where it is not a tower.
     """
 
     def __init__(self, state: State, places: Mapping[str, Place], library: str, tower: Tower | None = None):
@@ -154,7 +154,7 @@ def renamed(state: State, remove: str = "", add: str = "", words: Mapping[str, s
 
 
 def is_buffer(key: str, shape: tuple[int, ...]) -> bool:
-    """Whether a tensor is no weight but a table that the library makes anew: positions, or GPT-2's mask of what lies
+    """Whether a tensor is not a weight but a table that the library makes anew: positions, or GPT-2's mask of what lies
     ahead.
     """
     mask = key.endswith("attn.bias") and len(shape) == 4 and shape[:2] == (1, 1)

@@ -68,7 +68,7 @@ class Header:
 
 
 def kind(first: bytes) -> tuple[str, str]:
-    """What a file that is no safetensors file is, by its first bytes, and what to do about it.
+    """What a file is that is not a safetensors file, by its first bytes, and what to do about it.
 
     Args:
         first: at least 300 bytes, or the whole file.
@@ -94,7 +94,7 @@ def header(path: str | os.PathLike) -> Header:
     """The header of a safetensors file, checked against the file's size.
 
     Raises:
-        CheckpointError: it is no safetensors file, or its header or its size cannot be right. Names the file.
+        CheckpointError: it is not a safetensors file, or its header or its size cannot be right. Names the file.
     """
     path = Path(path)
     size = _size(path)
@@ -189,7 +189,7 @@ def _parsed(path, text):
         if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
             raise ValueError("its __metadata__ must map text to text")
         for name, entry in fields.items():
-            name.encode()  # half a surrogate pair is no text
+            name.encode()  # half a surrogate pair is not text
             if name != "__metadata__":
                 _check_entry(name, entry)
                 if entry["dtype"] not in BYTES:

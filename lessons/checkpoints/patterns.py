@@ -1,8 +1,8 @@
 """Patterns of module names that came in a file, matched so that no pattern can hang the program that reads it.
 
-A regular expression such as `(a+)+$x` takes exponential time, and Python cannot stop a match that has begun. So
-whatever is more than a plain name is matched in a second process, which is stopped when its time is over. That process
-runs this file, so the file imports nothing but the standard library.
+A regular expression such as `(a+)+$x` takes exponential time, and Python cannot stop a match that has begun. So any
+pattern that is more than a plain name is matched in a second process, which is stopped when its time is over. That
+process runs this file, so the file imports nothing but the standard library.
 """
 import json
 import re
@@ -27,7 +27,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
         For every name the number of its pattern, from 0 on, or None where none matches.
 
     Raises:
-        ValueError: a pattern is no regular expression, or matching takes longer than `SECONDS`. Names the pattern.
+        ValueError: a pattern is not a regular expression, or matching takes longer than `SECONDS`. Names the pattern.
     """
     hard = [pattern for pattern in patterns if not _PLAIN.fullmatch(pattern)]
     if not hard and sum(map(len, patterns)) * sum(map(len, names)) <= SMALL:
@@ -60,7 +60,7 @@ def _matched(patterns, names):
 
 if __name__ == "__main__":
     if hasattr(signal, "alarm"):
-        signal.alarm(60)  # where whoever started this process is gone, nothing else would stop it
+        signal.alarm(60)  # nothing else would stop it if the process that started it is gone
     try:
         answer = [_matched(*json.load(sys.stdin)), ""]
     except ValueError as problem:

@@ -67,8 +67,8 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[Cast, list[Cast],
         (base, finetuned, notes): notes are sentences on what was done or left out.
 
     Raises:
-        CheckpointError: what is given is no list of models, keys are missing, extra or renamed, shapes differ, or a
-            tensor is no weight (quantised, whole numbers). Names file and key.
+        CheckpointError: the models are not in a list, keys are missing, extra or renamed, shapes differ, or a
+            tensor is not a weight (quantised, whole numbers). Names file and key.
     """
     _check_models(base, finetuned)
     given = [base, *finetuned]
@@ -150,7 +150,7 @@ def heads(base: State, finetuned: Sequence[State], keys: Iterable[str]) -> list[
 
 
 def _check_models(base, finetuned):
-    """A state dict and a list of such, and not what stands for one."""
+    """Refuse anything but a state dict and a list of state dicts."""
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise CheckpointError(f"finetuned must be a list of models, not a {type(finetuned).__name__}. One model: "
                               "[model]; a dict of models: list(models.values()).")

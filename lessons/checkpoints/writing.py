@@ -171,7 +171,7 @@ def _merged(method, start, tuned, factors, entries, paths, parameters):
         tuned = [Weighted(state, start, factor) for state, factor in zip(tuned, factors)]
     try:
         return merge_on_demand(method, start, tuned, **parameters)
-    except ValueError as error:  # it counts the models; whoever reads it wants the file
+    except ValueError as error:  # it counts the models, and the reader needs the file
         message = re.sub(r"state dict (\d+)", lambda match: paths[int(match[1]) - 1], str(error))
         if message == str(error):
             raise
@@ -228,7 +228,7 @@ def _numbered(folder):
 
 
 def _contents(folder):
-    """{file name: what tells it from others} of a merge's folder; {} where it is none."""
+    """{file name: what tells it from others} of a merge's folder; {} where it is not one."""
     if not (folder / CARD).is_file():
         return {}
     return {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
@@ -382,7 +382,7 @@ def card_of(folder: str | os.PathLike) -> str:
 
 
 def _short(path):
-    """A file or folder by name: the card is published, and where it lay on one machine is nobody's business."""
+    """A file or folder by name: the card is published, and it should not say where a file lay on one machine."""
     path = Path(path)
     return path.parent.name if path.suffix == ".safetensors" and path.name == WEIGHTS else path.name
 
