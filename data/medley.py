@@ -34,7 +34,7 @@ def load(split: str, upright: int = 20_000, each: int = 400) -> Dataset:
         each: how many of each of the altered `TASKS`, from the first on, of either part.
 
     Raises:
-        ValueError: one of the two is no such number.
+        ValueError: one of the two is not such a number.
     """
     origin = source(upright, each)
     parts = [_first(altered.load(split, of, size=upright), upright) for of in altered.OF]

@@ -47,7 +47,7 @@ def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None
 
     Raises:
         ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many
-            images; shuffled is no share.
+            images; shuffled is not a share.
     """
     origin = source(angle, first, size, shuffled)
     angle, first, size = _checked(angle, first, size)

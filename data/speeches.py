@@ -38,7 +38,7 @@ def load(split: str, third: str | None = None, context: int = 32) -> Dataset:
         context: characters of a piece.
 
     Raises:
-        ValueError: another third, or a context that is no whole number of at least 1.
+        ValueError: another third, or a context that is not a whole number of at least 1.
     """
     origin = source(third, context)
     third, context = _checked(third, context)

@@ -62,7 +62,7 @@ class Damaged(Exception):
 
 
 class Unavailable(Exception):
-    """A dataset's file is neither here nor to be had."""
+    """A dataset's file is not here and cannot be fetched."""
 
 
 class DataWarning(UserWarning):
@@ -71,7 +71,7 @@ class DataWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A published file, to be had gzipped, as it is, or in a tar archive.
+    """A published file, which is available gzipped, as it is, or in a tar archive.
 
     Attributes:
         path: where it lies below `root()`; in a tar archive it has the same path.
@@ -107,7 +107,7 @@ def own() -> Path:
         StoreError: the variable begins with the home of a user who does not exist.
     """
     usual = platformdirs.user_data_path("weightspace", appauthor=False)
-    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # without a home there is none
+    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # there may be no home
 
 
 def _folder(variable):
@@ -414,7 +414,7 @@ def once(path: Path, make, *, read, write, elsewhere: bool = True):
         elsewhere: whether the learner's own folder is used. If not, nothing is kept where `path` cannot be written.
 
     Raises:
-        StoreError: the file is there but may not be read, or is no file, or no folder can be written.
+        StoreError: the file is there but may not be read, or is not a file, or no folder can be written.
     """
     if (value := _stored(path, read, warn=True)) is not None:
         return value
@@ -496,7 +496,7 @@ def fetch(remote: RemoteFile) -> Path:
     """Path of a dataset's file whose digest is right: the one that is there, or else a download.
 
     Raises:
-        Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
+        Unavailable: missing or damaged here, and not available from the network; names the file and both reasons.
         StoreError: the data folder cannot be written, or the disk is full, or the file is there but may not be read.
     """
     path = path_of(remote)
