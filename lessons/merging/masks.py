@@ -57,8 +57,8 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
 
     def merged(key):
         multi = vector(key).flatten()
-        kept = in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi)
-        return wide(base[key]) + scale * kept.view(base[key].shape)
+        voted = in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi)
+        return wide(base[key]) + scale * voted.view(base[key].shape)
     return by_tensor(base, merged)
 
 

@@ -59,7 +59,7 @@ def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outli
 
 
 def _places(entries, density, outliers, count):
-    """Where the smallest and the largest that are kept stand among the sorted; None where that is no limit."""
+    """Where the smallest and the largest that are kept stand among the sorted; None where there is no limit."""
     kept = min(_number(floor_of(density, entries), count), entries) if density > 0 else 0
     above = min(floor_of(outliers, entries), entries - kept)
     return entries - kept - above if kept else None, entries - above - 1 if kept and above else None
@@ -85,7 +85,7 @@ def largest(base: State, finetuned: Sequence[State], density: float, trim: str, 
         return lambda key, stack: _keep(stack, flat(stack).split(1), limits)
 
     def drop(key, stack):
-        if not stack.numel() or (trim == "row" and stack.ndim == 1):  # a single number is no row: kept
+        if not stack.numel() or (trim == "row" and stack.ndim == 1):  # a single number is not a row: kept
             return stack
         groups = [vector.reshape(-1, vector.shape[-1] if trim == "row" else vector.numel()) for vector in stack]
         limits = [bounds(group.abs().cpu().numpy(), density, outliers, count) for group in groups]

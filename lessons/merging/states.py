@@ -49,9 +49,9 @@ def check_states(base: State, finetuned: Sequence[State]) -> None:
     """Refuse what cannot be merged.
 
     Raises:
-        ValueError: `finetuned` is no sequence of state dicts or is empty, a state dict holds what is no weight or no
-            weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or infinite. The
-            message counts `base` as state dict 1 and names the key.
+        ValueError: `finetuned` is not a sequence of state dicts or is empty, a state dict holds something else than
+            weights or no weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or
+            infinite. The message counts `base` as state dict 1 and names the key.
     """
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise ValueError(f"finetuned must be a list of state dicts, one a task, not {type(finetuned).__name__}")
