@@ -29,14 +29,14 @@ def source(of: str = "mnist", change: str = "none", size: int | None = None) -> 
     """Where the images come from; what was done to them, and how many are taken, are part of the text and the
     digest."""
     of, change, size = _checked(of, change, size)
-    found = OF[of].source()
-    text = found.text
-    parts = [found.digest, "altered", change, "size", size]
+    origin = OF[of].source()
+    text = origin.text
+    parts = [origin.digest, "altered", change, "size", size]
     if change != "none":
         text += f", {change}"
     if size is not None:
         text += f", first {size:,} training images"
-    kind, reason = found.kind, found.reason
+    kind, reason = origin.kind, origin.reason
     if change == "on others":
         other = OF[OTHER[of]].source()
         parts.append(other.digest)
@@ -57,11 +57,11 @@ def load(split: str, of: str = "mnist", change: str = "none", size: int | None =
     Raises:
         ValueError: an option that makes no sense.
     """
-    found = source(of, change, size)
+    origin = source(of, change, size)
     x, y = _whole(of, split, OF[of].source().digest)
     if split == "train" and size is not None:
         x, y = x[:size], y[:size]
-    return Dataset(CHANGES[change](x, of, split), y + outputs(of)[0], found)
+    return Dataset(CHANGES[change](x, of, split), y + outputs(of)[0], origin)
 
 
 def _on_the_other(x, of, split):

@@ -26,11 +26,11 @@ def source(size: int | None = None) -> Source:
     Raises:
         ValueError: `size` is neither None nor a whole number of at least 1.
     """
-    whole = store.official("CIFAR-10", {"archive": (ARCHIVE,)}, _stand_in)
+    origin = store.official("CIFAR-10", {"archive": (ARCHIVE,)}, _stand_in)
     if size is None:
-        return whole
+        return origin
     size = checked_whole("size", size, 1)
-    return Source(whole.kind, f"{whole.text}, first {size:,} images", digest(whole.digest, size), whole.reason)
+    return Source(origin.kind, f"{origin.text}, first {size:,} images", digest(origin.digest, size), origin.reason)
 
 
 def _stand_in(reason):
@@ -45,13 +45,13 @@ def load(split: str, size: int | None = None) -> Dataset:
         split: "train" or "test".
         size: only the first `size` images, or None for all. The whole training part takes 614 MB.
     """
-    found = source(size)
-    if found.is_stand_in:
+    origin = source(size)
+    if origin.is_stand_in:
         pixels, labels = drawn.pixels(split, _DRAWN, size)
         y = labels // 10
     else:
         pixels, y = read(split, size)
-    return Dataset(pixels.to(torch.float32).div_(255), y.to(torch.int64), found)
+    return Dataset(pixels.to(torch.float32).div_(255), y.to(torch.int64), origin)
 
 
 def read(split: str, size: int | None = None) -> tuple[torch.Tensor, torch.Tensor]:

@@ -57,14 +57,15 @@ def found() -> Source:
     return store.official("CIFAR-100", FILES, drawn.source)
 
 
-def part_of(whole: Source, name: str, size: int | None, classes: int) -> Source:
+def part_of(origin: Source, name: str, size: int | None, classes: int) -> Source:
     """The source of the first `size` images (None: all) of `classes` classes; `name` says which ("": all 100) in the
     text, and to the digest.
     """
     if size is not None:
         size = checked_whole("size", size, 1, classes * IMAGES_PER_CLASS["train"])
-    text = whole.text + (f", {name}" if name else "") + (f", first {size:,} images" if size else "")
-    return Source(whole.kind, text, digest(whole.digest, name, size) if name or size else whole.digest, whole.reason)
+    text = origin.text + (f", {name}" if name else "") + (f", first {size:,} images" if size else "")
+    part = digest(origin.digest, name, size) if name or size else origin.digest
+    return Source(origin.kind, text, part, origin.reason)
 
 
 def read(split: str, classes, size: int | None, where: Source) -> tuple[torch.Tensor, torch.Tensor]:

@@ -22,10 +22,10 @@ def source(reason: str) -> Source:
                   digest("digits", _VERSION, TRAIN_DIGITS, COPIES_TO, TURN, SCALE, SHIFT), reason)
 
 
-def load(split: str, found: Source) -> Dataset:
+def load(split: str, origin: Source) -> Dataset:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,)."""
     x, y = _drawn(split)
-    return Dataset(x.clone(), y.clone(), found)  # the caller may change what it gets
+    return Dataset(x.clone(), y.clone(), origin)  # the caller may change what it gets
 
 
 @lru_cache(maxsize=2)

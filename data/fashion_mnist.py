@@ -37,11 +37,11 @@ def source(angle: float = 0.0) -> Source:
     """The official files, fetched if need be; drawn shapes, with the reason, where they cannot be had. An angle, in
     degrees, is part of the text and the digest.
     """
-    found = store.official("Fashion-MNIST", FILES, _stand_in)
+    origin = store.official("Fashion-MNIST", FILES, _stand_in)
     angle = checked_angle(angle)
     if not angle:
-        return found
-    return Source(found.kind, f"{found.text}, turned by {angle:g}°", digest(found.digest, angle), found.reason)
+        return origin
+    return Source(origin.kind, f"{origin.text}, turned by {angle:g}°", digest(origin.digest, angle), origin.reason)
 
 
 def _stand_in(reason):
@@ -59,10 +59,10 @@ def load(split: str, angle: float = 0.0) -> Dataset:
     Raises:
         ValueError: the angle is not a finite number.
     """
-    found = source(angle)
-    x, y = _grey(split) if found.is_stand_in else mnist.read(*FILES[split])
+    origin = source(angle)
+    x, y = _grey(split) if origin.is_stand_in else mnist.read(*FILES[split])
     # copies: the caller may change what it gets
-    return Dataset(rotated_mnist.rotate(x, angle) if angle else x.clone(), y.clone(), found)
+    return Dataset(rotated_mnist.rotate(x, angle) if angle else x.clone(), y.clone(), origin)
 
 
 @lru_cache(maxsize=2)

@@ -39,9 +39,9 @@ def _stand_in(reason):
 
 def load(split: str) -> Dataset:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split."""
-    found = source()
-    x, y = _outlines(split) if found.is_stand_in else read(*FILES[split])
-    return Dataset(x, y, found)
+    origin = source()
+    x, y = _outlines(split) if origin.is_stand_in else read(*FILES[split])
+    return Dataset(x, y, origin)
 
 
 def read(images: store.RemoteFile, labels: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:

@@ -16,12 +16,12 @@ def source(upright: int = 20_000, each: int = 400) -> Source:
     data sets is."""
     upright, each = checked_whole("upright", upright, 1), checked_whole("each", each, 0)
     both = [altered.source(of, size=upright) for of in altered.OF]
-    found = next((one for one in both if one.is_stand_in), both[0])
+    origin = next((part for part in both if part.is_stand_in), both[0])
     plain = [altered.OF[of].source().text for of in altered.OF]
     text = f"{' and '.join(plain)}, first {upright:,} of each, {each:,} of each of {len(TASKS)} altered tasks"
-    parts = [one.digest for one in both]
+    parts = [part.digest for part in both]
     parts += [altered.source(of, change).digest for of, change in TASKS]
-    return Source(found.kind, text, digest("medley", upright, each, *parts), found.reason)
+    return Source(origin.kind, text, digest("medley", upright, each, *parts), origin.reason)
 
 
 def load(split: str, upright: int = 20_000, each: int = 400) -> Dataset:
@@ -34,13 +34,13 @@ def load(split: str, upright: int = 20_000, each: int = 400) -> Dataset:
         each: how many of each of the altered `TASKS`, from the first on, of either part.
 
     Raises:
-        ValueError: one of the two is no such number.
+        ValueError: one of the two is not such a number.
     """
-    found = source(upright, each)
+    origin = source(upright, each)
     parts = [_first(altered.load(split, of, size=upright), upright) for of in altered.OF]
     if each:
         parts += [_first(altered.load(split, of, change, each), each) for of, change in TASKS]
-    return Dataset(torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts]), found)
+    return Dataset(torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts]), origin)
 
 
 def _first(dataset, count):

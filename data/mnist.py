@@ -32,10 +32,10 @@ def source() -> Source:
 
 def load(split: str) -> Dataset:
     """Images x (samples, 28, 28) in [0, 1] and labels y (samples,) of one split."""
-    found = source()
-    if found.is_stand_in:
-        return digits.load(split, found)
-    return Dataset(*read(*FILES[split]), found)
+    origin = source()
+    if origin.is_stand_in:
+        return digits.load(split, origin)
+    return Dataset(*read(*FILES[split]), origin)
 
 
 def read(images: store.RemoteFile, labels: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:

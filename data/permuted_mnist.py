@@ -16,8 +16,8 @@ def source(of: str = "mnist", permutation: int = 0, share: float = 1.0, size: in
     """Where the images come from; what changes places, and how many images are taken, if not all, are part of the text
     and the digest.
     """
-    found, permutation, share, size = _checked(of, permutation, share, size)
-    text = found.text
+    origin, permutation, share, size = _checked(of, permutation, share, size)
+    text = origin.text
     parts = []
     if permutation and share:
         text += f", {share:.0%} of the pixels permuted (no. {permutation})"
@@ -25,7 +25,7 @@ def source(of: str = "mnist", permutation: int = 0, share: float = 1.0, size: in
     if size is not None:
         text += f", first {size:,} training images"
         parts += ["size", size]
-    return Source(found.kind, text, digest(found.digest, *parts), found.reason) if parts else found
+    return Source(origin.kind, text, digest(origin.digest, *parts), origin.reason) if parts else origin
 
 
 def load(split: str, of: str = "mnist", permutation: int = 0, share: float = 1.0, size: int | None = None) -> Dataset:
@@ -42,12 +42,12 @@ def load(split: str, of: str = "mnist", permutation: int = 0, share: float = 1.0
     Raises:
         ValueError: an option that makes no sense, or fewer images than `size`.
     """
-    found = source(of, permutation, share, size)
+    origin = source(of, permutation, share, size)
     x, y = _whole(of, split, OF[of].source().digest)
     if split == "train" and size is not None:
         size = checked_whole("size", size, 1, len(x))
         x, y = x[:size], y[:size]
-    return Dataset(permuted(x, permutation, share), y.clone(), found)  # the caller may change what it gets
+    return Dataset(permuted(x, permutation, share), y.clone(), origin)  # the caller may change what it gets
 
 
 @lru_cache(maxsize=4)  # a training part takes 188 MB to keep and a third of a second to read
@@ -61,8 +61,8 @@ def permuted(x: torch.Tensor, permutation: int, share: float = 1.0) -> torch.Ten
     order = torch.arange(PIXELS)
     if permutation:
         generator = torch.Generator().manual_seed(permutation)
-        chosen = torch.randperm(PIXELS, generator=generator)[:round(share * PIXELS)]
-        order[chosen] = chosen[torch.randperm(len(chosen), generator=generator)]
+        places = torch.randperm(PIXELS, generator=generator)[:round(share * PIXELS)]
+        order[places] = places[torch.randperm(len(places), generator=generator)]
     return x.flatten(1)[:, order].view_as(x)
 
 

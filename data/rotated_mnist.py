@@ -15,22 +15,22 @@ def source(angle: float = 0.0, first: int = 0, size: int | None = None, shuffled
     """Where the digits come from; the angle, in degrees, the choice of images, if not all, and the share of shuffled
     labels, if any, are part of the text and the digest.
     """
-    found = _upright_or_turned(*_checked(angle, first, size))
+    origin = _upright_or_turned(*_checked(angle, first, size))
     if shuffled := checked_share("shuffled", shuffled):
-        text = f"{found.text}, {shuffled:.0%} of the training labels shuffled"
-        return Source(found.kind, text, digest(found.digest, "shuffled", shuffled), found.reason)
-    return found
+        text = f"{origin.text}, {shuffled:.0%} of the training labels shuffled"
+        return Source(origin.kind, text, digest(origin.digest, "shuffled", shuffled), origin.reason)
+    return origin
 
 
 def _upright_or_turned(angle, first, size):
-    found = mnist.source()
+    origin = mnist.source()
     if (first, size) != (0, None):
         text = f"images {first:,}–{first + size - 1:,}" if size else f"images from {first:,} on"
-        part = digest(found.digest, "first", first, "size", size)
-        found = Source(found.kind, f"{found.text}, {text}", part, found.reason)
+        part = digest(origin.digest, "first", first, "size", size)
+        origin = Source(origin.kind, f"{origin.text}, {text}", part, origin.reason)
     if angle == 0:
-        return found
-    return Source(found.kind, f"{found.text}, turned by {angle:g}°", digest(found.digest, angle), found.reason)
+        return origin
+    return Source(origin.kind, f"{origin.text}, turned by {angle:g}°", digest(origin.digest, angle), origin.reason)
 
 
 def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None, shuffled: float = 0.0) -> Dataset:
@@ -47,15 +47,15 @@ def load(split: str, angle: float = 0.0, first: int = 0, size: int | None = None
 
     Raises:
         ValueError: the angle is not a finite number; first or size is not a whole number, or there are not so many
-            images; shuffled is no share.
+            images; shuffled is not a share.
     """
-    found = source(angle, first, size, shuffled)
+    origin = source(angle, first, size, shuffled)
     angle, first, size = _checked(angle, first, size)
     plain = mnist.source().digest
     upright = (angle, first, size) == (0, 0, None)
     x, y = _upright(split, plain) if upright else _turned(split, angle, first, size, plain)
     y = _shuffled(y, shuffled if split == "train" else 0)
-    return Dataset(x.clone(), y, found)  # the caller may change what it gets
+    return Dataset(x.clone(), y, origin)  # the caller may change what it gets
 
 
 def _shuffled(y, share):
@@ -64,8 +64,8 @@ def _shuffled(y, share):
     """
     generator = torch.Generator().manual_seed(_SHUFFLE_SEED)
     y = y.clone()
-    chosen = torch.randperm(len(y), generator=generator)[:round(share * len(y))]
-    y[chosen] = y[chosen[torch.randperm(len(chosen), generator=generator)]]
+    places = torch.randperm(len(y), generator=generator)[:round(share * len(y))]
+    y[places] = y[places[torch.randperm(len(places), generator=generator)]]
     return y
 
 

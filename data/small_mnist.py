@@ -16,8 +16,8 @@ THIRDS = ("dark", "middle", "bright")
 def source(of: str = "mnist", third: str | None = None, classes: tuple[int, ...] | None = None, angle: float = 0.0,
            first: int = 0, size: int | None = None) -> Source:
     """Where the images come from; whatever part of them is taken is in the text and the digest."""
-    found, third, classes, angle, first, size = _checked(of, third, classes, angle, first, size)
-    text = f"{found.text}, 14×14 pixels"
+    origin, third, classes, angle, first, size = _checked(of, third, classes, angle, first, size)
+    text = f"{origin.text}, 14×14 pixels"
     if third:
         text += f", the {third} third"
     if classes:
@@ -26,8 +26,8 @@ def source(of: str = "mnist", third: str | None = None, classes: tuple[int, ...]
         text += f", images {first:,}–{first + size - 1:,}" if size else f", images from {first:,} on"
     if angle:
         text += f", turned by {angle:g}°"
-    part = digest(found.digest, "14x14", third, classes, angle, first, size)
-    return Source(found.kind, text, part, found.reason)
+    part = digest(origin.digest, "14x14", third, classes, angle, first, size)
+    return Source(origin.kind, text, part, origin.reason)
 
 
 def load(split: str, of: str = "mnist", third: str | None = None, classes: tuple[int, ...] | None = None,
@@ -46,16 +46,16 @@ def load(split: str, of: str = "mnist", third: str | None = None, classes: tuple
     Raises:
         ValueError: an option that makes no sense, or there are not so many images.
     """
-    found = source(of, third, classes, angle, first, size)
+    origin = source(of, third, classes, angle, first, size)
     _, third, classes, angle, first, size = _checked(of, third, classes, angle, first, size)
     x, y = _whole(of, split, OF[of].source().digest)
-    chosen = _chosen(x, y, third, classes)
-    first = checked_whole("first", first, 0, len(chosen) - 1)
-    end = first + checked_whole("size", len(chosen) - first if size is None else size, 1, len(chosen) - first)
-    x = x[chosen[first:end]]
+    numbers = _chosen(x, y, third, classes)
+    first = checked_whole("first", first, 0, len(numbers) - 1)
+    end = first + checked_whole("size", len(numbers) - first if size is None else size, 1, len(numbers) - first)
+    x = x[numbers[first:end]]
     if angle:
         x = rotated_mnist.rotate(x, angle)
-    return Dataset(smaller(x), y[chosen[first:end]], found)
+    return Dataset(smaller(x), y[numbers[first:end]], origin)
 
 
 def smaller(x: torch.Tensor) -> torch.Tensor:
@@ -65,15 +65,15 @@ def smaller(x: torch.Tensor) -> torch.Tensor:
 
 def _chosen(x, y, third, classes):
     """The numbers of the images that are taken, in the file's order."""
-    chosen = torch.arange(len(y))
+    numbers = torch.arange(len(y))
     if classes:
-        chosen = chosen[torch.isin(y, torch.tensor(classes))]
+        numbers = numbers[torch.isin(y, torch.tensor(classes))]
     if third:
-        brightness = (255 * x[chosen]).round().long().sum((1, 2))  # whole numbers: the same order on every processor
+        brightness = (255 * x[numbers]).round().long().sum((1, 2))  # whole numbers: the same order on every processor
         order = brightness.argsort(stable=True)
         place = THIRDS.index(third)
-        chosen = chosen[order[len(order) * place // 3:len(order) * (place + 1) // 3].sort().values]
-    return chosen
+        numbers = numbers[order[len(order) * place // 3:len(order) * (place + 1) // 3].sort().values]
+    return numbers
 
 
 @lru_cache(maxsize=4)  # a training part takes 188 MB to keep and a third of a second to read

@@ -23,9 +23,9 @@ def source(third: str | None = None, context: int = 32) -> Source:
     that is taken, and how long its pieces are, is in the text and the digest.
     """
     third, context = _checked(third, context)
-    found = store.official("Inaugural addresses", FILES, _stand_in)
-    text = f"{found.text}, the {third} third" if third else found.text
-    return Source(found.kind, text, digest(found.digest, CHARACTERS, third, context, TEST), found.reason)
+    origin = store.official("Inaugural addresses", FILES, _stand_in)
+    text = f"{origin.text}, the {third} third" if third else origin.text
+    return Source(origin.kind, text, digest(origin.digest, CHARACTERS, third, context, TEST), origin.reason)
 
 
 def load(split: str, third: str | None = None, context: int = 32) -> Dataset:
@@ -38,18 +38,18 @@ def load(split: str, third: str | None = None, context: int = 32) -> Dataset:
         context: characters of a piece.
 
     Raises:
-        ValueError: another third, or a context that is no whole number of at least 1.
+        ValueError: another third, or a context that is not a whole number of at least 1.
     """
-    found = source(third, context)
+    origin = source(third, context)
     third, context = _checked(third, context)
-    text = _numbers(found.is_stand_in)
+    text = _numbers(origin.is_stand_in)
     if third:
         place = THIRDS.index(third)
         text = text[len(text) * place // 3:len(text) * (place + 1) // 3]
     pieces = (len(text) - 1) // context
     x, y = (text[shift:shift + pieces * context].reshape(pieces, context) for shift in (0, 1))
-    chosen = (torch.arange(pieces) % TEST == TEST - 1) == (split == "test")
-    return Dataset(x[chosen].float(), y[chosen].clone(), found)
+    of_split = (torch.arange(pieces) % TEST == TEST - 1) == (split == "test")
+    return Dataset(x[of_split].float(), y[of_split].clone(), origin)
 
 
 def written(numbers: torch.Tensor) -> str:

@@ -40,7 +40,7 @@ def load(split: str, angle: float = 0.0, seed: int = 0, arm: int | None = None, 
         ValueError: the angle is not a finite number, one of the others is not a whole one, or there are not so many
             points.
     """
-    found = source(angle, seed, arm, first, size)
+    origin = source(angle, seed, arm, first, size)
     angle, seed, arm, first, size = _checked(angle, seed, arm, first, size)
     generator = torch.Generator().manual_seed(2 * seed + (split == "test"))
     n = SAMPLES[split]
@@ -54,7 +54,7 @@ def load(split: str, angle: float = 0.0, seed: int = 0, arm: int | None = None, 
         x, y = x[y == arm], y[y == arm]
     first = checked_whole("first", first, 0, len(y) - 1)
     end = first + checked_whole("size", len(y) - first if size is None else size, 1, len(y) - first)
-    return Dataset(x[first:end].clone(), y[first:end].clone(), found)
+    return Dataset(x[first:end].clone(), y[first:end].clone(), origin)
 
 
 def _checked(angle, seed, arm, first, size):

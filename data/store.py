@@ -62,7 +62,7 @@ class Damaged(Exception):
 
 
 class Unavailable(Exception):
-    """A dataset's file is neither here nor to be had."""
+    """A dataset's file is not here and cannot be fetched."""
 
 
 class DataWarning(UserWarning):
@@ -71,7 +71,7 @@ class DataWarning(UserWarning):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A published file, to be had gzipped, as it is, or in a tar archive.
+    """A published file, which is available gzipped, as it is, or in a tar archive.
 
     Attributes:
         path: where it lies below `root()`; in a tar archive it has the same path.
@@ -107,7 +107,7 @@ def own() -> Path:
         StoreError: the variable begins with the home of a user who does not exist.
     """
     usual = platformdirs.user_data_path("weightspace", appauthor=False)
-    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # without a home there is none
+    return _folder("WEIGHTSPACE_OWN") or (usual if usual.is_absolute() else root())  # there may be no home
 
 
 def _folder(variable):
@@ -208,8 +208,8 @@ def _is_full(error):
 
 def _number(error):
     """The system's number of an error, or None."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    return int(told[1]) if told else getattr(error, "errno", None)
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else getattr(error, "errno", None)
 
 
 def _no_room(folder, what, error):
@@ -414,7 +414,7 @@ def once(path: Path, make, *, read, write, elsewhere: bool = True):
         elsewhere: whether the learner's own folder is used. If not, nothing is kept where `path` cannot be written.
 
     Raises:
-        StoreError: the file is there but may not be read, or is no file, or no folder can be written.
+        StoreError: the file is there but may not be read, or is not a file, or no folder can be written.
     """
     if (value := _stored(path, read, warn=True)) is not None:
         return value
@@ -506,7 +506,7 @@ def fetch(remote: RemoteFile) -> Path:
     """Path of a dataset's file whose digest is right: the one that is there, or else a download.
 
     Raises:
-        Unavailable: missing or damaged here, and not to be had from the network; names the file and both reasons.
+        Unavailable: missing or damaged here, and not available from the network; names the file and both reasons.
         StoreError: the data folder cannot be written, or the disk is full, or the file is there but may not be read.
     """
     path = path_of(remote)
@@ -529,8 +529,8 @@ def fetch(remote: RemoteFile) -> Path:
                 if path.exists():
                     aside = path.with_name(path.name + ".damaged")
                     os.replace(path, aside)
-                    said = f"{path} {problem}; kept as {aside.name} and fetched again"
-                    warnings.warn(said, DataWarning, stacklevel=2)
+                    message = f"{path} {problem}; kept as {aside.name} and fetched again"
+                    warnings.warn(message, DataWarning, stacklevel=2)
     except Unavailable as error:
         raise Unavailable(f"{path} {problem}, and {error}") from None
     return path
@@ -586,21 +586,21 @@ def wrong_with(path: Path, remote: RemoteFile) -> str:
         try:
             if what := instead_of_file(path):
                 return what
-            found = path.stat()
+            status = path.stat()
         except PermissionError:
             raise
         except OSError:
             return "is missing"
-        if found.st_size < remote.size:
-            return f"is truncated ({found.st_size:,} of {remote.size:,} bytes)"
+        if status.st_size < remote.size:
+            return f"is truncated ({status.st_size:,} of {remote.size:,} bytes)"
         if _md5_of(path) != remote.md5:
             return "has been altered (its MD5 is not the published one)"
     return ""
 
 
 def _md5_of(path):
-    found = path.stat()
-    return _md5_at(path, found.st_mtime_ns, found.st_size)
+    status = path.stat()
+    return _md5_at(path, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=64)
@@ -631,21 +631,21 @@ def answering(urls: tuple[str, ...]) -> list[str]:
     def ask(url):
         answers[url] = _status(url)
 
-    asked = [url for url in urls if _host(url) not in _silent]
+    untried = [url for url in urls if _host(url) not in _silent]
     # threads, since looking up a name cannot be given a limit
-    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in asked]
+    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in untried]
     end = time.monotonic() + NETWORK_SECONDS
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
-    said = dict(answers)
-    for url in asked:
-        if not isinstance(answer := said.get(url, _SILENCE), int):
+    in_time = dict(answers)  # a thread may still add to the other
+    for url in untried:
+        if not isinstance(answer := in_time.get(url, _SILENCE), int):
             _silent[_host(url)] = f"{_host(url)} {answer}"
-    if good := [url for url in asked if said.get(url) == 200]:
+    if good := [url for url in untried if in_time.get(url) == 200]:
         return good
-    raise Unavailable("; ".join(_silent.get(_host(url)) or f"{_host(url)} answered {said[url]}" for url in urls))
+    raise Unavailable("; ".join(_silent.get(_host(url)) or f"{_host(url)} answered {in_time[url]}" for url in urls))
 
 
 _SILENCE = f"gave no answer within {NETWORK_SECONDS} s"

@@ -26,11 +26,11 @@ def source(size: int | None = None) -> Source:
     Raises:
         ValueError: `size` is neither None nor a whole number of at least 1.
     """
-    whole = store.official("SVHN", FILES, _stand_in)
+    origin = store.official("SVHN", FILES, _stand_in)
     if size is None:
-        return whole
+        return origin
     size = checked_whole("size", size, 1)
-    return Source(whole.kind, f"{whole.text}, first {size:,} images", digest(whole.digest, size), whole.reason)
+    return Source(origin.kind, f"{origin.text}, first {size:,} images", digest(origin.digest, size), origin.reason)
 
 
 def _stand_in(reason):
@@ -45,18 +45,18 @@ def load(split: str, size: int | None = None) -> Dataset:
         split: "train" or "test".
         size: only the first `size` images, or None for all. The whole training part takes 900 MB.
     """
-    found = source(size)
-    pixels, y = _painted(split) if found.is_stand_in else read(FILES[split][0])
-    return Dataset(pixels[:size].to(torch.float32).div_(255), y[:size].clone(), found)
+    origin = source(size)
+    pixels, y = _painted(split) if origin.is_stand_in else read(FILES[split][0])
+    return Dataset(pixels[:size].to(torch.float32).div_(255), y[:size].clone(), origin)
 
 
 def read(file: store.RemoteFile) -> tuple[torch.Tensor, torch.Tensor]:
     """Pixels (samples, 3, 32, 32) in uint8 and labels (samples,) from a file in which an image is (32, 32, 3), the
     images are the last axis, and a zero is called 10."""
     from scipy.io import loadmat
-    found = loadmat(store.path_of(file), variable_names=("X", "y"))
-    pixels = np.ascontiguousarray(found["X"].transpose(3, 2, 0, 1))
-    return torch.from_numpy(pixels), torch.from_numpy(found["y"][:, 0].astype(np.int64) % 10)
+    content = loadmat(store.path_of(file), variable_names=("X", "y"))
+    pixels = np.ascontiguousarray(content["X"].transpose(3, 2, 0, 1))
+    return torch.from_numpy(pixels), torch.from_numpy(content["y"][:, 0].astype(np.int64) % 10)
 
 
 def _painted(split):

@@ -15,7 +15,7 @@ _flags: ContextVar[tuple[threading.Event, ...]] = ContextVar("flags", default=()
 
 
 class Stopped(BaseException):
-    """Nobody waits any more for what this thread makes. It is no Exception, so `except Exception` lets it pass."""
+    """Nobody waits any more for what this thread makes. It is not an Exception, so `except Exception` lets it pass."""
 
 
 def stop_if_asked() -> None:

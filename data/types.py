@@ -84,9 +84,9 @@ def checked_whole(name: str, value, least: int, most: int | None = None) -> int:
             begins with `name`.
     """
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        whole = int(value)
-        if least <= whole and (most is None or whole <= most):
-            return whole
+        number = int(value)
+        if least <= number and (most is None or number <= most):
+            return number
     allowed = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
     raise ValueError(f"{name} must be a whole number {allowed}, not {value!r}")
 

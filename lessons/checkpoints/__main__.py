@@ -27,18 +27,18 @@ PROBLEMS = (CheckpointError, ValueError, store.StoreError, store.Unavailable)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Look, merge or fetch; 0, or 1 where something is not to be had or cannot be done. What is asked the wrong way
+    """Look, merge or fetch; 0, or 1 where something is not available or cannot be done. A command that makes no sense
     ends the program with 2.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # a terminal may not know every letter
-    asked, unknown = _parser().parse_known_args(arguments)
+    parsed, unknown = _parser().parse_known_args(arguments)
     if unknown:
         first = next((text for text in unknown if text.startswith("-")), unknown[0])
-        options = ", ".join(text for action in asked.parser._actions for text in action.option_strings[:1])
-        asked.parser.error(f"{first!r} is not known here; there are {options}")
+        options = ", ".join(text for action in parsed.parser._actions for text in action.option_strings[:1])
+        parsed.parser.error(f"{first!r} is not known here; there are {options}")
     try:
-        return asked.run(asked)
+        return parsed.run(parsed)
     except PROBLEMS as error:
         _say(str(error), sys.stderr)
         return 1
@@ -56,9 +56,9 @@ def _say(text, stream=None):
 # -- what can be asked -------------------------------------------------------------------------------------------------
 
 def _parser():
-    whole = argparse.ArgumentParser(prog="python -m lessons.checkpoints", description=__doc__, allow_abbrev=False,
-                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = whole.add_subparsers(dest="command", required=True, metavar="look|merge|fetch")
+    parser = argparse.ArgumentParser(prog="python -m lessons.checkpoints", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="look|merge|fetch")
     look = commands.add_parser("look", help="what task vectors are like", allow_abbrev=False)
     _add_models(look)
     look.add_argument("--layers", action="store_true", help="a line for every tensor too")
@@ -74,7 +74,7 @@ def _parser():
     fetch.add_argument("set", choices=sorted(known.SETS))
     fetch.add_argument("--list", action="store_true", help="say what is here, and fetch nothing")
     fetch.set_defaults(parser=fetch, run=_fetch)
-    return whole
+    return parser
 
 
 def _offered():
@@ -110,12 +110,13 @@ def _add_merge(parser, method):
                              f"{' and '.join(writing.MEANS)} they are divided by their mean")
     parser.add_argument("--dtype", choices=writing.OUTPUT, help="of the merged model; left out, the models'")
     parser.add_argument("--shard-size", metavar="SIZE", help="the most bytes of a file: 5GB, 500MB; left out, one file")
-    own = parser.add_argument_group("parameters of the method")
-    for one in method.parameters:
-        allowed = "|".join(map(repr, one.choices)) if one.choices else f"{one.kind.__name__}, {one.range}"
-        own.add_argument(f"--{one.name.replace('_', '-')}", dest=PARAMETER + one.name, type=_reader(one),
-                         default=argparse.SUPPRESS, metavar=one.name.upper(),
-                         help=_plain(f"{one.says} ({allowed}; {one.default!r} if left out)"))
+    group = parser.add_argument_group("parameters of the method")
+    for parameter in method.parameters:
+        name, kind = parameter.name, parameter.kind.__name__
+        allowed = "|".join(map(repr, parameter.choices)) if parameter.choices else f"{kind}, {parameter.range}"
+        group.add_argument(f"--{name.replace('_', '-')}", dest=PARAMETER + name, type=_reader(parameter),
+                           default=argparse.SUPPRESS, metavar=name.upper(),
+                           help=_plain(f"{parameter.says} ({allowed}; {parameter.default!r} if left out)"))
     parser.set_defaults(parser=parser, run=_merge)
 
 
@@ -146,15 +147,15 @@ def _numbers(text):
 
 # -- doing it ----------------------------------------------------------------------------------------------------------
 
-def _opened(asked):
+def _opened(parsed):
     """(base, finetuned) without the keys that are left out."""
-    base = folders.opened(asked.base)
-    models = [base, *(_one(base, path) for path in asked.models)]
-    for start in asked.without:
+    base = folders.opened(parsed.base)
+    models = [base, *(_one(base, path) for path in parsed.models)]
+    for start in parsed.without:
         if not any(key.startswith(start) for state in models for key in state):
             raise CheckpointError(f"no key begins with {start!r}: the first are {', '.join(list(base)[:5])}")
-    if asked.without:
-        models = [Without(state, *asked.without) for state in models]
+    if parsed.without:
+        models = [Without(state, *parsed.without) for state in models]
     return models[0], models[1:]
 
 
@@ -164,38 +165,39 @@ def _one(base, path):
     return Adapted(base, opened_adapter(folder)) if alone else folders.opened(path)
 
 
-def _merge(asked):
-    base, finetuned = _opened(asked)
-    parameters = {name.removeprefix(PARAMETER): value for name, value in vars(asked).items()
+def _merge(parsed):
+    base, finetuned = _opened(parsed)
+    parameters = {name.removeprefix(PARAMETER): value for name, value in vars(parsed).items()
                   if name.startswith(PARAMETER)}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        folder = writing.merge(asked.out, asked.method, base, finetuned, asked.names, weights=asked.weights,
-                               dtype=asked.dtype, shard_size=asked.shard_size, progress=not asked.quiet, **parameters)
-    for one in told:
-        _say(f"warning: {one.message}", sys.stderr)
+        folder = writing.merge(parsed.out, parsed.method, base, finetuned, parsed.names, weights=parsed.weights,
+                               dtype=parsed.dtype, shard_size=parsed.shard_size, progress=not parsed.quiet,
+                               **parameters)
+    for warning in caught:
+        _say(f"warning: {warning.message}", sys.stderr)
     for path in sorted(folder.iterdir()):
         _say(f"{path}: {path.stat().st_size:,} bytes")
     return 0
 
 
-def _look(asked):
-    base, finetuned = _opened(asked)
-    looked = looking.look(base, finetuned, asked.names, spectra=asked.spectra, progress=not asked.quiet)
-    whole, tasks = looking.overall(looked), [str(task) for task in looked.task.values]
+def _look(parsed):
+    base, finetuned = _opened(parsed)
+    looked = looking.look(base, finetuned, parsed.names, spectra=parsed.spectra, progress=not parsed.quiet)
+    totals, tasks = looking.overall(looked), [str(task) for task in looked.task.values]
     _say(f"{len(tasks)} models of {naming.parameters(base):,} numbers beside {naming.name_of(base)}")
     rows = [["model", "‖τ‖", "‖τ‖/‖θ₀‖", "cosine with θ₀", *(f"cosine with {task}" for task in tasks)]]
     for task in tasks:
-        here = whole.sel(task=task)
-        numbers = (here.norm, here.relative, looked.parent.sel(task=task), *here.cosine)
+        of_task = totals.sel(task=task)
+        numbers = (of_task.norm, of_task.relative, looked.parent.sel(task=task), *of_task.cosine)
         rows.append([task, *(f"{float(number):.4g}" for number in numbers)])
     share = float((looked.disagree * looked["size"]).sum() / looked["size"].sum())
     _say(f"{_columns(rows)}\nEntries that some task pushes up and another down: {share:.1%}")
-    if asked.spectra:
+    if parsed.spectra:
         energy = looked.energy.mean(("layer", "task"))
         _say("Share of ‖τ‖² in the strongest directions, mean over matrices: " + ", ".join(
             f"{float(share):.0%} at rank {ratio:.0%}" for ratio, share in zip(energy.ratio.values, energy.values)))
-    if asked.layers:
+    if parsed.layers:
         _say(_columns([["tensor", *(f"‖τ‖/‖θ₀‖ of {task}" for task in tasks)], *_of_layers(looked)]))
     for note in looked.attrs["notes"]:
         _say(f"note: {note}")
@@ -215,11 +217,11 @@ def _columns(rows):
     return "\n".join(map("  ".join, cells))
 
 
-def _fetch(asked):
+def _fetch(parsed):
     problems = 0
-    for remote in known.SETS[asked.set]:
+    for remote in known.SETS[parsed.set]:
         try:
-            if not asked.list:
+            if not parsed.list:
                 fetching.fetch(remote)
             elif fetching.here(remote):
                 fetching.checked(remote)

@@ -134,19 +134,19 @@ class Adapter:
         """Which tensor is an A, a B, or stored whole."""
         parts: dict[str, dict[str, str]] = {}
         for key in self.tensors:
-            if not (found := _PART.fullmatch(key)):
+            if not (match := _PART.fullmatch(key)):
                 name = key.removeprefix(PREFIX).replace(".modules_to_save.default", "").replace(".base_layer.", ".")
                 self.whole[name] = key
                 continue
-            ours = parts.setdefault(found["module"].removeprefix(PREFIX), {})
-            part = "bias" if found["what"] == "bias" else found["letter"] or found["embedding"]
-            if found["what"] == "bias" and found["letter"] == "A":
+            ours = parts.setdefault(match["module"].removeprefix(PREFIX), {})
+            part = "bias" if match["what"] == "bias" else match["letter"] or match["embedding"]
+            if match["what"] == "bias" and match["letter"] == "A":
                 raise CheckpointError(self._not_read(key))
             if part in ours:
                 raise CheckpointError(f"{self.path} holds two of one kind, {ours[part]!r} and {key!r}. Are these two "
                                       "adapters in one file? Write each to a folder of its own.")
             ours[part] = key
-            ours["embedding"] = found["embedding"] or ""
+            ours["embedding"] = match["embedding"] or ""
         self._check_whole()
         for module, ours in parts.items():
             if lacking := [letter for letter in "AB" if letter not in ours]:
@@ -167,11 +167,11 @@ class Adapter:
         """{module: what the config says of it}, by its patterns and else by the number for all modules."""
         values = list((self.config.get(name) or {}).values())
         try:
-            found = patterns.first_matches(list(self.config.get(name) or {}), list(modules)) if values else []
+            matches = patterns.first_matches(list(self.config.get(name) or {}), list(modules)) if values else []
         except ValueError as error:
             raise CheckpointError(f"{self.path / CONFIG}: {name} cannot be used, since {error}.") from error
-        said = dict.fromkeys(modules, self.config[default])
-        return said | {module: values[place] for module, place in zip(modules, found) if place is not None}
+        numbers = dict.fromkeys(modules, self.config[default])
+        return numbers | {module: values[place] for module, place in zip(modules, matches) if place is not None}
 
     def _not_read(self, key):
         return (f"{self.path} is no plain LoRA, because it holds {key!r}, which is neither A nor B nor the bias of B. "
@@ -189,16 +189,16 @@ class Adapter:
             if "lora_" in key:
                 raise CheckpointError(self._not_read(key))
 
-    def _rank(self, module, ours, said):
+    def _rank(self, module, ours, expected):
         """The rank of a module, which its A, its B and the config agree on."""
         shapes = {letter: self.tensors.entries[ours[letter]].shape for letter in "AB"}
         if flat := [letter for letter, shape in shapes.items() if len(shape) < 2 or not shape[0]]:
             raise CheckpointError(f"{self.path}: {ours[flat[0]]!r} has shape {shapes[flat[0]]}, which is no matrix. "
                                   "Download it again.")
         rank = shapes["A"][0]
-        if rank != said:
-            raise CheckpointError(f"{self.path}: {CONFIG} says rank {said} for {module!r}, its A has {rank} rows. The "
-                                  "two files are not of one adapter.")
+        if rank != expected:
+            raise CheckpointError(f"{self.path}: {CONFIG} says rank {expected} for {module!r}, its A has {rank} rows. "
+                                  "The two files are not of one adapter.")
         return rank
 
 
@@ -266,9 +266,10 @@ def _check_config(path, config):
         if config.get(name) not in (None, False, []):
             raise CheckpointError(f"{path} {why} ({name} in {CONFIG}). {INSTEAD.get(name, WHOLE_MODEL)}")
     for name in ("rank_pattern", "alpha_pattern"):
-        said = config.get(name) or {}
-        if not isinstance(said, dict) or not all(map(_is_number, said.values())):
-            strange = [value for value in said.values() if not _is_number(value)] if isinstance(said, dict) else [said]
+        by_pattern = config.get(name) or {}
+        if not isinstance(by_pattern, dict) or not all(map(_is_number, by_pattern.values())):
+            values = by_pattern.values() if isinstance(by_pattern, dict) else [by_pattern]
+            strange = [value for value in values if not _is_number(value)] or [by_pattern]
             raise CheckpointError(f"{path / CONFIG}: {name} must give a number for each pattern of module names "
                                   f"({str(strange[0])[:60]!r} is no number).")
 
@@ -304,11 +305,11 @@ class Adapted(Tensors):
         self.shown = dict.fromkeys(base)
         self.notes = [*adapter.notes, *bases.another(base, adapter.path, adapter.config)]
         self._translated: list[tuple[str, str]] = []
-        kept = {key: name for key, name in adapter.whole.items() if not key.startswith(tuple(without))}
+        stored = {key: name for key, name in adapter.whole.items() if not key.startswith(tuple(without))}
         biases = [module for module, pair in adapter.pairs.items() if pair.bias]
         self.modules = self._places({f"{module}.weight": module for module in adapter.pairs})
         self._biases = self._places({f"{module}.bias": module for module in biases})
-        self._whole = self._places(kept, "It is stored whole; if it is a head of the adapter's own, leave it out: "
+        self._whole = self._places(stored, "It is stored whole; if it is a head of the adapter's own, leave it out: "
                                          "Adapted(base, adapter, without=[{key!r}]).")
         self.turned = self._turned(None if conv1d is None else self._checked(conv1d))
         if self._translated:
@@ -335,28 +336,28 @@ class Adapted(Tensors):
 
     def _places(self, names, advice=""):
         """{key of the base: what changes it} of {key as the adapter has it: that}."""
-        found, asked = {}, {}
+        changes, keys = {}, {}
         for key, what in names.items():
             place = self._place(key, advice.format(key=key))
-            if place in found:
+            if place in changes:
                 raise CheckpointError(f"{self.adapter.path} changes {place!r} of {name_of(self.base)} twice, by "
-                                      f"{asked[place]!r} and {key!r}. Is that base a part of the model that the "
+                                      f"{keys[place]!r} and {key!r}. Is that base a part of the model that the "
                                       "adapter was tuned on?")
-            found[place], asked[place] = what, key
-        return found
+            changes[place], keys[place] = what, key
+        return changes
 
     def _place(self, key, advice):
         """The base's key that an adapter's means: the same, the same but for what stands before it, or an older name.
         """
         if key in self.base:
             return key
-        found = [ours for ours in self.base if ours.endswith(f".{key}") or key.endswith(f".{ours}")]
-        if len(found) == 1:
-            return found[0]
-        if not found and (older := bases.older(self.base, key)):
+        candidates = [ours for ours in self.base if ours.endswith(f".{key}") or key.endswith(f".{ours}")]
+        if len(candidates) == 1:
+            return candidates[0]
+        if not candidates and (older := bases.older(self.base, key)):
             self._translated.append((key, older))
             return older
-        several = f" {len(found)} keys end so." if found else ""
+        several = f" {len(candidates)} keys end so." if candidates else ""
         raise CheckpointError(f"{self.adapter.path} changes {key!r}, which {name_of(self.base)} does not have."
                               f"{several} {advice or self._why_missing(key)}")
 
@@ -383,29 +384,29 @@ class Adapted(Tensors):
 
     def _turned(self, names):
         """{key: whether its weight is stored as (in, out)}, after a check of all shapes."""
-        found = {key: self._by_shape(key) for key in self.modules}
-        if not (squares := [key for key in found if found[key] is None]):
-            return found
+        turned = {key: self._by_shape(key) for key in self.modules}
+        if not (squares := [key for key in turned if turned[key] is None]):
+            return turned
         seen = turning.in_base(self.base)
-        for key, kind in found.items():
+        for key, kind in turned.items():
             if kind is not None and len(entry_of(self.base, key).shape) == 2 and not self._pair(key).embedding:
                 seen.setdefault(turning.last(key), set()).add(kind)
         names_of_all = {turning.last(key) for key in self.modules}
         likely = sorted(names_of_all.intersection(turning.MODULES))
         for key in squares:
             if names is not None:
-                found[key] = turning.is_among(self.modules[key], names)
+                turned[key] = turning.is_among(self.modules[key], names)
             elif turning.is_among(f"{self.modules[key]}.weight", self.adapter.config.get("target_parameters") or ()):
-                found[key] = False  # PEFT reads a parameter of its own accord as (out, in)
+                turned[key] = False  # PEFT reads a parameter of its own accord as (out, in)
             else:
-                found[key] = turning.of_square(self.base, key, seen, self.adapter.turned, len(names_of_all) == 1)
-            if found[key] is None:
+                turned[key] = turning.of_square(self.base, key, seen, self.adapter.turned, len(names_of_all) == 1)
+            if turned[key] is None:
                 raise CheckpointError(f"{self.adapter.path} changes {key!r}, which is square. So its shape does not "
                                       "tell whether it is stored as (out, in), as torch's Linear does, or as (in, "
                                       f"out), as GPT-2's Conv1D does; fan_in_fan_out in {CONFIG} holds for the last "
                                       "module alone. Say which modules are Conv1D: Adapted(base, adapter, "
                                       f"conv1d={likely or [turning.last(key)]}), or conv1d=[] if none is.")
-        return found
+        return turned
 
     def _pair(self, key):
         return self.adapter.pairs[self.modules[key]]

@@ -34,15 +34,15 @@ def newer(key: str) -> str:
 
 
 def older(base: State, key: str) -> str | None:
-    """The key of a ViT's file with the older names that a newer name means; None where the file is no such ViT, or
+    """The key of a ViT's file with the older names that a newer name means; None where the file is not such a ViT, or
     none or several of its keys fit.
     """
     if ELSEWHERE in key or not any(OLDER in ours for ours in base):
         return None
     wanted = newer(key)
-    found = [ours for ours in base if (name := newer(ours)) == wanted or name.endswith(f".{wanted}")
-             or wanted.endswith(f".{name}")]
-    return found[0] if len(found) == 1 else None
+    candidates = [ours for ours in base if (name := newer(ours)) == wanted or name.endswith(f".{wanted}")
+                  or wanted.endswith(f".{name}")]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def why_missing(base: State, key: str, outputs: Sequence[int], inputs: Sequence[int]) -> str:
@@ -67,27 +67,27 @@ def why_missing(base: State, key: str, outputs: Sequence[int], inputs: Sequence[
     return "No tensor of it has the shape of that matrix. Is it the base that the adapter was tuned on?"
 
 
-def another(base: State, path: Path, said: Mapping) -> list[str]:
+def another(base: State, path: Path, adapter_config: Mapping) -> list[str]:
     """Sentences where an adapter's config names another base than this one; [] where it is the same, or not known.
 
     Args:
         base: the model.
         path: the adapter's folder, for the sentences.
-        said: what the adapter's config says.
+        adapter_config: what the adapter's config says.
     """
-    config, name, found = config_of(base), said.get("base_model_name_or_path"), []
+    config, name, doubts = config_of(base), adapter_config.get("base_model_name_or_path"), []
     ours = _names(name_of(base)) - {"the state dict"} | _names(config.get("_name_or_path"))
     if isinstance(name, str) and ours and _names(name) and not ours & _names(name):
-        found.append(f"{path} was tuned on {_public(name)!r}, as its config says, and the base here is "
-                     f"{name_of(base)}. If that is another model of the same shapes, the result is wrong.")
-    mapping = said.get("auto_mapping")
+        doubts.append(f"{path} was tuned on {_public(name)!r}, as its config says, and the base here is "
+                      f"{name_of(base)}. If that is another model of the same shapes, the result is wrong.")
+    mapping = adapter_config.get("auto_mapping")
     kind = mapping.get("base_model_class") if isinstance(mapping, Mapping) else None
     model, classes = config.get("model_type"), config.get("architectures") or ()
     if (isinstance(kind, str) and isinstance(model, str) and kind not in classes
             and not kind.casefold().startswith(re.sub(r"[-_]", "", model).casefold())):
-        found.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
-                     f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
-    return found
+        doubts.append(f"{path} was tuned on a {kind[:100]}, as its config says, and the base's config.json says "
+                      f"{model[:100]!r}. If that is another model of the same shapes, the result is wrong.")
+    return doubts
 
 
 def _public(name):

@@ -151,8 +151,8 @@ def accuracy(suite: Suite, state: State, task: str, x: Tensor, y: Tensor, device
         for part, labels in zip(batches(x, suite.tower, device), y.split(BATCH)):
             with _precision(device, mixed):
                 pooled = towers.pooled(state, part, suite.tower)
-            found = heads.logits(pooled.float().cpu(), suite.projection, suite.heads[task], suite.scale)
-            right += int((found.argmax(1) == labels).sum())
+            logits = heads.logits(pooled.float().cpu(), suite.projection, suite.heads[task], suite.scale)
+            right += int((logits.argmax(1) == labels).sum())
     return right / len(y)
 
 
@@ -167,12 +167,12 @@ def table(suite: Suite, models: Mapping[str, State | Callable[[], State]], data:
     Returns:
         (model, task), with the number of images a task in `attrs`.
     """
-    found = np.empty((len(models), len(data)))
+    accuracies = np.empty((len(models), len(data)))
     for row, model in enumerate(models.values()):
         state = in_memory(model() if callable(model) else model, device)
         for column, (task, (x, y)) in enumerate(data.items()):
-            found[row, column] = accuracy(suite, state, task, x, y, device, mixed)
-    return xr.DataArray(found, {"model": list(models), "task": list(data)}, ("model", "task"),
+            accuracies[row, column] = accuracy(suite, state, task, x, y, device, mixed)
+    return xr.DataArray(accuracies, {"model": list(models), "task": list(data)}, ("model", "task"),
                         attrs={"images": [len(y) for _, y in data.values()]})
 
 

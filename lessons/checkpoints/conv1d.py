@@ -41,18 +41,18 @@ def _types(config):
 
 def in_base(base: State) -> dict[str, set[bool]]:
     """{a module's own name: {stored as (in, out)}} of all matrices whose bias tells: it is as long as the output."""
-    found = {}
+    kinds = {}
     for key in base:
         bias = f"{key.removesuffix('.weight')}.bias"
         if not key.endswith(".weight") or bias not in base:
             continue
         shape, out = entry_of(base, key).shape, entry_of(base, bias).shape
         if len(shape) == 2 and shape[0] != shape[1] and out in ((shape[0],), (shape[1],)):
-            found.setdefault(last(key), set()).add(out == (shape[1],))
-    return found
+            kinds.setdefault(last(key), set()).add(out == (shape[1],))
+    return kinds
 
 
-def of_square(base: State, key: str, seen: Mapping[str, set[bool]], said: bool | None = None,
+def of_square(base: State, key: str, seen: Mapping[str, set[bool]], fan_in_fan_out: bool | None = None,
               alone: bool = False) -> bool | None:
     """Whether a square matrix is stored as (in, out); None where nothing decides.
 
@@ -60,7 +60,7 @@ def of_square(base: State, key: str, seen: Mapping[str, set[bool]], said: bool |
         base: the model.
         key: the matrix in it.
         seen: what is known of matrices that are not square, as `in_base` gives it.
-        said: the adapter's `fan_in_fan_out`; None without an adapter.
+        fan_in_fan_out: what the adapter's config says of it; None without an adapter.
         alone: the adapter's modules all have the same own name, so what is true of the last one is true of all.
     """
     if (known := by_architecture(base, key)) is not None:
@@ -71,7 +71,7 @@ def of_square(base: State, key: str, seen: Mapping[str, set[bool]], said: bool |
     config = config_of(base)
     if not ours and True not in kinds and _types(config) and not config.get("auto_map"):
         return False  # an architecture of transformers that is not among those with Conv1D
-    kinds |= {said} if said is not None else set()
+    kinds |= {fan_in_fan_out} if fan_in_fan_out is not None else set()
     if ours or len(kinds) > 1 or (True in kinds and not alone):
         return None
     return True in kinds

@@ -46,7 +46,7 @@ def checked(remote: Remote) -> Path:
     """The path of a file that is there and is what was published, or at least what came at its first download.
 
     Raises:
-        CheckpointError: it is missing, is no safetensors file, or has another size or digest. Names the file and the
+        CheckpointError: it is missing, is not a safetensors file, or has another size or digest. Names the file and the
             command that fetches it.
     """
     path = path_of(remote)
@@ -90,10 +90,10 @@ def fetch(remote: Remote, progress: bool = True) -> Path:
         if path.exists():  # another process fetched it while we waited
             return checked(remote)
         part = path.with_name(f".{path.name}.partial")
-        said = _download(remote, part, progress)
-        _check_what_came(remote, part, said)
+        reply = _download(remote, part, progress)
+        _check_what_came(remote, part, reply)
         if not remote.pinned:
-            commit = said.get("X-Repo-Commit") or remote.revision
+            commit = reply.get("X-Repo-Commit") or remote.revision
             digest_beside(path).write_text(f"{sha256(part)}  {path.name}  {commit}\n", encoding="utf-8")
         os.replace(part, path)
         _version_of(part).unlink(missing_ok=True)
@@ -144,26 +144,26 @@ def _download(remote, part, progress):
                 raise store.Unavailable(f"{remote.url} has changed since the download began. Run the same command "
                                         "again: it starts over.")
             answer.raise_for_status()
-            said = {name: text for one in (*answer.history, answer) for name, text in one.headers.items()}
+            reply = {name: text for response in (*answer.history, answer) for name, text in response.headers.items()}
             come = come if resumed else 0
-            expected = _whole_size(answer, said, remote, come)
+            expected = _whole_size(answer, reply, remote, come)
             _check_room(part, expected - come)
             if not resumed:
                 _forget(part)  # a process that is killed now leaves no beginning of one version under another's name
                 _version_of(part).write_text(_validator(answer), encoding="utf-8")
             _write(answer, part, "ab" if resumed else "wb", expected, come, remote, progress)
     except requests.RequestException as error:
-        kept = part.stat().st_size if part.exists() else 0
-        raise store.Unavailable(f"{remote.url} stopped after {kept:,} bytes ({type(error).__name__}). Run the same "
+        received = part.stat().st_size if part.exists() else 0
+        raise store.Unavailable(f"{remote.url} stopped after {received:,} bytes ({type(error).__name__}). Run the same "
                                 "command again: it goes on from there.") from error
-    return said
+    return reply
 
 
-def _whole_size(answer, said, remote, come):
+def _whole_size(answer, reply, remote, come):
     """How long the whole file is, in bytes, by the server's word; 0 where nobody knows."""
     if length := int(answer.headers.get("Content-Length") or 0):
         return length + come
-    return remote.size or int(said.get("X-Linked-Size") or 0)
+    return remote.size or int(reply.get("X-Linked-Size") or 0)
 
 
 def _goes_on(answer, come, version):
@@ -227,11 +227,11 @@ def _no_room(part, why):
                             "space, or set the environment variable WEIGHTSPACE_DATA to a folder on a larger disk.")
 
 
-def _check_what_came(remote, part, said):
+def _check_what_came(remote, part, reply):
     """Refuse, and delete, what is not the file that was asked for. The hub names the digest of a large file itself:
     that tells a bit that flipped on the way, not whether it is the file that somebody measured.
     """
-    on_the_way = said.get("X-Linked-Etag", "").strip('"')
+    on_the_way = reply.get("X-Linked-Etag", "").strip('"')
     try:
         if remote.file.endswith(".safetensors"):
             header(part)

@@ -70,13 +70,13 @@ class Checkpoint(Tensors):
         self._file_of, self._known = {}, {}
         for file in files:
             known = _known(file)
-            found = opening.header(file)
-            if twice := sorted(found.entries.keys() & self.entries.keys()):
+            header = opening.header(file)
+            if twice := sorted(header.entries.keys() & self.entries.keys()):
                 raise CheckpointError(f"{file} holds {twice[0]!r}, which {self._file_of[twice[0]][0]} holds as well. "
                                       "Shards of two models in one folder?")
-            self.entries.update(found.entries)
-            self.metadata |= found.metadata
-            self._file_of |= {key: (file, *found.places[key]) for key in found.entries}
+            self.entries.update(header.entries)
+            self.metadata |= header.metadata
+            self._file_of |= {key: (file, *header.places[key]) for key in header.entries}
             self._known[file] = known
 
     def __getitem__(self, key: str) -> Tensor:
@@ -115,7 +115,7 @@ def opened(path: str | os.PathLike) -> Checkpoint:
     """Open a checkpoint: a safetensors file, or a folder in Hugging Face's layout.
 
     Raises:
-        CheckpointError: there is none, a file is no safetensors file (a pickle is not opened), a shard is missing or
+        CheckpointError: there is none, a file is not a safetensors file (a pickle is not opened), a shard is missing or
             half-downloaded, or the index contradicts the shards. Names file and key.
     """
     path = of_home(path)
@@ -192,24 +192,24 @@ def _sharded(folder, index, config):
             keys = [key for key, shard in listed.items() if shard == name]
             raise CheckpointError(f"{folder / name} is missing: {index.name} names it for {len(keys)} tensors, among "
                                   f"them {keys[0]!r}. Download it into the same folder.")
-    found = Checkpoint(folder, [folder / name for name in names], config)
+    checkpoint = Checkpoint(folder, [folder / name for name in names], config)
     for key, name in listed.items():
-        if key not in found:
+        if key not in checkpoint:
             raise CheckpointError(f"{folder / name} does not hold {key!r}, which {index.name} says it does. The shards "
                                   "are not of one download.")
-        if found._file_of[key][0].name != name:
-            raise CheckpointError(f"{key!r} lies in {found._file_of[key][0]}, where {index.name} says {name}. The "
+        if checkpoint._file_of[key][0].name != name:
+            raise CheckpointError(f"{key!r} lies in {checkpoint._file_of[key][0]}, where {index.name} says {name}. The "
                                   "shards are not of one download.")
-    if extra := sorted(found.keys() - listed.keys()):
-        raise CheckpointError(f"{found._file_of[extra[0]][0]} holds {extra[0]!r}, of which {index.name} does not know. "
-                              "The shards are not of one download.")
-    return found
+    if extra := sorted(checkpoint.keys() - listed.keys()):
+        raise CheckpointError(f"{checkpoint._file_of[extra[0]][0]} holds {extra[0]!r}, of which {index.name} does not "
+                              "know. The shards are not of one download.")
+    return checkpoint
 
 
 def _json(path, optional=False):
     """What a JSON file says; {} where there is none and it is optional."""
     try:
-        found = json.loads(store.regular(path).read_text(encoding="utf-8"))
+        content = json.loads(store.regular(path).read_text(encoding="utf-8"))
     except store.StoreError as error:
         raise CheckpointError(str(error)) from error
     except OSError as error:
@@ -218,9 +218,9 @@ def _json(path, optional=False):
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} cannot be read as JSON: {error}. Download it again.") from error
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path} should hold a JSON object, but it holds a {type(found).__name__}.")
-    return found
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} should hold a JSON object, but it holds a {type(content).__name__}.")
+    return content
 
 
 def entry_of(state: Mapping[str, Tensor], key: str) -> Entry:
@@ -234,8 +234,8 @@ def entry_of(state: Mapping[str, Tensor], key: str) -> Entry:
 def config_of(state: State) -> Mapping:
     """What the `config.json` says of the model behind a state dict; {} where there is none."""
     for behind in (state, getattr(state, "state", None), getattr(state, "base", None)):
-        if isinstance(found := getattr(behind, "config", None), Mapping):
-            return found
+        if isinstance(config := getattr(behind, "config", None), Mapping):
+            return config
         if behind is not None and behind is not state:
             return config_of(behind)
     return {}

@@ -88,12 +88,12 @@ def head(state: State, projection: Float[Tensor, "space width"], tower: Tower, t
         state: of the text tower.
         projection: `text_projection.weight`.
     """
-    found = []
+    vectors = []
     with torch.no_grad():
         for name in classes:
             tokens = tokenize(sentences(name, templates))
-            found.append(class_vector(text_pooled(state, tokens, tower) @ projection.T))
-    return torch.stack(found)
+            vectors.append(class_vector(text_pooled(state, tokens, tower) @ projection.T))
+    return torch.stack(vectors)
 
 
 def logits(pooled: Float[Tensor, "samples width"], projection: Float[Tensor, "space width"],

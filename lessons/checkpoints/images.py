@@ -23,9 +23,9 @@ def prepared(images: Tensor, size: int = 224) -> Float[Tensor, "samples 3 size s
         ValueError: another shape, or floating-point values outside 0 … 1 (normalised images, for one).
     """
     pixels = _bytes(images)
-    found = torch.stack([torch.from_numpy(_one(image, size)) for image in pixels])
+    resized = torch.stack([torch.from_numpy(_one(image, size)) for image in pixels])
     mean, deviation = (torch.tensor(constant)[:, None, None] for constant in (MEAN, DEVIATION))
-    return found.permute(0, 3, 1, 2).to(torch.float32).div_(255).sub_(mean).div_(deviation)
+    return resized.permute(0, 3, 1, 2).to(torch.float32).div_(255).sub_(mean).div_(deviation)
 
 
 def _bytes(images):

@@ -64,35 +64,35 @@ def look(base: State, finetuned: Sequence[State], names: Sequence[str] = (), rat
             rows[-1]["base_norm"] = wide(start[key]).norm(dtype=torch.float64).item()
             if stack.ndim > 2:
                 turn += _turn(wide(start[key]), stack)
-    found = _dataset(rows, keys, names, ratios, start, _parent(turn), notes, [name_of(state) for state in finetuned])
-    return found.assign_attrs(trained_on=_trained_on(base))
+    layers = _dataset(rows, keys, names, ratios, start, _parent(turn), notes, [name_of(state) for state in finetuned])
+    return layers.assign_attrs(trained_on=_trained_on(base))
 
 
 def _one(stack, ratios, spectra):
     """The numbers of one tensor's task vectors (tasks, …)."""
     conflict = vectors.signs(stack)
-    found = {"inner": vectors.inner_products(stack).numpy(), "disagree": conflict.disagree,
-             "against": conflict.against, "against_by_chance": vectors.by_chance(stack).against,
-             "matrix": is_matrix(stack.shape[1:])}
-    if spectra and found["matrix"]:
-        kept = max(1, math.ceil(max(ratios) * min(stack[0].flatten(1).shape)))
-        ours = [vectors.spectrum(matrix.flatten(1), kept) for matrix in stack]
-        found["stable_rank"] = [vectors.stable_rank(one.sigma) for one in ours]
-        found["energy"] = [vectors.energy(one.sigma, ratios) for one in ours]
-        found["overlap"] = vectors.overlaps(ours, ratios)
-    return found
+    numbers = {"inner": vectors.inner_products(stack).numpy(), "disagree": conflict.disagree,
+               "against": conflict.against, "against_by_chance": vectors.by_chance(stack).against,
+               "matrix": is_matrix(stack.shape[1:])}
+    if spectra and numbers["matrix"]:
+        rank = max(1, math.ceil(max(ratios) * min(stack[0].flatten(1).shape)))
+        ours = [vectors.spectrum(matrix.flatten(1), rank) for matrix in stack]
+        numbers["stable_rank"] = [vectors.stable_rank(spectrum.sigma) for spectrum in ours]
+        numbers["energy"] = [vectors.energy(spectrum.sigma, ratios) for spectrum in ours]
+        numbers["overlap"] = vectors.overlaps(ours, ratios)
+    return numbers
 
 
 def _turn(origin, stack):
     """(⟨θ₀, θ_t⟩, ‖θ₀‖², ‖θ_t‖²) of every task."""
     flat = origin.flatten().double()
     square = (flat @ flat).item()
-    found = []
+    rows = []
     for vector in stack:
         change = vector.flatten().double()
         across = (flat @ change).item()
-        found.append([square + across, square, square + 2 * across + (change @ change).item()])
-    return np.array(found)
+        rows.append([square + across, square, square + 2 * across + (change @ change).item()])
+    return np.array(rows)
 
 
 def _parent(turn):
@@ -110,7 +110,7 @@ def _dataset(rows, keys, names, ratios, start, parent, notes, paths):
 
     of_layer = ("base_norm", "disagree", "against", "against_by_chance")
     per_layer = {name: ("layer", gathered(name)) for name in of_layer}
-    found = xr.Dataset({
+    layers = xr.Dataset({
         "size": ("layer", [math.prod(shape) for shape in shapes]),
         "matrix": ("layer", [row["matrix"] for row in rows]), **per_layer,
         "norm": (("layer", "task"), np.sqrt(np.diagonal(inner, axis1=1, axis2=2))),
@@ -121,26 +121,26 @@ def _dataset(rows, keys, names, ratios, start, parent, notes, paths):
         "energy": (("layer", "task", "ratio"), gathered("energy", tasks, len(ratios))),
         "overlap": (("layer", "ratio"), gathered("overlap", len(ratios))),
     }, {"layer": keys, "task": list(names), "other": list(names), "ratio": list(ratios)})
-    found.attrs["notes"] = [*notes, *_strange(list(names), paths, parent, inner.sum(0))]
-    return found
+    layers.attrs["notes"] = [*notes, *_strange(list(names), paths, parent, inner.sum(0))]
+    return layers
 
 
 def _strange(names, paths, parent, inner):
-    """Sentences on models that are not what they should be, from parent (task) and ⟨τ_t, τ_s⟩ (task, other)."""
-    said = []
+    """Sentences on models that are probably the wrong ones, from parent (task) and ⟨τ_t, τ_s⟩ (task, other)."""
+    notes = []
     for place, (name, path) in enumerate(zip(names, paths)):
         if not inner[place, place]:
-            said.append(f"{name} ({path}) is the base itself: its task vector is zero. A copy that was never tuned?")
+            notes.append(f"{name} ({path}) is the base itself: its task vector is zero. A copy that was never tuned?")
         elif parent[place] < UNRELATED:
-            said.append(f"{name} ({path}) does not descend from this base: the cosine of their matrices is "
-                        f"{parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
-                        "the way between two strangers, and merging it will not work.")
+            notes.append(f"{name} ({path}) does not descend from this base: the cosine of their matrices is "
+                         f"{parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
+                         "the way between two strangers, and merging it will not work.")
     for i in range(len(inner)):
         for j in range(i):
-            apart = inner[i, i] + inner[j, j] - 2 * inner[i, j]  # ‖τ_i − τ_j‖²
-            if inner[i, i] > 0 and apart < 1e-9 * inner[i, i]:
-                said.append(f"{names[j]} and {names[i]} are the same model.")
-    return said
+            squared_distance = inner[i, i] + inner[j, j] - 2 * inner[i, j]  # ‖τ_i − τ_j‖²
+            if inner[i, i] > 0 and squared_distance < 1e-9 * inner[i, i]:
+                notes.append(f"{names[j]} and {names[i]} are the same model.")
+    return notes
 
 
 def strange(start: State, tuned: Sequence[State], names: Sequence[str]) -> list[str]:
@@ -176,8 +176,8 @@ def checked_names(names: Sequence[str], finetuned: Sequence[State]) -> list[str]
         ValueError: there are not as many names as models, or two are the same.
     """
     if not names:
-        found = [name_of(state) for state in finetuned]
-        parts = [path.rstrip("/").removesuffix("/model.safetensors").split("/")[-1] for path in found]
+        paths = [name_of(state) for state in finetuned]
+        parts = [path.rstrip("/").removesuffix("/model.safetensors").split("/")[-1] for path in paths]
         names = [part.removesuffix(".safetensors") for part in parts]
         if len(set(names)) < len(names):
             names = [f"task {number}" for number in range(1, len(finetuned) + 1)]
@@ -186,14 +186,14 @@ def checked_names(names: Sequence[str], finetuned: Sequence[State]) -> list[str]
     return list(names)
 
 
-def overall(found: xr.Dataset) -> xr.Dataset:
+def overall(layers: xr.Dataset) -> xr.Dataset:
     """The same over all layers: norm (task), cosine (task, other), relative (task) = ‖τ_t‖/‖θ₀‖."""
-    inner = found.inner.sum("layer")
+    inner = layers.inner.sum("layer")
     norm = np.sqrt(np.diagonal(inner.values))
-    base = math.sqrt(float((found.base_norm ** 2).sum()))
+    base = math.sqrt(float((layers.base_norm ** 2).sum()))
     return xr.Dataset({"norm": ("task", norm), "relative": ("task", norm / base),
                        "cosine": (("task", "other"), vectors.cosines(torch.from_numpy(inner.values)).numpy())},
-                      {"task": found.task, "other": found.other})
+                      {"task": layers.task, "other": layers.other})
 
 
 def seconds_of(base: State, tasks: int) -> float:
@@ -234,7 +234,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
 
     Raises:
         CheckpointError: the models do not belong together, or a weight is NaN or infinite.
-        ValueError: there is no such key, it is no matrix, or there are not two such models.
+        ValueError: there is no such key, it is not a matrix, or there are not two such models.
     """
     start, tuned, _ = together(base, finetuned)
     names = checked_names(names, finetuned)
@@ -247,7 +247,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
         raise ValueError(f"pair must be two different numbers from 0 to {len(tuned) - 1}, not {pair!r}")
     with torch.no_grad():
         stack = finite_task_vectors(key, start, tuned).flatten(2).float()
-        own = stack.double().square().sum((1, 2))
+        squares = stack.double().square().sum((1, 2))
         sizes = (len(densities), len(ratios))
         pieces = np.zeros((2, *sizes, min(CROP, stack.shape[1]), min(CROP, stack.shape[2])), np.float32)
         inner, gram = np.zeros((2, *sizes, len(tuned))), np.zeros((*sizes, 2, 2))
@@ -255,7 +255,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
             both = [vectors.truncations(vectors.trimmed(stack[number], density), ratios) for number in pair]
             for end, truncated in enumerate(both):
                 pieces[end, place] = truncated[:, :CROP, :CROP].numpy()
-                inner[end, place] = (torch.einsum("rmn,tmn->rt", truncated, stack).double() / own).numpy()
+                inner[end, place] = (torch.einsum("rmn,tmn->rt", truncated, stack).double() / squares).numpy()
             gram[place] = torch.einsum("ermn,frmn->ref", *[torch.stack(both)] * 2).numpy()
     ends = [names[number] for number in pair]
     return xr.Dataset({"piece": (("end", "density", "ratio", "row", "column"), pieces),

@@ -99,7 +99,7 @@ class Renamed(Tensors):
         state: the state dict or checkpoint behind it.
         places: {our name: where it lies there}.
         library: whose names those are.
-        tower: its sizes; None where it is no tower.
+        tower: its sizes; None where it is not a tower.
     """
 
     def __init__(self, state: State, places: Mapping[str, Place], library: str, tower: Tower | None = None):
@@ -154,7 +154,7 @@ def renamed(state: State, remove: str = "", add: str = "", words: Mapping[str, s
 
 
 def is_buffer(key: str, shape: tuple[int, ...]) -> bool:
-    """Whether a tensor is no weight but a table that the library makes anew: positions, or GPT-2's mask of what lies
+    """Whether a tensor is not a weight but a table that the library makes anew: positions, or GPT-2's mask of what lies
     ahead.
     """
     mask = key.endswith("attn.bias") and len(shape) == 4 and shape[:2] == (1, 1)
@@ -203,13 +203,13 @@ def _tower(state, kind, rows, expect):
         places |= _filled(row[0], row[column], "", prefix)
     for number in range(layers):
         for row in IN_BLOCK:
-            here = BLOCKS[0].format(i=number)
-            places |= _filled(row[0], row[column], here, prefix + BLOCKS[column].format(i=number))
+            block = BLOCKS[0].format(i=number)
+            places |= _filled(row[0], row[column], block, prefix + BLOCKS[column].format(i=number))
     _check_keys(state, kind, prefix, places, LIBRARIES[column])
-    found = Renamed(state, places, LIBRARIES[column])
-    found.tower = _sizes(found, kind, layers, prefix)
-    _check_shapes(found, expect)
-    return found
+    tensors = Renamed(state, places, LIBRARIES[column])
+    tensors.tower = _sizes(tensors, kind, layers, prefix)
+    _check_shapes(tensors, expect)
+    return tensors
 
 
 def _filled(ours, theirs, our_prefix, prefix):
@@ -227,10 +227,10 @@ def _recognised(state, kind, rows):
         first, second = rows[0][column], rows[1][column]
         for key in state:
             prefix = key.removesuffix(first)
-            whole = key.endswith(first) and (not prefix or prefix.endswith("."))
+            fits = key.endswith(first) and (not prefix or prefix.endswith("."))
             another = column == 1 and prefix.endswith("embeddings.")  # transformers' name ends with open_clip's
-            if whole and not another and (prefix + second in state
-                                          or prefix + rows[2][column].format(p="weight") in state):
+            if fits and not another and (prefix + second in state
+                                         or prefix + rows[2][column].format(p="weight") in state):
                 return column, prefix
     some = ", ".join(list(state)[:3])
     raise CheckpointError(f"{name_of(state)} holds no {kind} tower of CLIP by any of the names that transformers, "
@@ -239,7 +239,7 @@ def _recognised(state, kind, rows):
 
 def _layers(state, prefix, column):
     pattern = re.compile(re.escape(prefix + BLOCKS[column]).replace(r"\{i\}", r"(\d+)"))
-    numbers = {int(found[1]) for key in state if (found := pattern.match(key))}
+    numbers = {int(match[1]) for key in state if (match := pattern.match(key))}
     return max(numbers, default=-1) + 1
 
 
@@ -262,44 +262,44 @@ def _some(keys):
     return ", ".join(map(repr, keys[:3])) + rest
 
 
-def _sizes(found, kind, layers, prefix):
+def _sizes(tensors, kind, layers, prefix):
     """The tower's sizes: from shapes, and what these do not say from `config.json`, else as OpenAI's CLIP has it."""
-    shapes = {key: found.entry(key).shape for key in found}
-    config = config_of(found.state)
-    config = _said(found, config, f"{kind}_config", dict, "an object") or config
+    shapes = {key: tensors.entry(key).shape for key in tensors}
+    config = config_of(tensors.state)
+    config = _said(tensors, config, f"{kind}_config", dict, "an object") or config
     tokens, width = shapes["embeddings.position_embedding.weight"]
     mlp = shapes["encoder.layers.0.mlp.fc1.weight"][0] if layers else 0
-    heads = _said(found, config, "num_attention_heads", int, "a whole number") or max(1, width // 64)
-    activation = _said(found, config, "hidden_act", str, "a text") or "quick_gelu"
+    heads = _said(tensors, config, "num_attention_heads", int, "a whole number") or max(1, width // 64)
+    activation = _said(tensors, config, "hidden_act", str, "a text") or "quick_gelu"
     more = {"patch": shapes["embeddings.patch_embedding.weight"][-1]} if kind == "vision" else {
         "vocabulary": shapes["embeddings.token_embedding.weight"][0]}
     try:
         return Tower(width, layers, heads, mlp, tokens, activation=activation, **more)
     except ValueError as error:
-        raise CheckpointError(f"{found.name}: {error} (config.json)") from error
+        raise CheckpointError(f"{tensors.name}: {error} (config.json)") from error
 
 
-def _said(found, config, field, kind, what):
+def _said(tensors, config, field, kind, what):
     """What a config says in a field; None where it says nothing."""
     value = config.get(field)
     if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
         return value
-    raise CheckpointError(f"{found.name}: its config.json says {str(value)[:60]!r} for {field}, where {what} is due. "
+    raise CheckpointError(f"{tensors.name}: its config.json says {str(value)[:60]!r} for {field}, where {what} is due. "
                           "Download it again.")
 
 
-def _check_shapes(found, expect):
+def _check_shapes(tensors, expect):
     wanted = NAMED[expect] if isinstance(expect, str) else expect
-    if wanted and _in_shapes(found.tower) != _in_shapes(wanted):
+    if wanted and _in_shapes(tensors.tower) != _in_shapes(wanted):
         names = {tower: name for name, tower in NAMED.items()}
-        asked = expect if isinstance(expect, str) else names.get(wanted, "another tower")
-        raise CheckpointError(f"{found.name} is {_described(found.tower)}; you asked for {asked} "
-                              f"({_differs(wanted, found.tower)}).")
-    expected = found.tower.shapes()
-    for key in found:
-        if (shape := found.entry(key).shape) != expected[key]:
-            raise CheckpointError(f"{found.name}: {found.places[key].key!r} has shape {shape}, where "
-                                  f"{expected[key]} is due in {_described(found.tower)}.")
+        wanted_name = expect if isinstance(expect, str) else names.get(wanted, "another tower")
+        raise CheckpointError(f"{tensors.name} is {_described(tensors.tower)}; you asked for {wanted_name} "
+                              f"({_differs(wanted, tensors.tower)}).")
+    expected = tensors.tower.shapes()
+    for key in tensors:
+        if (shape := tensors.entry(key).shape) != expected[key]:
+            raise CheckpointError(f"{tensors.name}: {tensors.places[key].key!r} has shape {shape}, where "
+                                  f"{expected[key]} is due in {_described(tensors.tower)}.")
 
 
 def _in_shapes(tower):
@@ -315,8 +315,8 @@ def _described(tower):
     return f"a tower of width {tower.width}, {what}, {tower.layers} blocks"
 
 
-def _differs(wanted, found):
-    pairs = [(name, getattr(wanted, name), getattr(found, name)) for name in ("width", "patch", "layers", "mlp",
+def _differs(wanted, tower):
+    pairs = [(name, getattr(wanted, name), getattr(tower, name)) for name in ("width", "patch", "layers", "mlp",
                                                                              "tokens", "vocabulary")]
     return ", ".join(f"{name} {a}, not {b}" for name, a, b in pairs if a != b)
 

@@ -68,7 +68,7 @@ class Header:
 
 
 def kind(first: bytes) -> tuple[str, str]:
-    """What a file that is no safetensors file is, by its first bytes, and what to do about it.
+    """What a file is that is not a safetensors file, by its first bytes, and what to do about it.
 
     Args:
         first: at least 300 bytes, or the whole file.
@@ -94,7 +94,7 @@ def header(path: str | os.PathLike) -> Header:
     """The header of a safetensors file, checked against the file's size.
 
     Raises:
-        CheckpointError: it is no safetensors file, or its header or its size cannot be right. Names the file.
+        CheckpointError: it is not a safetensors file, or its header or its size cannot be right. Names the file.
     """
     path = Path(path)
     size = _size(path)
@@ -114,13 +114,13 @@ def header(path: str | os.PathLike) -> Header:
     if (count := text.count(b'"data_offsets"')) > MOST_TENSORS:
         raise CheckpointError(f"{path} has a header of {count:,} tensors, where {MOST_TENSORS:,} is the most that is "
                               "read here. Such a file is damaged or made to do harm; download it again.")
-    found = _parsed(path, text)
-    _check_places(path, found, size - 8 - length)
-    entries = {name: Entry(entry["dtype"], tuple(entry["shape"])) for name, entry in found.items()
+    fields = _parsed(path, text)
+    _check_places(path, fields, size - 8 - length)
+    entries = {name: Entry(entry["dtype"], tuple(entry["shape"])) for name, entry in fields.items()
                if name != "__metadata__"}
-    places = {name: (8 + length + found[name]["data_offsets"][0], found[name]["data_offsets"][1]
-                     - found[name]["data_offsets"][0]) for name in entries}
-    return Header(entries, found.get("__metadata__") or {}, places)
+    places = {name: (8 + length + fields[name]["data_offsets"][0], fields[name]["data_offsets"][1]
+                     - fields[name]["data_offsets"][0]) for name in entries}
+    return Header(entries, fields.get("__metadata__") or {}, places)
 
 
 def _size(path):
@@ -133,14 +133,14 @@ def _status(path):
     """
     try:
         what = store.instead_of_file(path)
-        found = None if what else os.stat(path)
+        status = None if what else os.stat(path)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Is the path right?"
                               f"{_hub_hint(path)}") from error
     if what:
         raise CheckpointError(f"{path} {what}, where a safetensors file is due. Give the path of the model's file, or "
                               "of the folder that holds it.")
-    return found
+    return status
 
 
 def _hub_hint(path):
@@ -184,12 +184,12 @@ def _parsed(path, text):
 
     unread = []
     try:
-        found = json.loads(text, object_pairs_hook=once)
-        notes = found.get("__metadata__") or {}
+        fields = json.loads(text, object_pairs_hook=once)
+        notes = fields.get("__metadata__") or {}
         if not isinstance(notes, dict) or not all(isinstance(note, str) for note in notes.values()):
             raise ValueError("its __metadata__ must map text to text")
-        for name, entry in found.items():
-            name.encode()  # half a surrogate pair is no text
+        for name, entry in fields.items():
+            name.encode()  # half a surrogate pair is not text
             if name != "__metadata__":
                 _check_entry(name, entry)
                 if entry["dtype"] not in BYTES:
@@ -200,15 +200,15 @@ def _parsed(path, text):
     if unread:
         raise CheckpointError(f"{path}: {unread[0]}, and such numbers are not read here. A quantised model? Take the "
                               "one that it was made from.")
-    return found
+    return fields
 
 
-def _check_places(path, found, room):
+def _check_places(path, fields, room):
     """The tensors must fill the rest of the file, one after the other, each with as many bytes as its shape asks."""
-    places = sorted((entry["data_offsets"], name) for name, entry in found.items() if name != "__metadata__")
+    places = sorted((entry["data_offsets"], name) for name, entry in fields.items() if name != "__metadata__")
     expected = 0
     for (start, end), name in places:
-        needed = math.prod(found[name]["shape"]) * BYTES[found[name]["dtype"]]
+        needed = math.prod(fields[name]["shape"]) * BYTES[fields[name]["dtype"]]
         if start != expected or end - start != needed:
             raise CheckpointError(f"{path} has a header that contradicts itself at {name!r}: {end - start:,} bytes at "
                                   f"{start:,}, where {needed:,} at {expected:,} are due. Download it again.")
@@ -233,8 +233,8 @@ def identity(path: str | os.PathLike) -> Identity:
     return _identity(_status(path))
 
 
-def _identity(found):
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _identity(status):
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> bytearray:
@@ -266,9 +266,9 @@ def read(path: str | os.PathLike, start: int, size: int, known: Identity) -> byt
     return content
 
 
-def _check_unchanged(path, found, known):
-    if _identity(found) != known:
-        was = f": it had {known[2]:,} bytes and has {found.st_size:,}" if found.st_size != known[2] else ""
+def _check_unchanged(path, status, known):
+    if _identity(status) != known:
+        was = f": it had {known[2]:,} bytes and has {status.st_size:,}" if status.st_size != known[2] else ""
         raise CheckpointError(f"{path} has changed since it was opened{was}. Wait until nobody writes it, then open it "
                               "again.")
 
@@ -282,17 +282,17 @@ def sha256(path: str | os.PathLike, known: Identity | None = None) -> str:
     Raises:
         CheckpointError: the file is no longer the one that was opened, or it changed while it was read. Names it.
     """
-    found = _status(path)
-    _check_unchanged(path, found, known or _identity(found))
-    return _sha256(os.fspath(path), _identity(found))
+    status = _status(path)
+    _check_unchanged(path, status, known or _identity(status))
+    return _sha256(os.fspath(path), _identity(status))
 
 
 @lru_cache(maxsize=256)
 def _sha256(path, known):  # the identity is the cache's key: a file that changed is read again
     with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         _check_unchanged(path, os.fstat(file.fileno()), known)
-    return found
+    return digest
 
 
 def verify(path: str | os.PathLike, digest: str, size: int | None = None) -> None:
@@ -305,11 +305,11 @@ def verify(path: str | os.PathLike, digest: str, size: int | None = None) -> Non
     Raises:
         CheckpointError: it is another; names the file and what differs.
     """
-    here = _size(Path(path))
-    if size is not None and here != size:
-        short = " A download that stopped half-way?" if here < size else ""
-        raise CheckpointError(f"{path} has {here:,} bytes, the published file {size:,}.{short} Delete it and fetch it "
-                              "again.")
-    if (found := sha256(path)) != digest:
-        raise CheckpointError(f"{path} has the SHA-256 {found[:12]}…, the published file {digest[:12]}…: it is another "
-                              "file, or a bit in it has flipped. Delete it and fetch it again.")
+    actual_size = _size(Path(path))
+    if size is not None and actual_size != size:
+        short = " A download that stopped half-way?" if actual_size < size else ""
+        raise CheckpointError(f"{path} has {actual_size:,} bytes, the published file {size:,}.{short} Delete it and "
+                              "fetch it again.")
+    if (actual := sha256(path)) != digest:
+        raise CheckpointError(f"{path} has the SHA-256 {actual[:12]}…, the published file {digest[:12]}…: it is "
+                              "another file, or a bit in it has flipped. Delete it and fetch it again.")

@@ -1,8 +1,8 @@
 """Patterns of module names that came in a file, matched so that no pattern can hang the program that reads it.
 
-A regular expression such as `(a+)+$x` takes exponential time, and Python cannot stop a match that has begun. So
-whatever is more than a plain name is matched in a second process, which is stopped when its time is over. That process
-runs this file, so the file imports nothing but the standard library.
+A regular expression such as `(a+)+$x` takes exponential time, and Python cannot stop a match that has begun. So any
+pattern that is more than a plain name is matched in a second process, which is stopped when its time is over. That
+process runs this file, so the file imports nothing but the standard library.
 """
 import json
 import re
@@ -27,7 +27,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
         For every name the number of its pattern, from 0 on, or None where none matches.
 
     Raises:
-        ValueError: a pattern is no regular expression, or matching takes longer than `SECONDS`. Names the pattern.
+        ValueError: a pattern is not a regular expression, or matching takes longer than `SECONDS`. Names the pattern.
     """
     hard = [pattern for pattern in patterns if not _PLAIN.fullmatch(pattern)]
     if not hard and sum(map(len, patterns)) * sum(map(len, names)) <= SMALL:
@@ -35,7 +35,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
     try:
         done = subprocess.run([sys.executable, "-I", "-S", __file__], input=json.dumps([patterns, names]),
                               capture_output=True, text=True, encoding="utf-8", timeout=SECONDS, check=False)
-        found, error = json.loads(done.stdout)
+        matches, error = json.loads(done.stdout)
     except subprocess.TimeoutExpired as late:
         which = ", ".join(repr(pattern[:60]) for pattern in (hard or patterns)[:3])
         raise ValueError(f"the search for module names that match {which} has not ended after {SECONDS:g} seconds. "
@@ -44,7 +44,7 @@ def first_matches(patterns: Sequence[str], names: Sequence[str]) -> list[int | N
         raise ValueError(f"its patterns are matched in a second Python process, which failed ({broken})") from broken
     if error:
         raise ValueError(error)
-    return found
+    return matches
 
 
 def _matched(patterns, names):
@@ -54,12 +54,13 @@ def _matched(patterns, names):
             compiled.append(re.compile(rf"(.*\.)?({pattern})"))
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(f"{pattern[:60]!r} is no regular expression: {error}") from error
-    return [next((place for place, one in enumerate(compiled) if one.fullmatch(name)), None) for name in names]
+    return [next((place for place, expression in enumerate(compiled) if expression.fullmatch(name)), None)
+            for name in names]
 
 
 if __name__ == "__main__":
     if hasattr(signal, "alarm"):
-        signal.alarm(60)  # where whoever started this process is gone, nothing else would stop it
+        signal.alarm(60)  # nothing else would stop it if the process that started it is gone
     try:
         answer = [_matched(*json.load(sys.stdin)), ""]
     except ValueError as problem:

@@ -49,8 +49,8 @@ class Published:
             rows.append([name, *cells, *([f"{self.mean(name):.1f}"] if len(self.columns) > 3 else [])])
         before = Markup("<p><b>{}.</b> <i>{}.</i> In per cent; {}.</p>").format(self.title, MARK, self.source)
         after = paragraph(self.note) if self.note else ""
-        found = table(head, rows, before=before, after=after)
-        return Page(f"{self.title}. {MARK}. {self.source}.\n{found.text}\n{self.note}".strip(), found.page)
+        shown = table(head, rows, before=before, after=after)
+        return Page(f"{self.title}. {MARK}. {self.source}.\n{shown.text}\n{self.note}".strip(), shown.page)
 
 
 B32 = Published("ViT-B/32, the classic eight tasks", FUSION, EIGHT, {

@@ -65,7 +65,7 @@ class Writer:
 
     def give_up(self) -> None:
         """Let go of the file; what is in it does not matter."""
-        with contextlib.suppress(OSError):  # what is not written yet finds no room
+        with contextlib.suppress(OSError):  # the disk may have no room for what is not written yet
             self._file.close()
 
     def __enter__(self) -> "Writer":
@@ -84,14 +84,14 @@ def parsed_size(size: int | str) -> int:
     """Bytes, of a number or of a text such as "5GB" (10⁹ bytes each), "500 MB" or "2GiB" (2³⁰).
 
     Raises:
-        ValueError: it is no such size, or not above 0.
+        ValueError: it is not such a size, or not above 0.
     """
-    told = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?(?:I?B)?)", str(size).strip().upper(), re.ASCII)
-    unit = UNITS.get(told[2]) if told else None
-    if isinstance(size, bool) or unit is None or not (found := int(float(told[1]) * unit)):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?(?:I?B)?)", str(size).strip().upper(), re.ASCII)
+    unit = UNITS.get(match[2]) if match else None
+    if isinstance(size, bool) or unit is None or not (number := int(float(match[1]) * unit)):
         raise ValueError("a shard's size must be a number of bytes or a text such as \"5GB\" or \"500MB\", not "
                          f"{size!r}")
-    return found
+    return number
 
 
 def planned(entries: Mapping[str, Entry], most: int | None = None) -> dict[str, dict[str, Entry]]:

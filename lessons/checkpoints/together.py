@@ -67,8 +67,8 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[Cast, list[Cast],
         (base, finetuned, notes): notes are sentences on what was done or left out.
 
     Raises:
-        CheckpointError: what is given is no list of models, keys are missing, extra or renamed, shapes differ, or a
-            tensor is no weight (quantised, whole numbers). Names file and key.
+        CheckpointError: the models are not in a list, keys are missing, extra or renamed, shapes differ, or a
+            tensor is not a weight (quantised, whole numbers). Names file and key.
     """
     _check_models(base, finetuned)
     given = [base, *finetuned]
@@ -85,8 +85,8 @@ def together(base: State, finetuned: Sequence[State]) -> tuple[Cast, list[Cast],
 
 
 def _weights(state):
-    found = {key: entry_of(state, key) for key in state}
-    return {key: entry for key, entry in found.items() if not is_buffer(key, entry.shape)}
+    entries = {key: entry_of(state, key) for key in state}
+    return {key: entry for key, entry in entries.items() if not is_buffer(key, entry.shape)}
 
 
 def _alike(given):
@@ -113,22 +113,22 @@ def _prefix(longer, shorter):
     """What stands before most keys of one model that the other has without it; "" where there is none or more than one,
     as before the two towers of CLIP.
     """
-    found = Counter()
+    counts = Counter()
     lacking = shorter.keys() - longer.keys()
     for key in longer.keys() - shorter.keys():
         parts = key.split(".")
         for place in range(1, len(parts)):
             bare = ".".join(parts[place:])
             if bare in lacking and longer[key].shape == shorter[bare].shape:
-                found[".".join(parts[:place]) + "."] += 1
-    (best, most), (_, next_best) = (*found.most_common(2), ("", 0), ("", 0))[:2]
+                counts[".".join(parts[:place]) + "."] += 1
+    (best, most), (_, next_best) = (*counts.most_common(2), ("", 0), ("", 0))[:2]
     return best if 2 * most >= min(len(longer), len(shorter)) and 2 * next_best < most else ""
 
 
 def _left_out(state):
     """A sentence on every `Without` that stands behind a state dict."""
     behind = [getattr(state, name, None) for name in ("state", "base")]
-    notes = [note for one in behind if isinstance(one, Mapping) for note in _left_out(one)]
+    notes = [note for part in behind if isinstance(part, Mapping) for note in _left_out(part)]
     if isinstance(state, Without) and (left := [key for key in state.state if key not in state.shown]):
         notes.append(f"{name_of(state)}: {_some(left)} {'were' if len(left) > 1 else 'was'} left out on request.")
     return notes
@@ -138,18 +138,19 @@ def heads(base: State, finetuned: Sequence[State], keys: Iterable[str]) -> list[
     """A sentence on a head for labels among the keys, unless the files' `config.json` say that all tasks have the same
     labels.
     """
-    found = [key for key in keys if HEADS & set(key.split(".")[:-1])]
+    head_keys = [key for key in keys if HEADS & set(key.split(".")[:-1])]
     configs = [config_of(state) for state in finetuned]
     labels = [config.get("id2label") or config.get("trained_on") for config in configs]
-    if not found or len(finetuned) < 2 or (labels[0] and all(one == labels[0] for one in labels)):
+    if not head_keys or len(finetuned) < 2 or (labels[0] and all(label == labels[0] for label in labels)):
         return []
     known = "whose labels differ" if all(labels) else "of which no config.json says that they have the same labels"
-    return [f"{_some(found)} {'are' if len(found) > 1 else 'is'} a head for labels and merged like all the rest, from "
-            f"{len(finetuned)} models {known}. If the tasks differ, leave it out: {_without(_starts(found, keys))}"]
+    return [f"{_some(head_keys)} {'are' if len(head_keys) > 1 else 'is'} a head for labels and merged like all the "
+            f"rest, from {len(finetuned)} models {known}. If the tasks differ, leave it out: "
+            f"{_without(_starts(head_keys, keys))}"]
 
 
 def _check_models(base, finetuned):
-    """A state dict and a list of such, and not what stands for one."""
+    """Refuse anything but a state dict and a list of state dicts."""
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise CheckpointError(f"finetuned must be a list of models, not a {type(finetuned).__name__}. One model: "
                               "[model]; a dict of models: list(models.values()).")
@@ -186,9 +187,9 @@ def _check_same(models, weights, state, entries):
     missing = sorted(wanted.keys() - entries.keys())
     extra = sorted(entries.keys() - wanted.keys())
     if missing or extra:
-        said = [f"lacks {_some(missing)}"] if missing else []
-        said += [f"has {_some(extra)} besides"] if extra else []
-        raise CheckpointError(f"{name_of(state)} does not fit {name_of(base)}: it {' and '.join(said)}. "
+        differences = [f"lacks {_some(missing)}"] if missing else []
+        differences += [f"has {_some(extra)} besides"] if extra else []
+        raise CheckpointError(f"{name_of(state)} does not fit {name_of(base)}: it {' and '.join(differences)}. "
                               f"{_hint(models, weights, missing, extra)}")
     for key, entry in entries.items():
         if entry.shape != wanted[key].shape:
@@ -233,15 +234,15 @@ def _stored(state, key):
     return key
 
 
-def _starts(odd, kept):
+def _starts(odd, rest):
     """The shortest beginnings of keys, up to a dot, that all the odd ones have and none of those that are kept."""
-    found = set()
-    others = [key for key in kept if key not in set(odd)]
+    shortest = set()
+    others = [key for key in rest if key not in set(odd)]
     for key in odd:
         parts = key.split(".")
         starts = [".".join(parts[:place]) + "." for place in range(1, len(parts))] + [key]
-        found.add(next((start for start in starts if not any(other.startswith(start) for other in others)), key))
-    return sorted(found)
+        shortest.add(next((start for start in starts if not any(other.startswith(start) for other in others)), key))
+    return sorted(shortest)
 
 
 def _without(starts):
@@ -272,9 +273,9 @@ def _notes(models, weights, dtypes):
 
 def _told(state):
     """What was told of a model when it was opened, an adapter beside another base than its own for one."""
-    found = list(getattr(state, "notes", ()))
+    notes = list(getattr(state, "notes", ()))
     behind = getattr(state, "state", None)
-    return found if behind is None else found + _told(behind)
+    return notes if behind is None else notes + _told(behind)
 
 
 def finite_task_vectors(key: str, base: State, finetuned: Sequence[State]) -> Tensor:

@@ -39,10 +39,10 @@ def words(text: str) -> Iterator[str]:
     text = unicodedata.normalize("NFC", text).lower()
     kinds = "".join(map(_kind, text))
     start = 0
-    while found := _PIECE.search(kinds, start):
-        contraction = _CONTRACTION.match(text, found.start())
-        start = contraction.end() if contraction else found.end()
-        yield text[found.start():start]
+    while piece := _PIECE.search(kinds, start):
+        contraction = _CONTRACTION.match(text, piece.start())
+        start = contraction.end() if contraction else piece.end()
+        yield text[piece.start():start]
 
 
 class Words:
@@ -98,13 +98,13 @@ class Words:
         Raises:
             ValueError: a text is too long.
         """
-        found = torch.full((len(texts), length), self.end)
-        for row, text in zip(found, texts):
+        numbers = torch.full((len(texts), length), self.end)
+        for row, text in zip(numbers, texts):
             tokens = [self.start, *self.encoded(text), self.end]
             if len(tokens) > length:
                 raise ValueError(f"{text[:40]!r}… has {len(tokens)} tokens, and the text tower takes {length}")
             row[:len(tokens)] = torch.tensor(tokens)
-        return found
+        return numbers
 
     def _join(self, word):
         """A word's bytes, joined pair by pair, the pair that comes first in `merges` first."""

@@ -35,7 +35,7 @@ def file_of(ratio: float) -> str:
 @pinned()
 def write(folder: str | os.PathLike, base: State, finetuned: Sequence[State], ratios: Sequence[float],
           progress: bool = True) -> Path:
-    """Write θ_avg and, for every ratio, Σ_t SVD_k(θ_t − θ_avg) of every matrix; what is no matrix is in the average
+    """Write θ_avg and, for every ratio, Σ_t SVD_k(θ_t − θ_avg) of every matrix; other tensors are in the average
     alone.
 
     Args:

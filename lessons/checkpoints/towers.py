@@ -54,21 +54,21 @@ class Tower:
         """{key: shape} of its state dict."""
         width = self.width
         normed = {"weight": (width,), "bias": (width,)}
-        found = {"embeddings.class_embedding": (width,),
-                 "embeddings.patch_embedding.weight": (width, 3, self.patch, self.patch)} if self.patch else {
-                 "embeddings.token_embedding.weight": (self.vocabulary, width)}
-        found["embeddings.position_embedding.weight"] = (self.tokens, width)
+        shapes = {"embeddings.class_embedding": (width,),
+                  "embeddings.patch_embedding.weight": (width, 3, self.patch, self.patch)} if self.patch else {
+                  "embeddings.token_embedding.weight": (self.vocabulary, width)}
+        shapes["embeddings.position_embedding.weight"] = (self.tokens, width)
         for norm in ("pre_layrnorm", "post_layernorm") if self.patch else ("final_layer_norm",):
-            found |= {f"{norm}.{part}": shape for part, shape in normed.items()}
+            shapes |= {f"{norm}.{part}": shape for part, shape in normed.items()}
         square, up, down = (width, width), (self.mlp, width), (width, self.mlp)
         for number in range(self.layers):
-            here = f"encoder.layers.{number}."
+            prefix = f"encoder.layers.{number}."
             for norm in ("layer_norm1", "layer_norm2"):
-                found |= {f"{here}{norm}.{part}": shape for part, shape in normed.items()}
+                shapes |= {f"{prefix}{norm}.{part}": shape for part, shape in normed.items()}
             matrices = {f"self_attn.{name}_proj": square for name in ("q", "k", "v", "out")}
             for name, shape in (matrices | {"mlp.fc1": up, "mlp.fc2": down}).items():
-                found |= {f"{here}{name}.weight": shape, f"{here}{name}.bias": shape[:1]}
-        return found
+                shapes |= {f"{prefix}{name}.weight": shape, f"{prefix}{name}.bias": shape[:1]}
+        return shapes
 
     def parameters(self) -> int:
         """How many numbers its state dict holds."""
@@ -109,10 +109,10 @@ def attention(state: State, name: str, x: Float[Tensor, "samples tokens width"],
 def block(state: State, number: int, x: Float[Tensor, "samples tokens width"], tower: Tower,
           causal: bool = False) -> Float[Tensor, "samples tokens width"]:
     """A pre-norm block: x + attention(norm(x)), then x + MLP(norm(x))."""
-    here = f"encoder.layers.{number}."
-    x = x + attention(state, f"{here}self_attn", norm(state, f"{here}layer_norm1", x), tower.heads, causal)
-    inner = linear(state, f"{here}mlp.fc1", norm(state, f"{here}layer_norm2", x))
-    return x + linear(state, f"{here}mlp.fc2", ACTIVATIONS[tower.activation](inner))
+    prefix = f"encoder.layers.{number}."
+    x = x + attention(state, f"{prefix}self_attn", norm(state, f"{prefix}layer_norm1", x), tower.heads, causal)
+    inner = linear(state, f"{prefix}mlp.fc1", norm(state, f"{prefix}layer_norm2", x))
+    return x + linear(state, f"{prefix}mlp.fc2", ACTIVATIONS[tower.activation](inner))
 
 
 # -- images --------------------------------------------------------------------------------------------------------
@@ -139,12 +139,12 @@ def features(state: State, images: Float[Tensor, "samples 3 size size"], tower: 
     "pooled" is the class token after the last norm, the vision tower's answer.
     """
     x = embedded(state, images, tower)
-    found = {}
+    outputs = {}
     for number in range(tower.layers):
         x = block(state, number, x, tower)
-        found[f"block {number}"] = x
-    found["pooled"] = norm(state, "post_layernorm", x[:, 0])
-    return found
+        outputs[f"block {number}"] = x
+    outputs["pooled"] = norm(state, "post_layernorm", x[:, 0])
+    return outputs
 
 
 def pooled(state: State, images: Float[Tensor, "samples 3 size size"],

@@ -28,8 +28,8 @@ def inner_products(stack: Float[Tensor, " tasks *shape"]) -> Float64[Tensor, "ta
 def cosines(inner: Float64[Tensor, "*some tasks tasks"]) -> Float64[Tensor, "*some tasks tasks"]:
     """Cosines from inner products; NaN with a vector of length 0, which has no direction."""
     lengths = inner.diagonal(dim1=-2, dim2=-1).sqrt()
-    found = inner / (lengths[..., :, None] * lengths[..., None, :])
-    return torch.where(found.isfinite(), found.clamp(-1, 1), torch.nan)
+    quotients = inner / (lengths[..., :, None] * lengths[..., None, :])
+    return torch.where(quotients.isfinite(), quotients.clamp(-1, 1), torch.nan)
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def by_chance(stack: Float[Tensor, " tasks *shape"], most: int = 100_000) -> Sig
     """`signs` of the same magnitudes with signs drawn at random: of tasks that do not agree on where an entry goes, but
     move the same entries, as far as these do. Of more entries than `most`, evenly spaced ones are looked at.
     """
-    whole = flat(stack)
-    some = whole[:, ::max(1, math.ceil(whole.shape[1] / most))]
+    entries = flat(stack)
+    some = entries[:, ::max(1, math.ceil(entries.shape[1] / most))]
     coins = torch.randint(2, some.shape, generator=torch.Generator().manual_seed(0), device="cpu").to(some.device)
     return signs(some * (2 * coins - 1))
 
@@ -112,15 +112,15 @@ def overlaps(spectra: Sequence[Spectrum], ratios: Sequence[float]) -> list[float
 
     Zero matrices, which have no rows, are left out; NaN where fewer than two are left.
     """
-    there = [one for one in spectra if one.sigma[0] > 0]
+    there = [spectrum for spectrum in spectra if spectrum.sigma[0] > 0]
     ranks = [rank_of(ratio, len(spectra[0].sigma), "ceil") for ratio in ratios]
     total = torch.zeros(len(ratios), dtype=torch.float64)
     pairs = 0
-    for i, one in enumerate(there):
+    for i, spectrum in enumerate(there):
         for other in there[:i]:
             # meant_pair divides by the norm of the rows that it is given, here not all of them
-            share = one.rows.norm() * other.rows.norm() / (one.sigma.norm() * other.sigma.norm())
-            by_rank = meant_pair(one.rows, other.rows) * share
+            share = spectrum.rows.norm() * other.rows.norm() / (spectrum.sigma.norm() * other.sigma.norm())
+            by_rank = meant_pair(spectrum.rows, other.rows) * share
             total += torch.stack([by_rank[rank - 1] for rank in ranks]).double()
             pairs += 1
     return (total / pairs).tolist() if pairs else [float("nan")] * len(ratios)
@@ -139,5 +139,5 @@ def truncations(matrix: Float[Tensor, "m n"], ratios: Sequence[float]) -> Float[
     size = min(matrix.shape)
     ranks = [rank_of(ratio, size, "ceil") for ratio in ratios]
     left, right = factors(matrix, max([rank for rank in ranks if rank < size], default=0))
-    found = [matrix if rank >= size else (left[:, :rank] @ right[:rank]).float() for rank in ranks]
-    return torch.stack(found)
+    truncated = [matrix if rank >= size else (left[:, :rank] @ right[:rank]).float() for rank in ranks]
+    return torch.stack(truncated)

@@ -122,7 +122,7 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
                      parameters)
     doubts = [*looking.strange(start, tuned, names), *heads(base, finetuned, start),
               *_other_vocabularies(beside, names, finetuned)]
-    notes += [one for one in doubts if one not in notes]
+    notes += [doubt for doubt in doubts if doubt not in notes]
     for doubt in doubts:
         warnings.warn(doubt, StrangeModels, stacklevel=3)
     with _whole(folder) as part:
@@ -171,11 +171,11 @@ def _merged(method, start, tuned, factors, entries, paths, parameters):
         tuned = [Weighted(state, start, factor) for state, factor in zip(tuned, factors)]
     try:
         return merge_on_demand(method, start, tuned, **parameters)
-    except ValueError as error:  # it counts the models; whoever reads it wants the file
-        said = re.sub(r"state dict (\d+)", lambda found: paths[int(found[1]) - 1], str(error))
-        if said == str(error):
+    except ValueError as error:  # it counts the models, and the reader needs the file
+        message = re.sub(r"state dict (\d+)", lambda match: paths[int(match[1]) - 1], str(error))
+        if message == str(error):
             raise
-        raise CheckpointError(said) from error
+        raise CheckpointError(message) from error
 
 
 @contextlib.contextmanager
@@ -228,7 +228,7 @@ def _numbered(folder):
 
 
 def _contents(folder):
-    """{file name: what tells it from others} of a merge's folder; {} where it is none."""
+    """{file name: what tells it from others} of a merge's folder; {} where it is not one."""
     if not (folder / CARD).is_file():
         return {}
     return {path.name: sha256(path) if path.is_file() else "" for path in folder.iterdir()}
@@ -262,10 +262,10 @@ def _write(part, merged, files, method, progress):
 
 
 def _rounded(key, tensor, dtype):
-    if (found := tensor.to(dtype)) is not tensor and found.isinf().any():
+    if (rounded := tensor.to(dtype)) is not tensor and rounded.isinf().any():
         raise ValueError(f"{key!r} does not fit {dtype}: it holds numbers up to {tensor.abs().max():g}. Write bfloat16 "
                          "or float32.")
-    return found
+    return rounded
 
 
 def _write_config(part, base, entries):
@@ -377,12 +377,12 @@ def card_of(folder: str | os.PathLike) -> str:
     and formulas in it are read as text; the cards that are written here have none.
     """
     text = (Path(folder) / CARD).read_text(encoding="utf-8").split("# A merged model\n", 1)[-1].strip()
-    text = re.sub(r"[<\[$]", lambda found: f"&#{ord(found[0])};", text)
+    text = re.sub(r"[<\[$]", lambda match: f"&#{ord(match[0])};", text)
     return re.sub(r"`([0-9a-f]{12})[0-9a-f]{52}`", r"`\1…`", text)
 
 
 def _short(path):
-    """A file or folder by name: the card is published, and where it lay on one machine is nobody's business."""
+    """A file or folder by name: the card is published, and it should not say where a file lay on one machine."""
     path = Path(os.path.abspath(path))  # a file in the present folder has a folder too
     return path.parent.name if path.suffix == ".safetensors" and path.name == WEIGHTS else path.name
 
@@ -397,16 +397,16 @@ def _with_names(note, states):
 
 def _paths(state):
     names = ("adapter", "state", "base", "tensors")
-    behind = [one for one in (getattr(state, name, None) for name in names) if one is not None]
-    return [name_of(state), *(path for one in behind for path in _paths(one))]
+    behind = [part for part in (getattr(state, name, None) for name in names) if part is not None]
+    return [name_of(state), *(path for part in behind for path in _paths(part))]
 
 
 def _said(value):
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, (int, float, str, bool)):
         return type(value).__name__
-    told = repr(value)
-    return _text(told) if set(told) & set("`|<$") else f"`{told}`"
+    written = repr(value)
+    return _text(written) if set(written) & set("`|<$") else f"`{written}`"
 
 
 # what means something in Markdown, in a table or in JupyterLab's formulas; "_" alone where no letter is on both sides
@@ -415,7 +415,7 @@ _MEANING = re.compile(r"[&<>|`*\[\]!~$#\\]|(?<![^\W_])_|_(?![^\W_])|:(?=//)")
 
 def _text(name):
     """A name from a file or a path in Markdown, on one line, where it is read as the text that it is."""
-    return _MEANING.sub(lambda found: f"&#{ord(found[0])};", " ".join(str(name).split()))
+    return _MEANING.sub(lambda match: f"&#{ord(match[0])};", " ".join(str(name).split()))
 
 
 def sources(state: State) -> list[tuple[str, str, str]]:
@@ -423,8 +423,8 @@ def sources(state: State) -> list[tuple[str, str, str]]:
     was no file.
     """
     behind = [getattr(state, attribute, None) for attribute in ("adapter", "state", "base")]
-    found = [row for one in behind if one is not None for row in sources(one)]
-    if not found and hasattr(state, "digests"):
+    rows = [row for part in behind if part is not None for row in sources(part)]
+    if not rows and hasattr(state, "digests"):
         return [(_short(name_of(state)), file, digest) for file, digest in state.digests().items()]
-    return found or [(name_of(state), "in memory", "–")]
+    return rows or [(name_of(state), "in memory", "–")]
 

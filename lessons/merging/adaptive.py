@@ -139,7 +139,8 @@ def adamerging_cart(base: State, finetuned: Sequence[State], *, forward: Forward
     """θ_avg + Σ λ_t^l · SVD_k(θ_t^l − θ_avg^l), the λ found by minimising the entropy of the predictions on unlabelled
     inputs.
 
-    What is no matrix enters untruncated, θ_t − θ_avg with its own λ; with equal λ these sum to zero, as in `cart`.
+    Tensors that are not matrices enter untruncated, θ_t − θ_avg with a λ of their own; with equal λ these sum
+    to zero, as in `cart`.
 
     Args:
         forward: see `adamerging`.

@@ -1,4 +1,4 @@
-"""Low-rank methods: CART, CART-Indexing and TSV-M. They truncate matrices; what is no matrix is averaged.
+"""Low-rank methods: CART, CART-Indexing and TSV-M. They truncate matrices; other tensors are averaged.
 
 A matrix is a tensor of two dimensions or more: a convolution (out, in, kh, kw) is read as (out, in·kh·kw).
 """
@@ -119,7 +119,7 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
 
     Of every τ_t = U_t Σ_t V_tᵀ the first k = ⌊min(m, n)/T⌋ are kept, but at least one (the paper's code takes none
     where there are more tasks than singular values, and silently drops the matrix); U = [U_1 … U_T] and V likewise
-    become their polar factors U⊥ and V⊥; the result is θ₀ + λ · U⊥ Σ V⊥ᵀ. What is no matrix becomes θ₀ + λ · mean(τ_t).
+    become their polar factors U⊥ and V⊥; the result is θ₀ + λ · U⊥ Σ V⊥ᵀ. Other tensors become θ₀ + λ · mean(τ_t).
 
     Args:
         scale: λ.
@@ -136,8 +136,8 @@ def tsv(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolut
         left = torch.empty(rows, len(finetuned) * rank, dtype=torch.float64, device=origin.device)
         right = torch.empty(len(finetuned) * rank, columns, dtype=torch.float64, device=origin.device)
         for number, state in enumerate(finetuned):
-            own = slice(number * rank, (number + 1) * rank)
-            left[:, own], right[own] = factors(difference(key, state, origin).flatten(1), rank, decomposition)
+            block = slice(number * rank, (number + 1) * rank)
+            left[:, block], right[block] = factors(difference(key, state, origin).flatten(1), rank, decomposition)
         must_fit(key, left.norm() * right.norm())  # what is squared below
         return whitened_sum(left, right, len(finetuned)).mul_(scale).view(origin.shape).add_(origin)
     return by_tensor(base, merged)
@@ -173,7 +173,7 @@ def whitened_sum(left: Float64[Tensor, "m Tk"], right: Float64[Tensor, "Tk n"],
 def cart(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, rank_ratio: Share = 0.08,
          rounding: Rounding = "ceil", convolutions: Convolutions = "flatten",
          decomposition: Decomposition = "auto") -> State:
-    """θ_avg + λ · Σ SVD_k(θ_t − θ_avg), matrix by matrix; what is no matrix becomes θ_avg.
+    """θ_avg + λ · Σ SVD_k(θ_t − θ_avg), matrix by matrix; other tensors become θ_avg.
 
     At full rank and at rank 0 it is the average for every λ, because the centred task vectors sum to zero.
 
@@ -218,10 +218,10 @@ def cart_indexing(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0
         scale: λ, 1 in the paper; its code multiplies by the λ of CART.
         rank_ratio: see `cart`.
         rounding: see `cart`.
-        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are no matrices and
-            follow `vectors`.
-        vectors: what is no matrix. "own" stores θ_t − θ_avg of every task (the paper's code), "average" stores nothing
-            and leaves θ_avg. At rank_ratio 0 the paper's code drops what is no matrix too; that is "average".
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw); with "average" they are not matrices
+            and follow `vectors`.
+        vectors: of tensors that are not matrices. "own" stores θ_t − θ_avg of every task (the paper's code), "average"
+            stores nothing and leaves θ_avg. At rank_ratio 0 its code drops these tensors too; that is "average".
         decomposition: see `factors`.
     """
     shared = {}

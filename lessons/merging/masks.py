@@ -57,8 +57,8 @@ def consensus(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, ma
 
     def merged(key):
         multi = vector(key).flatten()
-        kept = in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi)
-        return wide(base[key]) + scale * kept.view(base[key].shape)
+        voted = in_pieces(elected, flat(task_vectors(key, base, finetuned)), multi)
+        return wide(base[key]) + scale * voted.view(base[key].shape)
     return by_tensor(base, merged)
 
 
@@ -122,8 +122,9 @@ def emr(base: State, finetuned: Sequence[State], *, rescale: Literal["global", "
         for extra, mask in zip(extras, torch.cat(masks, 1)):
             extra[key] = pack(mask)
         sums += must_fit(key, sum(parts)).cpu() / (max(1, tensor.numel()) if rescale == "tensor" else 1)
-    own, kept = sums
-    factors = torch.where(kept > 0, own / kept, 0.0)  # nothing is kept of a task vector that is zero
+    lengths, kept_lengths = sums
+    # nothing is kept of a task vector that is zero
+    factors = torch.where(kept_lengths > 0, lengths / kept_lengths, 0.0)
     for extra, factor in zip(extras, factors):
         extra["λ"] = factor.float()
     return PerTask({"base": _copy(base), "vector": vector}, extras, _masked)
@@ -136,8 +137,8 @@ def _unified(key, stack, on_tie, majority):
     masks = aligned > 0
     magnitude = aligned.amax(0).clamp_(min=0)
     lengths = stack.abs().sum(1, dtype=torch.float64)
-    kept = (magnitude * masks).sum(1, dtype=torch.float64)
-    return sign * magnitude, masks, torch.stack([lengths, kept])
+    kept_lengths = (magnitude * masks).sum(1, dtype=torch.float64)
+    return sign * magnitude, masks, torch.stack([lengths, kept_lengths])
 
 
 def _masked(shared, extra):

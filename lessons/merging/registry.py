@@ -56,7 +56,7 @@ class Parameter:
     """One parameter of a method: what it is called, what it may be, and what it is where nothing is said.
 
     Attributes:
-        kind: float, int or bool; object for what is no number (a function, batches).
+        kind: float, int or bool; object for anything that is not a number (a function, batches).
         range: the numbers allowed, where kind is float or int.
         choices: the words allowed, where there are such.
         says: what it means.
@@ -181,7 +181,7 @@ def merge(method: str, base: State, finetuned: Sequence[State], **parameters) ->
 
     Raises:
         ValueError: there is no such method or parameter, a value is out of its range, the state dicts do not belong
-            together, a tensor is no weight (another whole number, complex, quantised, float8, sparse, …), or the
+            together, a tensor is not a weight (another whole number, complex, quantised, float8, sparse, …), or the
             result does not fit its dtype.
     """
     if method not in _METHODS:

@@ -144,8 +144,8 @@ def best(held: xarray.DataArray, *over: str) -> dict[str, xarray.DataArray]:
 def tuned(tried: xarray.Dataset, grids: Mapping[str, Grid], merges: Merges, *over: str) -> dict[str, State | PerTask]:
     """{name: merged where the mean over tasks of `searched` is highest}; `over` as `best` takes it, "place" and "scale"
     in some order, in this one if left out."""
-    at = best(tried.held.mean("task", skipna=False), *(over or ("place", "scale")))
-    places, scales = at["place"].values, at["scale"].values
+    highest = best(tried.held.mean("task", skipna=False), *(over or ("place", "scale")))
+    places, scales = highest["place"].values, highest["scale"].values
     return {name: merges(grid.method, **grid.at(int(place)))(float(scale))
             for (name, grid), place, scale in zip(grids.items(), places, scales)}
 

@@ -59,7 +59,7 @@ def bounds(magnitudes: Float[np.ndarray, "*rows entries"], density: float, outli
 
 
 def _places(entries, density, outliers, count):
-    """Where the smallest and the largest that are kept stand among the sorted; None where that is no limit."""
+    """Where the smallest and the largest that are kept stand among the sorted; None where there is no limit."""
     kept = min(_number(floor_of(density, entries), count), entries) if density > 0 else 0
     above = min(floor_of(outliers, entries), entries - kept)
     return entries - kept - above if kept else None, entries - above - 1 if kept and above else None
@@ -85,7 +85,7 @@ def largest(base: State, finetuned: Sequence[State], density: float, trim: str, 
         return lambda key, stack: _keep(stack, flat(stack).split(1), limits)
 
     def drop(key, stack):
-        if not stack.numel() or (trim == "row" and stack.ndim == 1):  # a single number is no row: kept
+        if not stack.numel() or (trim == "row" and stack.ndim == 1):  # a single number is not a row: kept
             return stack
         groups = [vector.reshape(-1, vector.shape[-1] if trim == "row" else vector.numel()) for vector in stack]
         limits = [bounds(group.abs().cpu().numpy(), density, outliers, count) for group in groups]
@@ -129,15 +129,15 @@ def _bounds_of_all(base, state, density, outliers, count):
                 yield (wide(state[key]) - wide(tensor)).abs_().flatten().to("cpu", widest).numpy()
 
     if entries <= FEW:
-        whole = torch.empty(entries, dtype=widest).numpy()
+        vector = torch.empty(entries, dtype=widest).numpy()
         start = 0
         for array in magnitudes():
-            whole[start:start + len(array)] = array
+            vector[start:start + len(array)] = array
             start += len(array)
-        return bounds(whole, density, outliers, count)
+        return bounds(vector, density, outliers, count)
     places = _places(entries, density, outliers, count)
-    found = sorted_at(magnitudes, [place for place in places if place is not None])
-    return tuple(np.array([np.inf if place is None else found[place]]) for place in places)
+    values = sorted_at(magnitudes, [place for place in places if place is not None])
+    return tuple(np.array([np.inf if place is None else values[place]]) for place in places)
 
 
 def sorted_at(numbers: Callable[[], Iterator[np.ndarray]], places: Sequence[int]) -> dict[int, np.floating]:
@@ -150,19 +150,20 @@ def sorted_at(numbers: Callable[[], Iterator[np.ndarray]], places: Sequence[int]
         numbers: () -> arrays (entries,) of one dtype that hold all numbers, none of them negative.
     """
     dtype = next(numbers()).dtype
-    found = {place: (0, place) for place in places}  # the bits so far, the place among the numbers that begin with them
+    # the bits so far, and the place among the numbers that begin with them
+    prefixes = {place: (0, place) for place in places}
     for shift in range(8 * dtype.itemsize - 16, -1, -16):
-        counts = {begin: np.zeros(1 << 16, np.int64) for begin, _ in found.values()}
+        counts = {begin: np.zeros(1 << 16, np.int64) for begin, _ in prefixes.values()}
         for array in numbers():
             for piece in np.array_split(array.view(f"u{dtype.itemsize}"), len(array) // LONG + 1):
                 begins = piece >> shift
                 for begin, count in counts.items():
                     digits = begins[begins >> 16 == begin] & 0xFFFF
                     count += np.bincount(digits.astype(np.intp), minlength=1 << 16)
-        for place, (begin, rank) in found.items():
+        for place, (begin, rank) in prefixes.items():
             digit = int(np.searchsorted(counts[begin].cumsum(), rank, side="right"))
-            found[place] = (begin << 16) | digit, rank - int(counts[begin][:digit].sum())
-    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in found.items()}
+            prefixes[place] = (begin << 16) | digit, rank - int(counts[begin][:digit].sum())
+    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in prefixes.items()}
 
 
 def _keep(stack, groups, limits):
@@ -206,9 +207,9 @@ def agreed(key: str, stack: Float[Tensor, " tasks *shape"], agree: str, on_tie: 
         total = stack.sum(0)
         if agree == "sum":
             return total
-        chosen = stack * elected_sign(key, total, on_tie, majority) > 0
-        total = (stack * chosen).sum(0)
-        return total / chosen.sum(0).clamp_(min=1) if agree == "elected mean" else total
+        elected = stack * elected_sign(key, total, on_tie, majority) > 0
+        total = (stack * elected).sum(0)
+        return total / elected.sum(0).clamp_(min=1) if agree == "elected mean" else total
     return in_pieces(of_piece, flat(stack)).view(stack.shape[1:])
 
 

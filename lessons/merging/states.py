@@ -58,9 +58,9 @@ def check_states(base: State, finetuned: Sequence[State]) -> None:
     """Refuse what cannot be merged.
 
     Raises:
-        ValueError: `finetuned` is no sequence of state dicts or is empty, a state dict holds what is no weight or no
-            weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or infinite. The
-            message counts `base` as state dict 1 and names the key.
+        ValueError: `finetuned` is not a sequence of state dicts or is empty, a state dict holds something else than
+            weights or no weights at all, keys, shapes or dtypes differ from those of `base`, or a weight is NaN or
+            infinite. The message counts `base` as state dict 1 and names the key.
     """
     if isinstance(finetuned, (Mapping, str)) or not isinstance(finetuned, Sequence):
         raise ValueError(f"finetuned must be a list of state dicts, one a task, not {type(finetuned).__name__}")
@@ -128,8 +128,8 @@ def by_tensor(base: State, function: Callable[[str], Tensor]) -> State:
     made = OnDemand(base, function)
     if _ON_DEMAND.get():
         return made
-    whole = {key: made[key] for key in sorted(base, key=lambda key: base[key].numel(), reverse=True)}
-    return {key: whole[key] for key in base}
+    tensors = {key: made[key] for key in sorted(base, key=lambda key: base[key].numel(), reverse=True)}
+    return {key: tensors[key] for key in base}
 
 
 def by_entry(base: State, finetuned: Sequence[State], function: Callable[[Tensor, Tensor], Tensor]) -> State:
