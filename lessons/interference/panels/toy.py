@@ -9,7 +9,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from lessons.interference.experiment import toy as experiment
+from lessons.interference.experiment import toy
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import plotting
 from lessons.kit.noise import told
@@ -122,7 +122,7 @@ def interference():
     curves = _Errors(below)
     fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     title, = moving_titles((below,))
-    toys = {shared: experiment.toy(shared) for shared in SEEN}
+    toys = {shared: toy.toy(shared) for shared in SEEN}
     errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in AGREEMENTS.values()}
 
     def draw(density, how, shared):
@@ -131,12 +131,12 @@ def interference():
         average = errors[shared, "mean"][-1].mean()
         tuned = errors[shared, "tuned sum"][-1].mean()
         label = next(text for text, value in AGREEMENTS.items() if value == how)
-        stack, merged = experiment.merged(toys[shared], density, how)
-        clash = experiment.conflicts(stack).numpy()
+        stack, merged = toy.merged(toys[shared], density, how)
+        clash = toy.conflicts(stack).numpy()
         for task in range(2):
             columns = ", ".join(f"$x_{i + 1}$" for i in np.flatnonzero(toys[shared].seen[task].numpy()))
             matrices[task].set_values(stack[task].numpy(), clash, toys[shared].vectors[task].numpy(), f"sees {columns}")
-        signs = experiment.elected(stack).numpy() * LARGEST / 2
+        signs = toy.elected(stack).numpy() * LARGEST / 2
         matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
         matrices[3].set_values(merged.numpy(), clash, below=label)
         clashes = clash.sum()
@@ -165,9 +165,9 @@ CAPTION = said("""Numbers generated for this page. Blue: above 0, orange: below.
                   directions. Grey: cut by the trimming.""")
 
 
-def _errors(toy, how):
+def _errors(task_vectors, how):
     """What a way of merging costs both tasks, (density, task)."""
-    return np.array([toy.errors(experiment.merged(toy, density, how)[1]).numpy() for density in DENSITIES])
+    return np.array([task_vectors.errors(toy.merged(task_vectors, density, how)[1]).numpy() for density in DENSITIES])
 
 
 # -- other numbers ---------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "T
 
 def reading_of_the_draws(count: int = 100) -> Page:
     """A table: what merging costs over many toys with other numbers, each method at its best."""
-    rows = [_over_draws(shared, experiment.draws(shared, count)) for shared in SEEN]
+    rows = [_over_draws(shared, toy.draws(shared, count)) for shared in SEEN]
     note = quiet(f"Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.")
     return table(HEAD, rows, before=paragraph(bold("Was it the draw?")), after=note)
 
