@@ -344,9 +344,9 @@ def test_a_walk_passes_through_the_model_and_away_from_it(sweep, standin_folder_
 
 
 @pytest.mark.parametrize("gain, error, begins", [
-    (0.001, 0.001, "Whether it beats the best single model cannot be told here"),
-    (0.01, 0.001, "Beside the best single model it gains"),
-    (-0.01, 0.001, "Beside the best single model it loses")])
+    (0.001, 0.001, "Compared with the best single model it gains: +0.1 ± 0.1 points, which is within the noise."),
+    (0.01, 0.001, "Compared with the best single model it gains: +1.0 ± 0.1 points. "),
+    (-0.01, 0.001, "Compared with the best single model it loses: −1.0 ± 0.1 points. ")])
 def test_a_soup_within_two_errors_of_the_single_model_is_no_news(gain, error, begins, sweep):
     other = sweep.assign(greedy_gain=xarray.full_like(sweep.greedy_gain, gain),
                          greedy_gain_error=xarray.full_like(sweep.greedy_gain_error, error))

@@ -384,7 +384,7 @@ def test_the_tables_of_the_peak_hold_its_numbers(by_direction):
     top = readings.plateau(part, peak.HEADS[1])
     assert f"{peak.USUAL}: large singular values {part.large.item():.0f}, rule of 8.5 {part.rule.item():.0f}," in said
     assert f"CART best, {peak.HEADS[1]} {top.said}" in said
-    apart, _ = readings.centred_over_truncated(part, peak.HEADS[0])[3]
+    apart = readings.centred_over_truncated(part, peak.HEADS[0])[3].value
     assert f"{apart:+.3f}" in panels.peak.reading_of_centring(by_direction).text
     best = part.accuracy.sel(head=peak.HEADS[0], how=grid.HOWS[0]).max().item()
     assert f"CART {best:.3f}, from θ₀" in panels.peak.reading_of_the_best(by_direction).text

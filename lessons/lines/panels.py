@@ -36,13 +36,13 @@ def controls(sweep: xarray.Dataset) -> dict:
     names comes first."""
     pairs = sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])
     handles = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5),
-             "pair": choice("θᵢ and θⱼ finetuned on", {pair: pair for pair in pairs})}
+               "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
     return handles | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
 
 
 def treatments(sweep: xarray.Dataset):
     """The choice between the sweep's treatments of BatchNorm."""
-    return choice("BatchNorm statistics", {str(treatment): str(treatment) for treatment in sweep.treatment.values})
+    return choice("BatchNorm statistics", sweep.treatment.values)
 
 
 def said_of(treatment: str | None) -> str:
@@ -62,8 +62,17 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     """
     layers = list(map(str, sweep.layer.values))
     fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2) if len(layers) < 6 else (1, 1))
-    own, gap = _distances(left, sweep, layers)
-    bars = _shares(right, sweep, layers)
+    places = _layers(left, layers)
+    _gap_axis(left, sweep)
+    own = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends' own features")
+    gap = WithQuartiles(left, places + 0.1, BLUE, "o", "from the network to the mixed features")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
+    places = _layers(right, layers)
+    right.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
+    right.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    written = "{:.1%}" if len(layers) < 6 else "{:.0%}"
+    bars = Bars(right, places, BLUE, written.format, width=min(16, 140 / len(layers)), fontsize=9.5)
     asked_layer = layers.index(sweep.attrs.get("asked_layer", layers[-1]))
     star = Star(right, prediction, asked_layer, *_asked(sweep, asked_layer))
     titles = moving_titles((left, right))
@@ -99,16 +108,6 @@ def _asked(sweep, layer):
     return (here.gap_mean / here.own_mean).values[layer], asked
 
 
-def _distances(ax, sweep, layers):
-    """The ends' own distance and the gap, as markers with quartiles that move."""
-    places = _layers(ax, layers)
-    _gap_axis(ax, sweep)
-    own = WithQuartiles(ax, places - 0.1, ORANGE, "s", "between the two ends' own features")
-    gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "from the network to the mixed features")
-    ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return own, gap
-
-
 _LEAST = 1e-5  # what is drawn of gaps: at both ends of a line they are 0, which has no place on a logarithmic axis
 
 
@@ -135,16 +134,6 @@ def _layers(ax, layers):
     if not layers[0].startswith("block"):
         ax.tick_params(axis="x", labelsize=9.5)
     return places
-
-
-def _shares(ax, sweep, layers):
-    """The gap as a share of the ends' own distance, as bars that move."""
-    inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
-    places = _layers(ax, layers)
-    ax.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    written = "{:.1%}" if len(layers) < 6 else "{:.0%}"
-    return Bars(ax, places, BLUE, written.format, width=min(16, 140 / len(layers)), fontsize=9.5)
 
 
 # -- panel (c): coef -------------------------------------------------------------------------------
@@ -209,7 +198,15 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
     for ax, pair in zip(axes.flat, pairs):
         _layers(ax, layers)
         _gap_axis(ax, sweep)
-        _gaps_of_pair(ax, at(sweep, pair=pair).sel(layer=layers))
+        part = at(sweep, pair=pair).sel(layer=layers)
+        places = np.arange(part.sizes["layer"])
+        points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance", animated=False)
+        points.set_values(part.own_mean, part.own_low, part.own_high)
+        styles = ((-0.1, BLUE, "o"), (0.1, RED, "^"), (0.3, GREEN, "D"))
+        for alpha, (shift, colour, marker) in zip(SHOWN_ALPHAS, styles):
+            at_alpha = part.sel(alpha=alpha)
+            points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
+            points.set_values(at_alpha.gap_mean, at_alpha.gap_low, at_alpha.gap_high)
         ax.set(title=pair)
         if columns > 1 and len(layers) > 6:
             ax.set_xlabel("block; then mean, outputs" if ax in axes[-1] else "")
@@ -224,18 +221,6 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
                pairs=len(pairs), layers=len(layers), least=gap.min().item(), most=gap.max().item(),
                own_least=own.min().item(), own_most=own.max().item())
     return plotting.show(fig, alt, caption(sweep) + " Markers: mean; bars: quartiles over the images.")
-
-
-def _gaps_of_pair(ax, part):
-    """One pair's own distance and its gaps at three α, side by side at every layer."""
-    places = np.arange(part.sizes["layer"])
-    points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance", animated=False)
-    points.set_values(part.own_mean, part.own_low, part.own_high)
-    looks = ((-0.1, BLUE, "o"), (0.1, RED, "^"), (0.3, GREEN, "D"))
-    for alpha, (shift, colour, marker) in zip(SHOWN_ALPHAS, looks):
-        now = part.sel(alpha=alpha)
-        points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
-        points.set_values(now.gap_mean, now.gap_low, now.gap_high)
 
 
 @still
@@ -253,7 +238,13 @@ def figure_14(sweep: xarray.Dataset, pairs=None, layers=None, alphas=SHOWN_ALPHA
     fig, axes = plotting.figure(1, len(layers), height=1.6 * len(layers) + 0.6, sharex=True, squeeze=False)
     for ax, layer in zip(axes[:, 0], layers):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-        _lengths_of_layer(ax, at(sweep, layer=layer), pairs, alphas)
+        shifts = np.linspace(-0.27, 0.27, len(alphas)) if len(alphas) > 1 else (0,)
+        for alpha, shift, colour in zip(alphas, shifts, (BLUE, RED, GREEN)):
+            for place, pair in enumerate(pairs):
+                shown = at(sweep, layer=layer, pair=pair, alpha=alpha)
+                label = None if place else f"α = {alpha:g}"
+                violin(ax, place + shift, shown.bin.values, shown.coef_count.values, shown.coef_median.item(), colour,
+                       label)
         ax.set(ylabel="coef", ylim=_span(sweep, layer), title=layer)
         ax.set_xticks(range(len(pairs)), pairs)
         ax.grid(False, axis="x")
@@ -276,16 +267,6 @@ def _span(sweep, layer):
     lowest = sweep.bin.values[np.searchsorted(below, 0.01)]
     highest = sweep.bin.values[np.searchsorted(below, 0.99)]
     return min(lowest, 0.97) - 0.02, max(highest, 1.0) + 0.02
-
-
-def _lengths_of_layer(ax, part, pairs, alphas):
-    """One layer's distributions of coef: every pair, the α left to right."""
-    shifts = np.linspace(-0.27, 0.27, len(alphas)) if len(alphas) > 1 else (0,)
-    for alpha, shift, colour in zip(alphas, shifts, (BLUE, RED, GREEN)):
-        for place, pair in enumerate(pairs):
-            now = at(part, pair=pair, alpha=alpha)
-            label = None if place else f"α = {alpha:g}"
-            violin(ax, place + shift, now.bin.values, now.coef_count.values, now.coef_median.item(), colour, label)
 
 
 @still

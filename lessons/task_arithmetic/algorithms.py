@@ -258,14 +258,11 @@ def read_out(h: Float[Tensor, "samples width"], y: Int64[Tensor, " samples"], el
     """
     mean = h.double().mean(0)
     scale = h.double().std(0) + 1e-6  # a unit that never changes says nothing
-    seen, asked = (_with_one((features.double() - mean) / scale) for features in (h, elsewhere))
+    units = ((features.double() - mean) / scale for features in (h, elsewhere))
+    seen, asked = (torch.cat([unit, unit.new_ones(len(unit), 1)], 1) for unit in units)
     ridge = strength * len(h) * torch.eye(seen.shape[1], dtype=torch.float64)
     weight = torch.linalg.solve(seen.T @ seen + ridge, seen.T @ F.one_hot(y, classes).double())
     return (asked @ weight).argmax(1)
-
-
-def _with_one(h):
-    return torch.cat([h, h.new_ones(len(h), 1)], 1)
 
 
 def classes_above(logits: Float[Tensor, "samples classes"],

@@ -90,12 +90,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
              mixes.measure(twenty, some, settings.draws, seed),
              triangle.measure(accuracy, of_triples.spread, best, settings.steps),
              walks.measure(states, _start(seed, device), best, x, y),
-             soups.measure(_for_soups(states, settings), held_out, best)]
+             soups.measure(Accuracy(states, *models.test_images(settings.soup_images)), held_out, best)]
     return xarray.merge(parts).assign_attrs(images=f"{len(y):,} test images", soup_images=settings.soup_images)
-
-
-def _for_soups(states, settings):
-    return Accuracy(states, *models.test_images(settings.soup_images))
 
 
 def _start(seed, device):

@@ -21,7 +21,9 @@ def measure(states: list[dict], x: torch.Tensor, orders: int, seed: int) -> xarr
         order = torch.randperm(len(TWENTY), generator=generator).tolist()
         for family in families:
             for k, layers in algorithms.along_an_order(family, order):
-                _append(values, k, layers)
+                for layer, numbers in layers.items():
+                    for name, value in numbers.items():
+                        values.setdefault((k, layer), {}).setdefault(name, []).append(value)
     layers = list(families[0].features)
     summaries = []
     for k in MODELS:
@@ -29,12 +31,6 @@ def measure(states: list[dict], x: torch.Tensor, orders: int, seed: int) -> xarr
             joined = {name: torch.cat(parts) for name, parts in values[k, layer].items()}
             summaries.append(summarise(joined, distributions=["coef"]))
     return on_grid(summaries, models=MODELS, layer=layers)
-
-
-def _append(values, k, layers):
-    for layer, numbers in layers.items():
-        for name, value in numbers.items():
-            values.setdefault((k, layer), {}).setdefault(name, []).append(value)
 
 
 def claim(sweep: xarray.Dataset) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """The same questions asked of five ResNet-18s, in profile "full" alone."""
 import itertools
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,16 +54,13 @@ def recipes(seed: int = 0) -> list[Recipe]:
 def estimate(seed: int = 0) -> str:
     """A sentence that says how much has to be trained for `run` in "full"."""
     wanted = recipes(seed)
-    steps = sum(_steps(recipe) for recipe in missing([wanted[0].parent, *wanted]))
+    steps = 0
+    for recipe in missing([wanted[0].parent, *wanted]):
+        steps += recipe.epochs * math.ceil(dict(recipe.options)["size"] / recipe.batch_size)
     if not steps:
         return "So are the ResNets."
     minutes = steps * SECONDS_A_STEP / 60
     return f"The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."
-
-
-def _steps(recipe):
-    batches = -(-dict(recipe.options)["size"] // recipe.batch_size)  # rounded up
-    return recipe.epochs * batches
 
 
 def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.Dataset:
@@ -92,7 +90,11 @@ def of_recipes(wanted: list[Recipe], statistics_images: int, device: str = "auto
         columns["average_accuracy"].append(looks.correct(features["output"]))
         columns["ensemble_accuracy"].append(looks.correct(algorithms.ensemble(members["output"])))
         columns["inherited_accuracy"].append(looks.correct(inherited(looks.x)))
-        described += [summarise(_compared(features[layer], members[layer]), distributions=["coef"]) for layer in layers]
+        for layer in layers:
+            eq_1 = {"gap": 1 - algorithms.cosine_avg(features[layer], members[layer]),
+                    "base": 1 - algorithms.cosine_base(features[layer], members[layer]),
+                    "coef": coef(features[layer], members[layer].mean(0))}
+            described.append(summarise(eq_1, distributions=["coef"]))
     sweep = on_grid(described, triple=range(len(triples)), layer=layers)
     sweep = sweep.assign({name: ("triple", column) for name, column in columns.items()})
     names = [name_of(recipe, number) for number, recipe in enumerate(wanted, 1)]
@@ -123,13 +125,6 @@ class _Looks:
     def correct(self, logits: Tensor) -> float:
         """The share correct among the split's classes."""
         return share_correct_among(logits, self.y, self.split)
-
-
-def _compared(average, members):
-    """Eq. 1, sample by sample: {"gap", "base", "coef"}."""
-    return {"gap": 1 - algorithms.cosine_avg(average, members),
-            "base": 1 - algorithms.cosine_base(average, members),
-            "coef": coef(average, members.mean(0))}
 
 
 RESNETS = Experiment("averaging_resnets", measure, PROFILES, source, "CIFAR-100",

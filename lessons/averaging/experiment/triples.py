@@ -34,18 +34,15 @@ def measure(accuracy: Accuracy, states: list[dict]) -> xarray.Dataset:
     correct = {}
     for name, first in rows[0].items():
         correct[name] = ("triple", "half")[:1 + np.ndim(first)], [row[name] for row in rows]
-    half_alone = ("model", "half"), _padded([_halves(right) for right in alone])
+    halves = np.full((len(TWENTY) + len(OUTLIERS), 2), np.nan)  # the outliers take part in no triple
+    halves[:len(TWENTY)] = [_halves(right) for right in alone]
+    half_alone = ("model", "half"), halves
     return xarray.Dataset({"member": (("triple", "place"), np.array(TRIPLES)), "half_alone": half_alone, **correct})
 
 
 def _halves(right):
     """Accuracy on every second image, and on the others: what is measured on the one shares no image with the other."""
     return np.array([right[::2].mean(), right[1::2].mean()])
-
-
-def _padded(rows):
-    """The outliers take part in no triple."""
-    return np.concatenate([rows, np.full((len(OUTLIERS), 2), np.nan)])
 
 
 def measure_outliers(accuracy: Accuracy) -> xarray.Dataset:
@@ -115,9 +112,13 @@ def claim(sweep: xarray.Dataset) -> dict[str, float]:
     surely = (sweep.above_best > WIDE * sweep.above_best_error).mean().item()
     bold = sweep.sel(outlier=BOLD)
     with_bold = algorithms.regression(bold.outlier_average.values, bold.outlier_ensemble.values)
+    without_one = []  # R² over the triples that one of the twenty is not in
+    for model in TWENTY:
+        others = (sweep.member.values != model).all(1)
+        without_one.append(_r2(average[others], ensemble[others]))
     return {"r2": line["r2"],
             "slope": line["slope"],
-            "r2_least_without_one_model": min(_r2_without_one(sweep)),
+            "r2_least_without_one_model": min(without_one),
             "r2_from_members": algorithms.regression(own, ensemble)["r2"],
             "r2_beyond_members": beyond["r2"],
             "r2_beyond_members_in_full": rest["members in full"],
@@ -131,13 +132,3 @@ def claim(sweep: xarray.Dataset) -> dict[str, float]:
             "lost_with_bold": lost.sel(outlier=BOLD).mean().item(),
             "lost_with_stranger": lost.sel(outlier=STRANGER).mean().item(),
             "r2_bold": with_bold["r2"]}
-
-
-def _r2_without_one(sweep):
-    """R² over the triples that one of the twenty is not in, for each of them."""
-    r2 = []
-    for model in TWENTY:
-        rest = sweep.isel(triple=(sweep.member.values != model).all(1))
-        line = algorithms.regression(rest.average_accuracy.values, rest.ensemble_accuracy.values)
-        r2.append(line["r2"])
-    return r2

@@ -8,7 +8,7 @@ from lessons.kit.page import Page, agrees, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, ORANGE, WithQuartiles, still, violin
-from lessons.kit.sweep import at, caption
+from lessons.kit.sweep import at, caption, names
 
 BASE, GAP = Look(ORANGE, "s"), Look(BLUE, "o")
 
@@ -20,12 +20,15 @@ def of_the_average(sweep: xarray.Dataset):
 
     Controls: models, layer (of the right-hand picture).
     """
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     counts = list(map(int, sweep.models.values))
     by_models = {name: sweep[name].transpose("models", "layer").values for name in _NAMES}
     fig, (left, right) = plotting.figure(2, height=3.7)
     base, gap = _per_layer(left, sweep, layers)
-    curves = _against_models(right, sweep)
+    limits = 0.5 * float(sweep.gap_mean.min()), 2 * float(sweep.base_mean.max())
+    right.set(xlabel="models in the average, k", ylabel="1 − cosine (logarithmic)", yscale="log", ylim=limits,
+              xlim=(1.5, sweep.models.values[-1] + 0.5), xticks=range(2, 21, 3))
+    curves = {"base_mean": curve(right, BASE, markersize=4), "gap_mean": curve(right, GAP, markersize=4)}
     upright = here(right, 2)
     titles = moving_titles((left, right))
 
@@ -40,10 +43,12 @@ def of_the_average(sweep: xarray.Dataset):
         upright.set_xdata([models, models])
         titles[0].set_text(f"Averages of {models} models: gap at most {now['gap_mean'].max():.4f}")
         titles[1].set_text(f"{layer.capitalize()}: coef {now['coef_mean'][column]:.3f} at k = {models}")
-        return _said(models, layers, now)
+        rows = zip(layers, now["gap_mean"], now["base_mean"], now["coef_mean"])
+        per_layer = [f"{name} {row[0]:.4f} against {row[1]:.4f}, coef {row[2]:.3f}" for name, *row in rows]
+        return f"1 − cosine per layer for averages of {models} models, gap against baseline: {'; '.join(per_layer)}."
 
     controls = {"models": slider("models in the average, k", counts, 3),
-                "layer": choice("right-hand picture", {layer: layer for layer in layers[::-1]})}
+                "layer": choice("right-hand picture", layers[::-1])}
     below = " Markers: mean; bars: quartiles over the images, several random choices of models together."
     return controls, fig, draw, caption(sweep) + below
 
@@ -67,31 +72,20 @@ def _limits(sweep):
     return 0.5 * float(sweep.gap_low.where(sweep.gap_low > 0).min()), 6 * float(sweep.base_high.max())
 
 
-def _against_models(ax, sweep):
-    """{name: its curve}."""
-    limits = 0.5 * float(sweep.gap_mean.min()), 2 * float(sweep.base_mean.max())
-    ax.set(xlabel="models in the average, k", ylabel="1 − cosine (logarithmic)", yscale="log", ylim=limits,
-           xlim=(1.5, sweep.models.values[-1] + 0.5), xticks=range(2, 21, 3))
-    return {"base_mean": curve(ax, BASE, markersize=4), "gap_mean": curve(ax, GAP, markersize=4)}
-
-
-def _said(models, layers, now):
-    numbers = []
-    for layer, gap, base, coef in zip(layers, now["gap_mean"], now["base_mean"], now["coef_mean"]):
-        numbers.append(f"{layer} {gap:.4f} against {base:.4f}, coef {coef:.3f}")
-    return f"1 − cosine per layer for averages of {models} models, gap against baseline: {'; '.join(numbers)}."
-
-
 @still
 def figure_17(sweep: xarray.Dataset, models=(5, 10)):
     """Figures 17 and 18 of CTL (Fig. 5 and 6 are their last blocks): 1 − cosine beside the baseline, and the
     distribution of coef, per layer."""
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     part = sweep.sel(models=list(models))
     fig, axes = plotting.figure(2, len(models), height=2.7 * len(models), squeeze=False, sharex=True, sharey="col")
     for (left, right), k in zip(axes, models):
         here = at(sweep, models=k)
-        _gap_beside_base(left, here)
+        places = np.arange(len(here.layer))
+        base = WithQuartiles(left, places - 0.1, BASE.colour, BASE.marker, "1 − cosine_base", animated=False)
+        base.set_values(here.base_mean, here.base_low, here.base_high)
+        gap = WithQuartiles(left, places + 0.1, GAP.colour, GAP.marker, "1 − cosine_avg", animated=False)
+        gap.set_values(here.gap_mean, here.gap_low, here.gap_high)
         left.set(title=f"{k} models", ylabel="1 − cosine (logarithmic)", ylim=_limits(part), yscale="log")
         for place, (layer, colour) in enumerate(zip(layers, COLOURS)):
             of_layer = at(here, layer=layer)
@@ -111,14 +105,6 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
                coef_least=part.coef_mean.min().item(), coef_most=part.coef_mean.max().item())
     below = " Left: mean and quartiles over the images. Right: distribution over the images, line: median."
     return plotting.show(fig, alt, caption(sweep) + below)
-
-
-def _gap_beside_base(ax, part):
-    places = np.arange(len(part.layer))
-    base = WithQuartiles(ax, places - 0.1, BASE.colour, BASE.marker, "1 − cosine_base", animated=False)
-    base.set_values(part.base_mean, part.base_low, part.base_high)
-    gap = WithQuartiles(ax, places + 0.1, GAP.colour, GAP.marker, "1 − cosine_avg", animated=False)
-    gap.set_values(part.gap_mean, part.gap_low, part.gap_high)
 
 
 def reading_of_figure_5(sweep: xarray.Dataset) -> Page:

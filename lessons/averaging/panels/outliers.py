@@ -27,7 +27,12 @@ def alone_and_in_triples(sweep: xarray.Dataset):
     """Left, the twenty-two models' accuracy and distance from the pretrained network; right, triples with and without
     an outlier."""
     fig, (left, right) = plotting.figure(2, height=3.9)
-    _models(left, sweep)
+    places = {USUAL: slice(0, 20), BOLD: slice(20, 21), STRANGER: slice(21, 22)}
+    for who, look in LOOKS.items():
+        part = sweep.isel(model=places[who])
+        left.scatter(part.distance, part.accuracy, s=45, color=look.colour, marker=look.marker, label=who)
+    left.set(xlabel="distance of the weights from the pretrained network", ylabel="accuracy of the model alone",
+             title="The models", xlim=(0, None))
     triples = _triples(sweep)
     for who, (average, ensemble) in triples.items():
         right.scatter(average, ensemble, s=10, color=LOOKS[who].colour, marker=LOOKS[who].marker, alpha=0.5,
@@ -38,19 +43,6 @@ def alone_and_in_triples(sweep: xarray.Dataset):
     right.set(xlabel=AVERAGE, ylabel=ENSEMBLE, title="Their triples", xlim=(left_end, 1), ylim=(lower_end, 1))
     right.legend(loc="lower left", markerscale=2)
     left.legend(loc="lower right")
-    return plotting.show(fig, _said(sweep, triples), caption(sweep) + " Dashed: both equally accurate.")
-
-
-def _models(ax, sweep):
-    places = {USUAL: slice(0, 20), BOLD: slice(20, 21), STRANGER: slice(21, 22)}
-    for who, look in LOOKS.items():
-        part = sweep.isel(model=places[who])
-        ax.scatter(part.distance, part.accuracy, s=45, color=look.colour, marker=look.marker, label=who)
-    ax.set(xlabel="distance of the weights from the pretrained network", ylabel="accuracy of the model alone",
-           title="The models", xlim=(0, None))
-
-
-def _said(sweep, triples):
     outliers = []
     for who, place in OUTLIERS.items():
         average, ensemble = triples[who]
@@ -60,10 +52,11 @@ def _said(sweep, triples):
                              average=average.mean().item(), ensemble=ensemble.mean().item()))
     near = sweep.distance[:20]
     average, ensemble = triples[USUAL]
-    return said("""The twenty lie {nearest:.1f} to {farthest:.1f} from the pretrained network, in a triple the average
-                   has {average:.3f} and the ensemble {ensemble:.3f}; {outliers}.""",
-                nearest=near.min().item(), farthest=near.max().item(), average=average.mean().item(),
-                ensemble=ensemble.mean().item(), outliers="; ".join(outliers))
+    alt = said("""The twenty lie {nearest:.1f} to {farthest:.1f} from the pretrained network, in a triple the average
+                  has {average:.3f} and the ensemble {ensemble:.3f}; {outliers}.""",
+               nearest=near.min().item(), farthest=near.max().item(), average=average.mean().item(),
+               ensemble=ensemble.mean().item(), outliers="; ".join(outliers))
+    return plotting.show(fig, alt, caption(sweep) + " Dashed: both equally accurate.")
 
 
 def reading_of_the_outliers(sweep: xarray.Dataset) -> Page:

@@ -26,7 +26,16 @@ def introduction() -> Page:
 def ten_triples(sweep: xarray.Dataset | None):
     """Left, averaged weights and logits ensembles with two kinds of BatchNorm statistics; right, Eq. 1 per block."""
     fig, (left, right) = plotting.figure(2, height=3.8)
-    _accuracies(left, sweep)
+    seen = sweep[["average_accuracy", "inherited_accuracy", "ensemble_accuracy"]].to_dataarray()
+    low = float(seen.min()) - 0.02
+    high = float(seen.max()) + 0.02
+    left.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="")
+    left.scatter(sweep.average_accuracy, sweep.ensemble_accuracy, color=BLUE, marker="o", s=35,
+                 label="statistics estimated again")
+    left.scatter(sweep.inherited_accuracy, sweep.ensemble_accuracy, color=RED, marker="^", s=35,
+                 label="statistics averaged too")
+    left.set(xlabel=AVERAGE, ylabel=ENSEMBLE, title="Ten triples of five ResNet-18s")
+    left.legend(loc="best", title="BatchNorm of the average")
     _gaps(right, sweep)
     gap = sweep.gap_mean.mean("triple")
     base = sweep.base_mean.mean("triple")
@@ -43,19 +52,6 @@ def ten_triples(sweep: xarray.Dataset | None):
     spread = "Right: mean over the triples of mean and quartiles over the images."
     below = f" The five alone: {alone}, standard error {error:.1f} points. {spread}"
     return plotting.show(fig, alt, caption(sweep) + below)
-
-
-def _accuracies(ax, sweep):
-    seen = sweep[["average_accuracy", "inherited_accuracy", "ensemble_accuracy"]].to_dataarray()
-    low = float(seen.min()) - 0.02
-    high = float(seen.max()) + 0.02
-    ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="")
-    ax.scatter(sweep.average_accuracy, sweep.ensemble_accuracy, color=BLUE, marker="o", s=35,
-               label="statistics estimated again")
-    ax.scatter(sweep.inherited_accuracy, sweep.ensemble_accuracy, color=RED, marker="^", s=35,
-               label="statistics averaged too")
-    ax.set(xlabel=AVERAGE, ylabel=ENSEMBLE, title="Ten triples of five ResNet-18s")
-    ax.legend(loc="best", title="BatchNorm of the average")
 
 
 def _gaps(ax, sweep):

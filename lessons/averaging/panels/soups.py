@@ -2,9 +2,9 @@
 import xarray
 
 from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, STRANGER
-from lessons.averaging.experiment.soups import GUESTS, NOBODY
+from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, told
+from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
@@ -32,8 +32,18 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
     sizes = list(map(int, sweep["size"].values))
     by_guest = {guest: sweep.sel(guest=guest) for guest in GUESTS}
     fig, (left, right) = plotting.figure(2, height=4.2)
-    gains = _gains(left, sweep, sizes)
-    curves = _accuracies(right, sweep)
+    points = 100 * sweep.sel(guest=NOBODY)[[f"{name}_gain" for name in SOUPS]].to_dataarray()
+    left.axhline(0, color=GREY, linewidth=1.6, marker="")
+    left.set(xlabel="models to choose from, k", ylabel="points above the best single model", xlim=(0.3, 20.7),
+             ylim=(float(points.min()) - 0.6, float(points.max()) + 0.6), xticks=range(2, 21, 3))
+    gains = {}
+    for shift, name in zip((-0.2, 0.0, 0.2), ("uniform", "soup_ensemble", "greedy")):
+        places = [size + shift for size in sizes]
+        gains[name] = WithQuartiles(left, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
+    everything = sweep[list(LABELS)].to_dataarray()
+    right.set(xlabel="models to choose from, k", ylabel=plotting.ACCURACY, xlim=(0.5, 20.5), xticks=range(2, 21, 3),
+              ylim=(float(everything.min()) - 0.03, float(everything.max()) + 0.01))
+    curves = {name: curve(right, LOOKS[name], label, markersize=4, linewidth=1.6) for name, label in LABELS.items()}
     uprights = [here(ax, 2) for ax in (left, right)]
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     asked = {"size": 20, "guest": NOBODY}
@@ -63,80 +73,49 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
                     who=who, **now)
 
     controls = {"size": slider("models, k", sizes, 5),
-                "guest": choice("throw in as the last of the k", {guest: guest for guest in GUESTS})}
+                "guest": choice("throw in as the last of the k", GUESTS)}
     below = f" Chosen on {HELD_OUT_IMAGES:,} held-out training images. Bars on the left: two standard errors."
-    return controls, fig, draw, _caption(sweep) + below
+    images = f"{sweep.attrs['soup_images']:,} test images"  # more than the rest is measured on
+    return controls, fig, draw, caption(sweep.assign_attrs(images=images)) + below
 
 
 _GAINS = ("greedy_gain", "greedy_gain_error")
 
 
-def _caption(sweep):
-    """Soups are measured on more images than the rest."""
-    return caption(sweep.assign_attrs(images=f"{sweep.attrs['soup_images']:,} test images"))
-
-
-def _gains(ax, sweep, sizes):
-    """{soup: its markers and bars}, against the single model's zero."""
-    alone = sweep.sel(guest=NOBODY)
-    gains = 100 * alone[[f"{name}_gain" for name in LABELS if name != "best_single"]].to_dataarray()
-    ax.axhline(0, color=GREY, linewidth=1.6, marker="")
-    ax.set(xlabel="models to choose from, k", ylabel="points above the best single model", xlim=(0.3, 20.7),
-           ylim=(float(gains.min()) - 0.6, float(gains.max()) + 0.6), xticks=range(2, 21, 3))
-    markers = {}
-    for shift, name in zip((-0.2, 0.0, 0.2), ("uniform", "soup_ensemble", "greedy")):
-        places = [size + shift for size in sizes]
-        markers[name] = WithQuartiles(ax, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
-    return markers
-
-
-def _accuracies(ax, sweep):
-    """{name: its curve}, over the whole range."""
-    everything = sweep[list(LABELS)].to_dataarray()
-    ax.set(xlabel="models to choose from, k", ylabel=plotting.ACCURACY, xlim=(0.5, 20.5), xticks=range(2, 21, 3),
-           ylim=(float(everything.min()) - 0.03, float(everything.max()) + 0.01))
-    return {name: curve(ax, LOOKS[name], label, markersize=4, linewidth=1.6) for name, label in LABELS.items()}
-
-
 def reading_of_the_soups(sweep: xarray.Dataset) -> Page:
     """Which soup pays, with this sweep's numbers and their errors."""
     all_twenty = sweep.sel(guest=NOBODY, size=20)
+    over = Difference(all_twenty.greedy_over_uniform.item(), all_twenty.greedy_over_uniform_error.item())
     few = sweep.sel(guest=NOBODY, size=slice(2, 5))
     bold = sweep.sel(guest=BOLD)
     stranger = sweep.sel(guest=STRANGER)
-    return reading("Which soup?", """The greedy soup of all twenty beats the uniform one by {over}. {pays}. Among
-        the two to five best {few}. With {bold} among two or more the uniform soup falls as low as {bold_uniform:.3f},
-        with {stranger} as low as {stranger_uniform:.3f}. The greedy soup stays at {bold_greedy:.3f} and
-        {stranger_greedy:.3f} or above.""",
-        over=_with_error(all_twenty.greedy_over_uniform, all_twenty.greedy_over_uniform_error),
+    return reading("Which soup?", """The greedy soup of all twenty is more accurate than the uniform
+        one by {over}. {pays}. Among the two to five best {few}. With {bold} among two or more the uniform soup falls as
+        low as {bold_uniform:.3f}, with {stranger} as low as {stranger_uniform:.3f}. The greedy soup stays at
+        {bold_greedy:.3f} and {stranger_greedy:.3f} or above.""",
+        over=f"{over:.1f} points{over.doubt()}",
         pays=_beside_single(all_twenty), few=_among_few(few),
         bold=BOLD, bold_uniform=_least_of_two_or_more(bold.uniform), bold_greedy=_least_of_two_or_more(bold.greedy),
         stranger=STRANGER, stranger_uniform=_least_of_two_or_more(stranger.uniform),
         stranger_greedy=_least_of_two_or_more(stranger.greedy))
 
 
-def _with_error(apart, error):
-    return f"{100 * apart.item():.1f} points (standard error {100 * error.item():.1f})"
-
-
 def _beside_single(part):
     """Whether the greedy soup is better than the single model, which costs no search."""
-    verdict = told(part.greedy_gain.item(), part.greedy_gain_error.item())
-    gained = _with_error(part.greedy_gain, part.greedy_gain_error)
-    if verdict == "Cannot be told here":
-        return f"Whether it beats the best single model cannot be told here: it gains {gained}"
-    return f"Beside the best single model it {'gains' if verdict == 'Agrees' else 'loses'}: {gained}"
+    gain = Difference(part.greedy_gain.item(), part.greedy_gain_error.item())
+    way = "loses" if gain.value < 0 else "gains"
+    return f"Compared with the best single model it {way}: {gain} points{gain.doubt()}"
 
 
 def _among_few(part):
     """For how many k the order of the two soups can be told."""
     pairs = zip(part.greedy_over_uniform.values, part.greedy_over_uniform_error.values)
-    verdicts = [told(apart, error) for apart, error in pairs]
-    ahead = verdicts.count("Agrees")
-    behind = verdicts.count("Does not agree here")
+    gains = [Difference(value, error) for value, error in pairs]
+    ahead = sum(gain.is_news and gain.value > 0 for gain in gains)
+    behind = sum(gain.is_news and gain.value < 0 for gain in gains)
     if not ahead and not behind:
-        return "the two cannot be told apart"
-    return f"the greedy one is ahead {ahead} times and behind {behind} times of {len(verdicts)}, by two standard errors"
+        return "the difference between the two is within the noise"
+    return f"the greedy one is ahead {ahead} times and behind {behind} times of {len(gains)}, by two standard errors"
 
 
 def _least_of_two_or_more(accuracy):

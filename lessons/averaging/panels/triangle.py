@@ -28,16 +28,20 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
     is a purple line on the scale of colours.
     """
     fig, axes = plotting.figure(2, height=3.6)
-    norm = _norm(sweep)
+    accuracies = sweep[list(HOW)].to_dataarray()
+    # most colours for the highest accuracies, where most mixes are
+    norm = mpl.colors.PowerNorm(2.5, float(accuracies.min()), float(accuracies.max()))
     triangles = [_Triangle(ax, what) for ax, what in zip(axes, ("Averaged weights", "Ensemble of outputs"))]
-    scale = _colour_bar(fig, axes, norm)
+    bar = fig.colorbar(mpl.cm.ScalarMappable(norm, "cividis"), ax=list(axes), pad=0.03, shrink=0.9,
+                       label="accuracy: share correct (uneven steps)")
+    bar.set_ticks([tick for tick in (0.5, 0.7, 0.8, 0.9, 0.95) if norm.vmin <= tick <= norm.vmax])
     threes = sorted(map(str, sweep.three.values), key=lambda three: BOLD not in three)  # the bold one first
     grid = list(map(float, sweep.first.values))
     names = [str(name).split(":")[0] for name in sweep.name.values]
     values = {three: [sweep[how].sel(three=three) for how in HOW] for three in threes}
     a_third = grid[len(grid) // 3]
     asked = {"alpha": a_third, "rest": 0.5, "three": threes[0]}
-    guess = level(scale, GUESS)
+    guess = level(bar.ax, GUESS)
     if prediction:
         truth = sweep.triangle_average.sel(three=threes[0], first=a_third, second=0.5).item()
         prediction.panel_answers(truth, asked, mark="purple line on the scale of colours")
@@ -63,7 +67,7 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
 
     controls = {"alpha": slider("α, share of the model at the top", grid, a_third),
                 "rest": slider("of the rest, to the left", grid, 0.5),
-                "three": choice("three models", {three: three for three in threes})}
+                "three": choice("three models", threes)}
     return controls, fig, draw
 
 
@@ -89,19 +93,6 @@ class _Triangle:
         for name, member in zip(self._names, members):
             name.set_text(member)
         self._title.set_text(f"{self._what}: {text}")
-
-
-def _norm(sweep):
-    """Most colours for the highest accuracies, where most mixes are."""
-    values = sweep[list(HOW)].to_dataarray()
-    return mpl.colors.PowerNorm(2.5, float(values.min()), float(values.max()))
-
-
-def _colour_bar(fig, axes, norm):
-    scale = mpl.cm.ScalarMappable(norm, "cividis")
-    bar = fig.colorbar(scale, ax=list(axes), pad=0.03, shrink=0.9, label="accuracy: share correct (uneven steps)")
-    bar.set_ticks([tick for tick in (0.5, 0.7, 0.8, 0.9, 0.95) if norm.vmin <= tick <= norm.vmax])
-    return bar.ax
 
 
 def _picture(values, norm, size=90):

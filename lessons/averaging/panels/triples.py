@@ -79,7 +79,15 @@ def _all_triples(sweep, prediction):
     triples = _Triples(sweep)
     fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
     ends = np.array([triples.average.min(), triples.average.max()])
-    high = _scatter(left, triples, ends)
+    low = min(triples.average.min(), triples.ensemble.min()) - 0.005
+    high = max(triples.average.max(), triples.ensemble.max()) + 0.005
+    line = triples.line
+    label = f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}"
+    left.scatter(triples.average, triples.ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
+    left.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
+    left.plot(ends, line["slope"] * ends + line["intercept"], color=BLACK, marker="", linewidth=1.6, label=label)
+    left.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(triples):,} triples")
+    left.legend(loc="upper left")
     guess = curve(left, GUESS)
     if prediction:
         prediction.panel_answers(triples.line["slope"], mark="purple line")
@@ -107,20 +115,6 @@ def _all_triples(sweep, prediction):
     error = 100 * error_of_share(triples.average.mean(), images_of(sweep))
     below = f" Standard error of an accuracy: {error:.1f} points. Rest the mouse on a dot for its models, or click it."
     return controls, fig, draw, caption(sweep) + below
-
-
-def _scatter(ax, triples, ends):
-    """Figure 4's dots and lines; returns where its axes end."""
-    low = min(triples.average.min(), triples.ensemble.min()) - 0.005
-    high = max(triples.average.max(), triples.ensemble.max()) + 0.005
-    line = triples.line
-    label = f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}"
-    ax.scatter(triples.average, triples.ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
-    ax.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
-    ax.plot(ends, line["slope"] * ends + line["intercept"], color=BLACK, marker="", linewidth=1.6, label=label)
-    ax.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(triples):,} triples")
-    ax.legend(loc="upper left")
-    return high
 
 
 class _Members:
@@ -155,23 +149,18 @@ def what_remains(sweep: xarray.Dataset):
         ax.scatter(own, values, s=7, color=look.colour, marker=look.marker, alpha=0.4, linewidth=0)
         ax.axline((own.mean(), own.mean()), slope=1, color=GREY, linestyle="--", linewidth=1.2)
         ax.set(xlabel="mean of the members alone", ylabel=f"accuracy, {name}", title=f"Members: R² = {r2:.2f}")
-    line = _rest(right, algorithms.without(average, own), algorithms.without(ensemble, own))
+    average, ensemble = algorithms.without(average, own), algorithms.without(ensemble, own)
+    line = algorithms.regression(average, ensemble)
+    right.scatter(average, ensemble, s=9, color=GREEN, alpha=0.45, linewidth=0)
+    right.axline((0, line["intercept"]), slope=line["slope"], color=BLACK, linewidth=1.2)
+    right.set(xlabel="average: better than expected", ylabel="ensemble: better than expected",
+              title=f"What remains: R² = {line['r2']:.2f}")
     alt = said("""The mean accuracy of the three members explains {of_average:.0%} of the variance of the averaged
                   weights' accuracy and {of_ensemble:.0%} of the ensemble's. With that taken away, the two still agree
                   with R² {r2:.3f}, slope {slope:.2f}.""",
                of_average=explained[0], of_ensemble=explained[1], **line)
     below = " Expected: from the members. A model takes part in 171 of the triples, so the dots are not independent."
     return plotting.show(fig, alt, caption(sweep) + below)
-
-
-def _rest(ax, average, ensemble):
-    """What the members do not explain; returns its regression line."""
-    line = algorithms.regression(average, ensemble)
-    ax.scatter(average, ensemble, s=9, color=GREEN, alpha=0.45, linewidth=0)
-    ax.axline((0, line["intercept"]), slope=line["slope"], color=BLACK, linewidth=1.2)
-    ax.set(xlabel="average: better than expected", ylabel="ensemble: better than expected",
-           title=f"What remains: R² = {line['r2']:.2f}")
-    return line
 
 
 TAKEN_AWAY = {"nothing": "nothing",

@@ -49,7 +49,10 @@ def measured(loaded: Loaded, ranks: Sequence[float], lams: Sequence[float] = LAM
     layers = layers_of(centred)
     sets = _answered(loaded, both, ranks, lams) | _decomposed(both, list(layers.values()), ranks)
     if not loaded.suite.splits:
-        sets |= _before_the_relu(loaded, both, ranks, lams)
+        quantities = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
+        sets |= {"missed": (("how", "rank", "lam"), quantities[:, 0]),
+                 "gain": (("how", "rank", "lam"), quantities[:, 1]),
+                 "sigma": (("how", "direction"), np.array([spectrum(spectra) for spectra in both]))}
     return xarray.Dataset(sets, {"how": list(HOWS), "part": list(PARTS), "rank": list(ranks), "lam": list(lams),
                                  "task": list(range(len(loaded.finetuned))), "reading": list(READINGS),
                                  "layer": list(layers), "direction": list(range(1, SPECTRUM + 1))})
@@ -72,17 +75,11 @@ def _decomposed(both, keys, ranks):
     interferences = [[[curve[reading] for curve in of_layers] for reading in READINGS] for of_layers in curves]
     errors = [[curve["error"] for curve in of_layers] for of_layers in curves]
     plain = both[1]
+    sigmas = [plain.singular_values(key) for key in keys]
+    top = [(sigma > sigma[:, :1] / max(1, len(sigma) - 1)).double().mean(1).numpy() for sigma in sigmas]
     return {"interference": (("how", "reading", "layer", "rank"), np.array(interferences)),
             "error": (("how", "layer", "rank"), np.array(errors)),
-            "top": (("layer", "task"), np.array([_above(plain.singular_values(key)) for key in keys]))}
-
-
-def _before_the_relu(loaded, both, ranks, lams):
-    """missed, gain and sigma of `measured`."""
-    quantities = np.array([in_layer_1(loaded, spectra, ranks, lams) for spectra in both])
-    return {"missed": (("how", "rank", "lam"), quantities[:, 0]),
-            "gain": (("how", "rank", "lam"), quantities[:, 1]),
-            "sigma": (("how", "direction"), np.array([spectrum(spectra) for spectra in both]))}
+            "top": (("layer", "task"), np.array(top))}
 
 
 def spectrum(spectra: Spectra) -> np.ndarray:
@@ -113,10 +110,6 @@ def _curves(spectra, key, ranks):
     return curves
 
 
-def _above(sigmas):
-    return (sigmas > sigmas[:, :1] / max(1, len(sigmas) - 1)).double().mean(1).numpy()
-
-
 def accuracies(loaded: Loaded, spectra: Spectra, ranks: Sequence[float], lams: Sequence[float],
                part: str) -> np.ndarray:
     """The share correct of origin + λ·Σ SVD_k(τ_t) on every task, (ranks, lams, tasks)."""
@@ -135,7 +128,7 @@ def of_images(images: Sequence[tuple[Tensor, Tensor]], spectra: Spectra, ranks: 
         row = []
         for lam in lams:
             answers = _answers(start + lam * step, spectra.origin, totals, lam)
-            row.append(_per_task(y, answers, len(images)))
+            row.append((answers == y).double().view(len(images), -1).mean(1).numpy())
         accuracies.append(row)
     return np.array(accuracies)
 
@@ -201,7 +194,3 @@ def _answers(h, origin, totals, lam):
 def at(origin: State, totals: State, lam: float, key: str) -> Tensor:
     """One weight of origin + λ·totals."""
     return origin[key] + lam * totals[key]
-
-
-def _per_task(y, answers, tasks):
-    return (answers == y).double().view(tasks, -1).mean(1).numpy()

@@ -53,8 +53,13 @@ def of_mlps(profile: str, seed: int, device: str = "auto") -> dict[str, dict[str
                "height_rotated": height(rotated)}
     if bell.SEVERAL in sweep.setting.values:
         heights["height_two_data_sets"] = height(one(sweep, setting=bell.SEVERAL))
+    test = disjoint.sel(part="test")
+    levels = {"best": chosen(disjoint, HOWS[0]).accuracy.mean().item(),
+              "average": test.average.mean().item(),
+              "task_arithmetic": chosen(disjoint, HOWS[1], True).accuracy.mean().item(),
+              "own": test.own.mean().item()}
     return {"CART-1": invariance(disjoint),
-            "CART-2": heights | _below_task_arithmetic(disjoint) | truncated_over_cart(by_direction),
+            "CART-2": heights | levels | truncated_over_cart(by_direction),
             "CART-3": truncation(disjoint) | gained_by_cutting(by_direction),
             "CART-4": peaks(sweep, widths) | by_case(by_direction),
             "CART-5": lower_when_centred(disjoint, same, rotated),
@@ -95,14 +100,6 @@ def invariance(sweep: xarray.Dataset) -> dict[str, float]:
             "largest_difference_between": abs(centred - sweep.average).max().item()}
 
 
-def _below_task_arithmetic(sweep):
-    test = sweep.sel(part="test")
-    return {"best": chosen(sweep, HOWS[0]).accuracy.mean().item(),
-            "average": test.average.mean().item(),
-            "task_arithmetic": chosen(sweep, HOWS[1], True).accuracy.mean().item(),
-            "own": test.own.mean().item()}
-
-
 def truncation(sweep: xarray.Dataset) -> dict[str, float]:
     """CART-3: what truncated task vectors from θ₀ gain over whole ones, λ and rank chosen on held-out images, and what
     they lose at 8 %."""
@@ -131,11 +128,6 @@ def peaks(sweep: xarray.Dataset, widths: xarray.Dataset) -> dict[str, float]:
     return numbers
 
 
-def _plain(words):
-    """Of a case or a head, for the name of a number."""
-    return words.replace(",", "").replace(" ", "_")
-
-
 def by_case(sweep: xarray.Dataset) -> dict[str, float]:
     """CART-4: for every case how many singular values are large, with how many directions CART is best and how many
     cannot be told from that, and what share of the bell's height is left at 8 % of the rank of 400 units."""
@@ -151,7 +143,8 @@ def by_case(sweep: xarray.Dataset) -> dict[str, float]:
                   "best_head_whole": plateau(case, peak.HEADS[1]).best,
                   "height": curve.max().item(),
                   "left_at_32": (curve.sel(rank=32.0) / curve.max()).item()}
-        numbers |= {f"{_plain(name)}_{number}": float(value) for number, value in values.items()}
+        plain = name.replace(",", "").replace(" ", "_")
+        numbers |= {f"{plain}_{number}": float(value) for number, value in values.items()}
     return numbers
 
 

@@ -162,8 +162,10 @@ def measured(trained: Trained, width: int, directions: Sequence[int] = grid.DIRE
     curves = np.array([_best_of_lams(trained, spectra, ranks) for spectra in both])
     sigmas = plain.singular_values(FIRST)
     large = float(np.mean([parts.large(sigma) for sigma in sigmas]))
-    brought, taken = _let_through(plain.matrices[FIRST], directions)
-    columns, rows = parts.shared(plain.matrices[FIRST], round(large))
+    vectors = plain.matrices[FIRST]
+    brought, taken = ([part[min(count, len(part) - 1)].item() for count in directions] + [part[-1].item()]
+                      for part in parts.let_through(vectors, min(vectors.shape[1:])))
+    columns, rows = parts.shared(vectors, round(large))
     average = [share_correct(MLP.from_state(both[0].origin)(x), y) for x, y in trained.test]
     rule = [planted.predicted_rank(sigma, len(sigmas)) for sigma in sigmas]
     sets = {"accuracy": (("how", "head", "rank"), curves[:, 0]),
@@ -181,14 +183,6 @@ def measured(trained: Trained, width: int, directions: Sequence[int] = grid.DIRE
     kept = [*map(float, directions), float(bell.WIDTH)]
     return xarray.Dataset(sets, {"how": list(HOWS), "head": list(HEADS), "rank": kept,
                                  "direction": list(range(1, grid.SPECTRUM + 1))})
-
-
-def _let_through(vectors, directions):
-    """`parts.let_through` at these directions, and at last at all of them."""
-    shares = []
-    for part in parts.let_through(vectors, min(vectors.shape[1:])):
-        shares.append([part[min(count, len(part) - 1)].item() for count in directions] + [part[-1].item()])
-    return shares
 
 
 def _best_of_lams(trained, spectra, ranks):

@@ -6,7 +6,7 @@ import scipy.stats
 import xarray
 
 from lessons.cart.experiment.grid import HOWS
-from lessons.kit.noise import WIDE, error_of_difference
+from lessons.kit.noise import WIDE, Difference, error_of_difference
 from lessons.kit.sweep import at
 from lessons.merging import search
 
@@ -88,12 +88,11 @@ def plateau(case: xarray.Dataset, head: str, how: str = HOWS[0]) -> Plateau:
     return Plateau(int(counts[first]), int(counts[best]), int(counts[last]))
 
 
-def centred_over_truncated(case: xarray.Dataset, head: str) -> list[tuple[float, float]]:
-    """(accuracy of CART minus that of task vectors from θ₀ cut alike, its standard error at most) at every rank of one
-    case of `peak.measure`, λ at its best for each."""
+def centred_over_truncated(case: xarray.Dataset, head: str) -> list[Difference]:
+    """Accuracy of CART minus that of task vectors from θ₀ cut alike, at every rank of one case of `peak.measure`, λ at
+    its best for each."""
     centred, plain = (case.accuracy.sel(head=head, how=how).values for how in HOWS)
-    images = int(case.images)
-    return [(float(a - b), error_of_difference(a, b, images)) for a, b in zip(centred, plain)]
+    return [Difference.of(a, b, int(case.images)) for a, b in zip(centred, plain)]
 
 
 def normalised(sweep: xarray.Dataset) -> dict[str, list[float]]:

@@ -54,17 +54,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 def on_planted(overlaps: tuple[float, ...], seed: int) -> dict[str, tuple]:
     """loss, interference and bound of `measure`."""
-    sides = {reading: [_at_overlap(overlap, seed, reading) for overlap in overlaps] for reading in READINGS}
+    sides = {reading: [theorem_2(*planted(overlap, generator=_generator(seed)), c=2.0, eta=0.0, reading=reading)
+                       for overlap in overlaps] for reading in READINGS}
     bounds = [[side.bound for side in row] for row in sides.values()]
     interferences = [[side.interference for side in row] for row in sides.values()]
     return {"loss": ("overlap", [side.loss for side in sides[READINGS[0]]]),
             "bound": (("reading", "overlap"), bounds),
             "interference": (("reading", "overlap"), interferences)}
-
-
-def _at_overlap(overlap, seed, reading):
-    vectors, inputs = planted(overlap, generator=_generator(seed))
-    return theorem_2(vectors, inputs, c=2.0, eta=0.0, reading=reading)
 
 
 def to_the_letter(which: str) -> Bound:

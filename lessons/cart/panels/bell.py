@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.cart.experiment import bell as experiment
+from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, one
 from lessons.cart.panels.parts import (
@@ -21,7 +21,7 @@ from lessons.cart.panels.parts import (
     upright,
 )
 from lessons.kit import plotting
-from lessons.kit.noise import error_of_difference, error_of_share, told
+from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, level
@@ -31,9 +31,9 @@ from lessons.kit.sweep import caption, position
 from lessons.merging.search import rests_on
 
 MOST_TASKS = 8
-DISJOINT = experiment.name_of(1.0)
+DISJOINT = bell.name_of(1.0)
 # in the panel of the chapter, if measured; not the half, which is asked for later
-SHOWN = (DISJOINT, experiment.name_of(0.875), experiment.name_of(0.0), experiment.ROTATED, experiment.SEVERAL)
+SHOWN = (DISJOINT, bell.name_of(0.875), bell.name_of(0.0), bell.ROTATED, bell.SEVERAL)
 CHANCE = 0.1  # of ten digits
 SHOWN_RANK, SHOWN_LAM = 0.03, 3.0  # where the panel opens, and what the prediction asks for
 KINDS = {  # of networks in the overview: how they look, and what `levels_of` calls them
@@ -135,7 +135,12 @@ def rank_and_lam(sweep: xarray.Dataset, prediction=None):
                     **levels[setting])
 
     text = f"{caption(sweep)} Task arithmetic at the λ that is best on held-out images. {rests_on(sweep)}"
-    return _controls(ranks, lams, names), fig, draw, text
+    controls = {"rank": ranks.slider(SHOWN_RANK if SHOWN_RANK in ranks.values else ranks.values[1]),
+                "lam": slider("λ", lams, SHOWN_LAM if SHOWN_LAM in lams else lams[-1]),
+                "how": choice("task vectors", HOWS)}
+    if len(names) > 1:
+        controls["setting"] = choice("tasks", names)
+    return controls, fig, draw, text
 
 
 def _axes(with_spectrum):
@@ -158,16 +163,6 @@ def _star_of_the_bell(ax, prediction, parts, ranks):
     accuracies = _accuracies(parts[DISJOINT])[0, position(numbers_of(parts[DISJOINT].lam), SHOWN_LAM, "lam")]
     place = position(ranks.values, SHOWN_RANK, "rank")
     return Star(ax, prediction, place, accuracies[place].mean(), asked)
-
-
-def _controls(ranks, lams, names):
-    """Of `rank_and_lam`; a single set of tasks needs no choice."""
-    controls = {"rank": ranks.slider(SHOWN_RANK if SHOWN_RANK in ranks.values else ranks.values[1]),
-                "lam": slider("λ", lams, SHOWN_LAM if SHOWN_LAM in lams else lams[-1]),
-                "how": choice("task vectors", {name: name for name in HOWS})}
-    if len(names) > 1:
-        controls["setting"] = choice("tasks", {name: name for name in names})
-    return controls
 
 
 class _Mean:
@@ -260,14 +255,14 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 1 of CART and ours, with this sweep's numbers."""
     disjoint = one(sweep, setting=DISJOINT)
     row = levels_of(disjoint)
-    turned = levels_of(one(sweep, setting=experiment.ROTATED))
+    turned = levels_of(one(sweep, setting=bell.ROTATED))
     best = chosen(disjoint, HOWS[0]).attrs
     truncated = chosen(disjoint, HOWS[1]).attrs
     images = disjoint.sizes["task"] * int(sweep.attrs["test_images"])
     ranks = Ranks(sweep)
 
     def told_of(more, less, least=0.0):
-        return told(row[more] - row[less], error_of_difference(row[more], row[less], images), least)
+        return Difference.of(row[more], row[less], images).agrees(least)
 
     return reading("Choi et al.’s Figure 1, and ours",
                    """All pixels permuted. {bell}: CART at its best ({best_rank}, λ = {best_lam:g}) reads {cart:.3f},
@@ -299,7 +294,8 @@ def reading_of_the_needle(sweep: xarray.Dataset) -> Page:
     half = [rank for rank, value in zip(ranks.values, mean) if value - average > (mean.max() - average) / 2]
     lost = []
     for rank, value in zip(ranks.values, mean):
-        if average - value > 2 * error_of_difference(average, value, images):
+        behind = Difference.of(average, value, images)
+        if behind.value > 0 and behind.is_news:
             lost.append(ranks.texts[position(ranks.values, rank, "rank")])
     below = f"With {', '.join(lost)} directions it is below the average." if lost else \
         "At no rank is it below the average by more than two standard errors."

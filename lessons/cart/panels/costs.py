@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import xarray
 
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
-from lessons.cart.experiment import tasks as experiment
+from lessons.cart.experiment import tasks
 from lessons.cart.panels.parts import AVERAGE, OF_AVERAGE, OF_OWN, OWN, numbers_of, percent, titles
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, cloud
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.merging.search import rests_on
 
 KILO = 1000
@@ -34,25 +34,40 @@ def storage(sweep: xarray.Dataset):
     fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 3.4))
     _draw_sizes(left, sweep)
     spot = cloud(left, Look(BLUE, "*"), markersize=16, markeredgecolor=BLACK)
-    names = ["CART-Indexing", *map(str, sweep.peer.values), "whole\nnetworks"]
-    _totals_axes(right, sweep, names)
+    ways = ["CART-Indexing", *names(sweep.peer), "whole\nnetworks"]
+    lowest = 0.7 * float(sweep.shared_bytes.min()) / MEGA
+    highest = 1.6 * NUM_TASKS[-1] * float(sweep.model_bytes) / MEGA
+    ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if lowest < tick < highest]
+    right.set(xlabel="megabytes in all (logarithmic)", ylim=(len(ways) - 0.4, -0.6), xscale="log",
+              xlim=(lowest, highest))
+    right.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    right.minorticks_off()
+    right.set_yticks(range(len(ways)), ways)
+    of_peers = []
+    for peer in names(sweep.peer):
+        part = sweep.sel(peer=peer)
+        of_peers.append(f"{peer} {float(part.peer_task_bytes) / KILO:.1f} kB, accuracy "
+                        f"{float(part.peer_accuracy.mean()):.3f}")
     points = _Totals(right, (Look(BLUE, "*"), *PEERS, Look(GREY, "o")))
     above = titles((left, right))
 
     def draw(rank, num_tasks):
         row = ranks.index(rank)
         spot.set_data([size[row]], [accuracy[row]])
-        totals = _totals(sweep, rank, num_tasks)
+        low = sweep.sel(rank=rank)
+        peers = sweep.peer_shared_bytes + num_tasks * sweep.peer_task_bytes
+        sizes = [low.shared_bytes + num_tasks * low.task_bytes, *peers.values, num_tasks * sweep.model_bytes]
+        totals = [float(total) / KILO / KILO for total in sizes]
         points.set_values(totals)
         above[0].set_text(f"rank {percent(rank)}: {size[row]:.0f} kB, accuracy {accuracy[row]:.3f}")
         above[1].set_text(f"{num_tasks} tasks, rank {percent(rank)}")
-        shown = (name.replace("\n", " ") for name in names)
+        shown = (name.replace("\n", " ") for name in ways)
         return said("""CART-Indexing at rank {rank}: {size:.1f} kB a task, accuracy {accuracy:.3f}; {peers}; own
                        networks {own:.3f}, {model:.0f} kB. In all, {num_tasks} tasks: {totals}.""",
                     rank=percent(rank),
                     size=size[row],
                     accuracy=accuracy[row],
-                    peers="; ".join(_peers(sweep)),
+                    peers="; ".join(of_peers),
                     own=float(sweep.own.mean()),
                     model=float(sweep.model_bytes) / KILO,
                     num_tasks=num_tasks,
@@ -82,17 +97,6 @@ def _draw_sizes(ax, sweep):
     ax.legend(loc="lower right", frameon=True, facecolor="white", edgecolor="white", framealpha=0.9)
 
 
-def _totals_axes(ax, sweep, names):
-    lowest = 0.7 * float(sweep.shared_bytes.min()) / MEGA
-    highest = 1.6 * NUM_TASKS[-1] * float(sweep.model_bytes) / MEGA
-    ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if lowest < tick < highest]
-    ax.set(xlabel="megabytes in all (logarithmic)", ylim=(len(names) - 0.4, -0.6), xscale="log",
-           xlim=(lowest, highest))
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set_yticks(range(len(names)), names)
-
-
 class _Totals:
     """A point a way to store the networks, on a logarithmic axis, with its value above it."""
 
@@ -105,21 +109,6 @@ class _Totals:
         for place, (point, text, total) in enumerate(zip(self._points, self._texts, totals)):
             point.set_data([total], [place])
             text.set(x=total, text=f"{total:.2f}")
-
-
-def _totals(sweep, rank, num_tasks):
-    """Megabytes for so many tasks: CART-Indexing at a rank, its peers, whole networks."""
-    low = sweep.sel(rank=rank)
-    peers = sweep.peer_shared_bytes + num_tasks * sweep.peer_task_bytes
-    totals = [low.shared_bytes + num_tasks * low.task_bytes, *peers.values, num_tasks * sweep.model_bytes]
-    return [float(total) / KILO / KILO for total in totals]
-
-
-def _peers(sweep):
-    for peer in sweep.peer.values:
-        part = sweep.sel(peer=peer)
-        kilobytes = float(part.peer_task_bytes) / KILO
-        yield f"{peer} {kilobytes:.1f} kB, accuracy {float(part.peer_accuracy.mean()):.3f}"
 
 
 def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 256, 1024, 4096),
@@ -146,12 +135,12 @@ def number_of_tasks(sweep: xarray.Dataset):
     """Fig. 7: normalised accuracy against the number of tasks, mean and standard error over subsets; left with the
     source's grids, right with λ tuned."""
     mean = sweep.normalised.mean("subset")
-    error = experiment.standard_error(sweep).fillna(0)
-    names = list(map(str, sweep.merged_by.values))
+    error = tasks.standard_error(sweep).fillna(0)
+    methods = names(sweep.merged_by)
     counts = sweep["count"].values
-    groups = {"the source's grids": names[:4]}
-    if names[4:]:
-        groups["λ of the last two chosen from a wide grid"] = [names[0], names[2], *names[4:]]
+    groups = {"the source's grids": methods[:4]}
+    if methods[4:]:
+        groups["λ of the last two chosen from a wide grid"] = [methods[0], methods[2], *methods[4:]]
     fig, axes = plotting.figure(len(groups), height=4.3, sharey=True, squeeze=False)
     for ax, (title, shown) in zip(axes[0], groups.items()):
         for name in shown:
@@ -162,7 +151,7 @@ def number_of_tasks(sweep: xarray.Dataset):
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 0].set_ylabel("accuracy / own networks' accuracy")
     series = []
-    for name in names:
+    for name in methods:
         values = zip(counts, mean.sel(merged_by=name).values, error.sel(merged_by=name).values)
         of_counts = ", ".join(f"{count} tasks {value:.3f} ± {spread:.3f}" for count, value, spread in values)
         series.append(f"{name}: {of_counts}")
@@ -185,9 +174,8 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
     counts = sweep["count"].values
     few = counts[counts > 2][0]
     many = counts[-1]
-    names = [str(name) for name in mean.merged_by.values]
-    left = {name: mean.sel(merged_by=name, count=many).item() for name in names}
-    lost = {name: mean.sel(merged_by=name, count=few).item() - left[name] for name in names}
+    left = {name: mean.sel(merged_by=name, count=many).item() for name in names(mean.merged_by)}
+    lost = {name: mean.sel(merged_by=name, count=few).item() - left[name] for name in names(mean.merged_by)}
     best = max(left, key=left.get)
     template = """From {few} to {many} tasks the share of the own networks' accuracy falls by {lost}. {least} loses
                   least, and at {many} tasks {best} keeps most, {most:.2f}. With the grids of the source's appendix D

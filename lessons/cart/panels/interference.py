@@ -12,7 +12,7 @@ from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.panel import choice, panel
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 
 SHARES = {"R(k)": Look(GREY, "s"), "I(k)": Look(BLUE, "o")}  # of their largest
 WITH_A_PEAK = {"gain in layer 1": Look(PURPLE, "v"), "accuracy": Look(GREEN, "^")}  # at λ = 1
@@ -41,7 +41,9 @@ def per_layer(sweep: xarray.Dataset):
         part = parts[setting]
         values = part.interference.sel(layer=layer, reading=reading)
         centred, plain = (values.sel(how=how).values for how in HOWS)
-        error, gain, accuracy = _beside(part, layer)
+        of_cart = part.sel(how=HOWS[0])
+        error, gain = of_cart.error.sel(layer=layer).values, of_cart.gain.sel(lam=1.0).values
+        accuracy = of_cart.accuracy.sel(part="test", lam=1.0).mean("task").values
         for lines, series in ((curves, (centred, plain)), (shares, (error, centred / centred.max())),
                               (peaked, (gain, accuracy))):
             for line, numbers in zip(lines, series):
@@ -54,23 +56,11 @@ def per_layer(sweep: xarray.Dataset):
                     setting=setting, layer=layer, reading=reading, centred=listed(centred), plain=listed(plain),
                     error=listed(error), gain=listed(gain))
 
+    first, *others = (names(part.layer) for part in parts.values())
     controls = {"setting": tasks_slider(list(parts), name_of(1.0)),
-                "layer": choice("layer", {layer: layer for layer in _common_layers(parts)}),
-                "reading": choice("Eq. 5 as", {reading: reading for reading in READINGS})}
+                "layer": choice("layer", [layer for layer in first if all(layer in layers for layers in others)]),
+                "reading": choice("Eq. 5 as", READINGS)}
     return controls, fig, draw
-
-
-def _common_layers(parts):
-    """The layers that all networks have, from the first to the last."""
-    first, *others = ([str(layer) for layer in part.layer.values] for part in parts.values())
-    return [layer for layer in first if all(layer in layers for layers in others)]
-
-
-def _beside(part, layer):
-    """Of centred task vectors: R(k), the gain in layer 1 and the accuracy, both at λ = 1."""
-    centred = part.sel(how=HOWS[0])
-    accuracy = centred.accuracy.sel(part="test", lam=1.0).mean("task")
-    return centred.error.sel(layer=layer).values, centred.gain.sel(lam=1.0).values, accuracy.values
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
@@ -113,8 +103,24 @@ def theorem(sweep: xarray.Dataset):
     """Both sides of Theorem 2 against the overlap of planted row spaces, and how far random tasks stay below the
     bound."""
     fig, (left, right) = plotting.figure(2, height=3.9)
-    _draw_planted(left, sweep)
-    _draw_shares_of_the_bound(right, sweep.ratio)
+    overlaps = sweep.overlap.values
+    left.plot(overlaps, sweep.loss.clip(1e-6), color=BLACK, marker="o", markersize=4, label="task interference L")
+    for reading, look in OF_READING.items():
+        bound = sweep.bound.sel(reading=reading).clip(1e-6)
+        left.plot(overlaps, bound, color=look.colour, marker=look.marker, markersize=4, label=f"bound, I as {reading}")
+    left.set(yscale="log", xlabel="overlap of the row spaces (0 orthogonal, 1 the same)", ylabel="L and its bound",
+             title="Three planted tasks", ylim=(1e-2, None))
+    left.legend()
+    bins = np.logspace(-6, 0.5, 30)
+    for (reading, look), line in zip(OF_READING.items(), ("-", "--")):
+        right.hist(sweep.ratio.sel(reading=reading).clip(bins[0]), bins, histtype="step", linewidth=2, linestyle=line,
+                   color=look.colour, label=f"I as {reading}")
+    right.axvline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="")
+    right.text(0.85, 0.95, "a counter-\nexample\nlies right", transform=right.get_xaxis_transform(), ha="right",
+               va="top", fontsize=9.5)
+    right.set(xscale="log", xlabel="L as a share of the bound", ylabel="random tasks",
+              title="Assumptions as they must be meant")
+    right.legend(loc="upper left")
     bounds = sweep.bound.isel(overlap=0)
     most = sweep.ratio.max("trial")
     trials = sweep.sizes["trial"]
@@ -130,30 +136,6 @@ def theorem(sweep: xarray.Dataset):
     generated = sweep.assign_attrs(source="generated matrices (generated)", source_kind="generated",
                                    network="linear models", images=f"{trials} random sets of tasks")
     return plotting.show(fig, alt, caption(generated))
-
-
-def _draw_planted(ax, sweep):
-    overlaps = sweep.overlap.values
-    ax.plot(overlaps, sweep.loss.clip(1e-6), color=BLACK, marker="o", markersize=4, label="task interference L")
-    for reading, look in OF_READING.items():
-        bound = sweep.bound.sel(reading=reading).clip(1e-6)
-        ax.plot(overlaps, bound, color=look.colour, marker=look.marker, markersize=4, label=f"bound, I as {reading}")
-    ax.set(yscale="log", xlabel="overlap of the row spaces (0 orthogonal, 1 the same)", ylabel="L and its bound",
-           title="Three planted tasks", ylim=(1e-2, None))
-    ax.legend()
-
-
-def _draw_shares_of_the_bound(ax, ratio):
-    bins = np.logspace(-6, 0.5, 30)
-    for (reading, look), line in zip(OF_READING.items(), ("-", "--")):
-        ax.hist(ratio.sel(reading=reading).clip(bins[0]), bins, histtype="step", linewidth=2, linestyle=line,
-                color=look.colour, label=f"I as {reading}")
-    ax.axvline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="")
-    ax.text(0.85, 0.95, "a counter-\nexample\nlies right", transform=ax.get_xaxis_transform(), ha="right", va="top",
-            fontsize=9.5)
-    ax.set(xscale="log", xlabel="L as a share of the bound", ylabel="random tasks",
-           title="Assumptions as they must be meant")
-    ax.legend(loc="upper left")
 
 
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:

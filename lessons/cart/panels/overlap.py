@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.cart.experiment import bell as experiment
+from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import (
     MEASURES,
@@ -38,14 +38,14 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     levels = {name: levels_of(part) for name, part in parts.items()}
     measures = measures_of(parts)
     heights = [height(part) for part in parts.values()]
-    envelopes = {name: _envelopes(part) for name, part in parts.items()}
+    envelopes = {name: [envelope(part, how).values for how in HOWS] for name, part in parts.items()}
     fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(5, 4))
     places = best_axis(left, Ranks(sweep))
     curves = curves_of_hows(left)
     lines = {key: level(left, *LEVELS[key]) for key in ("average", "own")}
     fig.legend(handles=[*curves, *lines.values()], loc="outside lower center", ncols=4)
     dots = _Dots(right, names, heights, [error_of_height(part) for part in parts.values()])
-    half = names.index(experiment.name_of(0.5))
+    half = names.index(bell.name_of(0.5))
     first = next(iter(measures))
     asked = {"setting": names[half], "measure": first}
     star = Star(right, prediction, measures[first][half], heights[half], asked)
@@ -62,10 +62,14 @@ def overlap(sweep: xarray.Dataset, prediction=None):
         star.place(setting=setting, measure=measure)
         above[0].set_text(setting)
         above[1].set_text(f"measure {values[row]:.3f}, height {heights[row]:+.3f}")
-        return _said(setting, measure, envelopes[setting], zip(names, values, heights))
+        centred, plain = map(listed, envelopes[setting])
+        all_sets = "; ".join(f"{name} {value:.3f}, {high:+.3f}" for name, value, high in zip(names, values, heights))
+        return said("""{setting}. Mean accuracy by rank, centred {centred}; from θ₀ {plain}. {measure} and the bell's
+                       height: {all_sets}.""",
+                    setting=setting, centred=centred, plain=plain, measure=measure, all_sets=all_sets)
 
     controls = {"setting": tasks_slider(names, DISJOINT),
-                "measure": choice("measure", {label: label for label in MEASURES})}
+                "measure": choice("measure", list(MEASURES))}
     text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
     return controls, fig, draw, f"{text} {rests_on(sweep)}"
 
@@ -100,28 +104,14 @@ class _Dots:
 
 def short(name: str) -> str:
     """A set of tasks in a word or two: "50 %", "rotations", "two data sets"."""
-    if name == experiment.ROTATED:
+    if name == bell.ROTATED:
         return "rotations"
     return name.partition(" of the pixels")[0].partition(",")[0]
-
-
-def _said(setting, measure, best, sets):
-    """best: accuracies by rank, centred and not; sets: (name, measured interference, height) of each."""
-    centred, plain = map(listed, best)
-    all_sets = "; ".join(f"{name} {value:.3f}, {high:+.3f}" for name, value, high in sets)
-    return said("""{setting}. Mean accuracy by rank, centred {centred}; from θ₀ {plain}. {measure} and the bell's
-                   height: {all_sets}.""",
-                setting=setting, centred=centred, plain=plain, measure=measure, all_sets=all_sets)
 
 
 def measures_of(parts: dict[str, xarray.Dataset]) -> dict[str, list[float]]:
     """{measure: one value a set of tasks}."""
     return {label: [float(function(part)) for part in parts.values()] for label, function in MEASURES.items()}
-
-
-def _envelopes(part):
-    """The best accuracy at every rank, a row a kind of task vectors."""
-    return [envelope(part, how).values for how in HOWS]
 
 
 def best_axis(ax, ranks: Ranks) -> np.ndarray:

@@ -22,13 +22,13 @@ from lessons.cart.panels.parts import (
     upright,
 )
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference, told
+from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, bold, paragraph, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, level
 from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, still
 from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.merging.search import rests_on
 
 PARTS = {"its own": Look(BLUE, "o"), "the others, with a minus": Look(RED, "s"), "sum": Look(PURPLE, "v")}
@@ -51,9 +51,13 @@ def let_through(sweep: xarray.Dataset):
     sentences = []
     for ax, name, both in zip(axes, ("planted: nothing shared", "the networks of the panel"),
                               (planted_parts, real_parts)):
-        _draw_parts(ax, ranks, both, rule)
-        ax.set_title(name)
+        places = ranks.axis(ax, every=4)
         together = both[0] + both[1]
+        for (label, look), values in zip(PARTS.items(), (*both, together)):
+            ax.plot(places, values, color=look.colour, marker=look.marker, markersize=4, label=label)
+        rule_place = np.interp(rule, [ranks.count(rank) for rank in ranks.values], places)
+        ax.axvline(rule_place, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="rule of 8.5")
+        ax.set_title(name)
         best = counts[int(np.argmax(together))]
         sentences.append(f"{name}: the sum is largest with {best} directions, {together.max():.2f}")
     axes[0].set_ylabel("share of a task vector let through")
@@ -61,15 +65,6 @@ def let_through(sweep: xarray.Dataset):
     return plotting.show(fig, f"Rule of exercise 8.5: {rule} directions. {'; '.join(sentences)}.",
                          said("{caption} Layer 1. Left, the singular values are those of the networks at the right.",
                               caption=caption(sweep)))
-
-
-def _draw_parts(ax, ranks, both, rule):
-    """both: what its own and what the others' truncated task vectors bring, by rank."""
-    places = ranks.axis(ax, every=4)
-    for (label, look), values in zip(PARTS.items(), (*both, both[0] + both[1])):
-        ax.plot(places, values, color=look.colour, marker=look.marker, markersize=4, label=label)
-    at = np.interp(rule, [ranks.count(rank) for rank in ranks.values], places)
-    ax.axvline(at, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="rule of 8.5")
 
 
 def reading_of_the_spaces(sweep: xarray.Dataset) -> Page:
@@ -89,8 +84,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
 
     The prediction, with how many directions CART on five digits first reaches its best, is an upright dashed line.
     """
-    names = [str(name) for name in sweep.case.values]
-    parts = {name: sweep.sel(case=name) for name in names}
+    parts = {name: sweep.sel(case=name) for name in names(sweep.case)}
     ranks = Ranks(sweep)
     fig, (top, below) = plotting.figure(rows=2, height=6.0, height_ratios=(5, 3), sharex=False)
     places = best_axis(top, ranks)
@@ -122,8 +116,8 @@ def peak(sweep: xarray.Dataset, prediction=None):
                     plain=by_rank(ranks, accuracy.sel(how=HOWS[1]).values), best=top_of.said,
                     large=part.large.item(), average=part.average.item(), own=part.own.item())
 
-    controls = {"case": slider("tasks", {name: name for name in names}, experiment.USUAL),
-                "head": choice("output layer", {name: name for name in experiment.HEADS})}
+    controls = {"case": slider("tasks", {name: name for name in parts}, experiment.USUAL),
+                "head": choice("output layer", experiment.HEADS)}
     return controls, fig, draw, f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)}"
 
 
@@ -190,9 +184,9 @@ def reading_of_centring(sweep: xarray.Dataset) -> Page:
     rows = []
     for head in experiment.HEADS:
         cells = []
-        for apart, error in centred_over_truncated(part, head):
-            cell = f"{apart:+.3f}"
-            cells.append(bold(cell) if abs(apart) > WIDE * error else cell)
+        for lead in centred_over_truncated(part, head):
+            cell = f"{lead.value:+.3f}"
+            cells.append(bold(cell) if lead.is_news else cell)
         rows.append((head, *cells))
     shown = [place for place, rank in enumerate(ranks.values) if ranks.count(rank) in (2, 4, 6, 8, 10, 12, 16, 32, 64)]
     head = ("directions", *(ranks.texts[place] for place in shown))
@@ -209,11 +203,11 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     sentences = []
     for head in experiment.HEADS:
         centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
-        ahead = told(plain.max() - centred.max(), error_of_difference(plain.max(), centred.max(), images))
-        gains = told(plain[1:-1].max() - plain[-1], error_of_difference(plain[1:-1].max(), plain[-1], images))
+        ahead = Difference.of(plain.max(), centred.max(), images).agrees()
+        gains = Difference.of(plain[1:-1].max(), plain[-1], images).agrees()
         sentences.append(said(Markup("""
             <b>{head}</b>: CART {centred:.3f}, from θ₀ {plain:.3f} at its best and {all:.3f} with all directions.
             {ahead}: that leaving the centring out is better. {gains}: that cutting helps task vectors from θ₀."""),
                               head=f"{head[0].upper()}{head[1:]}", centred=centred.max(), plain=plain.max(),
                               all=plain[-1], ahead=ahead, gains=gains))
-    return reading("Does centring help, and does cutting?", Markup("{found}"), found=Markup(" ").join(sentences))
+    return reading("Does centring help, and does cutting?", Markup("{text}"), text=Markup(" ").join(sentences))

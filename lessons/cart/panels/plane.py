@@ -36,7 +36,9 @@ def plane(sweep: xarray.Dataset):
         at_average = row in (0, len(ranks.values) - 1)
         for title, name, share in zip(above, PLANES, inside[:, row]):
             title.set_text(f"Plane {name}, {ranks.said(rank)}" + ("" if at_average else f": {share:.1%} in it"))
-        return _said(sweep, row, lam, "at the average" if at_average else _shares(inside[:, row]))
+        shares = ", ".join(f"{share:.2%} of its step lies in the plane {name}"
+                           for name, share in zip(PLANES, inside[:, row]))
+        return _said(sweep, row, lam, "at the average" if at_average else shares)
 
     controls = {"rank": ranks.slider(0.03 if 0.03 in ranks.values else ranks.values[1]),
                 "lam": slider("λ", list(LAMS), LAMS[-1])}
@@ -59,10 +61,6 @@ def _draw_map(fig, ax, part):
     bar.ax.set_ylabel("mean loss (nats)")
     ticks = np.linspace(np.log(loss.min()), np.log(loss.max()), 5)
     bar.set_ticks(ticks, labels=[f"{np.exp(tick):.2g}" for tick in ticks])
-
-
-def _shares(inside):
-    return ", ".join(f"{share:.2%} of its step lies in the plane {name}" for name, share in zip(PLANES, inside))
 
 
 def _said(sweep, row, lam, where):

@@ -3,7 +3,7 @@ import functools
 
 import xarray
 
-from lessons.cart.experiment import resnet as experiment
+from lessons.cart.experiment import resnet
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs
@@ -35,7 +35,7 @@ def split(sweep: xarray.Dataset) -> Panel:
 @_measured_only
 def reading(sweep: xarray.Dataset) -> Page:
     """Is there a bell, and is interference lower when centred? With this sweep's numbers."""
-    part = one(sweep, setting=experiment.SETTING)
+    part = one(sweep, setting=resnet.SETTING)
     test = part.sel(part="test")
     best = chosen(part, HOWS[0])
     whole = chosen(part, HOWS[1], full_rank=True)

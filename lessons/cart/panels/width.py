@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.cart.experiment import bell as experiment
+from lessons.cart.experiment import bell
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, envelope, normalised, one
 from lessons.cart.panels.overlap import best_axis
@@ -30,7 +30,15 @@ def width(sweep: xarray.Dataset):
     curves = curves_of_hows(left)
     average = level(left, OF_AVERAGE, AVERAGE)
     fig.legend(handles=[*curves, average], loc="outside lower left", ncols=3)
-    _draw_lost(right, widths, lost, error_of_lost(sweep))
+    most = max(map(max, lost.values()))
+    right.set(xscale="log", xlabel="units in the hidden layer", ylabel="share of the own networks' accuracy lost",
+              ylim=(0, 1.35 * most))
+    for (label, series), colour, marker in zip(lost.items(), (GREEN, ORANGE, RED, BLUE), MARKERS):
+        right.errorbar(widths, series, WIDE * error_of_lost(sweep), color=colour, marker=marker, label=label, capsize=2,
+                       elinewidth=1)
+    right.set_xticks(widths, list(map(str, widths)))
+    right.minorticks_off()
+    right.legend(ncols=2, loc="upper left", columnspacing=0.8, handletextpad=0.4)
     at_width = here(right, widths[0])
     above = titles((left, right))
 
@@ -43,16 +51,12 @@ def width(sweep: xarray.Dataset):
         here_lost = {label: series[widths.index(width)] for label, series in lost.items()}
         above[0].set_text(f"{width} units: CART best with {ranks.said(best['rank'])}, λ = {best['lam']:g}")
         above[1].set_text(f"{AVERAGE} {here_lost[AVERAGE]:.2f}; CART {here_lost['CART']:.2f} lost")
-        return said_of(width, by_rank(ranks, envelopes[width][0]), here_lost)
+        by_directions = by_rank(ranks, envelopes[width][0])
+        methods = "; ".join(f"{label} {value:.3f}" for label, value in here_lost.items())
+        return f"{width} hidden units. Mean accuracy by directions kept, centred: {by_directions}. Lost: {methods}."
 
-    text = caption(sweep).replace(str(experiment.WIDTH), "width") + " Bars: two standard errors, at most."
+    text = caption(sweep).replace(str(bell.WIDTH), "width") + " Bars: two standard errors, at most."
     return {"width": slider("hidden units", widths, widths[-1])}, fig, draw, text
-
-
-def said_of(width, accuracies, lost):
-    """The alternative text."""
-    methods = "; ".join(f"{label} {value:.3f}" for label, value in lost.items())
-    return f"{width} hidden units. Mean accuracy by directions kept, centred: {accuracies}. Lost: {methods}."
 
 
 def widths_of(sweep: xarray.Dataset) -> list[int]:
@@ -69,17 +73,6 @@ def error_of_lost(sweep: xarray.Dataset) -> float:
     """The standard error of such a share, at most: that of an accuracy of a half, over the lowest own accuracy."""
     images = sweep.sizes["task"] * int(sweep.attrs["test_images"])
     return error_of_share(0.5, images) / sweep.own.sel(part="test").mean("task").min().item()
-
-
-def _draw_lost(ax, widths, lost, error):
-    most = max(map(max, lost.values()))
-    ax.set(xscale="log", xlabel="units in the hidden layer", ylabel="share of the own networks' accuracy lost",
-           ylim=(0, 1.35 * most))
-    for (label, series), colour, marker in zip(lost.items(), (GREEN, ORANGE, RED, BLUE), MARKERS):
-        ax.errorbar(widths, series, WIDE * error, color=colour, marker=marker, label=label, capsize=2, elinewidth=1)
-    ax.set_xticks(widths, list(map(str, widths)))
-    ax.minorticks_off()
-    ax.legend(ncols=2, loc="upper left", columnspacing=0.8, handletextpad=0.4)
 
 
 def reading_of_the_widths(sweep: xarray.Dataset) -> Page:

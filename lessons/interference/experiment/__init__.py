@@ -68,7 +68,12 @@ def numbers(sweeps: dict[str, xarray.Dataset], planes: dict[str, xarray.Dataset]
     for name, sweep in sweeps.items():
         eight |= _compared(name, sweep)
     for name, sweep in (planes or {}).items():
-        eight |= _on_the_plane(name, sweep)
+        anywhere, cart, plain = map(float, sweep.test.mean("task").values)
+        _, common, scale = map(float, sweep.best.values[0])
+        eight |= {f"{name}: plane": anywhere,
+                  f"{name}: plane over both lines": anywhere - max(cart, plain),
+                  f"{name}: best a": common,
+                  f"{name}: best λ": scale}
     nine = {}
     for name, sweep in (adapted or {}).items():
         nine |= _adapted(name, sweep)
@@ -83,15 +88,6 @@ def _compared(name, sweep):
             lead = means[grid].sel(reported=one) - means[grid].sel(reported=other)
             numbers[f"{name}: {one} over {other}{said}"] = lead.item()
     return numbers
-
-
-def _on_the_plane(name, sweep):
-    anywhere, cart, plain = map(float, sweep.test.mean("task").values)
-    _, common, scale = map(float, sweep.best.values[0])
-    return {f"{name}: plane": anywhere,
-            f"{name}: plane over both lines": anywhere - max(cart, plain),
-            f"{name}: best a": common,
-            f"{name}: best λ": scale}
 
 
 def _adapted(name, sweep):

@@ -107,16 +107,12 @@ def _adapted(loaded, settings, method, start):
                                        settings.lr, clamp=plain)
     merged = combined(origin, vectors, scales)
     trace.look(merged)
-    last = _entropy(loaded, merged, [of_task[settings.steps % len(of_task)] for of_task in batches])
+    following = [of_task[settings.steps % len(of_task)] for of_task in batches]
+    with torch.no_grad():
+        last = sum(entropy(loaded.forward(merged, x, task)).item() for task, x in enumerate(following))
     lam = torch.stack(list(scales.values())).numpy()
     dataset = trace.dataset([*entropies, last])
     return dataset.assign(lam=(("layer", "task"), lam)).assign_coords(layer=list(vectors))
-
-
-@torch.no_grad()
-def _entropy(loaded, merged, batches):
-    """Of the merged network's predictions on one batch of every task, summed over tasks."""
-    return sum(entropy(loaded.forward(merged, x, task)).item() for task, x in enumerate(batches))
 
 
 class Trace:

@@ -156,12 +156,11 @@ def best_of(tried: xarray.Dataset, grid: str = WIDE) -> dict[str, xarray.DataArr
     the sources' part of it; `grid` is one of GRIDS."""
     share = results.share_of(tried.tried, tried.own_tried).mean("task", skipna=False)
     if grid == SOURCES:
-        share = xarray.concat([_by_the_sources(share.sel(searched=method), tried.value.sel(searched=method), search)
-                               for method, search in SEARCHES.items()], "searched")
+        parts = []  # NaN where the sources do not try it
+        for method, search in SEARCHES.items():
+            part = share.sel(searched=method)
+            part = part.where(part.scale.isin(search.source_scales))
+            values = tried.value.sel(searched=method)
+            parts.append(part.where(values.isin(search.source_values)) if search.other else part)
+        share = xarray.concat(parts, "searched")
     return best(share, "place", "scale")
-
-
-def _by_the_sources(share, value, search):
-    """NaN where the sources do not try it."""
-    share = share.where(share.scale.isin(search.source_scales))
-    return share.where(value.isin(search.source_values)) if search.other else share

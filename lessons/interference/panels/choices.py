@@ -17,14 +17,14 @@ def table(sweep: xarray.Dataset) -> page.Page:
     rows = []
     lines = []
     for place, choice in enumerate(CHOICES):
-        cells = _cells(choice, sweep.isel(choice=place))
-        method, what, one_way, other_way, entries, _, one, other, points = cells
-        shown = list(cells)
-        apart, half = _difference(sweep.isel(choice=place))
-        if abs(apart) > half:
-            shown[-1] = page.bold(shown[-1])
-        rows.append(shown)
-        lines.append(f"{method}, {what}: {one_way} {one}, {other_way} {other} ({points} points); "
+        difference = sweep.isel(choice=place)
+        lead, half = _difference(difference)
+        one, other = f"{difference.one.mean().item():.3f}", f"{difference.other.mean().item():.3f}"
+        entries, points = f"{difference.entries.item():.1%}", f"{100 * lead:+.1f} ± {100 * half:.1f}"
+        method, ways = title_of(choice.method), (choice.one[0], choice.other[0])
+        rows.append([method, choice.what, *ways, entries, f"{difference.distance.item():.2g}", one, other,
+                     page.bold(points) if abs(lead) > half else points])
+        lines.append(f"{method}, {choice.what}: {ways[0]} {one}, {ways[1]} {other} ({points} points); "
                      f"{entries} of the weights differ")
     note = page.said(
         """{suite}. Distance: between both results, as a share of the first one's from θ₀. Accuracy: share of the single
@@ -32,15 +32,6 @@ def table(sweep: xarray.Dataset) -> page.Page:
            {measured}""",
         suite=sweep.attrs["suite"], measured=caption(sweep))
     return page.table(HEAD, rows, "\n".join(lines), left=4, after=page.quiet(note))
-
-
-def _cells(choice, difference):
-    """One row of the table."""
-    one = difference.one.mean().item()
-    other = difference.other.mean().item()
-    apart, half = _difference(difference)
-    return (title_of(choice.method), choice.what, choice.one[0], choice.other[0], f"{difference.entries.item():.1%}",
-            f"{difference.distance.item():.2g}", f"{one:.3f}", f"{other:.3f}", f"{100 * apart:+.1f} ± {100 * half:.1f}")
 
 
 def _difference(sweep):

@@ -14,7 +14,7 @@ from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, SKY, still
 from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import caption, names, position
 from lessons.merging import methods
 from lessons.merging.search import rests_on
 
@@ -43,8 +43,11 @@ def search(sweep: xarray.Dataset, prediction=None):
     tried = _Tried(sweep)
     scales = tried.scales
     lines = _Lines(left, tried)
-    names = [str(task) for task in sweep.task.values]
-    bars = _task_bars(right, names)
+    tasks = names(sweep.task)
+    rows = np.arange(len(tasks))
+    right.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
+    right.set_yticks(rows, tasks, fontsize=9.5)
+    bars = [_lying_bar(right, row, BLUE, width=90 / len(rows)) for row in rows]
     titles = moving_titles((left, right))
 
     def draw(scale, place, method):
@@ -70,11 +73,18 @@ def search(sweep: xarray.Dataset, prediction=None):
             given=given,
             scale=scale,
             mean=mean,
-            by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(names, shown)),
+            by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(tasks, shown)),
             best=tried.best(method))
 
     text = captioned(sweep) + " Thin lines: the other values of the method's other parameter."
-    return _search_controls(tried), fig, draw, text
+    positions = [float(scale) for scale in scales]
+    places = [int(place) for place in tried.places]
+    ties_first = sorted(SEARCHED, key=lambda name: name != "ties")
+    controls = {"scale": slider("λ", positions, 1.0 if 1.0 in positions else positions[len(positions) // 2]),
+                "place": slider("its other parameter (1 lowest, 5 highest)",
+                                {str(place + 1): place for place in places}, places[len(places) // 2]),
+                "method": choice("method", {title_of(method): method for method in ties_first})}
+    return controls, fig, draw, text
 
 
 class _Tried:
@@ -135,30 +145,11 @@ class _Lines:
         self.now.set_xdata([scale, scale])
 
 
-def _task_bars(ax, names):
-    """Right: a bar a task, lying; returns the bars."""
-    rows = np.arange(len(names))
-    ax.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
-    ax.set_yticks(rows, names, fontsize=9.5)
-    return [_lying_bar(ax, row, BLUE, width=90 / len(rows)) for row in rows]
-
-
 def _lying_bar(ax, row, colour, width, **options):
     """A bar that starts at 0, moved by `set_xdata([0, x])`; `width` in points."""
     bar = curve(ax, Look(colour), linewidth=width, solid_capstyle="butt", **options)
     bar.set_data([0, 0], [row, row])
     return bar
-
-
-def _search_controls(tried):
-    scales = [float(scale) for scale in tried.scales]
-    places = [int(place) for place in tried.places]
-    middle = scales[len(scales) // 2]
-    ties_first = sorted(SEARCHED, key=lambda name: name != "ties")
-    return {"scale": slider("λ", scales, 1.0 if 1.0 in scales else middle),
-            "place": slider("its other parameter (1 lowest, 5 highest)", {str(place + 1): place for place in places},
-                            places[len(places) // 2]),
-            "method": choice("method", {title_of(method): method for method in ties_first})}
 
 
 # -- panel (c): all methods ------------------------------------------------------------------------
@@ -212,10 +203,10 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
 
 def _best(sweep, grid):
     """Which single merged model is the best, if that can be told."""
-    names = [title_of(method) for method in results.leaders(sweep, grid)]
-    if len(names) == 1:
-        return f"The best single merged model is by {names[0]}."
-    return f"Which single merged model is the best cannot be told here: {', '.join(names)} are level."
+    leaders = [title_of(method) for method in results.leaders(sweep, grid)]
+    if len(leaders) == 1:
+        return f"The best single merged model is by {leaders[0]}."
+    return f"Which single merged model is the best cannot be told here: {', '.join(leaders)} are level."
 
 
 def captioned(sweeps) -> str:
@@ -357,11 +348,7 @@ def order(sweeps: dict[str, xarray.Dataset]) -> Page:
 
 
 def _pair(one, other):
-    return [_minus(one, other), f"{results.columns_ahead(one, other)} of 6 columns"]
-
-
-def _minus(one, other):
-    return f"{title_of(one)} − {title_of(other)}"
+    return [f"{title_of(one)} − {title_of(other)}", f"{results.columns_ahead(one, other)} of 6 columns"]
 
 
 def _points(mean, half):
@@ -431,16 +418,13 @@ def registry() -> Page:
         needs = ", ".join(method.needs)
         rows.append([method.title, method.drops, method.combines, needs])
         lines.append(f"{name}: drops {method.drops}; {method.combines} [{needs}]")
-        parameters = ", ".join(map(_with_default, method.parameters)) or "none"
+        parameters = ", ".join(parameter.name if parameter.required else f"{parameter.name} = {parameter.default}"
+                               for parameter in method.parameters) or "none"
         details.append([name, method.says, parameters, method.source])
     more = folded("Formulas, parameters and sources",
                   table(("name", "in one line", "parameters", "source"), details, left=4))
     return table(("method", "drops", "puts together", "needs"), rows, "\n".join(lines), left=4,
                  after=more.page)
-
-
-def _with_default(parameter):
-    return parameter.name if parameter.required else f"{parameter.name} = {parameter.default}"
 
 
 # -- λ of every method -----------------------------------------------------------------------------

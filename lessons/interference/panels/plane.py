@@ -25,11 +25,22 @@ def common_and_own(sweep: xarray.Dataset):
     ratios = sweep.rank_ratio.values
     values = sweep.share.transpose("rank_ratio", "own", "common").values
     one = position(common, 1.0, "a")
-    image = _map(left, values, common, own)
+    image = left.imshow(values[0], origin="lower", aspect="auto", cmap="cividis", vmin=values.min(), vmax=values.max(),
+                        animated=True)
+    left.set_xticks(range(len(common)), [f"{value:g}" for value in common])
+    left.set_yticks(range(len(own)), [f"{value:g}" for value in own])
+    left.set(xlabel="a: along what all tasks have in common", ylabel="λ: what each task has alone, rank-reduced",
+             xlim=(-0.5, len(common) - 0.5), ylim=(-0.5, len(own) - 0.5))
+    left.grid(False)
     fig.colorbar(image, ax=left, label="share of the single model's accuracy")
     fig.legend(handles=_frames(left, one, len(common), len(own)), loc="outside lower left", ncols=2)
     star = cloud(left, Look("white", "*"), markeredgecolor=BLACK, markersize=15)
-    line = _common_alone(right, sweep)
+    right.set(xlabel="a", xlim=(-0.1, common.max() + 0.1), ylim=(0, 1.02))
+    line = curve(right, Look(BLACK, "o"), "this λ")
+    without = sweep.share.sel(own=0.0).isel(rank_ratio=0).values
+    right.plot(common, without, color=BLUE, linestyle="--", marker="s", markersize=4, label="λ = 0")
+    right.axvline(1, color=RED, linewidth=1.2, marker="")
+    right.legend(loc="upper right")
     titles = moving_titles((left, right))
 
     def draw(rank_ratio, scale):
@@ -56,24 +67,9 @@ def common_and_own(sweep: xarray.Dataset):
             average=table[0, one],
             **best)
 
-    return _controls(ratios, own), fig, draw, caption(sweep) + " Star: the best of the plane."
-
-
-def _controls(ratios, own):
-    return {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
-            "scale": slider("λ", [float(scale) for scale in own], 1.0)}
-
-
-def _map(ax, values, common, own):
-    """The map of the plane, moving, and its axes."""
-    image = ax.imshow(values[0], origin="lower", aspect="auto", cmap="cividis", vmin=values.min(), vmax=values.max(),
-                      animated=True)
-    ax.set_xticks(range(len(common)), [f"{value:g}" for value in common])
-    ax.set_yticks(range(len(own)), [f"{value:g}" for value in own])
-    ax.set(xlabel="a: along what all tasks have in common", ylabel="λ: what each task has alone, rank-reduced",
-           xlim=(-0.5, len(common) - 0.5), ylim=(-0.5, len(own) - 0.5))
-    ax.grid(False)
-    return image
+    controls = {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
+                "scale": slider("λ", [float(scale) for scale in own], 1.0)}
+    return controls, fig, draw, caption(sweep) + " Star: the best of the plane."
 
 
 def _frames(ax, one, columns, rows):
@@ -88,18 +84,6 @@ def _frames(ax, one, columns, rows):
 def _frame(left, right, low, high):
     """x and y along a rectangle's edge."""
     return [left, right, right, left, left], [low, low, high, high, low]
-
-
-def _common_alone(ax, sweep):
-    """Right: accuracy against a, for λ = 0 and, moving, for the slider's; returns the latter."""
-    common = sweep.common.values
-    ax.set(xlabel="a", xlim=(-0.1, common.max() + 0.1), ylim=(0, 1.02))
-    line = curve(ax, Look(BLACK, "o"), "this λ")
-    without = sweep.share.sel(own=0.0).isel(rank_ratio=0).values
-    ax.plot(common, without, color=BLUE, linestyle="--", marker="s", markersize=4, label="λ = 0")
-    ax.axvline(1, color=RED, linewidth=1.2, marker="")
-    ax.legend(loc="upper right")
-    return line
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

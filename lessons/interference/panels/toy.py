@@ -9,7 +9,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-from lessons.interference.experiment import toy as experiment
+from lessons.interference.experiment import toy
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
 from lessons.kit import plotting
 from lessons.kit.noise import told
@@ -52,7 +52,10 @@ class _Matrix:
         ax.set(title=title, xlim=(-0.5, INPUTS - 0.5), ylim=(OUTPUTS - 0.5, -0.5))
         self.image = ax.imshow(np.zeros((OUTPUTS, INPUTS)), cmap=_SIGNS, vmin=-LARGEST, vmax=LARGEST, aspect="auto",
                                animated=True)
-        self.numbers = _numbers(ax)
+        places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
+        self.numbers = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
+        self.numbers.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
+        ax.add_collection(self.numbers, autolim=False)
         self.signs = signs
         self.marks = [cloud(ax, Look(BLACK, marker), markersize=8) for marker in "+_"] if signs else []
         self.frames = LineCollection([], colors=RED, linewidths=2.2, animated=True)
@@ -74,15 +77,6 @@ class _Matrix:
             mark.set_data(*np.argwhere(values * sign > 0).T[::-1])
         self.frames.set_segments([_square(i, j) for i, j in np.argwhere(framed)])
         self.below.set_text(below)
-
-
-def _numbers(ax):
-    """The outlines of numbers in the matrix's entries, row by row, moving."""
-    places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
-    outlines = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
-    outlines.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
-    ax.add_collection(outlines, autolim=False)
-    return outlines
 
 
 def _colour(value):
@@ -128,7 +122,7 @@ def interference():
     curves = _Errors(below)
     fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     title, = moving_titles((below,))
-    toys = {shared: experiment.toy(shared) for shared in SEEN}
+    toys = {shared: toy.toy(shared) for shared in SEEN}
     errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in AGREEMENTS.values()}
 
     def draw(density, how, shared):
@@ -137,7 +131,15 @@ def interference():
         average = errors[shared, "mean"][-1].mean()
         tuned = errors[shared, "tuned sum"][-1].mean()
         label = next(text for text, value in AGREEMENTS.items() if value == how)
-        clashes = _show(matrices, toys[shared], density, how, label)
+        stack, merged = toy.merged(toys[shared], density, how)
+        clash = toy.conflicts(stack).numpy()
+        for task in range(2):
+            columns = ", ".join(f"$x_{i + 1}$" for i in np.flatnonzero(toys[shared].seen[task].numpy()))
+            matrices[task].set_values(stack[task].numpy(), clash, toys[shared].vectors[task].numpy(), f"sees {columns}")
+        signs = toy.elected(stack).numpy() * LARGEST / 2
+        matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
+        matrices[3].set_values(merged.numpy(), clash, below=label)
+        clashes = clash.sum()
         curves.show(both, average, tuned, density)
         values = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
         title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**values))
@@ -155,7 +157,7 @@ def interference():
             **values)
 
     controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS),
-                "shared": choice("inputs that both see", {shared: shared for shared in SEEN})}
+                "shared": choice("inputs that both see", list(SEEN))}
     return controls, fig, draw, CAPTION
 
 
@@ -163,22 +165,9 @@ CAPTION = said("""Numbers generated for this page. Blue: above 0, orange: below.
                   directions. Grey: cut by the trimming.""")
 
 
-def _errors(toy, how):
+def _errors(task_vectors, how):
     """What a way of merging costs both tasks, (density, task)."""
-    return np.array([toy.errors(experiment.merged(toy, density, how)[1]).numpy() for density in DENSITIES])
-
-
-def _show(matrices, toy, density, how, label):
-    """Fill the four matrices; returns the number of sign conflicts."""
-    stack, merged = experiment.merged(toy, density, how)
-    clash = experiment.conflicts(stack).numpy()
-    for task in range(2):
-        columns = ", ".join(f"$x_{i + 1}$" for i in np.flatnonzero(toy.seen[task].numpy()))
-        matrices[task].set_values(stack[task].numpy(), clash, toy.vectors[task].numpy(), f"sees {columns}")
-    signs = experiment.elected(stack).numpy() * LARGEST / 2
-    matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
-    matrices[3].set_values(merged.numpy(), clash, below=label)
-    return clash.sum()
+    return np.array([task_vectors.errors(toy.merged(task_vectors, density, how)[1]).numpy() for density in DENSITIES])
 
 
 # -- other numbers ---------------------------------------------------------------------------------
@@ -190,7 +179,7 @@ HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "T
 
 def reading_of_the_draws(count: int = 100) -> Page:
     """A table: what merging costs over many toys with other numbers, each method at its best."""
-    rows = [_over_draws(shared, experiment.draws(shared, count)) for shared in SEEN]
+    rows = [_over_draws(shared, toy.draws(shared, count)) for shared in SEEN]
     note = quiet(f"Mean error over {count} toys with other numbers; 1 is W₀, 0 the task's own layer.")
     return table(HEAD, rows, before=paragraph(bold("Was it the draw?")), after=note)
 

@@ -48,7 +48,8 @@ def along(features: Callable, state_i: State, state_j: State, alphas: Sequence[f
     """
     parts = list(parts)
     ends = ends or (network(state_i, 1.0), network(state_j, 0.0))
-    features_i, features_j = ([_doubled(features(end, part)) for part in parts] for end in ends)
+    features_i, features_j = ([{layer: values.double() for layer, values in features(end, part).items()}
+                               for part in parts] for end in ends)
     rows, others = [], []
     for alpha in alphas:
         between = network(interpolate(state_i, state_j, alpha), alpha)
@@ -64,10 +65,6 @@ def along(features: Callable, state_i: State, state_j: State, alphas: Sequence[f
     layers = list(own[0])
     lines = on_grid(rows, alpha=alphas, layer=layers).merge(on_grid(list(map(summary, _joined(own))), layer=layers))
     return lines.merge(on_grid(others, alpha=alphas)).assign(distance=norm(subtract(state_i, state_j)))
-
-
-def _doubled(features):
-    return {layer: values.double() for layer, values in features.items()}
 
 
 def _joined(parts):

@@ -46,7 +46,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     tests = {angle: data.load("rotated_mnist", "test", angle=angle).x[:settings.test_images] for angle in mlp.ANGLES}
     pairs = []
     for i, j in mlp.PAIRS.values():
-        doubled = [_doubled(networks[angle]) for angle in (i, j)]
+        doubled = [{key: tensor.double() for key, tensor in networks[angle].items()} for angle in (i, j)]
         pairs.append(of_pair(*doubled, torch.cat([tests[i], tests[j]])))
     sweep = xarray.concat(pairs, xarray.DataArray(list(mlp.PAIRS), dims="pair", name="pair"))
     return sweep.assign_attrs(images=f"{2 * settings.test_images:,} test images a pair")
@@ -78,10 +78,6 @@ def of_pair(state_i: dict[str, Tensor], state_j: dict[str, Tensor], x: Tensor) -
     variables = {name: (("layer", "gates") if name == "curvature_gap" else "layer", [row[name] for row in rows])
              for name in rows[0]}
     return xarray.Dataset(variables, coords={"layer": list(parts), "gates": list(GATES)})
-
-
-def _doubled(state):
-    return {key: tensor.double() for key, tensor in state.items()}
 
 
 def _features(state, x, gates=None):

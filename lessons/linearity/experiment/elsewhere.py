@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 import xarray
-from torch import Tensor
 
 import data
 from lessons import cast
@@ -54,12 +53,10 @@ def recipes(seed: int = 0) -> dict[str, dict[tuple[str, float], Recipe]]:
     for family, *tasks in PAIRS.values():
         of_family = made.setdefault(family, {})
         for task in tasks:
-            of_family[task] = _finetuned(start[family], *task)
+            shown, angle = task
+            options = {"angle": angle} if angle else {}
+            of_family[task] = start[family].finetune(DATASETS[shown], options=options, epochs=_passes(shown))
     return made
-
-
-def _finetuned(parent, shown, angle):
-    return parent.finetune(DATASETS[shown], options={"angle": angle} if angle else {}, epochs=_passes(shown))
 
 
 def _passes(shown):
@@ -89,7 +86,12 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     for family, *tasks in PAIRS.values():
         networks = zoo.get_all([made[family][task] for task in tasks], device)
         tests = [_test_set(*task, settings.test_images) for task in tasks]
-        rows.append(_of_pair(networks, tests))
+        x = torch.cat([x for x, _ in tests])
+        states = [network.state_dict() for network in networks]
+        line = algorithms.along(MLP.features, *states, SHOWN_ALPHAS, parts=(x,), summary=algorithms.means,
+                                network=lambda state, alpha: MLP.from_state(state))
+        accuracy = [algorithms.evaluate(network(x), y)[1] for network, (x, y) in zip(networks, tests)]
+        rows.append(line.assign(accuracy=("end", accuracy)).assign_coords(end=["i", "j"]))
     sweep = xarray.concat(rows, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
     families = [family for family, *_ in PAIRS.values()]
     sweep = sweep.assign_coords(family=("pair", families))
@@ -99,15 +101,6 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 def _test_set(shown, angle, size):
     dataset = data.load(DATASETS[shown], "test", **({"angle": angle} if angle else {}))
     return dataset.x[:size], dataset.y[:size]
-
-
-def _of_pair(networks: list[MLP], tests: list[tuple[Tensor, Tensor]]) -> xarray.Dataset:
-    """The numbers of one pair."""
-    x = torch.cat([x for x, _ in tests])
-    line = algorithms.along(MLP.features, *(network.state_dict() for network in networks), SHOWN_ALPHAS, parts=(x,),
-                            network=lambda state, alpha: MLP.from_state(state), summary=algorithms.means)
-    accuracy = [algorithms.evaluate(network(x), y)[1] for network, (x, y) in zip(networks, tests)]
-    return line.assign(accuracy=("end", accuracy)).assign_coords(end=["i", "j"])
 
 
 def shares(sweep: xarray.Dataset) -> dict[str, float]:

@@ -115,16 +115,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     test_images = len(tests[0.0][1])
     seen = {"two finetuned networks": [networks[22.5], networks[90.0]],
             "two strangers": zoo.get_all(recipes(seed)["strangers"], device)}
-    first = [_first_inputs(pair, tests[0.0][0][:EXAMPLES]) for pair in seen.values()]
+    upright = tests[0.0][0][:EXAMPLES]
+    first = [torch.stack([algorithms.inputs(network.state_dict(), upright)[0] for network in pair])
+             for pair in seen.values()]
     first_input = xarray.DataArray(torch.stack(first).numpy(), dims=("two", "end", "image", "unit"),
                                    coords={"two": list(seen), "end": ["i", "j"]})
     sweep = sweep.assign(example=example, first_input=first_input)
     return sweep.assign_attrs(images=f"{2 * test_images:,} test images a pair", test_images=test_images)
-
-
-def _first_inputs(networks, x):
-    """(end, image, unit)"""
-    return torch.stack([algorithms.inputs(network.state_dict(), x)[0] for network in networks])
 
 
 def _test_set(angle, size):
@@ -222,23 +219,17 @@ def lemma_1(seed: int = 0, trials: int = 200, samples: int = 64, width: int = 12
 
     loss_i = loss(theta_i)
     loss_j = loss(theta_j)
-    factors = _scale_to(lambda factors: loss(factors[:, None, None] * theta_j), loss_i)
+    # by bisection: along a random direction the loss rises once it is past its minimum
+    low = torch.zeros_like(loss_i)
+    factors = torch.full_like(loss_i, 64.0)
+    for _ in range(60):
+        middle = (low + factors) / 2
+        below = loss(middle[:, None, None] * theta_j) < loss_i
+        low = torch.where(below, middle, low)
+        factors = torch.where(below, factors, middle)
     scaled = factors[:, None, None] * theta_j
     return {"excess_equal_loss": excess(scaled, lambda alpha: loss_i),
             "excess_over_chord": excess(theta_j, lambda alpha: algorithms.mix(loss_i, loss_j, alpha))}
-
-
-def _scale_to(loss_at, target):
-    """The factors (trials,) with loss_at(factors) = target, by bisection: along a random direction the loss rises once
-    it is past its minimum."""
-    low = torch.zeros_like(target)
-    high = torch.full_like(target, 64.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = loss_at(middle) < target
-        low = torch.where(below, middle, low)
-        high = torch.where(below, high, middle)
-    return high
 
 
 LINE = Experiment("linearity", measure, PROFILES, source, "MNIST", recipes=lambda settings, seed: all_recipes(seed),

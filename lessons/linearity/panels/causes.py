@@ -6,7 +6,7 @@ from matplotlib.ticker import PercentFormatter
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.linearity.experiment.causes import summary
 
 
@@ -16,8 +16,19 @@ def causes(sweep: xarray.Dataset):
     a layer is made to hold the mixed features. Both are means over the pairs; black lines reach from the least pair to
     the most."""
     fig, (left, right) = plotting.figure(2, height=3.8)
-    layers = list(map(str, sweep.layer.values))
-    _split(left, sweep, layers)
+    layers = names(sweep.layer)
+    places = np.arange(len(layers))
+    kinks = sweep.kinks.mean("pair").values
+    left.bar(places, kinks, 0.62, color=BLUE, label="kinks: units on in one network alone")
+    left.bar(places, 1 - kinks, 0.62, bottom=kinks, color=ORANGE, hatch="//", edgecolor="white",
+             label="curvature: products of layers")
+    for place, share in zip(places, kinks):
+        left.text(place, share / 2, f"{share:.0%}", color="white", ha="center", va="center", fontweight="bold")
+    left.vlines(places + 0.22, sweep.kinks.min("pair"), sweep.kinks.max("pair"), color=BLACK, linewidth=1.5)
+    left.set(title="What is missed, by cause", ylim=(0, 1), ylabel="share of what is missed")
+    left.set_xticks(places, layers)
+    left.yaxis.set_major_formatter(PercentFormatter(1))
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=1)
     remaining = (sweep.repaired / sweep.gap.isel(layer=-1)).isel(layer=slice(None, -1))
     _left_over(right, remaining, layers[:-1])
     numbers = summary(sweep)
@@ -26,22 +37,6 @@ def causes(sweep: xarray.Dataset):
                   3 repaired, {left_after_layer_1:.0%}, {left_after_layer_2:.0%} or {left_after_layer_3:.0%} of the
                   output's gap is left.""", **numbers)
     return plotting.show(fig, alt, caption(sweep) + " Bars: mean over six pairs; black: least and most of them.")
-
-
-def _split(ax, sweep, layers):
-    """Kinks below, curvature above: together all that is missed."""
-    places = np.arange(len(layers))
-    kinks = sweep.kinks.mean("pair").values
-    ax.bar(places, kinks, 0.62, color=BLUE, label="kinks: units on in one network alone")
-    ax.bar(places, 1 - kinks, 0.62, bottom=kinks, color=ORANGE, hatch="//", edgecolor="white",
-           label="curvature: products of layers")
-    for place, share in zip(places, kinks):
-        ax.text(place, share / 2, f"{share:.0%}", color="white", ha="center", va="center", fontweight="bold")
-    ax.vlines(places + 0.22, sweep.kinks.min("pair"), sweep.kinks.max("pair"), color=BLACK, linewidth=1.5)
-    ax.set(title="What is missed, by cause", ylim=(0, 1), ylabel="share of what is missed")
-    ax.set_xticks(places, layers)
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=1)
 
 
 def _left_over(ax, remaining, layers):

@@ -80,7 +80,13 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
             side.curves["chord"].set_data([0, 1], of_task["both"][[0, -1]])
             side.set_values(alpha, f"{quantity.capitalize()} on both at α = {alpha:.2f}: {of_task['both'][step]:.3f}")
         star.place(alpha=alpha, pair=pair)
-        return _said_of_tasks(curves["accuracy"], curves["loss"], alpha, step, pair)
+        accuracy, loss = curves["accuracy"], curves["loss"]
+        numbers = [f"{name} {accuracy[task][step]:.3f} (loss {loss[task][step]:.3f})" for task, name in _SPOKEN.items()]
+        return said("""Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the
+                       accuracy is: {numbers}. The ends score {first:.3f} (α = 0) and {last:.3f} (α = 1) on both
+                       together.""",
+                    pair=pair, alpha=alpha, numbers=", ".join(numbers),
+                    first=accuracy["both"][0], last=accuracy["both"][-1])
 
     return controls(sweep), fig, draw, _with_error(sweep, 2)
 
@@ -97,18 +103,6 @@ def _by_chance(ax):
     """Where an accuracy would lie by guessing."""
     ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
     ax.text(1.02, CHANCE + 0.015, "by chance", color="#666666", fontsize=9.5, ha="right")
-
-
-def _said_of_tasks(accuracy, loss, alpha, step, pair):
-    """Panel (a) in words."""
-    numbers = []
-    for task, name in _SPOKEN.items():
-        numbers.append(f"{name} {accuracy[task][step]:.3f} (loss {loss[task][step]:.3f})")
-    return said("""Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the
-                   accuracy is: {numbers}. The ends score {first:.3f} (α = 0) and {last:.3f} (α = 1) on both
-                   together.""",
-                pair=pair, alpha=alpha, numbers=", ".join(numbers),
-                first=accuracy["both"][0], last=accuracy["both"][-1])
 
 
 # -- panel (d): linear in the weights, so linear in the outputs? -----------------------------------
@@ -151,9 +145,8 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
                     start=start, alpha=alpha, accuracy=now.start_accuracy.item(), loss=now.start_loss.item(),
                     mixed_accuracy=now.mixed_accuracy.item(), mixed_loss=now.mixed_loss.item())
 
-    starts = {str(start): str(start) for start in sweep.start.values[::-1]}
     two = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.0),
-           "start": choice("the two networks began from", starts)}
+           "start": choice("the two networks began from", sweep.start.values[::-1])}
     return two, fig, draw, _with_error(sweep, 1)
 
 

@@ -78,13 +78,17 @@ def one_digit(sweep: xarray.Dataset):
     first = sweep.first_input.transpose("two", "image", "end", "unit")
     highest = 1.05 * relu(first.values).max()
     fig, rows = plotting.figure(2, 3, height=6.2, width_ratios=(1, 6), sharey="col")
-    shown = _digit(rows)
+    for ax in rows[:, 0]:
+        ax.set_axis_off()
+    shown = rows[1, 0].imshow(np.ones((28, 28, 3)), interpolation="none", animated=True)
     axes = rows[:, 1]
     places = np.arange(first.sizes["unit"])
     looks = ((axes[0], BLUE, 4.2), (axes[2], ORANGE, 4.2), (axes[1], "#c4c4c4", 5.2), (axes[1], BLACK, 2.2))
     drawn = [Bars(ax, places, colour, width=width) for ax, colour, width in looks]
     marked = [cloud(ax, Look(RED, "v")) for ax in axes]
-    _unit_axes(axes, len(places), highest)
+    for ax in axes:
+        ax.set(xlim=(-1.5, len(places) + 0.5), ylim=(0, highest), xticks=[], ylabel="ReLU(z)")
+    axes[2].set_xlabel("the units of layer 1, those with the largest input in θᵢ first; ▼ on in one network alone")
     titles = moving_titles(axes)
     titles[0].set_text("θᵢ")
     inputs = {str(two): at(first, two=two).values for two in first.two.values}
@@ -100,7 +104,8 @@ def one_digit(sweep: xarray.Dataset):
             bars.set_values(values)
         for marks, values in zip(marked, (relu(z_i), np.maximum(mix, between), relu(z_j))):
             marks.set_data(places[flipped], values[flipped] + 0.05 * highest)
-        shown.set_data(_picture(sweep, digit))
+        grey = 1 - at(sweep, angle=0.0).example.values[digit]
+        shown.set_data(np.repeat(grey[..., None], 3, axis=2))
         missed = (mix - between).sum() / mix.sum()
         titles[1].set_text(f"Black: the network at α = {alpha:.2f}. Grey: the mix of the other two. "
                            f"Missed: {missed:.1%}")
@@ -114,25 +119,6 @@ def one_digit(sweep: xarray.Dataset):
                 "two": choice("θᵢ and θⱼ are", {WHOSE[str(two)]: str(two) for two in first.two.values}),
                 "digit": choice("digit", {f"number {image + 1}": image for image in range(first.sizes["image"])})}
     return controls, fig, draw, caption(sweep).split(";")[0] + "; layer 1 of the MLP, after the ReLU."
-
-
-def _unit_axes(axes, units, highest):
-    for ax in axes:
-        ax.set(xlim=(-1.5, units + 0.5), ylim=(0, highest), xticks=[], ylabel="ReLU(z)")
-    axes[2].set_xlabel("the units of layer 1, those with the largest input in θᵢ first; ▼ on in one network alone")
-
-
-def _picture(sweep, digit):
-    """The upright digit as an image of colours."""
-    grey = 1 - at(sweep, angle=0.0).example.values[digit]
-    return np.repeat(grey[..., None], 3, axis=2)
-
-
-def _digit(rows):
-    """The place for the digit, in the middle of the left column; the others stay empty."""
-    for ax in rows[:, 0]:
-        ax.set_axis_off()
-    return rows[1, 0].imshow(np.ones((28, 28, 3)), interpolation="none", animated=True)
 
 
 # -- what a unit looks for -------------------------------------------------------------------------

@@ -89,7 +89,10 @@ def of_pair(network_i: ResNet18, network_j: ResNet18, middle: ResNet18, x: Tenso
         alone, _ = through(blocks[-1], mixed[before])
         numbers["alone"].append(_apart(alone, mixed[after]))
         numbers["kinks"].append(_kinks(blocks, (h_i[before], h_j[before], mixed[before]), alone - mixed[after]))
-        numbers["repaired"].append(_apart(_go_on(middle.blocks[after:], mixed[after]), mixed[-1]))
+        repaired = mixed[after]
+        for block in middle.blocks[after:]:
+            repaired, _ = through(block, repaired)
+        numbers["repaired"].append(_apart(repaired, mixed[-1]))
     return numbers
 
 
@@ -113,12 +116,6 @@ def _through_all(network, x):
     for block in network.blocks:
         entering.append(through(block, entering[-1])[0])
     return entering
-
-
-def _go_on(blocks, h):
-    for block in blocks:
-        h, _ = through(block, h)
-    return h
 
 
 def _kinks(blocks, entering, missed):

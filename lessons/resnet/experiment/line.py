@@ -53,9 +53,13 @@ def line(recipe_i: Recipe, recipe_j: Recipe, images: Images, alphas: tuple[float
         tests = [images_of(task, "test", images.test) for task in tasks]
         trains = [images_of(task, "train", images.statistics)[0] for task in tasks]
         statistics = shuffled(torch.cat(trains))
+        states = [network.state_dict() for network in networks]
         lines = []
         for treatment in TREATMENTS:
-            shown = _networks(networks, alphas, treatment, statistics, device)
+            shown = {}  # {α: the network on the line, under this treatment}
+            for alpha in alphas:
+                network = ResNet18.from_state(weights.interpolate(*states, alpha))
+                shown[alpha] = treated(network, treatment, statistics, device)
             lines.append(_along(networks, shown, tasks, tests, images.features, device))
         distance = weights.norm(weights.subtract(*map(weights_alone, networks)))
         controls = _controls(networks, tasks, tests, trains, statistics, device)
@@ -106,15 +110,6 @@ def _logits(network, x, device):
 
 
 # -- along the line --------------------------------------------------------------------------------
-
-def _networks(ends, alphas, treatment, statistics, device):
-    """{α: the network on the line, under one treatment}."""
-    states = [network.state_dict() for network in ends]
-    on_line = {}
-    for alpha in alphas:
-        network = ResNet18.from_state(weights.interpolate(*states, alpha))
-        on_line[alpha] = treated(network, treatment, statistics, device)
-    return on_line
 
 
 def _along(ends, networks, tasks, tests, of_features, device):
@@ -198,23 +193,17 @@ def _controls(networks, tasks, tests, trains, statistics, device):
     fresh = [treated(network, "re-estimated", x, device).cpu().state_dict() for network, x in zip(networks, trains)]
     states = [network.state_dict() for network in networks]
     mixed = weights.interpolate(*states, PLACES["half-way"])
-    asked = {FRESH_ENDS: treated(ResNet18.from_state(weights.interpolate(*fresh, 0.5)), "interpolated", statistics,
-                                 device),
-             OWN_ROWS: treated(ResNet18.from_state(_with_own_rows(mixed, states, tasks)), "re-estimated", statistics,
-                               device)}
-    right = [[_right(_logits(network, x, device), y, task) for (x, y), task in zip(tests, tasks)]
-             for network in asked.values()]
-    return xarray.DataArray(np.array(right), dims=("control", "task", "image"), coords={"control": list(asked)})
-
-
-def _with_own_rows(mixed, states, tasks):
-    """A mixed state dict in whose head each task has the rows of the network that learned it."""
     own_rows = dict(mixed)
     for key in ("head.weight", "head.bias"):
         own_rows[key] = mixed[key].clone()
         for state, task in zip(states, tasks):
             own_rows[key][outputs_of(task)] = state[key][outputs_of(task)]
-    return own_rows
+    fresh_ends = ResNet18.from_state(weights.interpolate(*fresh, 0.5))
+    asked = {FRESH_ENDS: treated(fresh_ends, "interpolated", statistics, device),
+             OWN_ROWS: treated(ResNet18.from_state(own_rows), "re-estimated", statistics, device)}
+    right = [[_right(_logits(network, x, device), y, task) for (x, y), task in zip(tests, tasks)]
+             for network in asked.values()]
+    return xarray.DataArray(np.array(right), dims=("control", "task", "image"), coords={"control": list(asked)})
 
 
 def _by_task(logits):

@@ -158,7 +158,7 @@ def estimate(settings: Settings, seed: int = 0) -> str:
         return ("All models of this chapter are in the zoo: this takes seconds, or a few minutes where the sweep is "
                 "not on disk.")
     per_step = functools.cache(seconds_per_step)
-    train = sum(steps_of(recipe) * per_step(_width(recipe)) for recipe in missing)
+    train = sum(steps_of(recipe) * per_step(dict(recipe.architecture.arguments)["width"]) for recipe in missing)
     asked = len(line.PLACES) * settings.test_images + len(settings.alphas) * settings.feature_images
     images = (len(PAIRS) + len(settings.amounts)) * 3 * 2 * asked
     seconds = train + images / 64 / 3 * per_step(settings.width)  # a forward pass is a third of a step
@@ -183,10 +183,6 @@ def seconds_per_step(width: int, steps: int = 2) -> float:
         step(x, y)
     next(network.parameters()).sum().item()  # a GPU is done only now
     return (time.perf_counter() - start) / steps
-
-
-def _width(recipe):
-    return dict(recipe.architecture.arguments)["width"]
 
 
 def steps_of(recipe: Recipe) -> int:
@@ -232,7 +228,13 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         own.append([own_right(network, treatment, task, tests[task], trains[task], device)
                     for task, network in networks.items()])
     lines = xarray.concat(lines, xarray.DataArray(list(PAIRS), dims="pair", name="pair"))
-    lines = lines.assign(own_right=(("treatment", "model", "image"), np.array(own)), **_examples(tests))
+    pictures = [split_cifar100.unnormalise(tests[task][0][:EXAMPLES]).movedim(1, -1) for task in TASKS]
+    labels = [tests[task][1][:EXAMPLES] for task in TASKS]
+    dims = ("task_number", "picture", "row", "column", "channel")
+    lines = lines.assign(own_right=(("treatment", "model", "image"), np.array(own)),
+                         example=(dims, torch.stack(pictures).numpy()),
+                         example_label=(dims[:2], torch.stack(labels).numpy()),
+                         class_name=("label", split_cifar100.class_names()))
     lines = lines.assign_coords(model=list(networks), task_number=list(TASKS))
     return lines.assign_attrs(images=said_of_images(settings, lines))
 
@@ -248,16 +250,6 @@ def of_two(recipe_i: Recipe, recipe_j: Recipe, settings: Settings, device: str =
     disk line by line."""
     images = Images(settings.feature_images, settings.test_images, settings.statistics_images)
     return line.line(recipe_i, recipe_j, images, settings.alphas, device)
-
-
-def _examples(tests):
-    """Some test images of every task, with their labels, and the names of all labels."""
-    pictures = [split_cifar100.unnormalise(tests[task][0][:EXAMPLES]).movedim(1, -1) for task in TASKS]
-    labels = [tests[task][1][:EXAMPLES] for task in TASKS]
-    dims = ("task_number", "picture", "row", "column", "channel")
-    return {"example": (dims, torch.stack(pictures).numpy()),
-            "example_label": (dims[:2], torch.stack(labels).numpy()),
-            "class_name": ("label", split_cifar100.class_names())}
 
 
 # -- how sure -------------------------------------------------------------------------------------

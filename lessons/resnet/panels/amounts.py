@@ -4,13 +4,13 @@ import xarray
 from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_difference, error_of_share
+from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.panel import panel, slider
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, position
+from lessons.kit.sweep import at, caption, names, position
 from lessons.lines.panels import layer_ticks, said_of, treatments
 from lessons.resnet.panels.pairs import chance_line, error_in_words
 
@@ -31,7 +31,7 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
     _legends(axes)
     titles = moving_titles(axes)
     ratio = (sweep.gap_mean / sweep.own_mean).transpose("treatment", "alpha", "amount", "layer")
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     asked = {"treatment": "interpolated", "alpha": 0.5}
     none = at(ratio.to_dataset(name="ratio"), layer="block 8", **asked).ratio.isel(amount=0).item()
     star = Star(axes[0], prediction, layers.index("block 8"), none, asked)
@@ -39,8 +39,8 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
 
     def draw(alpha, treatment):
         now = ratio.sel(treatment=treatment).isel(alpha=position(sweep.alpha.values, alpha)).values
-        for one, row in zip(curves, now):
-            one.set_data(range(len(layers)), row)
+        for line, row in zip(curves, now):
+            line.set_data(range(len(layers)), row)
         _place(marks, scores[treatment], sweep)
         titles[0].set_text(f"Gap at α = {alpha:.2f}{said_of(treatment)}")
         titles[1].set_text("Accuracy, both tasks")
@@ -74,10 +74,10 @@ def _two_axes(sweep):
     """The figure, its axes over the layers and over the amounts, and {label: look} of every amount."""
     fig, axes = plotting.figure(2, height=5.2, width_ratios=(3, 2))
     inside = (sweep.gap_mean / sweep.own_mean).sel(alpha=slice(0.01, 0.99))
-    layer_ticks(axes[0], list(map(str, sweep.layer.values)))
+    layer_ticks(axes[0], names(sweep.layer))
     axes[0].set(ylabel="gap, share of own distance", ylim=(0, 1.1 * float(inside.max())))
     axes[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    amounts = list(map(str, sweep.amount.values))
+    amounts = names(sweep.amount)
     axes[1].set(ylim=(0, 1), ylabel="accuracy", xlim=(-0.5, len(amounts) - 0.5))
     axes[1].set_xticks(range(len(amounts)), [amount.replace(", ", ",\n") for amount in amounts],
                        rotation=0 if len(amounts) < 4 else 40, ha="center" if len(amounts) < 4 else "right")
@@ -121,7 +121,7 @@ def _place(marks, scores, sweep):
 
 def _in_words(sweep, ratio, scores):
     """Every amount's numbers; ratio is (amounts, layers)."""
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     words = []
     for amount, row, *accuracies in zip(map(str, sweep.amount.values), ratio, *scores.values()):
         numbers = dict(zip(scores, accuracies))
@@ -164,10 +164,8 @@ def reading_of_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated") -
 
 def _compared(sweep, accuracy, first, second):
     """Whether two accuracies differ, in words."""
-    apart = accuracy[second] - accuracy[first]
-    error = error_of_difference(accuracy[first], accuracy[second], 2 * sweep.sizes["image"])
-    told = "" if abs(apart) > WIDE * error else ", which cannot be told from chance"
-    return f"by {100 * apart:+.1f} ± {100 * error:.1f} points{told}"
+    change = Difference.of(accuracy[second], accuracy[first], 2 * sweep.sizes["image"])
+    return f"by {change} points{change.doubt()}"
 
 
 def _at_equal_steps(sweep, shares, accuracy):

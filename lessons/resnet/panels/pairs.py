@@ -4,13 +4,13 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.noise import WIDE, error_of_share, told
+from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Markup, Page, folded, reading, said
 from lessons.kit.panel import panel
 from lessons.kit.panel.moving import Look, curve, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, still
 from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, position
+from lessons.kit.sweep import at, caption, names, position
 from lessons.lines import panels as lines
 from lessons.lines.panels import by_choice, controls, said_of
 from lessons.resnet.experiment.line import PLACES
@@ -38,10 +38,14 @@ def error_in_words(sweep: xarray.Dataset) -> str:
 def coef_per_block(sweep: xarray.Dataset):
     """The distribution of coef over the images, one upright shape a block, with its median. Controls: alpha, pair,
     treatment."""
-    layers = list(map(str, sweep.layer.values))
+    layers = names(sweep.layer)
     fig, ax = plotting.figure(height=3.8)
     places = lines.layer_ticks(ax, layers)
-    low, high = _span(sweep)
+    inside = sweep.coef_count.sel(alpha=list(lines.SHOWN_ALPHAS))
+    below = (inside.sum([name for name in inside.dims if name != "bin"]).cumsum("bin") / inside.sum()).values
+    # where coef lies inside the lines, but for two images in a thousand on either side
+    lowest, highest = sweep.bin.values[np.searchsorted(below, (0.002, 0.998))]
+    low, high = lowest - 0.05, max(highest, 1.0) + 0.12
     ax.set(ylim=(low, high), ylabel="coef")
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
     shapes = _Shapes(ax, places, sweep.bin.values, high)
@@ -58,15 +62,6 @@ def coef_per_block(sweep: xarray.Dataset):
         return f"Distribution of coef per block for {pair} at α = {alpha:.2f}{said_of(treatment)}. Medians: {numbers}."
 
     return controls(sweep), fig, draw, caption(sweep) + " Width: share of the images."
-
-
-def _span(sweep):
-    """From where to where coef lies inside the lines, but for two images in a thousand on either side."""
-    inside = sweep.coef_count.sel(alpha=list(lines.SHOWN_ALPHAS))
-    below = (inside.sum([name for name in inside.dims if name != "bin"]).cumsum("bin") / inside.sum()).values
-    lowest = sweep.bin.values[np.searchsorted(below, 0.002)]
-    highest = sweep.bin.values[np.searchsorted(below, 0.998)]
-    return lowest - 0.05, max(highest, 1.0) + 0.12
 
 
 class _Shapes:
@@ -104,17 +99,31 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     Controls: alpha, pair. The prediction, the accuracy half-way with interpolated statistics, is a star.
     """
     fig, (left, middle, right) = plotting.figure(3, height=4.2)
-    layers = list(map(str, sweep.layer.values))
-    places = _gap_and_length(left, middle, sweep, layers)
+    layers = names(sweep.layer)
+    places = lines.layer_ticks(left, layers)
+    lines.layer_ticks(middle, layers)
+    for ax in (left, middle):
+        ax.set_xlabel("block; then as above")
+    inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS))
+    left.set(ylabel="gap (1 − cosine)", ylim=(0, 1.1 * float(inside.gap_mean.max())))
+    low, high = float(inside.coef_mean.min()), float(inside.coef_mean.max())
+    middle.set(ylabel="coef, mean", ylim=(low - 0.05, high + 0.05))
+    middle.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
     looked = {treatment: [curve(ax, look, treatment) for ax in (left, middle)] for treatment, look in LOOKS.items()}
     shown = _Accuracies(right)
-    fig.legend(*_joined_handles(left, right), loc="outside lower center", ncols=4)
+    handles = {}  # each label once
+    for ax in (left, right):
+        for handle, label in zip(*ax.get_legend_handles_labels()):
+            handles.setdefault(label, handle)
+    fig.legend(handles.values(), handles, loc="outside lower center", ncols=4)
     titles = moving_titles((left, middle, right))
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     truth = at(sweep, treatment="interpolated", place="half-way", pair=asked["pair"]).right.mean().item()
     star = Star(right, prediction, 1, truth, asked)
     by_place = by_choice(sweep, "gap_mean", "coef_mean")
-    said_there = {pair: _accuracies_of(sweep, pair) for pair in map(str, sweep.pair.values)}
+    shares = sweep[["right", "mixed_right"]].astype(float).mean(["task", "image"])  # at θⱼ, half-way and θᵢ
+    said_there = {pair: {treatment: {name: shares[name].sel(pair=pair, treatment=treatment).values for name in shares}
+                         for treatment in LOOKS} for pair in names(sweep.pair)}
 
     def draw(alpha, pair):
         step = position(sweep.alpha.values, alpha)
@@ -138,35 +147,6 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     two = {name: control for name, control in controls(sweep).items() if name != "treatment"}
     below = f" {error_in_words(sweep)} Hollow: the two ends' outputs, mixed."
     return two, fig, draw, caption(sweep) + below
-
-
-def _gap_and_length(left, middle, sweep, layers):
-    """The axes of gap and coef over the blocks; returns the places of these."""
-    places = lines.layer_ticks(left, layers)
-    lines.layer_ticks(middle, layers)
-    for ax in (left, middle):
-        ax.set_xlabel("block; then as above")
-    inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS))
-    left.set(ylabel="gap (1 − cosine)", ylim=(0, 1.1 * float(inside.gap_mean.max())))
-    low, high = float(inside.coef_mean.min()), float(inside.coef_mean.max())
-    middle.set(ylabel="coef, mean", ylim=(low - 0.05, high + 0.05))
-    middle.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    return places
-
-
-def _joined_handles(*axes):
-    """Handles and labels of several axes' legends, each label once."""
-    handles = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels()):
-            handles.setdefault(label, handle)
-    return list(handles.values()), list(handles)
-
-
-def _accuracies_of(sweep, pair):
-    """{treatment: {"right" and "mixed_right": the mean over both tasks at θⱼ, half-way and θᵢ}} of one pair."""
-    part = sweep[["right", "mixed_right"]].sel(pair=pair).astype(float).mean(["task", "image"])
-    return {treatment: {name: part[name].sel(treatment=treatment).values for name in part} for treatment in LOOKS}
 
 
 class _Accuracies:
@@ -194,69 +174,48 @@ class _Accuracies:
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     """Whether other statistics help the network half-way, with paired differences and their errors."""
-    gains = comparisons(sweep)
-    numbers = {name: f"{100 * gain:+.1f} ± {100 * error:.1f}" for name, (gain, error) in gains.items()}
+    gains = {name: Difference(*gain) for name, gain in comparisons(sweep).items()}
+    anew, batch = gains["anew"], gains["batch"]
     scores = accuracies(sweep)
-    batch = " cannot be told" if _unclear(gains["batch"]) else " can be told"
+    verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
     return reading("Does it help the network?", Markup("""
         Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
-        {verdict}: estimating anew helps by {gain} points. (Behind ±: the standard error of the difference, from the
-        same {images:,} images.) Whether those of the batch are better than new ones{batch} here: {of_batch}. Is all of
-        it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If their
-        statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what estimating
-        anew adds to that is {rest}."""),
-        interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=numbers["anew"],
-        verdict=_verdict(gains["anew"]), images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], batch=batch,
-        of_batch=numbers["batch"], ends=numbers["ends"], fresh=numbers["fresh ends"], rest=numbers["rest"])
+        {verdict}: estimating anew changes that by {gain} points{doubt}. (Behind ±: the standard error of the
+        difference, from the same {images:,} images.) Those of the batch change it by another {of_batch} points{still}.
+        Is all of it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If
+        their statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what
+        estimating anew adds to that is {rest}."""),
+        interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=anew, doubt=anew.doubt(),
+        verdict=verdict, images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], of_batch=batch,
+        still=batch.doubt(), ends=gains["ends"], fresh=gains["fresh ends"], rest=gains["rest"])
 
 
 def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     """How far the half-way network is from what it would be if CTL were exact, in accuracy."""
     gains = comparisons(sweep)
     scores = accuracies(sweep)
-    (mixed, error), (anew, error_anew) = gains["mixed"], gains["mixed anew"]
+    mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
     return reading("If CTL were exact", """
         the half-way network would say what the two ends' outputs say, mixed (hollow markers). With interpolated
-        statistics it has {network:.1%}, these {of_mixed:.1%}: {told_mixed}, {mixed:+.1f} ± {error:.1f} points. With
-        new ones it has {network_anew:.1%}, these {of_mixed_anew:.1%}: {told_anew}, {anew:+.1f} ± {error_anew:.1f}
-        points.""",
+        statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points{doubt}. With new ones it has
+        {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
-        network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=100 * mixed,
-        error=100 * error, anew=100 * anew, error_anew=100 * error_anew, told_mixed=_ahead(mixed, error),
-        told_anew=_ahead(anew, error_anew))
+        network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=mixed,
+        doubt=mixed.doubt(), anew=anew, doubt_anew=anew.doubt())
 
 
 def reading_of_rows(sweep: xarray.Dataset) -> Page:
     """Whether half-random rows of the head cost the half-way network anything."""
-    gain, error = comparisons(sweep)["own rows"]
+    gain = Difference(*comparisons(sweep)["own rows"])
     part = sweep.right.sel(treatment="interpolated").astype(float).mean(["pair", "image"])
     elsewhere = float(np.mean([part.sel(place="θᵢ", task="j"), part.sel(place="θⱼ", task="i")]))
     own = float(np.mean([part.sel(place="θᵢ", task="i"), part.sel(place="θⱼ", task="j")]))
-    says = "it cannot be told whether that is better or worse" if abs(gain) < WIDE * error else (
-        "that is better" if gain > 0 else "that is worse")
     return reading("Rows nobody trained", """
         On their own tasks the ends score {own:.1%}, on each other's {elsewhere:.1%}, where guessing gives 20%. So
         “both tasks together”, they stand near {both:.0%}, whatever their features may know. Half-way every row is the
-        mean of a trained and a random one. Give each task the rows of the network that learned it instead, and
-        {says}: {gain:+.1f} ± {error:.1f} points (statistics estimated anew).""",
-        own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, says=says, gain=100 * gain, error=100 * error)
-
-
-def _unclear(compared):
-    gain, error = compared
-    return abs(gain) < WIDE * error
-
-
-def _verdict(compared):
-    gain, error = compared
-    return {"Agrees": "Yes", "Does not agree here": "No"}.get(told(gain, error), "Cannot be told here")
-
-
-def _ahead(gain, error):
-    """How far the mixed outputs are ahead, in words."""
-    if abs(gain) < WIDE * error:
-        return "no difference that can be told"
-    return "the mixed outputs are ahead" if gain > 0 else "the network is ahead"
+        mean of a trained and a random one. Give each task the rows of the network that learned it instead, and the
+        accuracy changes by {gain} points (statistics estimated anew){doubt}.""",
+        own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, gain=gain, doubt=gain.doubt())
 
 
 # -- what the networks say -------------------------------------------------------------------------
@@ -270,9 +229,10 @@ def answers(sweep: xarray.Dataset):
     """
     images = 3
     fig, axes = plotting.figure(images, 2, height=2.9)
-    names = list(map(str, sweep.class_name.values))
-    cells = [[_Cell(ax, names) for ax in row] for row in axes]
-    which = _tasks_of_pairs(sweep)
+    class_names = names(sweep.class_name)
+    cells = [[_Cell(ax, class_names) for ax in row] for row in axes]
+    tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
+    which = {pair: [tasks[split] for split in PAIRS[pair]] for pair in names(sweep.pair)}
     by_place = by_choice(sweep, "answer", "confidence")
     by_place = {place: line.transpose("alpha", "task", "picture") for place, line in by_place.items()}
     labels = sweep.example_label.values
@@ -296,17 +256,11 @@ def answers(sweep: xarray.Dataset):
                        names {of_line}, θⱼ names {of_j}. The first is a {truth}, and at α = {alpha:.2f} it is called
                        {called} with probability {probability:.3f}.""",
                     images=2 * images, pair=pair, treated=said_of(treatment), alpha=alpha,
-                    of_i=right[0], of_line=right[1], of_j=right[2], truth=names[labels[which[pair][0], 0]],
-                    called=names[answer[1, 0, 0]], probability=confidence[1, 0, 0])
+                    of_i=right[0], of_line=right[1], of_j=right[2], truth=class_names[labels[which[pair][0], 0]],
+                    called=class_names[answer[1, 0, 0]], probability=confidence[1, 0, 0])
 
     below = " “split 1”: the network finetuned on it. Percentages: its probability for its answer among the five."
     return controls(sweep), fig, draw, caption(sweep) + below
-
-
-def _tasks_of_pairs(sweep):
-    """{pair: the places of its two tasks among the examples}."""
-    tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
-    return {pair: [tasks[split] for split in PAIRS[pair]] for pair in map(str, sweep.pair.values)}
 
 
 class _Cell:
@@ -348,15 +302,18 @@ def figure_15(sweep: xarray.Dataset, treatment: str = "interpolated"):
 def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     """Figure 16 of Zhou et al.: coef per block at three α, all pairs; here medians and quartiles."""
     part = _under(sweep, treatment)
-    pairs = list(map(str, part.pair.values))
-    layers = list(map(str, part.layer.values))
+    pairs = names(part.pair)
+    layers = names(part.layer)
     fig, axes = plotting.figure(3, 2, height=5.4, sharex=True, sharey=True)
     inside = part.sel(alpha=list(lines.SHOWN_ALPHAS))
     low, high = float(inside.coef_low.min()), float(inside.coef_high.max())
     for ax, pair in zip(axes.flat, pairs):
         ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
         places = lines.layer_ticks(ax, layers)
-        _lengths_of_pair(ax, part.sel(pair=pair), places)
+        for alpha, shift, colour, marker in zip(lines.SHOWN_ALPHAS, (-0.2, 0, 0.2), (BLUE, RED, GREEN), MARKERS):
+            at_alpha = part.sel(pair=pair, alpha=alpha)
+            points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
+            points.set_values(at_alpha.coef_median, at_alpha.coef_low, at_alpha.coef_high)
         ax.set(title=pair, ylim=(low - 0.05, high + 0.05))
     for ax in axes[0]:
         ax.set_xlabel("")
@@ -375,14 +332,6 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
     return plotting.show(fig, alt, caption(part) + " Markers: median; bars: quartiles over the images.")
 
 
-def _lengths_of_pair(ax, part, places):
-    """One pair's coef at three α, side by side at every block."""
-    for alpha, shift, colour, marker in zip(lines.SHOWN_ALPHAS, (-0.2, 0, 0.2), (BLUE, RED, GREEN), MARKERS):
-        now = part.sel(alpha=alpha)
-        points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
-        points.set_values(now.coef_median, now.coef_low, now.coef_high)
-
-
 def _under(sweep, treatment):
     """The part under one treatment, with a digest of its own, so that its figures are not taken for another's."""
     return sweep.sel(treatment=treatment).assign_attrs(digest=f"{sweep.attrs.get('digest')} {treatment}")
@@ -394,15 +343,15 @@ def examples(sweep: xarray.Dataset):
     tasks = sweep.task_number.values
     images = sweep.sizes["picture"]
     fig, axes = plotting.figure(images, len(tasks), height=1.4 * len(tasks), width=7.4)
-    names = list(map(str, sweep.class_name.values))
+    class_names = names(sweep.class_name)
     for row, task, pictures, labels in zip(axes, tasks, sweep.example.values, sweep.example_label.values):
         for ax, picture, label in zip(row, pictures, labels):
             ax.imshow(picture, interpolation="none")
             ax.set(xticks=[], yticks=[])
-            ax.set_title(names[label], fontsize=9.5, fontweight="normal")
+            ax.set_title(class_names[label], fontsize=9.5, fontweight="normal")
             ax.grid(False)
         row[0].set_ylabel(f"split {task}")
-    classes = "; ".join(f"split {task}: {', '.join(names[5 * int(task):5 * int(task) + 5])}" for task in tasks)
+    classes = "; ".join(f"split {task}: {', '.join(class_names[5 * int(task):5 * int(task) + 5])}" for task in tasks)
     alt = f"{images} test images of each finetuning task. The classes are, {classes}."
     return plotting.show(fig, alt, caption(sweep).split(";")[0] + f". {classes}.")
 

@@ -29,8 +29,31 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
     draws = sweep.sizes["draw"]
     accuracy = sweep.right.astype(float).mean("image").transpose("treatment", "images", "draw")
     before = sweep.right_before.astype(float).mean("image")
-    clouds = _accuracy_axis(left, before, draws)
-    ring = _lengths(right, sweep, counts)
+    left.set(ylim=(0, 1), xlim=(-0.8, draws + 1.8), ylabel="accuracy on its own task")
+    left.set_xticks([(draws - 1) / 2, draws + 1], [f"{draws} draws of the images, worst first", "mean"])
+    left.tick_params(axis="x", length=0)
+    left.grid(False, axis="x")
+    left.axvline(draws, color=GREY, linewidth=0.8, marker="")
+    chance_line(left)
+    clouds = {}
+    for treatment, (name, line) in _NAMES.items():
+        look = LOOKS[treatment]
+        level = before.sel(treatment=treatment).item()
+        left.axhline(level, color=look.colour, linestyle=line, linewidth=1.4, marker="",
+                     label=f"{name}, before the step")
+        clouds[treatment] = cloud(left, Look(look.colour, look.marker), f"{name}, after it", markersize=7)
+    moved = sweep.moved.transpose("images", "draw").values
+    right.plot(np.repeat(counts, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
+    right.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖",
+              xlim=(0.7 * counts[0], 1.4 * counts[-1]))
+    ticks = [length for length in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+             if 0.7 * moved.min() < length < 1.4 * moved.max()]
+    right.yaxis.set_major_locator(FixedLocator(ticks))
+    right.set_yticklabels([f"{length:g}" for length in ticks])
+    right.set_xticks(counts, counts)
+    for axis in (right.xaxis, right.yaxis):
+        axis.set_minor_locator(NullLocator())
+    ring = cloud(right, Look(BLACK, "o"), markersize=12, markerfacecolor="none")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     titles = moving_titles((left, right))
     titles[1].set_text("Length of the step")
@@ -60,39 +83,6 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
     error = 100 * error_of_share(0.5, sweep.sizes["image"])
     below = f" Standard error of an accuracy: at most {error:.1f} points."
     return {"images": slider("images in the step", counts, 4)}, fig, draw, caption(sweep) + below
-
-
-def _accuracy_axis(ax, before, draws):
-    """The axis of the accuracies, with what they were before; returns the moving points of either treatment."""
-    ax.set(ylim=(0, 1), xlim=(-0.8, draws + 1.8), ylabel="accuracy on its own task")
-    ax.set_xticks([(draws - 1) / 2, draws + 1], [f"{draws} draws of the images, worst first", "mean"])
-    ax.tick_params(axis="x", length=0)
-    ax.grid(False, axis="x")
-    ax.axvline(draws, color=GREY, linewidth=0.8, marker="")
-    chance_line(ax)
-    clouds = {}
-    for treatment, (name, line) in _NAMES.items():
-        look = LOOKS[treatment]
-        level = before.sel(treatment=treatment).item()
-        ax.axhline(level, color=look.colour, linestyle=line, linewidth=1.4, marker="", label=f"{name}, before the step")
-        clouds[treatment] = cloud(ax, Look(look.colour, look.marker), f"{name}, after it", markersize=7)
-    return clouds
-
-
-def _lengths(ax, sweep, counts):
-    """The lengths of all steps; returns the rings around those that are shown on the left."""
-    moved = sweep.moved.transpose("images", "draw").values
-    ax.plot(np.repeat(counts, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
-    ax.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖",
-           xlim=(0.7 * counts[0], 1.4 * counts[-1]))
-    lengths = [length for length in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-               if 0.7 * moved.min() < length < 1.4 * moved.max()]
-    ax.yaxis.set_major_locator(FixedLocator(lengths))
-    ax.set_yticklabels([f"{length:g}" for length in lengths])
-    ax.set_xticks(counts, counts)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    return cloud(ax, Look(BLACK, "o"), markersize=12, markerfacecolor="none")
 
 
 def reading_of_steps(sweep: xarray.Dataset) -> Page:

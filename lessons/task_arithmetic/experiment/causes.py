@@ -42,35 +42,27 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         share (ends, step, layer): how much of what is missed kinks make (`part_of`); curvature makes the rest;
         share_frozen_at (ends, step, gates): the same at the output, with the ReLUs frozen at one of three networks.
     """
-    states = {angle: _doubled(network.state_dict()) for angle, network in mlp.models(seed, device).items()}
+    states = {angle: {key: tensor.double() for key, tensor in network.state_dict().items()}
+              for angle, network in mlp.models(seed, device).items()}
     turned, _ = mlp.test_sets(settings.test_images)
     images = dict(zip(mlp.EVALUATED, turned))
     sweeps = []
     for i, j in PAIRS.values():
         x = torch.cat([images[i], images[j]])
-        sweeps.append(_over_lams(states, ({i: 2.0}, {j: 2.0}), x))
+        sweeps.append(_over_lams(states, ((i, 2.0), (j, 2.0)), x))
     for angle in mlp.ANGLES:
-        sweeps.append(_over_lams(states, ({angle: 1.0}, {angle: -1.0}), images[angle]))
+        sweeps.append(_over_lams(states, ((angle, 1.0), (angle, -1.0)), images[angle]))
     names = xarray.DataArray([*PAIRS, *NEGATIONS], dims="ends", name="ends")
     return xarray.concat(sweeps, names).assign_attrs(images=f"{settings.test_images:,} test images a task")
 
 
-def _doubled(state):
-    return {key: tensor.double() for key, tensor in state.items()}
-
-
 def _over_lams(states, ends, x):
-    """`of_ends` for every λ. ends: two times {angle: how often λτ}."""
+    """`of_ends` for every λ. ends: two times (angle, how often λτ is added)."""
     lines = []
     for lam in LAMS:
-        lines.append(of_ends(*(_edited(states, end, lam) for end in ends), x))
+        edited = [algorithms.edited(states[0.0], states[angle], lam * times) for angle, times in ends]
+        lines.append(of_ends(*edited, x))
     return xarray.concat(lines, xarray.DataArray(list(LAMS), dims="step", name="step"))
-
-
-def _edited(states, end, lam):
-    """θ₀ + λ·times·τ."""
-    (angle, times), = end.items()
-    return algorithms.edited(states[0.0], states[angle], lam * times)
 
 
 def of_ends(one: dict[str, Tensor], other: dict[str, Tensor], x: Tensor) -> xarray.Dataset:
@@ -81,7 +73,8 @@ def of_ends(one: dict[str, Tensor], other: dict[str, Tensor], x: Tensor) -> xarr
         x: images (samples, …).
     """
     middle = weights.interpolate(one, other, 0.5)
-    features = _features(middle, x)
+    *hidden, output = inputs(middle, x)
+    features = [z.relu() for z in hidden] + [output]
     parts = kinks_and_curvature([one, other], [0.5, 0.5], x)
     rows = {"missed": [], "kinks": [], "curvature": [], "share": []}
     for (kinks, curvature), of_layer in zip((part.values() for part in parts.values()), features):
@@ -93,12 +86,6 @@ def of_ends(one: dict[str, Tensor], other: dict[str, Tensor], x: Tensor) -> xarr
     frozen_at = [1 - part_of(_curvature(one, other, gates_of(at, x), x), missed) for at in (middle, one, other)]
     variables["share_frozen_at"] = ("gates", frozen_at)
     return xarray.Dataset(variables, coords={"layer": list(LAYERS), "gates": list(GATES)})
-
-
-def _features(state, x):
-    """After the ReLU, one (samples, width) for every layer."""
-    *hidden, output = inputs(state, x)
-    return [z.relu() for z in hidden] + [output]
 
 
 def _curvature(one, other, gates, x):

@@ -4,6 +4,7 @@ backbone is what is edited (CTL §4.3).
 It takes minutes of training where no other chapter has trained these networks, so it is measured in "full" alone.
 """
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +65,7 @@ def estimate(seed: int = 0) -> str:
     """A sentence that says what `run` will have to do and about how long that takes on two cores."""
     steps = 0
     for recipe in missing(cast.split_resnets(seed).values()):
-        batches = -(-dict(recipe.options)["size"] // recipe.batch_size)
-        steps += recipe.epochs * batches
+        steps += recipe.epochs * math.ceil(dict(recipe.options)["size"] / recipe.batch_size)
     minutes = (steps * SECONDS_A_STEP + MEASURING_SECONDS) / 60
     return (f"The ResNets at the end: {steps:,} training steps and the measurement, about {minutes:.0f} minutes where "
             "nothing of it is on disk, once.")
@@ -122,7 +122,9 @@ class Edited:
         self.vectors = {split: tau.only(lambda key: not key.startswith("head.")) for split, tau in whole.items()}
         # a head's rows of other tasks do not move, so each task's rows come from its own
         self.heads = sum(tau.only("head") for tau in whole.values())
-        self.head_elsewhere = max(_moved_elsewhere(tau, split) for split, tau in whole.items())
+        rows = {split: tau.difference["head.weight"] for split, tau in whole.items()}
+        self.head_elsewhere = max(torch.cat([head[:outputs_of(split).start], head[outputs_of(split).stop:]]).abs().max()
+                                  for split, head in rows.items()).item()
         self.tests = [_images(split, "test", settings.test_images) for split in self.splits]
         training = [_images(split, "train", settings.statistics_images) for split in self.splits]
         self.statistics = torch.cat([x for x, _ in training])
@@ -147,12 +149,6 @@ def _images(split, part, size):
     """Images and labels spread evenly over a split's part."""
     dataset = data.load(cast.SPLIT_CIFAR, part, splits=(split,)).spread(size)
     return dataset.x, dataset.y
-
-
-def _moved_elsewhere(tau, split):
-    rows = tau.difference["head.weight"]
-    own = outputs_of(split)
-    return torch.cat([rows[:own.start], rows[own.stop:]]).abs().max().item()
 
 
 def _accuracy(network, x, y, split):

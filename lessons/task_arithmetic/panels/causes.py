@@ -21,8 +21,30 @@ def growth(sweep: xarray.Dataset):
     Eq. 2 and Eq. 3 miss, against λ."""
     fig, (left, right) = plotting.figure(2, height=4.6)
     lams = sweep.step.values
-    _compensated(left, sweep, lams)
-    _shares(right, sweep, lams)
+    missed = sweep.missed.sel(ends=causes.EQUATIONS["Eq. 2"]).mean("ends")
+    for layer, look in LOOKS.items():
+        scaled = missed.sel(layer=layer).values / lams ** 1.5
+        left.plot(lams, scaled, color=look.colour, marker=look.marker, label=layer)
+    start = missed.isel(step=0).values.mean() / lams[0] ** 1.5
+    few = lams[:4]
+    left.plot(few, 0.7 * start * (few / lams[0]) ** 0.5, color=GREY, linestyle=":", marker="", label="as steep as λ²")
+    left.set(title="Eq. 2: what is missed, over λ^1.5", xlabel="λ (logarithmic)", xscale="log", yscale="log",
+             ylabel="missed share of the length / λ^1.5")
+    left.set_yticks((0.3, 0.5, 1.0), ("0.3", "0.5", "1"))
+    for equation, line in STYLES.items():
+        share = causes.shares(sweep, equation)
+        for layer in LAYERS[1:]:
+            look = LOOKS[layer]
+            right.plot(lams, share.sel(layer=layer), color=look.colour, marker=look.marker, linestyle=line,
+                       label=f"{equation}, {layer}")
+    right.axhline(0.5, color=GREY, linewidth=1, linestyle=":", marker="")
+    right.set(title="Which part of it kinks make", xlabel="λ (logarithmic)", xscale="log", ylim=(0, 1.02),
+              ylabel="share of kinks; the rest: curvature")
+    right.set_yticks(np.linspace(0, 1, 5))
+    for ax in (left, right):
+        ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
+        ax.minorticks_off()
+    right.yaxis.set_major_formatter(PercentFormatter(1))
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     sentences = []
@@ -33,46 +55,18 @@ def growth(sweep: xarray.Dataset):
     return plotting.show(fig, f"{'; '.join(sentences)}.", caption(sweep) + " Means over 28 pairs or eight tasks.")
 
 
-def _compensated(ax, sweep, lams):
-    missed = sweep.missed.sel(ends=causes.EQUATIONS["Eq. 2"]).mean("ends")
-    for layer, look in LOOKS.items():
-        values = missed.sel(layer=layer).values / lams ** 1.5
-        ax.plot(lams, values, color=look.colour, marker=look.marker, label=layer)
-    start = missed.isel(step=0).values.mean() / lams[0] ** 1.5
-    few = lams[:4]
-    ax.plot(few, 0.7 * start * (few / lams[0]) ** 0.5, color=GREY, linestyle=":", marker="", label="as steep as λ²")
-    ax.set(title="Eq. 2: what is missed, over λ^1.5", xlabel="λ (logarithmic)", xscale="log", yscale="log",
-           ylabel="missed share of the length / λ^1.5")
-    _plain_ticks(ax, lams, (0.3, 0.5, 1.0))
-
-
-def _plain_ticks(ax, lams, heights):
-    ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
-    ax.set_yticks(heights, [f"{height:g}" for height in heights])
-    ax.minorticks_off()
-
-
-def _shares(ax, sweep, lams):
-    for equation, line in STYLES.items():
-        share = causes.shares(sweep, equation)
-        for layer in LAYERS[1:]:
-            look = LOOKS[layer]
-            ax.plot(lams, share.sel(layer=layer), color=look.colour, marker=look.marker, linestyle=line,
-                    label=f"{equation}, {layer}")
-    ax.axhline(0.5, color=GREY, linewidth=1, linestyle=":", marker="")
-    ax.set(title="Which part of it kinks make", xlabel="λ (logarithmic)", xscale="log", ylim=(0, 1.02),
-           ylabel="share of kinks; the rest: curvature")
-    ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
-    ax.set_yticks(np.linspace(0, 1, 5))
-    ax.minorticks_off()
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
-
-
 def reading_of_growth(sweep: xarray.Dataset) -> Page:
     """Exponents and shares, with this sweep's numbers."""
     whole = causes.exponents(sweep, "Eq. 2", "missed")
     share = causes.shares(sweep, "Eq. 2")
     output = share.sel(layer="output")
+    early = causes.gates_matter(sweep, "Eq. 2", 0.2)
+    late = causes.gates_matter(sweep, "Eq. 2", 1.0)
+    leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
+    lead = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
+    sure = said("""How sure is that? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share of kinks
+                   is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
+                   {late[0]:.0%} and {late[1]:.0%}, and {lead}.""", early=early, late=late, leads=leads, lead=lead)
     text = said("""Eq. 2, λ up to {small:g}: what is missed grows like λ to the power {first:.2f} in layer 1 and
                    {last:.2f} at the output. And yet at λ = 0.1 kinks make {early:.0%} of it there. Split in two, the
                    output's curvature grows with the exponent {bent:.2f}, and its kinks alone with {kinked:.2f}. What
@@ -81,16 +75,5 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
                 small=causes.SMALL, first=whole["layer 1"], last=whole["output"], early=output.sel(step=0.1).item(),
                 bent=causes.exponents(sweep, "Eq. 2", "curvature")["output"],
                 kinked=causes.exponents(sweep, "Eq. 2", "kinks")["output"],
-                late=output.sel(step=1.0).item(), sure=_how_sure(sweep))
+                late=output.sel(step=1.0).item(), sure=sure)
     return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))
-
-
-def _how_sure(sweep):
-    """What becomes of the shares when the ReLUs are frozen at another network."""
-    early = causes.gates_matter(sweep, "Eq. 2", 0.2)
-    late = causes.gates_matter(sweep, "Eq. 2", 1.0)
-    leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
-    ends = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
-    return said("""How sure is that? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share of kinks
-                   is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
-                   {late[0]:.0%} and {late[1]:.0%}, and {ends}.""", early=early, late=late, leads=leads, ends=ends)

@@ -38,7 +38,13 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADE
     table = mlp.desk(networks)
     fig, ax = plotting.figure(height=3.7)
     places = np.arange(len(EVALUATED))
-    _board(ax, places, table)
+    ax.set(ylabel=ACCURACY, ylim=(0, 1.1), xlim=(-0.6, len(places) - 0.4), yticks=(0, 0.25, 0.5, 0.75, 1))
+    ax.set_xticks(places, TASK_NAMES)
+    dotted(ax)
+    ax.axhline(0, color="#555555", linewidth=0.8, marker="")
+    own = np.diagonal(table.own())
+    ax.plot(places, own, color=BLACK, marker="_", markersize=26, linestyle="", label="network trained on it")
+    ax.legend(loc="lower right", bbox_to_anchor=(1, 1.0))
     bars = Bars(ax, places, BLUE, width=30)
     numbers = [ax.text(place, 1.0, "", ha="center", va="bottom", fontsize=10, animated=True) for place in places]
     title, = moving_titles((ax,))
@@ -50,12 +56,20 @@ def mixing_desk(sweep: xarray.Dataset, networks: dict, tasks=ANGLES, faders=FADE
         bars.set_values(accuracy, COLOURS)
         for number, value in zip(numbers, accuracy):
             number.set_text(f"{value:.2f}")
-        title.set_text(_title(space, lams, accuracy))
-        return _alt(space, lams, accuracy)
+        title.set_text(f"In {space}: Σ λ = {sum(lams.values()):.2f}, mean over the eight tasks "
+                       f"{accuracy[1:].mean():.3f}, pretraining {accuracy[0]:.3f}")
+        added = ", ".join(f"{angle:g}° {lam:.2f}" for angle, lam in lams.items() if lam) or "none"
+        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, accuracy))
+        return said("""Task vectors added with λ: {added}; computed in {space}. Accuracy by angle, 0° being the
+                       pretraining task: {by_angle}.""", added=added, space=space, by_angle=by_angle)
 
     images = {"images": f"{len(table.y):,} test images a task, computed as you move", "test_images": len(table.y)}
     below = with_error(sweep.assign_attrs(images))
-    return _controls(tasks, faders), fig, draw, below
+    start = START if START in faders else 0.0
+    controls = {f"{angle:g}": slider(f"λ {angle:g}°", list(map(float, faders)), start) for angle in tasks}
+    for control in controls.values():
+        control.layout.width = "230px"
+    return controls | {"space": choice("computed in", SPACES)}, fig, draw, below
 
 
 def _check(tasks, faders):
@@ -64,34 +78,3 @@ def _check(tasks, faders):
         raise ValueError(f"there is no task vector for {wrong}: choose from {', '.join(map(str, ANGLES))}")
     if 0 not in faders:
         raise ValueError(f"faders must have a position 0, where a task vector is left out, not only {faders}")
-
-
-def _controls(tasks, faders):
-    start = START if START in faders else 0.0
-    controls = {f"{angle:g}": slider(f"λ {angle:g}°", list(map(float, faders)), start) for angle in tasks}
-    for control in controls.values():
-        control.layout.width = "230px"
-    return controls | {"space": choice("computed in", SPACES)}
-
-
-def _board(ax, places, table):
-    """What stands still: the tasks, chance, and what the networks trained on them reach."""
-    ax.set(ylabel=ACCURACY, ylim=(0, 1.1), xlim=(-0.6, len(places) - 0.4), yticks=(0, 0.25, 0.5, 0.75, 1))
-    ax.set_xticks(places, TASK_NAMES)
-    dotted(ax)
-    ax.axhline(0, color="#555555", linewidth=0.8, marker="")
-    own = np.diagonal(table.own())
-    ax.plot(places, own, color=BLACK, marker="_", markersize=26, linestyle="", label="network trained on it")
-    ax.legend(loc="lower right", bbox_to_anchor=(1, 1.0))
-
-
-def _title(space, lams, accuracy):
-    return said("In {space}: Σ λ = {whole:.2f}, mean over the eight tasks {mean:.3f}, pretraining {before:.3f}",
-                space=space, whole=sum(lams.values()), mean=accuracy[1:].mean(), before=accuracy[0])
-
-
-def _alt(space, lams, accuracy):
-    added = ", ".join(f"{angle:g}° {lam:.2f}" for angle, lam in lams.items() if lam) or "none"
-    by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, accuracy))
-    return said("""Task vectors added with λ: {added}; computed in {space}. Accuracy by angle, 0° being the pretraining
-                   task: {by_angle}.""", added=added, space=space, by_angle=by_angle)

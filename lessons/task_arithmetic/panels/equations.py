@@ -8,7 +8,7 @@ from lessons.kit.page import Page, agrees, quiet, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, curve, here, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still, violin
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import caption, names, position
 from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import LAYERS, PAIRS
 from lessons.task_arithmetic.panels.common import dotted, grid, ordered
@@ -25,13 +25,24 @@ def equations(sweep: xarray.Dataset):
     lam, ends."""
     fig, (left, right) = plotting.figure(2, height=4.2)
     lams = grid(sweep.step)
-    base, gap = _cosines(left, sweep)
-    curves, at_lam = _lengths_by_lam(right, sweep)
+    places = np.arange(len(LAYERS))
+    left.set(xlim=(-0.5, len(LAYERS) - 0.5), ylim=(1e-5, 2), yscale="log", ylabel="1 − cosine (logarithmic)")
+    left.set_xticks(places, LAYERS)
+    base = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends (baseline)")
+    gap = WithQuartiles(left, places + 0.1, BLUE, "o", "edited network to the mean of the ends (gap)")
+    right.set(xlabel="λ", ylabel="coef: length beside the mean of the ends", xlim=(0, 1.03),
+              ylim=(float(sweep.coef_mean.min()) - 0.05, 1.08))
+    dotted(right, 1)
+    curves = [curve(right, look, layer, markersize=4, linewidth=1.5) for layer, look in LOOKS.items()]
+    at_lam = here(right, 0.4)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left")
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     titles = moving_titles((left, right))
-    names = [str(name) for name in sweep.ends.values]
-    values = _by_ends(sweep, names)
+    parts = [f"{name}_{quantity}" for name in ("gap", "base") for quantity in QUARTILES] + ["coef_mean", "deviation"]
+    values = {}  # (steps, layers): a slider's step then costs no selection in the whole sweep
+    for name in names(sweep.ends):
+        part = sweep.sel(ends=name)
+        values[name] = {quantity: part[quantity].transpose("step", "layer").values for quantity in parts}
 
     def draw(lam, ends):
         of = values[ends]
@@ -49,7 +60,7 @@ def equations(sweep: xarray.Dataset):
         return said("{equation} for {ends} at λ = {lam:.2f}. 1 − cosine, gap against baseline: {by_layer}.",
                     equation="Eq. 2" if ends in PAIRS else "Eq. 3", ends=ends, lam=lam, by_layer=_by_layer(now))
 
-    controls = {"lam": slider("λ", lams, 0.4), "ends": choice("task vectors", ordered(names))}
+    controls = {"lam": slider("λ", lams, 0.4), "ends": choice("task vectors", ordered(values))}
     below = " Markers: mean; bars: quartiles over the images. Percentage: the largest gap as a share of its baseline."
     return controls, fig, draw, caption(_of_features(sweep)) + below
 
@@ -60,35 +71,6 @@ FLOOR = 1e-6  # a quartile of 0 has no place on a logarithmic axis
 def _of_features(sweep):
     """The sweep, saying on how many images the features were measured."""
     return sweep.assign_attrs(images=f"{sweep.attrs['feature_images']:,} test images a task")
-
-
-def _cosines(ax, sweep):
-    """The left axes: baseline and gap, a place a layer."""
-    places = np.arange(len(LAYERS))
-    ax.set(xlim=(-0.5, len(LAYERS) - 0.5), ylim=(1e-5, 2), yscale="log", ylabel="1 − cosine (logarithmic)")
-    ax.set_xticks(places, LAYERS)
-    base = WithQuartiles(ax, places - 0.1, ORANGE, "s", "between the two ends (baseline)")
-    gap = WithQuartiles(ax, places + 0.1, BLUE, "o", "edited network to the mean of the ends (gap)")
-    return base, gap
-
-
-def _lengths_by_lam(ax, sweep):
-    """The right axes: coef against λ, a curve a layer, and where the slider stands."""
-    ax.set(xlabel="λ", ylabel="coef: length beside the mean of the ends", xlim=(0, 1.03),
-           ylim=(float(sweep.coef_mean.min()) - 0.05, 1.08))
-    dotted(ax, 1)
-    curves = [curve(ax, look, layer, markersize=4, linewidth=1.5) for layer, look in LOOKS.items()]
-    return curves, here(ax, 0.4)
-
-
-def _by_ends(sweep, names):
-    """{ends: {quantity: (steps, layers)}}: a slider's step then costs no selection in the whole sweep."""
-    parts = [f"{name}_{part}" for name in ("gap", "base") for part in QUARTILES] + ["coef_mean", "deviation"]
-    values = {}
-    for name in names:
-        here = sweep.sel(ends=name)
-        values[name] = {part: here[part].transpose("step", "layer").values for part in parts}
-    return values
 
 
 def _by_layer(now):
@@ -112,15 +94,24 @@ def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
     distribution of coef in the third layer."""
     fig, axes = plotting.figure(4, 2, height=6.2, sharey="row")
     third = sweep.sel(layer="layer 3")
-    columns = [(names, lam) for names in (SUMS, OPPOSITES) for lam in lams]
-    for (top, bottom), (names, lam) in zip(axes.T, columns):
-        part = third.sel(ends=names, step=lam)
-        _gaps(top, part)
-        top.set(title=f"{'Addition' if names is SUMS else 'Negation'}, λ = {lam:g}", yscale="log", ylim=(1e-4, 2))
-        _lengths(bottom, part)
-        short = [name.replace(" and its negative", "").replace(" and ", "\n") for name in names]
+    columns = [(ends, lam) for ends in (SUMS, OPPOSITES) for lam in lams]
+    for (top, bottom), (ends, lam) in zip(axes.T, columns):
+        part = third.sel(ends=ends, step=lam)
+        places = np.arange(part.sizes["ends"])
+        base = WithQuartiles(top, places - 0.13, GREY, "s", "baseline", animated=False)
+        gap = WithQuartiles(top, places + 0.13, BLUE, "o", "arith", animated=False)
+        for markers, name in ((base, "base"), (gap, "gap")):
+            markers.set_values(*(part[f"{name}_{quartile}"] for quartile in QUARTILES))
+        top.set(title=f"{'Addition' if ends is SUMS else 'Negation'}, λ = {lam:g}", yscale="log", ylim=(1e-4, 2))
+        for place in range(part.sizes["ends"]):
+            of_end = part.isel(ends=place)
+            violin(bottom, place, of_end.bin.values, of_end.coef_count.values, of_end.coef_median.item(),
+                   COLOURS[place], width=0.35)
+        dotted(bottom, 1)
+        bottom.set(ylim=(0.7, 1.2))
+        short = [name.replace(" and its negative", "").replace(" and ", "\n") for name in ends]
         for ax in (top, bottom):
-            ax.set_xticks(np.arange(len(names)), short)
+            ax.set_xticks(places, short)
     axes[0, 0].set_ylabel("1 − cosine, layer 3 (log)")
     axes[1, 0].set_ylabel("coef, layer 3")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -134,24 +125,6 @@ def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
 
 def _range(values):
     return values.min().item(), values.max().item()
-
-
-def _gaps(ax, part):
-    """Baseline and gap with their quartiles, a place for each of the ends."""
-    places = np.arange(part.sizes["ends"])
-    base = WithQuartiles(ax, places - 0.13, GREY, "s", "baseline", animated=False)
-    gap = WithQuartiles(ax, places + 0.13, BLUE, "o", "arith", animated=False)
-    for shown, name in ((base, "base"), (gap, "gap")):
-        shown.set_values(*(part[f"{name}_{quartile}"] for quartile in QUARTILES))
-
-
-def _lengths(ax, part):
-    """The distribution of coef, a place for each of the ends."""
-    for place in range(part.sizes["ends"]):
-        of = part.isel(ends=place)
-        violin(ax, place, of.bin.values, of.coef_count.values, of.coef_median.item(), COLOURS[place], width=0.35)
-    dotted(ax, 1)
-    ax.set(ylim=(0.7, 1.2))
 
 
 def reading_of_figure_7(sweep: xarray.Dataset) -> Page:

@@ -2,7 +2,8 @@
 import numpy as np
 import xarray
 
-from lessons.kit import noise, plotting
+from lessons.kit import plotting
+from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, said
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, still
@@ -64,21 +65,21 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
     third = forgetting.over_tasks(sweep, "read_out", layer="layer 3")
     again = forgetting.over_tasks(sweep, "again", step=20)
     far = forgetting.claims(sweep)["CTL-13"]
-    lost = far["read_out_lost"]
-    error = noise.error_of_difference(third["θ₀"], third["θ₀ − τ"], int(sweep.attrs["test_images"]))
-    apart = "no difference can be told" if abs(lost) < noise.WIDE * error else f"{abs(lost):.2f} apart"
+    lost = Difference.of(third["θ₀"], third["θ₀ − τ"], int(sweep.attrs["test_images"]))
     text = said(Markup("""
                    Leave out 22.5°, of which much remains. On the other seven tasks θ₀ − τ is right for {own:.1%} of the
                    images, and chance is 10 %. If it knew the answer with the wrong sign, the right class would have the
                    smallest output. It has for {smallest:.0%}: more than chance, far from all. So the right class was
                    pushed down the list, not to its end. Pushing needs the direction of τ: the same numbers in shuffled
                    places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? A new last
-                   layer reads {negated:.2f} from those of θ₀ − τ and {pretrained:.2f} from those of θ₀: {apart}.
+                   layer reads {negated:.2f} from those of θ₀ − τ and {pretrained:.2f} from those of θ₀: {lost}
+                   points more{doubt}.
                    Mind the control: from an <i>untrained</i> network it reads {untrained:.2f}.
                    And after 20 steps of training on the task, θ₀ − τ reads {again:.2f}, θ₀ {again_before:.2f}, the
                    untrained network {again_untrained:.2f}."""),
                 own=far["far_task_negated"], smallest=far["far_task_smallest_output"],
                 shuffled=far["task_shuffled"], before=forgetting.over_tasks(sweep, "accuracy")["θ₀"],
-                apart=apart, negated=third["θ₀ − τ"], pretrained=third["θ₀"], untrained=third["untrained"],
+                lost=lost, doubt=lost.doubt(), negated=third["θ₀ − τ"], pretrained=third["θ₀"],
+                untrained=third["untrained"],
                 again=again["θ₀ − τ"], again_before=again["θ₀"], again_untrained=again["untrained"])
     return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))

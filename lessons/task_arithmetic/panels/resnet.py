@@ -6,7 +6,7 @@ from lessons.kit import plotting
 from lessons.kit.page import Page, in_full_alone, reading
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import ACCURACY, BLUE, GREEN, ORANGE, RED, still
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
 from lessons.task_arithmetic.experiment import resnet
 from lessons.task_arithmetic.panels.common import dotted
 
@@ -22,7 +22,7 @@ def resnets(sweep: xarray.Dataset | None):
     """Sums and negations of the ResNet's task vectors."""
     fig, axes = plotting.figure(3, height=5.2)
     splits = list(sweep.task.values[1:])
-    pairs = [str(edit) for edit in sweep.edit.values if " and " in str(edit)]
+    pairs = [edit for edit in names(sweep.edit) if " and " in edit]
     for treatment in resnet.TREATMENTS:
         accuracy = sweep.accuracy.sel(treatment=treatment)
         _sums(axes[0], accuracy.sel(lam=slice(0, None)), pairs, splits, *STATISTICS[treatment])

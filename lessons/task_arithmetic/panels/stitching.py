@@ -1,7 +1,8 @@
 """Stitching: panel (c), features averaged, and panel (d), features with Δ taken away; the source's Figures 9 and 10."""
 import xarray
 
-from lessons.kit import noise, plotting
+from lessons.kit import plotting
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, agrees, reading, said
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
@@ -28,9 +29,19 @@ def stitching(sweep: xarray.Dataset):
     lam, layer."""
     fig, (left, right) = plotting.figure(2, height=4.4)
     lams = grid(sweep.step)
-    dots = _plane(left)
-    curves, at_lam = _means(right)
-    _before(left, sweep.own.sel(model=0.0))
+    left.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
+    left.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
+    dotted(left)
+    left.axvline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
+    dots = [cloud(left, look, label, markersize=5, alpha=0.75) for label, look in FEATURES.items()]
+    right.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
+    dotted(right)
+    curves = [curve(right, look, label, markersize=4) for label, look in MEANS.items()]
+    at_lam = here(right, 1)
+    of_base = sweep.own.sel(model=0.0)
+    of_i = [of_base.sel(task=i).item() for i, _ in PAIRS.values()]
+    of_j = [of_base.sel(task=j).item() for _, j in PAIRS.values()]
+    left.plot(of_i, of_j, color=BLACK, marker="x", markersize=4, markeredgewidth=0.8, linestyle="", label="θ₀ itself")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right")
     titles = moving_titles((left, right))
@@ -64,35 +75,14 @@ def stitching(sweep: xarray.Dataset):
 
 def _layers(*names):
     """The menu of layers."""
-    return choice("put in at", {name: name for name in names})
-
-
-def _plane(ax):
-    """The left axes: accuracy on task j against that on task i, and the dots of the three kinds of features."""
-    ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
-    ax.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
-    dotted(ax)
-    ax.axvline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
-    return [cloud(ax, look, label, markersize=5, alpha=0.75) for label, look in FEATURES.items()]
-
-
-def _means(ax):
-    """The right axes: means over pairs against λ; their curves, and where the slider stands."""
-    ax.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
-    dotted(ax)
-    return [curve(ax, look, label, markersize=4) for label, look in MEANS.items()], here(ax, 1)
-
-
-def _before(ax, own):
-    """A cross for every pair: θ₀'s accuracy on both tasks."""
-    of_i = [own.sel(task=i).item() for i, _ in PAIRS.values()]
-    of_j = [own.sel(task=j).item() for _, j in PAIRS.values()]
-    ax.plot(of_i, of_j, color=BLACK, marker="x", markersize=4, markeredgewidth=0.8, linestyle="", label="θ₀ itself")
+    return choice("put in at", names)
 
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 9 of Zhou et al. and ours, with this sweep's numbers."""
     of = mlp.claim_12(sweep)
+    # its error is at most this, as if it were of one pair alone
+    lead = Difference.of(of["worse_with_average_at_1"], of["worse_with_one_at_1"], int(sweep.attrs["test_images"]))
     return reading("Figure 9 of Zhou et al., and ours", """
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
         the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
@@ -100,7 +90,7 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         against {small_one:.3f}), because so little of a task vector has not yet taught the network anything to average;
         in layer 1 the average reads {first:.3f} even at λ = 1. And one network's features are not without any ability
         on the other task: neighbouring angles share it.""",
-                   told=noise.told(of["worse_with_average_at_1"] - of["worse_with_one_at_1"], _error(sweep, of)),
+                   told=lead.agrees(),
                    share=at_least(of["share_of_pairs_at_1"]),
                    both=of["worse_with_average_at_1"],
                    one=of["worse_with_one_at_1"],
@@ -108,12 +98,6 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
                    small_both=of["worse_with_average_at_0.4"],
                    small_one=of["worse_with_one_at_0.4"],
                    first=of["layer_1_with_average_at_1"])
-
-
-def _error(sweep, of):
-    """The standard error of the difference that the reading rests on, at most: as if of one pair alone."""
-    return noise.error_of_difference(of["worse_with_average_at_1"], of["worse_with_one_at_1"],
-                                     int(sweep.attrs["test_images"]))
 
 
 # -- panel (d) -------------------------------------------------------------------------------------
@@ -127,7 +111,14 @@ def negation(sweep: xarray.Dataset, prediction=None):
     """
     fig, ax = plotting.figure(height=4.0, width=7.2)
     lams = grid(sweep.lam0)
-    curves = _negated(ax)
+    ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
+    dotted(ax)
+    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=9.5, ha="right")
+    curves = {}
+    for which, (task, colour, marker) in enumerate((("pretraining task", GREEN, "^"), ("task i", RED, "o"))):
+        for way, (line, filling) in enumerate((("-", None), ("--", "white"))):
+            curves[way, which] = curve(ax, Look(colour, marker, line), f"{task}, {HOW[way]}", markersize=5,
+                                       markerfacecolor=filling)
     at_lam = here(ax, 0.4)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     title, = moving_titles((ax,))
@@ -159,40 +150,25 @@ def negation(sweep: xarray.Dataset, prediction=None):
     return controls, fig, draw, with_error(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
 
 
-def _negated(ax):
-    """The axes of panel (d), and its curves, {(way, task): curve}; task 0 is the pretraining task, 1 is task i."""
-    ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
-    dotted(ax)
-    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=9.5, ha="right")
-    curves = {}
-    for which, (task, colour, marker) in enumerate((("pretraining task", GREEN, "^"), ("task i", RED, "o"))):
-        for way, (line, filling) in enumerate((("-", None), ("--", "white"))):
-            curves[way, which] = curve(ax, Look(colour, marker, line), f"{task}, {HOW[way]}", markersize=5,
-                                       markerfacecolor=filling)
-    return curves
-
-
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 10 of Zhou et al. and ours, with this sweep's numbers."""
     of = mlp.claim_13(sweep)
     before = of["before_pretraining"]
-    half = of["features_pretraining_at_0.5"] - of["weights_pretraining_at_0.5"]
-    error = noise.error_of_difference(of["features_pretraining_at_0.5"], of["weights_pretraining_at_0.5"],
-                                      int(sweep.attrs["test_images"]))
+    lost = Difference.of(of["features_pretraining_at_0.5"], of["weights_pretraining_at_0.5"],
+                         int(sweep.attrs["test_images"]))
     return reading("Figure 10 of Zhou et al., and ours", """
         Mean over the eight tasks, worst layer. Untouched, the pretraining task reads {before:.3f} and task i
         {before_task:.3f}. {agrees}: with Δ taken out of the features at λ = 1 the task goes, to {whole_task:.3f}, and
-        the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do alike? At λ = 0.5 {alike}: the pretraining
-        task keeps {weights:.3f}, against {half:.3f}. At λ = 1 it falls to {fallen:.3f}. Mind how little there was to
-        forget. Of 22.5°, where the pretrained network is good, {near:.3f} of {near_before:.3f} is
-        left (layer 2).""",
+        the pretraining task keeps {whole:.3f}. Do the features of θ₀ − λτ do alike? At λ = 0.5 the pretraining task
+        keeps {weights:.3f}, against {half:.3f}: a difference of {lost} points{doubt}. At λ = 1 it falls to
+        {fallen:.3f}. Mind how little there was to forget. Of 22.5°, where the pretrained network is good, {near:.3f} of
+        {near_before:.3f} is left (layer 2).""",
                    before=before,
                    before_task=of["before_task"],
                    whole=of["features_pretraining_at_1"],
                    whole_task=of["features_task_at_1"],
                    agrees=agrees(of["features_task_at_1"] < 0.5 * of["before_task"]),
-                   alike="no difference can be told" if abs(half) < noise.WIDE * error else
-                   "there is a difference, and it is larger than its error",
+                   lost=lost, doubt=lost.doubt(),
                    weights=of["weights_pretraining_at_0.5"],
                    half=of["features_pretraining_at_0.5"],
                    fallen=of["weights_pretraining_at_1"],

@@ -20,7 +20,16 @@ def heat_map(sweep: xarray.Dataset):
     parts = [PARTS[0], "layer 1", "output"]
     fig, axes = plotting.figure(len(parts), height=4.2, sharey=True)
     for ax, part in zip(axes, parts):
-        _cosines(ax, sweep.cosine.sel(part=part).values)
+        values = sweep.cosine.sel(part=part).values
+        written = np.vectorize(lambda value: "1" if value > 0.995 else f"{value:.2f}".lstrip("0"))(values)
+        seaborn.heatmap(values, ax=ax, vmin=0, vmax=1, cmap="cividis", cbar=False, square=True, annot=written, fmt="",
+                        annot_kws={"fontsize": 9.5})
+        for text, value in zip(ax.texts, values.flat):  # more contrast than seaborn's own choice has
+            text.set_color("white" if value < 0.55 else BLACK)
+        angles = [f"{angle:g}" for angle in ANGLES]
+        ax.set_xticks(np.arange(len(angles)) + 0.5, angles, rotation=90)
+        ax.set_yticks(np.arange(len(angles)) + 0.5, angles, rotation=0)
+        ax.grid(False)
         ax.set(title=part, xlabel="angle of task j (degrees)")
     axes[0].set_ylabel("angle of task i (degrees)")
     values = sweep.cosine.sel(part=parts[0]).values
@@ -28,20 +37,6 @@ def heat_map(sweep: xarray.Dataset):
     alt = said("""Cosine between the eight task vectors, mean over pairs: {steps}. Their lengths run from {least:.2f} to
                   {most:.2f}.""", steps=steps, least=sweep.norm.min().item(), most=sweep.norm.max().item())
     return plotting.show(fig, alt, caption(sweep))
-
-
-def _cosines(ax, values):
-    """A table of numbers from 0 to 1, coloured, with every number in its field."""
-    names = [f"{angle:g}" for angle in ANGLES]
-    written = np.vectorize(lambda value: "1" if value > 0.995 else f"{value:.2f}".lstrip("0"))(values)
-    seaborn.heatmap(values, ax=ax, vmin=0, vmax=1, cmap="cividis", cbar=False, square=True,
-                    annot=written, fmt="", annot_kws={"fontsize": 9.5})
-    for text, value in zip(ax.texts, values.flat):  # more contrast than seaborn's own choice has
-        text.set_color("white" if value < 0.55 else BLACK)
-    places = np.arange(len(names)) + 0.5
-    ax.set_xticks(places, names, rotation=90)
-    ax.set_yticks(places, names, rotation=0)
-    ax.grid(False)
 
 
 def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
@@ -71,9 +66,20 @@ def edits(sweep: xarray.Dataset, prediction=None):
     """
     fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 4))
     lams = grid(sweep.lam)
-    curves = _accuracies(left)
+    left.set(xlabel="λ", ylabel=ACCURACY, xlim=(-1.03, 1.03), ylim=(0, 1.02))
+    dotted(left)
+    looks = {"the tasks added": Look(BLUE, "o"),
+             "pretraining task": Look(GREEN, "^"),
+             "all other tasks": Look(GREY, "s")}
+    curves = [curve(left, look, label, markersize=4) for label, look in looks.items()]
     at_lam = here(left, 0)
-    bars = _tasks(right, np.diagonal(sweep.own.values))
+    places = np.arange(len(EVALUATED))
+    right.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(-0.6, len(places) - 0.4))
+    right.set_xticks(places, TASK_NAMES)
+    dotted(right)
+    right.plot(places, np.diagonal(sweep.own.values), color=BLACK, marker="_", markersize=13, linestyle="",
+               label="network trained on it")
+    bars = Bars(right, places, BLUE, width=15)
     handles = [part for ax in (left, right) for part in ax.get_legend_handles_labels()[0]]
     fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=4)
     titles = moving_titles((left, right))
@@ -94,35 +100,12 @@ def edits(sweep: xarray.Dataset, prediction=None):
         star.place(lam=lam, edit=edit)
         titles[0].set_text(f"θ₀ + λ·(sum of {edit})")
         titles[1].set_text(f"λ = {lam:.2f}: added {now[added].mean():.3f}, pretraining {now[0]:.3f}")
+        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, now))
         return said("""Accuracy of θ₀ + λ·(sum of the task vectors of {edit}) at λ = {lam:.2f}, by angle, 0° being the
-                       pretraining task: {by_angle}.""", edit=edit, lam=lam, by_angle=_by_angle(now))
+                       pretraining task: {by_angle}.""", edit=edit, lam=lam, by_angle=by_angle)
 
     controls = {"lam": slider("λ", lams, 0.5), "edit": choice("task vectors", ordered(EDITS))}
     return controls, fig, draw, with_error(sweep)
-
-
-def _accuracies(ax):
-    """The left axes: accuracy against λ, and its three curves."""
-    ax.set(xlabel="λ", ylabel=ACCURACY, xlim=(-1.03, 1.03), ylim=(0, 1.02))
-    dotted(ax)
-    looks = {"the tasks added": Look(BLUE, "o"),
-             "pretraining task": Look(GREEN, "^"),
-             "all other tasks": Look(GREY, "s")}
-    return [curve(ax, look, label, markersize=4) for label, look in looks.items()]
-
-
-def _tasks(ax, own):
-    """The right axes: a bar for every task, and what the network trained on it reaches."""
-    places = np.arange(len(EVALUATED))
-    ax.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(-0.6, len(places) - 0.4))
-    ax.set_xticks(places, TASK_NAMES)
-    dotted(ax)
-    ax.plot(places, own, color=BLACK, marker="_", markersize=13, linestyle="", label="network trained on it")
-    return Bars(ax, places, BLUE, width=15)
-
-
-def _by_angle(values):
-    return "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, values))
 
 
 def misconception(sweep: xarray.Dataset) -> Page:
@@ -155,7 +138,11 @@ def many(sweep: xarray.Dataset):
     values = sweep.many.transpose("num_tasks", "many_lam").values
     best = lams[values.argmax(1)]
     for k, line in zip(counts, values):
-        _one_count(left, k, lams, line)
+        colour = dict(zip(NAMED, (BLACK, BLUE, GREEN, ORANGE))).get(k, "#c4c4c4")
+        left.plot(lams, line, color=colour, marker="", linewidth=2 if k in NAMED else 1, zorder=3 if k in NAMED else 2)
+        left.plot([lams[line.argmax()]], [line.max()], color=colour, marker="o", linestyle="", zorder=4)
+        if k in NAMED:
+            left.text(1.02, line[-1], f"k = {k}", va="center", fontsize=9.5, color=colour)
     dotted(left, CHANCE)
     left.set(xlabel="λ", ylabel="accuracy on the tasks added", ylim=(0, 1.02), xlim=(0, 1.15),
              title="Sums of k task vectors")
@@ -172,15 +159,6 @@ def many(sweep: xarray.Dataset):
 
 
 NAMED = (1, 2, 4, 8)  # of which the curve has a colour and a name
-
-
-def _one_count(ax, k, lams, line):
-    """One curve, a dot at its best λ, and k beside the curve's end."""
-    colour = dict(zip(NAMED, (BLACK, BLUE, GREEN, ORANGE))).get(k, "#c4c4c4")
-    ax.plot(lams, line, color=colour, marker="", linewidth=2 if k in NAMED else 1, zorder=3 if k in NAMED else 2)
-    ax.plot([lams[line.argmax()]], [line.max()], color=colour, marker="o", linestyle="", zorder=4)
-    if k in NAMED:
-        ax.text(1.02, line[-1], f"k = {k}", va="center", fontsize=9.5, color=colour)
 
 
 def best_shares(sweep: xarray.Dataset) -> Page:
