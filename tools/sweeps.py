@@ -18,6 +18,7 @@ import numpy as np
 import xarray
 
 import lessons
+from data import store
 from lessons.interference.experiment import adaptation, comparison
 from lessons.kit import archive
 from lessons.kit.experiment import Experiment
@@ -47,7 +48,8 @@ def experiments(profile: str, seed: int = 0, names: Collection[str] = ()) -> dic
     named = {}
     for one in known:
         if one.profiles.get(profile) is not None and (not names or one.name in names):
-            named[archive.path_of(one.name, one.ingredients(profile, seed)).stem] = one
+            with store.as_published():  # as data/measured calls it, whichever data are here
+                named[archive.path_of(one.name, one.ingredients(profile, seed)).stem] = one
     return dict(sorted(named.items()))
 
 
