@@ -150,9 +150,9 @@ def test_the_networks_of_profile_full_are_those_of_the_cast():
 
 def test_a_line_that_was_measured_is_not_measured_again(monkeypatch):
     made = experiment.recipes(TINY)
-    first = experiment.line(made[1], made[2], TINY)
+    first = experiment.of_two(made[1], made[2], TINY)
     monkeypatch.setattr(line_experiment, "_along", lambda *_: pytest.fail("measured again"))
-    assert first.identical(experiment.line(made[1], made[2], TINY))
+    assert first.identical(experiment.of_two(made[1], made[2], TINY))
 
 
 def test_amounts_start_from_networks_that_saw_more_and_more():
@@ -160,7 +160,7 @@ def test_amounts_start_from_networks_that_saw_more_and_more():
     assert list(amounts.steps.values) == [0, 1] and list(amounts.amount.values) == ["nothing", "1 split"]
     made = experiment.amount_recipes(TINY)
     assert made["nothing"][1].parent == made["nothing"][None] and made["nothing"][None].epochs == 0
-    line = experiment.line(made["1 split"][1], made["1 split"][2], TINY)
+    line = experiment.of_two(made["1 split"][1], made["1 split"][2], TINY)
     gap = amounts.gap_mean.sel(amount="1 split").transpose(*line.gap_mean.dims)
     assert np.array_equal(gap.values, line.gap_mean.values)
     assert amounts.attrs["network"] == "ResNet-18 of width 2"

@@ -109,7 +109,7 @@ def cosine_base(average: Float[Tensor, "samples width"],
 
     Arguments as for `cosine_avg`.
     """
-    return torch.stack([cosine(average, one) for one in features]).mean(0)
+    return torch.stack([cosine(average, single) for single in features]).mean(0)
 
 
 def along_an_order(family: Family, order: Sequence[int]):
@@ -124,9 +124,9 @@ def along_an_order(family: Family, order: Sequence[int]):
     directions = {layer: torch.zeros(shape, dtype=torch.float64) for layer, shape in shapes.items()}
     for k, model in enumerate(order, 1):
         for layer, feature in family.features.items():
-            one = feature[model].double()
-            totals[layer].add_(one)
-            directions[layer].add_(one / one.norm(dim=1, keepdim=True))
+            of_model = feature[model].double()
+            totals[layer].add_(of_model)
+            directions[layer].add_(of_model / of_model.norm(dim=1, keepdim=True))
         if k == 1:
             continue
         quantities = {}
@@ -216,8 +216,8 @@ def paired(a: Bool[np.ndarray, " images"], b: Bool[np.ndarray, " images"]) -> tu
     Args:
         a, b: which images each of them reads right.
     """
-    apart = a.astype(float) - b.astype(float)
-    return float(apart.mean()), float(apart.std() / np.sqrt(len(apart)))
+    difference = a.astype(float) - b.astype(float)
+    return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))
 
 
 # -- soups -----------------------------------------------------------------------------------------

@@ -104,8 +104,8 @@ def _asked(sweep, layer):
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if "treatment" in sweep.dims:
         asked["treatment"] = str(sweep.treatment.values[0])
-    here = at(sweep, **asked)
-    return (here.gap_mean / here.own_mean).values[layer], asked
+    part = at(sweep, **asked)
+    return (part.gap_mean / part.own_mean).values[layer], asked
 
 
 _LEAST = 1e-5  # what is drawn of gaps: at both ends of a line they are 0, which has no place on a logarithmic axis

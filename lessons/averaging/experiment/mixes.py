@@ -75,8 +75,8 @@ class _Halfway:
         self.length = np.zeros(len(self.deviations))
         for row, pair in enumerate(PAIRS):
             deviation, mixed = _deviation(family, Mix("equal", list(pair), torch.tensor([0.5, 0.5])))
-            for place, (layer, kept) in enumerate(self.deviations.items()):
-                kept[row] = deviation[layer]
+            for place, (layer, of_layer) in enumerate(self.deviations.items()):
+                of_layer[row] = deviation[layer]
                 self.length[place] += (deviation[layer].norm() / mixed[layer].norm()).item() / len(PAIRS)
 
     def predictions(self, mixes):
@@ -86,7 +86,7 @@ class _Halfway:
             shares[row, mix.chosen] = mix.shares
         first, second = torch.tensor(PAIRS).T
         products = 4 * shares[:, first] * shares[:, second]
-        return {layer: torch.tensordot(products, kept, 1) for layer, kept in self.deviations.items()}
+        return {layer: torch.tensordot(products, deviations, 1) for layer, deviations in self.deviations.items()}
 
 
 def _deviation(family, mix):

@@ -50,8 +50,8 @@ def _compared(right):
     numbers = {name: images.mean() for name, images in right.items()}
     for name in SOUPS:
         numbers[f"{name}_gain"], numbers[f"{name}_gain_error"] = algorithms.paired(right[name], right[BEST])
-    apart, error = algorithms.paired(right["greedy"], right["uniform"])
-    return numbers | {"greedy_over_uniform": apart, "greedy_over_uniform_error": error}
+    gain, error = algorithms.paired(right["greedy"], right["uniform"])
+    return numbers | {"greedy_over_uniform": gain, "greedy_over_uniform_error": error}
 
 
 class _Greedy:

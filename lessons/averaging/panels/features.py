@@ -80,15 +80,15 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
     part = sweep.sel(models=list(models))
     fig, axes = plotting.figure(2, len(models), height=2.7 * len(models), squeeze=False, sharex=True, sharey="col")
     for (left, right), k in zip(axes, models):
-        here = at(sweep, models=k)
-        places = np.arange(len(here.layer))
+        of_count = at(sweep, models=k)
+        places = np.arange(len(of_count.layer))
         base = WithQuartiles(left, places - 0.1, BASE.colour, BASE.marker, "1 − cosine_base", animated=False)
-        base.set_values(here.base_mean, here.base_low, here.base_high)
+        base.set_values(of_count.base_mean, of_count.base_low, of_count.base_high)
         gap = WithQuartiles(left, places + 0.1, GAP.colour, GAP.marker, "1 − cosine_avg", animated=False)
-        gap.set_values(here.gap_mean, here.gap_low, here.gap_high)
+        gap.set_values(of_count.gap_mean, of_count.gap_low, of_count.gap_high)
         left.set(title=f"{k} models", ylabel="1 − cosine (logarithmic)", ylim=_limits(part), yscale="log")
         for place, (layer, colour) in enumerate(zip(layers, COLOURS)):
-            of_layer = at(here, layer=layer)
+            of_layer = at(of_count, layer=layer)
             count = of_layer.coef_count.values
             violin(right, place, of_layer.bin.values, count, of_layer.coef_median.item(), colour, width=0.35)
         right.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
@@ -109,11 +109,11 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
 
 def reading_of_figure_5(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figures 5, 6, 17 and 18 of CTL and ours, with this sweep's numbers."""
-    of = claim(sweep)
+    numbers = claim(sweep)
     gap = sweep.gap_mean.mean("layer")
     two, twenty = (gap.sel(models=k).item() for k in (2, 20))
     return reading("What you should have seen", """{verdict}: for every number of models and in every layer the gap is
         at most {gap_most:.4f}, and nowhere more than {gap_over_base_most:.0%} of the baseline; coef runs from
         {coef_least:.3f} to {coef_most:.3f}. From 2 models to 20, ten times as many, the mean gap over the layers grows
         from {two:.5f} to {twenty:.5f}, {times:.1f} times. Zhou et al. show 5 and 10 models alone.""",
-        verdict=agrees(of["gap_over_base_most"] < 0.15), two=two, twenty=twenty, times=twenty / two, **of)
+        verdict=agrees(numbers["gap_over_base_most"] < 0.15), two=two, twenty=twenty, times=twenty / two, **numbers)

@@ -193,20 +193,20 @@ def reading_of_what_else(sweep: xarray.Dataset) -> Page:
 
 def reading_of_the_best(sweep: xarray.Dataset) -> Page:
     """Whether an average beats the best of its members, triple by triple."""
-    of = claim(sweep)
+    numbers = claim(sweep)
     chance = 0.025
-    verdict = "more than" if of["share_surely_above_best"] > 2 * chance else "about what"
+    verdict = "more than" if numbers["share_surely_above_best"] > 2 * chance else "about what"
     return reading("Is the average better than the best of its three?", """In {above:.0%} of the triples it seems so.
         By more than two standard errors it is in {surely:.1%}. By luck alone about {chance:.1%} would be, so this is
         {verdict} luck gives. What is sure is the mean: an average is {ahead:.1f} points above the mean of its
         members, and {behind:.1f} points below their ensemble.""",
-        above=of["share_above_best"], surely=of["share_surely_above_best"], chance=chance, verdict=verdict,
-        ahead=100 * of["average_over_members"], behind=100 * of["ensemble_over_average"])
+        above=numbers["share_above_best"], surely=numbers["share_surely_above_best"], chance=chance, verdict=verdict,
+        ahead=100 * numbers["average_over_members"], behind=100 * numbers["ensemble_over_average"])
 
 
 def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 4 of CTL and ours, with this sweep's numbers."""
-    of = claim(sweep)
+    numbers = claim(sweep)
     return reading("Figure 4 of Zhou et al., and ours", """{verdict}: the two accuracies correlate linearly,
         R² = {r2:.3f}, slope {slope:.2f}; without any one of the models R² is still at least
         {r2_least_without_one_model:.3f}. Differs, or is not said: in {share_average_below:.0%} of the triples the
@@ -214,5 +214,5 @@ def reading_of_figure_4(sweep: xarray.Dataset) -> Page:
         members by {ahead:.1f}. Much of the correlation is the members' doing: their mean accuracy alone explains
         {r2_from_members:.0%} of the ensemble's variance. But with that taken away, R² of what remains is
         {r2_beyond_members:.2f}.""",
-        verdict=agrees(of["r2"] > 0.9), behind=100 * of["ensemble_over_average"],
-        ahead=100 * of["average_over_members"], **of)
+        verdict=agrees(numbers["r2"] > 0.9), behind=100 * numbers["ensemble_over_average"],
+        ahead=100 * numbers["average_over_members"], **numbers)

@@ -138,9 +138,9 @@ def _held_out(made, settings):
 def about(suite: Suite, size: int, images: int) -> dict[str, str]:
     """What captions say of the chapter's MLPs: which data, which network, how many images a task for training and for
     the test."""
-    whole = suite.source
-    return {"source": whole.text.split(",")[0],
-            "source_kind": whole.kind,
+    source = suite.source
+    return {"source": source.text.split(",")[0],
+            "source_kind": source.kind,
             "network": f"MLP 784–{WIDTH}–10",
             "images": f"{size:,} training and {images:,} test images a task",
             "test_images": images}

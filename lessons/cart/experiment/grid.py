@@ -101,12 +101,12 @@ def _curves(spectra, key, ranks):
     """I(k) in both readings, a pair of tasks, and R(k)/R(0), for every rank."""
     shape = spectra.origin[key].shape
     rows = spectra.rows(key)
-    kept = [kept_rank(rank, shape) for rank in ranks]
+    counts = [kept_rank(rank, shape) for rank in ranks]
     pairs = max(1, len(rows) * (len(rows) - 1))
     curves = {}
     for reading in READINGS:
-        curves[reading] = np.append(0.0, interference(rows, reading).numpy() / pairs)[kept]
-    curves["error"] = reconstruction_error(rows.norm(dim=2)).numpy()[kept]
+        curves[reading] = np.append(0.0, interference(rows, reading).numpy() / pairs)[counts]
+    curves["error"] = reconstruction_error(rows.norm(dim=2)).numpy()[counts]
     return curves
 
 

@@ -153,8 +153,8 @@ def truncated_over_cart(sweep: xarray.Dataset) -> dict[str, float]:
     output layer, of the chapter's tasks."""
     case = sweep.sel(case=peak.USUAL)
     best = case.accuracy.isel(rank=slice(1, -1)).max("rank")
-    apart = best.sel(how=HOWS[1]) - best.sel(how=HOWS[0])
-    return {f"truncated_over_cart_{short}": apart.sel(head=head).item()
+    lead = best.sel(how=HOWS[1]) - best.sel(how=HOWS[0])
+    return {f"truncated_over_cart_{short}": lead.sel(head=head).item()
             for head, short in zip(peak.HEADS, ("head_cut", "head_whole"))}
 
 

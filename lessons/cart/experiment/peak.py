@@ -132,9 +132,9 @@ def networks(case: Case, seed: int = 0, images: int = 400) -> Trained:
 
 def _labelled(case, split):
     """The images and labels of the case's digits, pixels in their places."""
-    whole = data.load("mnist", split)
-    kept = whole.y < case.digits
-    return whole.x[kept], whole.y[kept] % case.outputs
+    dataset = data.load("mnist", split)
+    wanted = dataset.y < case.digits
+    return dataset.x[wanted], dataset.y[wanted] % case.outputs
 
 
 def _trained(network, x, y, epochs, seed):
@@ -180,8 +180,8 @@ def measured(trained: Trained, width: int, directions: Sequence[int] = grid.DIRE
             "columns": columns,
             "rows": rows,
             "images": sum(len(y) for _, y in trained.test)}
-    kept = [*map(float, directions), float(bell.WIDTH)]
-    return xarray.Dataset(sets, {"how": list(HOWS), "head": list(HEADS), "rank": kept,
+    counts = [*map(float, directions), float(bell.WIDTH)]
+    return xarray.Dataset(sets, {"how": list(HOWS), "head": list(HEADS), "rank": counts,
                                  "direction": list(range(1, grid.SPECTRUM + 1))})
 
 

@@ -108,9 +108,9 @@ def tuned(loaded: Loaded, grids: Mapping[str, Grid]) -> tuple[list[float], list[
     order = ("scale", "place")
     own = loaded.own()
     shares = [(loaded.accuracy(state) / own).mean() for state in search.tuned(tried, grids, merges, *order).values()]
-    at = search.best(tried.held.mean("task", skipna=False), *order)
+    best = search.best(tried.held.mean("task", skipna=False), *order)
     numbers = [grid.scales.index(scale) * len(grid.tried) + place
-               for grid, scale, place in zip(grids.values(), at["scale"].values, at["place"].values)]
+               for grid, scale, place in zip(grids.values(), best["scale"].values, best["place"].values)]
     return shares, numbers
 
 

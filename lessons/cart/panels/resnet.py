@@ -38,22 +38,22 @@ def reading(sweep: xarray.Dataset) -> Page:
     part = one(sweep, setting=resnet.SETTING)
     test = part.sel(part="test")
     best = chosen(part, HOWS[0])
-    whole = chosen(part, HOWS[1], full_rank=True)
+    full_rank = chosen(part, HOWS[1], full_rank=True)
     truncated = chosen(part, HOWS[1])
     interference = part.interference.sel(reading="meant", rank=1.0)
     lower = interference.sel(how=HOWS[0]) < interference.sel(how=HOWS[1])
     return page.reading("Split CIFAR-100, eight tasks",
                         """The own networks read {own:.3f}, the average {average:.3f}, CART at its best ({best_rank},
                            λ = {best_lam:g}, chosen on held-out images) {best:.3f}: a bell {height:+.3f} high. Task
-                           arithmetic at full rank {whole:.3f}, truncated to {truncated_rank} {truncated:.3f}. I at full
-                           rank, as meant, is lower when centred in {lower} of {layers} layers.""",
+                           arithmetic at full rank {full_rank:.3f}, truncated to {truncated_rank} {truncated:.3f}. I at
+                           full rank, as meant, is lower when centred in {lower} of {layers} layers.""",
                         own=test.own.mean().item(),
                         average=test.average.mean().item(),
                         best_rank=percent(best.attrs["rank"]),
                         best_lam=best.attrs["lam"],
                         best=best.accuracy.mean().item(),
                         height=height(part),
-                        whole=whole.accuracy.mean().item(),
+                        full_rank=full_rank.accuracy.mean().item(),
                         truncated_rank=percent(truncated.attrs["rank"]),
                         truncated=truncated.accuracy.mean().item(),
                         lower=int(lower.sum()),

@@ -93,8 +93,8 @@ def _compared(name, sweep):
 def _adapted(name, sweep):
     numbers = {}
     for method in map(str, sweep.adapted.values):
-        of = sweep.sel(adapted=method)
-        curves = {"": of.accuracy.mean("task"), "entropy ": of.entropy, "collapse ": of.collapse}
+        of_method = sweep.sel(adapted=method)
+        curves = {"": of_method.accuracy.mean("task"), "entropy ": of_method.entropy, "collapse ": of_method.collapse}
         for what, curve in curves.items():
             for when, step in WHEN.items():
                 numbers[f"{name}: {method}, {what}{when}"] = curve.values[step]

@@ -62,9 +62,9 @@ def interval(values: np.ndarray) -> float:
 
 def chosen(sweep: xarray.Dataset, method: str, grid: str = WIDE) -> dict[str, float]:
     """{"scale": λ, its other parameter: value} that held-out images chose."""
-    at = {"grid": grid, "searched": method}
-    scale = float(sweep.scale_chosen.sel(at))
-    return {"scale": scale, **SEARCHES[method].at(int(sweep.place_chosen.sel(at)))}
+    where = {"grid": grid, "searched": method}
+    scale = float(sweep.scale_chosen.sel(where))
+    return {"scale": scale, **SEARCHES[method].at(int(sweep.place_chosen.sel(where)))}
 
 
 def at_edge(sweep: xarray.Dataset, method: str) -> list[str]:

@@ -123,15 +123,11 @@ def draws(shared: str, count: int = 100) -> np.ndarray:
         made = toy(shared, seed)
         total = made.vectors.sum(0)
         ties = [merged(made, density, "ties")[1] for density in DENSITIES]
-        scaled = [best_scale(made, one) * one for one in ties]
-        costs = [[_cost(made, one) for one in ways] for ways in ([total / 2], [best_scale(made, total) * total], ties,
-                                                                  scaled)]
-        losses.append([min(ways) for ways in costs])
+        scaled = [best_scale(made, vector) * vector for vector in ties]
+        tried = ([total / 2], [best_scale(made, total) * total], ties, scaled)
+        costs = [[made.errors(vector).mean().item() for vector in vectors] for vectors in tried]
+        losses.append([min(of_way) for of_way in costs])
     return np.array(losses)
-
-
-def _cost(toy, merged):
-    return toy.errors(merged).mean().item()
 
 
 def conflicts(stack: Tensor) -> Tensor:

@@ -136,10 +136,10 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
 
 
 def _what_happened(sweep, method):
-    of = sweep.sel(adapted=method)
-    entropy = of.entropy.values
-    accuracy = of.accuracy.mean("task").values
-    change = (of.accuracy.isel(step=-1) - of.accuracy.isel(step=0)).values
+    of_method = sweep.sel(adapted=method)
+    entropy = of_method.entropy.values
+    accuracy = of_method.accuracy.mean("task").values
+    change = (of_method.accuracy.isel(step=-1) - of_method.accuracy.isel(step=0)).values
     return said(
         """{method} takes the entropy from {entropy_first:.2f} to {entropy_last:.2f} nats and the accuracy from
            {accuracy_first:.3f} to {accuracy_last:.3f}, a change of {change:+.3f} ± {half:.3f} (highest on the way:
@@ -156,9 +156,9 @@ def _what_happened(sweep, method):
 
 def _on_the_way(sweep):
     """Whether the longer way explains the fall."""
-    of = sweep.sel(adapted="adamerging")
+    of_method = sweep.sel(adapted="adamerging")
     step = within_reach(sweep)
-    mean = of.accuracy.mean("task")
+    mean = of_method.accuracy.mean("task")
     return said(
         """By step {step}, when no λ can have moved by more than about {reach:g}, as far as in the sources' 500 steps of
            0.001, AdaMerging has gone from {first:.3f} to {then:.3f}. In the end {border:.0%} of its λ are at 0 or 1,
@@ -209,12 +209,12 @@ def _lead(numbers, suite):
     """By how much AdaMerging + CART ends ahead on one suite."""
     lead = 100 * np.array(numbers[f"{suite}: with CART over without"])
     intervals = np.abs(numbers[f"{suite}: with CART over without, in intervals"])
-    apart = (intervals > 1).sum()
+    surely = (intervals > 1).sum()
     seeds = len(lead)
     half = results.interval(lead) if seeds > 1 else np.inf
     verdict = told(lead.mean(), half / 2).lower()
     return (f"on {suite} {_span(lead, '+.1f')} points, mean {lead.mean():+.1f} ± {half:.1f} over {seeds} seeds "
-            f"(that it is ahead: {verdict}; over the tasks of one seed, {apart} of {seeds} tell it from 0)")
+            f"(that it is ahead: {verdict}; over the tasks of one seed, {surely} of {seeds} tell it from 0)")
 
 
 def _span(values, form):

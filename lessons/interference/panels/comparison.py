@@ -51,18 +51,18 @@ def search(sweep: xarray.Dataset, prediction=None):
     titles = moving_titles((left, right))
 
     def draw(scale, place, method):
-        of = tried.values[method]
+        of_method = tried.values[method]
         step = position(scales, scale, "λ")
         other = SEARCHES[method].other
         row = place if other else 0
-        shown = np.nan_to_num(of[row, step])
-        lines.show(of.mean(-1), row, scale)
+        shown = np.nan_to_num(of_method[row, step])
+        lines.show(of_method.mean(-1), row, scale)
         for bar, value in zip(bars, shown):
             bar.set_xdata([0, value])
         given = "λ alone"
         if other:
             given = f"{WORDS[other]} {SEARCHES[method].values[row]:g}"
-        mean = of.mean(-1)[row, step]
+        mean = of_method.mean(-1)[row, step]
         titles[0].set_text(f"{title_of(method)}, {given}")
         titles[1].set_text(f"λ = {scale:.2f}: mean {mean:.3f}")
         return said(
@@ -179,20 +179,20 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
         prediction.panel_answers(tables["several", WIDE][REPORTED.index("average")].mean(), asked)
 
     def draw(suite, grid):
-        of = tables[suite, grid]
+        accuracies = tables[suite, grid]
         title = sweeps[suite].attrs["suite"]
         chosen = "all that was tried" if grid == WIDE else "the sources' grids"
-        bars.show(of, guessed(prediction, asked, {"suite": suite}))
-        points.show(of)
+        bars.show(accuracies, guessed(prediction, asked, {"suite": suite}))
+        points.show(accuracies)
         titles[0].set_text(title)
         titles[1].set_text(f"Chosen in {chosen}")
-        means = dict(zip(REPORTED, of.mean(-1)))
+        means = dict(zip(REPORTED, accuracies.mean(-1)))
         return said(
             """{suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single model's,
                mean over tasks, in brackets the worst task: {means}. {best}""",
             suite=title,
             chosen=chosen,
-            means="; ".join(f"{title_of(method)} {mean:.3f} ({of[row].min():.3f})"
+            means="; ".join(f"{title_of(method)} {mean:.3f} ({accuracies[row].min():.3f})"
                             for row, (method, mean) in enumerate(means.items())),
             best=_best(sweeps[suite], grid))
 
@@ -253,13 +253,13 @@ class _Bars:
         self.dots = cloud(ax, Look(BLACK, "o"), markersize=3)
         self.star = cloud(ax, Look(PURPLE, "*"), markersize=15, markeredgecolor=BLACK, zorder=5)
 
-    def show(self, of, guess):
+    def show(self, accuracies, guess):
         """Shares (reported, task); guess: of the average, nan where none is to be drawn."""
-        for method, shares in zip(REPORTED, of):
+        for method, shares in zip(REPORTED, accuracies):
             self.bars[method].set_xdata([0, shares.mean()])
             self.texts[method].set_text(f"{shares.mean():.3f}")
-        rows = np.repeat([self.rows[method] for method in REPORTED], of.shape[1])
-        self.dots.set_data(of.ravel(), rows)
+        rows = np.repeat([self.rows[method] for method in REPORTED], accuracies.shape[1])
+        self.dots.set_data(accuracies.ravel(), rows)
         self.star.set_data([guess], [self.rows["average"]])
 
 
@@ -275,9 +275,9 @@ class _MeanAndWorst:
             label = title_of(method) if method in LOOKS else OTHER_LABELS.get(method)
             self.points[method] = cloud(ax, look, label, markersize=9)
 
-    def show(self, of):
+    def show(self, accuracies):
         """Shares (reported, task)."""
-        for method, shares in zip(REPORTED, of):
+        for method, shares in zip(REPORTED, accuracies):
             self.points[method].set_data([shares.mean()], [shares.min()])
 
 

@@ -24,7 +24,7 @@ def common_and_own(sweep: xarray.Dataset):
     own = sweep.own.values
     ratios = sweep.rank_ratio.values
     values = sweep.share.transpose("rank_ratio", "own", "common").values
-    one = position(common, 1.0, "a")
+    at_average = position(common, 1.0, "a")
     image = left.imshow(values[0], origin="lower", aspect="auto", cmap="cividis", vmin=values.min(), vmax=values.max(),
                         animated=True)
     left.set_xticks(range(len(common)), [f"{value:g}" for value in common])
@@ -33,7 +33,7 @@ def common_and_own(sweep: xarray.Dataset):
              xlim=(-0.5, len(common) - 0.5), ylim=(-0.5, len(own) - 0.5))
     left.grid(False)
     fig.colorbar(image, ax=left, label="share of the single model's accuracy")
-    fig.legend(handles=_frames(left, one, len(common), len(own)), loc="outside lower left", ncols=2)
+    fig.legend(handles=_frames(left, at_average, len(common), len(own)), loc="outside lower left", ncols=2)
     star = cloud(left, Look("white", "*"), markeredgecolor=BLACK, markersize=15)
     right.set(xlabel="a", xlim=(-0.1, common.max() + 0.1), ylim=(0, 1.02))
     line = curve(right, Look(BLACK, "o"), "this λ")
@@ -47,10 +47,10 @@ def common_and_own(sweep: xarray.Dataset):
         table = values[position(ratios, rank_ratio, "rank ratio")]
         row = table[position(own, scale, "λ")]
         image.set_data(table)
-        at = np.unravel_index(table.argmax(), table.shape)
-        star.set_data([at[1]], [at[0]])
+        highest = np.unravel_index(table.argmax(), table.shape)
+        star.set_data([highest[1]], [highest[0]])
         line.set_data(common, row)
-        best = {"best": table.max(), "a": common[at[1]], "own": own[at[0]], "of_row": row.max(),
+        best = {"best": table.max(), "a": common[highest[1]], "own": own[highest[0]], "of_row": row.max(),
                 "a_of_row": common[row.argmax()]}
         titles[0].set_text("rank ratio {:g}: best {best:.3f} at a = {a:g}, λ = {own:g}".format(rank_ratio, **best))
         titles[1].set_text("λ = {:.2f}: best {of_row:.3f} at a = {a_of_row:g}".format(scale, **best))
@@ -62,9 +62,9 @@ def common_and_own(sweep: xarray.Dataset):
             suite=sweep.attrs["suite"],
             rank_ratio=rank_ratio,
             scale=scale,
-            cart=table[:, one].max(),
+            cart=table[:, at_average].max(),
             plain=values[0, 0].max(),
-            average=table[0, one],
+            average=table[0, at_average],
             **best)
 
     controls = {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
@@ -95,15 +95,15 @@ def reading(sweeps: dict[str, xarray.Dataset]) -> Page:
 def _best(sweep):
     best = {line: sweep.best.sel(line=line).values for line in LINES}
     anywhere, cart, plain = sweep.test.mean("task").values
-    apart, half, line = lead(sweep)
+    ahead, half, line = lead(sweep)
     rank_ratio, common, scale = best[LINES[0]]
     return said(
         """On {suite} held-out images choose a = {common:g} and λ = {scale:g} at rank ratio {rank_ratio:g}:
            {anywhere:.3f} on test images, against {cart:.3f} with a = 1 (CART) and {plain:.3f} with λ = 0 (task
            arithmetic, a = {plain_common:g}). That the plane holds something better than both lines: {verdict}
-           ({apart:+.3f} ± {half:.3f} over “{line}”, 95 % over tasks).""",
-        verdict=told(apart, half / 2).lower(),
-        apart=apart,
+           ({ahead:+.3f} ± {half:.3f} over “{line}”, 95 % over tasks).""",
+        verdict=told(ahead, half / 2).lower(),
+        ahead=ahead,
         half=half,
         line=line,
         suite=sweep.attrs["suite"],

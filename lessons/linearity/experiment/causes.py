@@ -117,9 +117,9 @@ def summary(sweep: xarray.Dataset) -> dict[str, float]:
     numbers = {}
     left = sweep.repaired / sweep.gap.isel(layer=-1)
     for name in sweep.layer.values[1:]:
-        here = name.replace(" ", "_")
-        numbers[f"kinks_{here}"] = sweep.kinks.sel(layer=name).mean().item()
-        numbers[f"handed_on_{here}"] = sweep.handed_on.sel(layer=name).mean().item()
+        short = name.replace(" ", "_")
+        numbers[f"kinks_{short}"] = sweep.kinks.sel(layer=name).mean().item()
+        numbers[f"handed_on_{short}"] = sweep.handed_on.sel(layer=name).mean().item()
     for name in sweep.layer.values[:-1]:
         numbers[f"left_after_{name.replace(' ', '_')}"] = left.sel(layer=name).mean().item()
     return numbers

@@ -182,12 +182,12 @@ def claim_1(sweep: xarray.Dataset) -> dict[str, float]:
         curves = loss.transpose(*dims, "alpha").values.reshape(-1, len(alphas))
         return [algorithms.barrier(curve, alphas) for curve in curves]
 
-    one = sweep.loss.sel(task=["i", "j"])
+    single = sweep.loss.sel(task=["i", "j"])
     both = sweep.loss.sel(task="both")
-    ratio = one.max("alpha") / one.min("alpha")
+    ratio = single.max("alpha") / single.min("alpha")
     middle_gain = both.sel(alpha=[0.0, 1.0]).min("alpha") - both.sel(alpha=0.5)
     return {"loss_ratio_least": ratio.min().item(), "loss_ratio_most": ratio.max().item(),
-            "barrier_one_task": max(barriers(one, "pair", "task")), "barrier_both": max(barriers(both, "pair")),
+            "barrier_one_task": max(barriers(single, "pair", "task")), "barrier_both": max(barriers(both, "pair")),
             "middle_gain_least": middle_gain.min().item(),
             "barrier_strangers": barriers(sweep.start_loss.sel(start="two random starts"))[0],
             "barrier_same_task": barriers(sweep.start_loss.sel(start="one pretrained start"))[0]}

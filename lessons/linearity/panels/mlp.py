@@ -158,9 +158,9 @@ def rises(sweep: xarray.Dataset) -> Page:
         loss = sweep.loss.sel(pair=pair)
         both = loss.sel(task="both")
         ends = both.sel(alpha=[0.0, 1.0])
-        one = max(barrier(loss.sel(task=task).values, alphas) for task in ("i", "j"))
+        of_one = max(barrier(loss.sel(task=task).values, alphas) for task in ("i", "j"))
         middle = both.sel(alpha=0.5).item()
-        rows.append((pair, f"{one:.3f}", f"{barrier(both.values, alphas):.3f}", f"{ends.mean().item() - middle:.2f}",
+        rows.append((pair, f"{of_one:.3f}", f"{barrier(both.values, alphas):.3f}", f"{ends.mean().item() - middle:.2f}",
                      f"{ends.min().item() - middle:.2f}"))
     strangers = barrier(sweep.start_loss.sel(start="two random starts").values, alphas)
     head = ("θᵢ and θⱼ finetuned on", "barrier, one task", "barrier, both tasks",

@@ -261,8 +261,8 @@ def paired(right_a: Tensor, right_b: Tensor) -> tuple[float, float]:
     Args:
         right_a, right_b: (images,), which of them each calls by their name, true and false or 1 and 0.
     """
-    apart = torch.as_tensor(right_a).double() - torch.as_tensor(right_b).double()
-    return apart.mean().item(), (apart.std(unbiased=False) / len(apart) ** 0.5).item()
+    difference = torch.as_tensor(right_a).double() - torch.as_tensor(right_b).double()
+    return difference.mean().item(), (difference.std(unbiased=False) / len(difference) ** 0.5).item()
 
 
 def over_images(right: xarray.DataArray) -> tuple[float, float]:

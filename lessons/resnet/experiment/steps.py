@@ -76,10 +76,10 @@ def costs(steps: xarray.Dataset, images: int) -> dict[str, float]:
             "gain_after": 100 * (after["re-estimated"] - after["interpolated"]).mean()}
 
 
-def _sure(apart):
+def _sure(costs):
     """In how many draws the mean over the images is above 0 by more than two standard errors; apart is (draws,
     images)."""
-    return int((apart.mean(1) > WIDE * apart.std(1) / np.sqrt(apart.shape[1])).sum())
+    return int((costs.mean(1) > WIDE * costs.std(1) / np.sqrt(costs.shape[1])).sum())
 
 
 STEPS = Experiment("small-steps", measure, PROFILES, pairs.source, "CIFAR-100",

@@ -36,9 +36,9 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     numbers = []
     for block in blocks:
-        here = {name: values.sel(block=block).item() for name, values in means.items()}
+        at_block = {name: values.sel(block=block).item() for name, values in means.items()}
         numbers.append(said("""block {block}: {share:.1%}, alone {alone:.1%}, with pixels averaged {pooled:.1%}; given
-                               the mix here, {left:.0%} of block 8's gap is left""", block=block, **here))
+                               the mix here, {left:.0%} of block 8's gap is left""", block=block, **at_block))
     alt = f"The gap as a share of the ends' own distance, mean over the pairs. {'; '.join(numbers)}."
     below = f" Half-way, mean over the pairs, BatchNorm statistics {treatment}."
     return plotting.show(fig, alt, caption(sweep) + below)

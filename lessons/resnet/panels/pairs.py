@@ -197,8 +197,8 @@ def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
     return reading("If CTL were exact", """
         the half-way network would say what the two ends' outputs say, mixed (hollow markers). With interpolated
-        statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points{doubt}. With new ones it has
-        {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points{doubt_anew}.""",
+        statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it has
+        {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
         network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=mixed,
         doubt=mixed.doubt(), anew=anew, doubt_anew=anew.doubt())

@@ -88,7 +88,7 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
 def reading_of_steps(sweep: xarray.Dataset) -> Page:
     """What the step costs, and whether new statistics repair it, draw by draw."""
     few, many = costs(sweep, 4), costs(sweep, 64)
-    kept = few["draws"] - few["repair"] - few["worsen"]
+    unclear = few["draws"] - few["repair"] - few["worsen"]
     return reading("What you should have seen", """
         A step on 4 images costs {running:.0f} points on average, and more than two standard errors in {running_draws}
         of {draws} draws. An ordinary step on 64 costs {usual:.1f} ({usual_draws} of {draws} draws): with this learning
@@ -96,4 +96,4 @@ def reading_of_steps(sweep: xarray.Dataset) -> Page:
         {gain_after:+.1f} points better than the running ones after the step on 4, but they were {gain_before:+.1f}
         better before it. With new statistics before and after, the step costs {anew:.0f} points. They make up for some
         of it in {repair} of {draws} draws, and add to it in {worsen}; in {kept} it cannot be told.""",
-        usual=many["running"], usual_draws=many["running_draws"], kept=kept, **few)
+        usual=many["running"], usual_draws=many["running_draws"], kept=unclear, **few)

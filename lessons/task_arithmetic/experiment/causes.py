@@ -83,7 +83,7 @@ def of_ends(one: dict[str, Tensor], other: dict[str, Tensor], x: Tensor) -> xarr
             rows[name].append((part.norm() / of_layer.norm()).item())
         rows["share"].append(part_of(kinks, missed))
     variables = {name: ("layer", values) for name, values in rows.items()}
-    frozen_at = [1 - part_of(_curvature(one, other, gates_of(at, x), x), missed) for at in (middle, one, other)]
+    frozen_at = [1 - part_of(_curvature(one, other, gates_of(state, x), x), missed) for state in (middle, one, other)]
     variables["share_frozen_at"] = ("gates", frozen_at)
     return xarray.Dataset(variables, coords={"layer": list(LAYERS), "gates": list(GATES)})
 
@@ -119,8 +119,8 @@ def shares(sweep: xarray.Dataset, equation: str) -> xarray.DataArray:
 
 def gates_matter(sweep: xarray.Dataset, equation: str, lam: float) -> tuple[float, float]:
     """The least and the largest share of kinks at the output, mean over the ends, over what the ReLUs are frozen at."""
-    at = sweep.share_frozen_at.sel(ends=EQUATIONS[equation], step=lam).mean("ends")
-    return at.min().item(), at.max().item()
+    shares = sweep.share_frozen_at.sel(ends=EQUATIONS[equation], step=lam).mean("ends")
+    return shares.min().item(), shares.max().item()
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:

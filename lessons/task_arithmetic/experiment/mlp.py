@@ -406,9 +406,9 @@ def claim_13(sweep: xarray.Dataset) -> dict[str, float]:
                "before_task": before.sel(which="i").mean().item()}
     for lam in (0.5, 1.0):
         for how, name in zip(HOW, ("features", "weights")):
-            here = mean.sel(lam0=lam, how=how)
-            numbers |= {f"{name}_pretraining_at_{lam:g}": here.sel(which="pretraining").min().item(),
-                        f"{name}_task_at_{lam:g}": here.sel(which="i").max().item()}
+            accuracies = mean.sel(lam0=lam, how=how)
+            numbers |= {f"{name}_pretraining_at_{lam:g}": accuracies.sel(which="pretraining").min().item(),
+                        f"{name}_task_at_{lam:g}": accuracies.sel(which="i").max().item()}
     near = sweep.negated.sel(angle=22.5, which="i", how=HOW[0], layer="layer 2")
     return numbers | {"near_task_before": near.sel(lam0=0).item(),
                       "near_task_at_1": near.sel(lam0=1.0).item()}

@@ -226,8 +226,8 @@ def _halfway(networks, x, layers):
     summaries = []
     for layer in layers:
         names = parts[0][layer]
-        whole = {name: torch.cat([part[layer][name] for part in parts]) for name in names}
-        summaries.append(summarise(whole, distributions=["coef"]))
+        joined = {name: torch.cat([part[layer][name] for part in parts]) for name in names}
+        summaries.append(summarise(joined, distributions=["coef"]))
     return summaries
 
 

@@ -59,7 +59,7 @@ class Table:
 
     def own(self) -> list[np.ndarray]:
         """Share correct of every network itself on each task, (tasks,) a network."""
-        return [self.accuracy(one) for one in self.family.features["output"]]
+        return [self.accuracy(logits) for logits in self.family.features["output"]]
 
     def of(self, values: Tensor, *angles: float) -> Tensor:
         """The rows of (tasks · images, …) that belong to the images of some tasks, one after the other."""

@@ -57,7 +57,7 @@ def growth(sweep: xarray.Dataset):
 
 def reading_of_growth(sweep: xarray.Dataset) -> Page:
     """Exponents and shares, with this sweep's numbers."""
-    whole = causes.exponents(sweep, "Eq. 2", "missed")
+    powers = causes.exponents(sweep, "Eq. 2", "missed")
     share = causes.shares(sweep, "Eq. 2")
     output = share.sel(layer="output")
     early = causes.gates_matter(sweep, "Eq. 2", 0.2)
@@ -72,7 +72,7 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
                    output's curvature grows with the exponent {bent:.2f}, and its kinks alone with {kinked:.2f}. What
                    many units miss by their kinks is mixed by the layers above, and so kinks no longer grow like λ^1.5
                    there. At λ = 1 kinks make {late:.0%} of what the output misses. {sure}""",
-                small=causes.SMALL, first=whole["layer 1"], last=whole["output"], early=output.sel(step=0.1).item(),
+                small=causes.SMALL, first=powers["layer 1"], last=powers["output"], early=output.sel(step=0.1).item(),
                 bent=causes.exponents(sweep, "Eq. 2", "curvature")["output"],
                 kinked=causes.exponents(sweep, "Eq. 2", "kinks")["output"],
                 late=output.sel(step=1.0).item(), sure=sure)

@@ -45,12 +45,12 @@ def equations(sweep: xarray.Dataset):
         values[name] = {quantity: part[quantity].transpose("step", "layer").values for quantity in parts}
 
     def draw(lam, ends):
-        of = values[ends]
+        of_ends = values[ends]
         row = position(lams, lam, "lam")
-        now = {part: of[part][row] for part in of}
+        now = {part: of_ends[part][row] for part in of_ends}
         base.set_values(*(now[f"base_{part}"] for part in QUARTILES))
         gap.set_values(*(now[f"gap_{part}"].clip(FLOOR) for part in QUARTILES))
-        for line, lengths in zip(curves, of["coef_mean"].T):
+        for line, lengths in zip(curves, of_ends["coef_mean"].T):
             line.set_data(lams, lengths)
         at_lam.set_xdata([lam, lam])
         ratio = now["gap_mean"] / now["base_mean"]
@@ -140,14 +140,14 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                    agrees=agrees(most < 0.2), adding=_at_three(adding), negating=_at_three(negating))
 
 
-def _at_three(of):
+def _at_three(numbers):
     """What an equation comes to at three λ."""
     lams = ("0.2", "0.4", "1")
     return said("""at λ = 0.2 the gap is nowhere more than {gap[0]:.1%} of the baseline, at 0.4 {gap[1]:.1%}, at 1
                    {gap[2]:.0%}; the mean of coef is in every layer at least {coef[0]:.3f}, {coef[1]:.3f} and
                    {coef[2]:.2f}""",
-                gap=[of[f"gap_over_base_at_{lam}"] for lam in lams],
-                coef=[of[f"coef_at_{lam}"] for lam in lams])
+                gap=[numbers[f"gap_over_base_at_{lam}"] for lam in lams],
+                coef=[numbers[f"coef_at_{lam}"] for lam in lams])
 
 
 # -- where it ends --------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ def _one(ax, accuracy, splits, statistics, line, filling):
     """Accuracy with one task vector, on the pretraining task and on its own, against λ."""
     pretraining = accuracy.task.values[0]
     alone = {split: accuracy.sel(edit=resnet.name_of(split)) for split in splits}
-    before = np.mean([one.sel(task=pretraining).values for one in alone.values()], 0)
-    task = np.mean([one.sel(task=split).values for split, one in alone.items()], 0)
+    before = np.mean([accuracies.sel(task=pretraining).values for accuracies in alone.values()], 0)
+    task = np.mean([accuracies.sel(task=split).values for split, accuracies in alone.items()], 0)
     for values, look, label in ((before, BEFORE, "pretraining task"), (task, TASK, "task i")):
         ax.plot(accuracy.lam, values, color=look.colour, marker=look.marker, linestyle=line, markerfacecolor=filling,
                 label=f"{label}, {statistics}")
@@ -82,7 +82,7 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
     """What of the MLP's story holds for the ResNet, with this sweep's numbers; nothing in "quick"."""
     if sweep is None:
         return Page("", "")
-    of = resnet.numbers(sweep)
+    numbers = resnet.numbers(sweep)
     return reading("The ResNet", """
         Two task vectors at λ = ½ read {two_at_half:.3f} on both tasks, against {two_at_0:.3f} of the pretrained
         backbone and {own:.3f} of the networks themselves; four at ¼ {four_at_quarter:.3f} and at ½ {four_at_half:.3f}.
@@ -94,5 +94,5 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
         {variances_below_zero_one_at_minus_one:.1%}. A single one makes every answer not a number: accuracy
         {four_at_one_carried_statistics:.3f}, with statistics estimated anew {four_at_one:.3f}.""",
                    four_at_half=resnet.four_at_half(sweep),
-                   first=of["eq_2_block_1_at_0.2"], first_further=of["eq_2_block_1_at_0.4"],
-                   last=of["eq_2_block_8_at_0.2"], last_further=of["eq_2_block_8_at_0.4"], **of)
+                   first=numbers["eq_2_block_1_at_0.2"], first_further=numbers["eq_2_block_1_at_0.4"],
+                   last=numbers["eq_2_block_8_at_0.2"], last_further=numbers["eq_2_block_8_at_0.4"], **numbers)

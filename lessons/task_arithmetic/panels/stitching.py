@@ -51,12 +51,12 @@ def stitching(sweep: xarray.Dataset):
 
     def draw(lam, layer):
         row = position(lams, lam, "lam")
-        of = values[layer]
-        for dot, points in zip(dots, of[row].transpose(1, 2, 0)):
+        accuracies = values[layer]
+        for dot, points in zip(dots, accuracies[row].transpose(1, 2, 0)):
             dot.set_data(*points)
-        worse = of[:, :, 0].min(-1).mean(1)
-        own = (of[:, :, 1, 0] + of[:, :, 2, 1]).mean(1) / 2
-        other = (of[:, :, 1, 1] + of[:, :, 2, 0]).mean(1) / 2
+        worse = accuracies[:, :, 0].min(-1).mean(1)
+        own = (accuracies[:, :, 1, 0] + accuracies[:, :, 2, 1]).mean(1) / 2
+        other = (accuracies[:, :, 1, 1] + accuracies[:, :, 2, 0]).mean(1) / 2
         for line, series in zip(curves, (worse, own, other)):
             line.set_data(lams, series)
         at_lam.set_xdata([lam, lam])
@@ -66,7 +66,7 @@ def stitching(sweep: xarray.Dataset):
         return said("""28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs:
                        with the average of both networks' features {both:.3f}, and {worse:.3f} on the worse of the two
                        tasks; with one network's features {own:.3f} on its own task and {other:.3f} on the other.""",
-                    layer=layer, lam=lam, both=of[row, :, 0].mean(), **means)
+                    layer=layer, lam=lam, both=accuracies[row, :, 0].mean(), **means)
 
     controls = {"lam": slider("λ", lams, 1.0), "layer": _layers("layer 2", "layer 1", "layer 3", "output")}
     below = " At the output no layers follow: the averaged features are the mean of the two answers."
@@ -80,9 +80,10 @@ def _layers(*names):
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 9 of Zhou et al. and ours, with this sweep's numbers."""
-    of = mlp.claim_12(sweep)
+    numbers = mlp.claim_12(sweep)
     # its error is at most this, as if it were of one pair alone
-    lead = Difference.of(of["worse_with_average_at_1"], of["worse_with_one_at_1"], int(sweep.attrs["test_images"]))
+    lead = Difference.of(numbers["worse_with_average_at_1"], numbers["worse_with_one_at_1"],
+                         int(sweep.attrs["test_images"]))
     return reading("Figure 9 of Zhou et al., and ours", """
         {told} at λ = 1, put in at layer 2 or later: in {share} of the pairs the averaged features serve the worse of
         the two tasks better than either network's own, {both:.3f} at least against {one:.3f} at most, mean over pairs.
@@ -91,13 +92,13 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         in layer 1 the average reads {first:.3f} even at λ = 1. And one network's features are not without any ability
         on the other task: neighbouring angles share it.""",
                    told=lead.agrees(),
-                   share=at_least(of["share_of_pairs_at_1"]),
-                   both=of["worse_with_average_at_1"],
-                   one=of["worse_with_one_at_1"],
-                   small_share=of["share_of_pairs_at_0.4"],
-                   small_both=of["worse_with_average_at_0.4"],
-                   small_one=of["worse_with_one_at_0.4"],
-                   first=of["layer_1_with_average_at_1"])
+                   share=at_least(numbers["share_of_pairs_at_1"]),
+                   both=numbers["worse_with_average_at_1"],
+                   one=numbers["worse_with_one_at_1"],
+                   small_share=numbers["share_of_pairs_at_0.4"],
+                   small_both=numbers["worse_with_average_at_0.4"],
+                   small_one=numbers["worse_with_one_at_0.4"],
+                   first=numbers["layer_1_with_average_at_1"])
 
 
 # -- panel (d) -------------------------------------------------------------------------------------
@@ -131,18 +132,18 @@ def negation(sweep: xarray.Dataset, prediction=None):
     star = Star(ax, prediction, 1.0, values[45.0, "output"][position(lams, 1.0, "lam"), 1, 0], asked)
 
     def draw(lam, angle, layer):
-        of = values[angle, layer]
+        accuracies = values[angle, layer]
         for (way, which), line in curves.items():
-            line.set_data(lams, of[:, way, which])
+            line.set_data(lams, accuracies[:, way, which])
         at_lam.set_xdata([lam, lam])
         star.place(lam=lam, angle=angle, layer=layer)
-        features, negated = of[position(lams, lam, "lam")]
+        features, negated = accuracies[position(lams, lam, "lam")]
         title.set_text(said("""{angle:g}° at {layer}, λ = {lam:.2f}: task {f[1]:.3f} and {w[1]:.3f}, pretraining
                                {f[0]:.3f} and {w[0]:.3f}""", angle=angle, layer=layer, lam=lam, f=features, w=negated))
         return said("""The pretrained network with other features at {layer}; the task is {angle:g}°, λ = {lam:.2f}.
                        Features minus Δ: pretraining task {f[0]:.3f}, task i {f[1]:.3f}. Features of θ₀ − λτ: {w[0]:.3f}
                        and {w[1]:.3f}. Untouched: {before[0]:.3f} and {before[1]:.3f}.""",
-                    layer=layer, angle=angle, lam=lam, f=features, w=negated, before=of[0, 0])
+                    layer=layer, angle=angle, lam=lam, f=features, w=negated, before=accuracies[0, 0])
 
     angles = {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}
     controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", angles),
@@ -152,9 +153,9 @@ def negation(sweep: xarray.Dataset, prediction=None):
 
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Figure 10 of Zhou et al. and ours, with this sweep's numbers."""
-    of = mlp.claim_13(sweep)
-    before = of["before_pretraining"]
-    lost = Difference.of(of["features_pretraining_at_0.5"], of["weights_pretraining_at_0.5"],
+    numbers = mlp.claim_13(sweep)
+    before = numbers["before_pretraining"]
+    lost = Difference.of(numbers["features_pretraining_at_0.5"], numbers["weights_pretraining_at_0.5"],
                          int(sweep.attrs["test_images"]))
     return reading("Figure 10 of Zhou et al., and ours", """
         Mean over the eight tasks, worst layer. Untouched, the pretraining task reads {before:.3f} and task i
@@ -164,13 +165,13 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
         {fallen:.3f}. Mind how little there was to forget. Of 22.5°, where the pretrained network is good, {near:.3f} of
         {near_before:.3f} is left (layer 2).""",
                    before=before,
-                   before_task=of["before_task"],
-                   whole=of["features_pretraining_at_1"],
-                   whole_task=of["features_task_at_1"],
-                   agrees=agrees(of["features_task_at_1"] < 0.5 * of["before_task"]),
+                   before_task=numbers["before_task"],
+                   whole=numbers["features_pretraining_at_1"],
+                   whole_task=numbers["features_task_at_1"],
+                   agrees=agrees(numbers["features_task_at_1"] < 0.5 * numbers["before_task"]),
                    lost=lost, doubt=lost.doubt(),
-                   weights=of["weights_pretraining_at_0.5"],
-                   half=of["features_pretraining_at_0.5"],
-                   fallen=of["weights_pretraining_at_1"],
-                   near=of["near_task_at_1"],
-                   near_before=of["near_task_before"])
+                   weights=numbers["weights_pretraining_at_0.5"],
+                   half=numbers["features_pretraining_at_0.5"],
+                   fallen=numbers["weights_pretraining_at_1"],
+                   near=numbers["near_task_at_1"],
+                   near_before=numbers["near_task_before"])
