@@ -116,8 +116,8 @@ def as_adapter(folder: str | os.PathLike, base: State, finetuned: State, rank: i
                rslora: bool = False) -> Path:
     """A task vector's matrices cut down to an adapter of that rank, SVD_r(τ) = s·B·A, in PEFT's layout.
 
-    Matrices whose shorter side is no longer than the rank are left out, and so is what is no matrix. Only an adapter
-    that was made here is written anew.
+    Left out are tensors that are not matrices, and matrices whose shorter side is no longer than the rank. Only an
+    adapter that was made here is written anew.
 
     Raises:
         ValueError: no matrix is large enough for the rank.

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 import xarray
 
+from lessons.kit.sweep import names
 from lessons.linearity.algorithms import along, coef, cosine, means
 from lessons.merging import merge
 from lessons.suites import Loaded, share_correct
@@ -34,10 +35,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         averaged (width, what: 5, task): accuracy of the single networks, of averaged weights, of averaged pooled
         features, of averaged answers, and of θ₀.
     """
-    sweeps = []
-    for width in settings.widths:
-        loaded = setting.load(settings, seed, width, device)
-        sweeps.append(measured(loaded, settings))
+    sweeps = [measured(setting.load(settings, seed, width, device), settings) for width in settings.widths]
     made = xarray.concat(sweeps, xarray.DataArray(list(settings.widths), dims="width", name="width"))
     return made.assign_attrs(images=f"{settings.features} test images a task for features, {settings.images} for "
                                     "accuracies", test_images=made.sizes["task"] * settings.images)
@@ -170,7 +168,7 @@ def share_at_length(sweep: xarray.Dataset, length: float) -> float:
 
 def last_block(sweep: xarray.Dataset) -> str:
     """The name of the last block."""
-    return [str(layer) for layer in sweep.layer.values if str(layer).startswith("block")][-1]
+    return [layer for layer in names(sweep.layer) if layer.startswith("block")][-1]
 
 
 EXPERIMENT = setting.ByWidth("vit-lines", measure)

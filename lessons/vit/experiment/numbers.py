@@ -2,6 +2,7 @@
 chapters measure too begin with `VIT`."""
 import xarray
 
+from lessons.kit.sweep import names
 from lessons.merging.search import best
 from lessons.vit.experiment import adapting, causes, counts, lines, merges, parts, ranks
 from lessons.vit.experiment.setting import FIRST
@@ -54,7 +55,7 @@ def by_length(sweep: xarray.Dataset) -> dict[str, float]:
     equal own distance, and at equal length over θ₀'s, that of the MLP with ReLU as it was trained; and how far the
     average of each gets."""
     numbers = {}
-    for kind in map(str, sweep.kind.values):
+    for kind in names(sweep.kind):
         of_kind = sweep.sel(kind=kind)
         share = of_kind.gap / of_kind.own
         numbers |= {f"{kind}: share as long as it is": float(share.sel(length=1.0)),
@@ -73,7 +74,7 @@ def by_length(sweep: xarray.Dataset) -> dict[str, float]:
     of_vit = causes.share_at(sweep, causes.VIT, "relative", length)
     for kind in causes.NETWORKS:
         numbers[f"ViT over {kind}: share at equal length"] = of_vit / causes.share_at(sweep, kind, "relative", length)
-    for kind in map(str, sweep.network.values):
+    for kind in names(sweep.network):
         network = sweep.sel(network=kind)
         way = (network.average - network.base) / (network.single - network.base)
         numbers |= {f"{kind}: average over single": float(network.average / network.single),
@@ -88,7 +89,7 @@ def in_parts(sweep: xarray.Dataset) -> dict[str, float]:
     for width in map(int, sweep.width.values):
         accuracies = sweep.sel(width=width).mean("task")
         gained, lost = accuracies.single - accuracies.base, accuracies.single - accuracies.average
-        for place in map(str, sweep.place.values):
+        for place in names(sweep.place):
             of_place = accuracies.sel(place=place)
             numbers |= {f"{place}: alone over all_{width}": float((of_place.alone - accuracies.base) / gained),
                         f"{place}: lost when averaged_{width}": float((accuracies.single - of_place.spoiled) / lost),
@@ -144,7 +145,7 @@ def adapted(sweep: xarray.Dataset) -> dict[str, float]:
     """CART-9: both methods at first and in the end."""
     mean = sweep.accuracy.mean("task")
     numbers = {}
-    for name, key in zip(map(str, sweep.adapted.values), ("adamerging", "adamerging_cart")):
+    for name, key in zip(names(sweep.adapted), ("adamerging", "adamerging_cart")):
         first, last = map(float, mean.sel(adapted=name).values)
         numbers |= {f"{key}_first": first, f"{key}_last": last, f"{key}_gained": last - first}
     numbers["with_cart_over_without"] = numbers["adamerging_cart_last"] - numbers["adamerging_last"]
@@ -160,7 +161,7 @@ def as_tasks_are_added(sweep: xarray.Dataset) -> dict[str, float]:
     for width in map(int, sweep.width.values):
         shares = sweep.kept.sel(width=width).mean("subset")
         lost = {}
-        for name in map(str, sweep.merged_by.values):
+        for name in names(sweep.merged_by):
             key = name.replace(" ", "_")
             ends = [float(shares.sel(count=count, merged_by=name)) for count in (few, many)]
             numbers |= {f"{key}_few_{width}": ends[0], f"{key}_many_{width}": ends[1]}
@@ -189,7 +190,7 @@ def by_passes(sweep: xarray.Dataset) -> dict[str, float]:
     merged, single = sweep.merged.mean("task"), sweep.single.mean("task")
     first, last = (int(passes) for passes in (sweep.passes[0], sweep.passes[-1]))
     numbers = {"single_gained": float(single.sel(passes=last) - single.sel(passes=first))}
-    for name in map(str, sweep.merged_by.values):
+    for name in names(sweep.merged_by):
         of_method = merged.sel(merged_by=name)
         numbers[f"{name.replace(' ', '_')}_gained"] = float(of_method.sel(passes=last) - of_method.sel(passes=first))
     return numbers
