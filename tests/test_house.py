@@ -450,6 +450,29 @@ def test_html_in_a_plain_string_is_noticed(line, wrong):
     assert bool(list(html_in_plain_strings(ast.parse(f"x = {line}")))) is wrong
 
 
+# HTML that is finished: a figure's, a page's, a template that is a Markup, and a question that is escaped there
+FINISHED = {"lessons/kit/page.py: part._repr_html_()", "lessons/kit/page.py: words",
+            "lessons/kit/predict.py: re.sub('\\\\*\\\\*(.+?)\\\\*\\\\*', '<b>\\\\1</b>', str(escape(question)))",
+            "lessons/linearity/panels/resnet_amounts.py: picture.data", "lessons/cart/panels/resnet.py: figure.data"}
+
+
+def given_to_markup(code):
+    """What is made a `Markup` and is no constant, as code."""
+    for node in ast.walk(code):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "Markup":
+            yield from (ast.unparse(argument) for argument in node.args if not isinstance(argument, ast.Constant))
+
+
+def test_a_name_is_never_made_a_markup():
+    """What is a Markup is not escaped any more."""
+    found = set()
+    for name, _, code in sources():
+        found |= {f"{name.replace('.', '/')}.py: {text}" for text in given_to_markup(code)}
+    assert found <= FINISHED, "a Markup is a constant; what is put into it goes through .format(…)"
+    code = ast.parse("Markup(name), page.Markup(f'{name}'), Markup('<b>{}</b>').format(name)")
+    assert list(given_to_markup(code)) == ["name", "f'{name}'"]
+
+
 def test_the_readme_shows_pictures_that_exist():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for picture in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
