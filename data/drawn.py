@@ -165,14 +165,10 @@ def _box(x, y):
     return _polygon((-x, -y), (x, -y), (x, y), (-x, y))
 
 
-def _below(height):
-    return lambda u, v: v - height
-
-
 SHAPES = {
     "disc": _disc(0.9),
     "ring": _without(_disc(0.95), _disc(0.45)),
-    "half disc": lambda u, v: _all_of(_disc(1.0), _below(0.0))(u, v - 0.45),
+    "half disc": lambda u, v: _all_of(_disc(1.0), lambda u, v: v)(u, v - 0.45),
     "crescent": _without(_disc(0.95), _disc(0.75, 0.5, 0.25)),
     "drop": _any_of(_disc(0.6, 0.0, -0.35), _polygon((0.0, 1.0), (-0.55, -0.12), (0.55, -0.12))),
     "heart": _any_of(_disc(0.5, -0.42, 0.3), _disc(0.5, 0.42, 0.3),

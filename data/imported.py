@@ -43,16 +43,12 @@ def text(name: str) -> str | None:
     """
     if name not in _texts:
         if name not in sys.modules:
-            return _of_file(name)
+            stem = _ROOT.joinpath(*name.split("."))
+            files = [path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()]
+            return files[0].read_text(encoding="utf-8") if files else None
         path = getattr(sys.modules[name], "__file__", None)
         _texts[name] = Path(path).read_text(encoding="utf-8") if path else ""
     return _texts[name]
-
-
-def _of_file(name):
-    path = _ROOT.joinpath(*name.split("."))
-    files = [file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()]
-    return files[0].read_text(encoding="utf-8") if files else None
 
 
 if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
