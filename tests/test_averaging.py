@@ -477,7 +477,7 @@ def test_readings_hold_the_sweeps_numbers(sweep):
     assert f"{sweep.gap_mean.max().item():.4f}" in panels.features.reading_of_figure_5(sweep).text
     soups = panels.soups.reading_of_the_soups(sweep)
     over = 100 * sweep.greedy_over_uniform.sel(guest="nobody", size=20).item()
-    assert f"beats the uniform one by {over:.1f} points" in soups.text
+    assert f"is more accurate than the uniform one by {over:.1f} ± " in soups.text
     assert soups._repr_html_().startswith("<p><b>Which soup?</b> The greedy soup of all twenty")
     above = (sweep.above_best > 0).mean().item()
     assert f"In {above:.0%} of the triples it seems so" in panels.triples.reading_of_the_best(sweep).text

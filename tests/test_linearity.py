@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import data
 from lessons.kit.panel import settings_of
+from lessons.kit.sweep import at
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import causes, elsewhere
 from lessons.linearity.experiment import mlp as experiment
@@ -240,7 +241,7 @@ def test_lemma_1_needs_its_condition():
                                          ({"colour": 1}, "unknown dimension 'colour'")])
 def test_an_unknown_place_in_the_sweep_is_named(sweep, where, says):
     with pytest.raises(ValueError, match=says):
-        experiment.at(sweep, **where)
+        at(sweep, **where)
 
 
 @pytest.mark.parametrize("asked", [experiment.run, experiment.announce], ids=["run", "announce"])
@@ -280,7 +281,7 @@ def test_the_sweep_is_exact_at_both_ends_and_measures_what_the_definitions_say(s
     for layer, feature in between.features(x).items():
         gap = algorithms.cosine_gap(feature, features_i[layer], features_j[layer], alpha)
         gaps.append(gap.nanmean().item())
-    here = experiment.at(sweep, pair="45° and 90°", alpha=alpha)
+    here = at(sweep, pair="45° and 90°", alpha=alpha)
     assert np.allclose(here.gap_mean.values, gaps, rtol=1e-6)
     right = (between(x).argmax(1) == y).double().mean().item()
     assert here.accuracy.sel(task="both").item() == pytest.approx(right)
@@ -303,7 +304,7 @@ def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
     for pair, alpha in itertools.product(pairs[:2], alphas[::7]):
         panel.set(pair=pair, alpha=alpha)
         for name in names:
-            variable = experiment.at(sweep, pair=pair)[name]
+            variable = at(sweep, pair=pair)[name]
             values = variable.sel(alpha=alpha) if "alpha" in variable.dims else variable
             digits = 4 if name == "gap_mean" else 3
             assert all(f"{value:.{digits}f}" in panel.alt for value in values.values.ravel()), (name, panel.alt)
@@ -312,7 +313,7 @@ def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
 def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
     panel = panels.linear_in_the_weights(sweep)
     for start, alpha in itertools.product(settings_of(panel.controls["start"]), (0.0, 0.5, 1.0)):
-        here = experiment.at(sweep, start=start, alpha=alpha)
+        here = at(sweep, start=start, alpha=alpha)
         panel.set(start=start, alpha=alpha)
         assert f"{here.start_accuracy.item():.3f}" in panel.alt and f"{here.mixed_accuracy.item():.3f}" in panel.alt
 

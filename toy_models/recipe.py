@@ -54,7 +54,9 @@ class Architecture:
         arguments = dict(self.arguments)
         name = _TITLES.get(self.name, self.name)
         if "widths" in arguments:
-            return f"{name} {'–'.join(map(str, arguments['widths']))}"
+            widths = arguments["widths"]
+            assert isinstance(widths, tuple)  # as `of` makes them
+            return f"{name} {'–'.join(map(str, widths))}"
         return f"{name} of width {arguments['width']}" if "width" in arguments else name
 
 

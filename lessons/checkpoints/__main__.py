@@ -8,6 +8,7 @@ A model is a safetensors file or a folder in Hugging Face's layout; a folder wit
 """
 import argparse
 import contextlib
+import io
 import sys
 import warnings
 from pathlib import Path
@@ -31,7 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
     ends the program with 2.
     """
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # a terminal may not know every letter
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may not know every letter
     parsed, unknown = _parser().parse_known_args(arguments)
     if unknown:
         first = next((text for text in unknown if text.startswith("-")), unknown[0])

@@ -33,7 +33,8 @@ class Writer:
     def __init__(self, path: Path, entries: Mapping[str, Entry], metadata: Mapping[str, str] | None = None):
         self.keys = sorted(entries, key=lambda key: -BYTES[entries[key].dtype])
         self._left = [(key, entries[key]) for key in reversed(self.keys)]
-        header, place = {"__metadata__": dict(metadata)} if metadata else {}, 0
+        header: dict[str, dict] = {"__metadata__": dict(metadata)} if metadata else {}
+        place = 0
         for key in self.keys:
             end = place + bytes_of(entries[key])
             header[key] = {"dtype": entries[key].dtype, "shape": list(entries[key].shape),
@@ -88,7 +89,8 @@ def parsed_size(size: int | str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]?(?:I?B)?)", str(size).strip().upper(), re.ASCII)
     unit = UNITS.get(match[2]) if match else None
-    if isinstance(size, bool) or unit is None or not (number := int(float(match[1]) * unit)):
+    number = int(float(match[1]) * unit) if match and unit else 0
+    if isinstance(size, bool) or not number:
         raise ValueError("a shard's size must be a number of bytes or a text such as \"5GB\" or \"500MB\", not "
                          f"{size!r}")
     return number
@@ -98,13 +100,14 @@ def planned(entries: Mapping[str, Entry], most: int | None = None) -> dict[str, 
     """{file name: its tensors}, in the order of the keys, under the names that transformers gives shards: a file is
     closed before it would exceed `most` bytes, and a tensor that is larger has a file of its own. None is one file.
     """
+    most = most or sum(map(bytes_of, entries.values()))
     parts, room = [{}], most
     for key, entry in entries.items():
-        if most is not None and parts[-1] and bytes_of(entry) > room:
+        if parts[-1] and bytes_of(entry) > room:
             parts.append({})
             room = most
         parts[-1][key] = entry
-        room = None if most is None else room - bytes_of(entry)
+        room -= bytes_of(entry)
     if len(parts) == 1:
         return {WEIGHTS: parts[0]}
     stem, ending = WEIGHTS.split(".")

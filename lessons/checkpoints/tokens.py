@@ -78,7 +78,7 @@ class Words:
         if any(len(pair) != 2 for pair in merges) or not isinstance(vocabulary, dict) or END not in vocabulary:
             raise ValueError(f"{folder} holds another tokenizer than CLIP's: merges.txt must have two tokens a line, "
                              f"and vocab.json must know {END}.")
-        return cls(merges, vocabulary)
+        return cls([(first, second) for first, second in merges], vocabulary)
 
     def encoded(self, text: str) -> list[int]:
         """A text's tokens, without its two ends.

@@ -53,10 +53,11 @@ class Tower:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """{key: shape} of its state dict."""
         width = self.width
-        normed = {"weight": (width,), "bias": (width,)}
-        shapes = {"embeddings.class_embedding": (width,),
-                  "embeddings.patch_embedding.weight": (width, 3, self.patch, self.patch)} if self.patch else {
-                  "embeddings.token_embedding.weight": (self.vocabulary, width)}
+        normed: dict[str, tuple[int, ...]] = {"weight": (width,), "bias": (width,)}
+        shapes: dict[str, tuple[int, ...]] = {"embeddings.token_embedding.weight": (self.vocabulary, width)}
+        if self.patch:
+            shapes = {"embeddings.class_embedding": (width,),
+                      "embeddings.patch_embedding.weight": (width, 3, self.patch, self.patch)}
         shapes["embeddings.position_embedding.weight"] = (self.tokens, width)
         for norm in ("pre_layrnorm", "post_layernorm") if self.patch else ("final_layer_norm",):
             shapes |= {f"{norm}.{part}": shape for part, shape in normed.items()}
@@ -65,7 +66,7 @@ class Tower:
             prefix = f"encoder.layers.{number}."
             for norm in ("layer_norm1", "layer_norm2"):
                 shapes |= {f"{prefix}{norm}.{part}": shape for part, shape in normed.items()}
-            matrices = {f"self_attn.{name}_proj": square for name in ("q", "k", "v", "out")}
+            matrices: dict[str, tuple[int, ...]] = {f"self_attn.{name}_proj": square for name in ("q", "k", "v", "out")}
             for name, shape in (matrices | {"mlp.fc1": up, "mlp.fc2": down}).items():
                 shapes |= {f"{prefix}{name}.weight": shape, f"{prefix}{name}.bias": shape[:1]}
         return shapes

@@ -137,7 +137,7 @@ def best(held: xarray.DataArray, *over: str) -> dict[str, xarray.DataArray]:
         ValueError: nothing was tried.
     """
     places = held.argmax(list(over))
-    return {name: held[name].isel({name: place.reset_coords(drop=True)}).drop_vars(name)
+    return {str(name): held[name].isel({name: place.reset_coords(drop=True)}).drop_vars([name])
             for name, place in places.items()}
 
 

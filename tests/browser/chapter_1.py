@@ -1,4 +1,5 @@
 """What the pictures of chapter 1 say, beside what was measured."""
+from lessons.kit.sweep import at
 from lessons.linearity.experiment import mlp
 
 
@@ -7,13 +8,13 @@ def compare(page, said):
     sweep = mlp.run("quick", 0)
     strangers, along, units, gap, coef = said
     assert all("α = 0.95" in text for text in said)
-    here = mlp.at(sweep, pair=mlp.FAR, alpha=0.95)
+    here = at(sweep, pair=mlp.FAR, alpha=0.95)
     for task in ("i", "j", "both", "pretraining"):
         assert f"{here.accuracy.sel(task=task).item():.3f}" in along
     for value in here.gap_mean.values:
         assert f"{value:.4f}" in gap
     for value in here.coef_median.values:
         assert f"{value:.3f}" in coef
-    assert f"{mlp.at(sweep, start='two random starts', alpha=0.95).start_accuracy.item():.3f}" in strangers
-    z_i, z_j = mlp.at(sweep, two="two finetuned networks").first_input.isel(image=0).values
+    assert f"{at(sweep, start='two random starts', alpha=0.95).start_accuracy.item():.3f}" in strangers
+    z_i, z_j = at(sweep, two="two finetuned networks").first_input.isel(image=0).values
     assert f"{(z_i * z_j < 0).sum()} units are on in one" in units

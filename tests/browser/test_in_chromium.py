@@ -10,6 +10,7 @@ import pytest
 
 from lessons.kit import chapters
 from lessons.kit.notebooks import to_html
+from lessons.kit.sweep import at
 from lessons.linearity.experiment import mlp
 from lessons.linearity.panels import lines
 from tools import lab
@@ -174,7 +175,7 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         for _ in range(3):
             page.keyboard.press("ArrowRight")
         page.locator("select").select_option(label="22.5° and 45°")
-        here = mlp.at(sweep, pair="22.5° and 45°", alpha=0.15)
+        here = at(sweep, pair="22.5° and 45°", alpha=0.15)
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
     finally:
         page.context.set_offline(False)
