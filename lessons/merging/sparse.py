@@ -163,7 +163,8 @@ def sorted_at(numbers: Callable[[], Iterator[np.ndarray]], places: Sequence[int]
         for place, (begin, rank) in prefixes.items():
             digit = int(np.searchsorted(counts[begin].cumsum(), rank, side="right"))
             prefixes[place] = (begin << 16) | digit, rank - int(counts[begin][:digit].sum())
-    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in prefixes.items()}  # type: ignore[misc]  [()] of an array without dimensions is its number
+    # [()] of an array without dimensions is its number
+    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in prefixes.items()}  # type: ignore[misc]
 
 
 def _keep(stack, groups, limits):
