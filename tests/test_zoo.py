@@ -221,6 +221,7 @@ def test_where_one_of_several_diverges_its_error_is_raised_and_nothing_unsound_i
     work = lambda: abreast.in_groups(lambda group, _: list(abreast.descend(group, [(x, y)] * 10**6, 0.1)), stack, 512)
     """], ids=["zoo", "abreast"])
 def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, work):
+    """Seconds of computing, of all threads together: on a busy machine the clock says nothing."""
     process = start_python("""
     import threading, time
     import torch
@@ -230,20 +231,22 @@ def test_an_interrupt_ends_training_side_by_side_within_seconds(start_python, wo
         while threading.active_count() < 3:
             time.sleep(0.05)
         time.sleep(1)
+        begun.append(time.process_time())
         print("training", flush=True)
 
+    begun = []
     threading.Thread(target=tell, daemon=True).start()
     try:
         work()
     except KeyboardInterrupt:
-        print("stopped", flush=True)
+        print("stopped after", time.process_time() - begun[0], flush=True)
     """)
     assert process.stdout.readline() == "training\n", process.communicate()[1]
-    start = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=60)
-    assert out == "stopped\n" and process.returncode == 0 and not errors
-    assert time.monotonic() - start < 5 and kept() == []
+    out, errors = process.communicate(timeout=120)
+    said, seconds = out.rsplit(maxsplit=1)
+    assert said == "stopped after" and process.returncode == 0 and not errors
+    assert float(seconds) < 5 and kept() == []
 
 
 def test_where_one_work_of_several_fails_those_at_work_are_finished_and_the_others_are_not_begun():
