@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from lessons.kit import plotting
 from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, curve, here
+from lessons.kit.panel.moving import Bars, Look, curve, here
 
 PLACES = list(range(32))
 HOSTILE = {"dark": style.library["dark_background"], "text by LaTeX": {"text.usetex": True},
@@ -167,3 +167,18 @@ def test_a_moving_title_stays_in_its_picture_however_high_the_axes_are(height):
         fig.draw_without_rendering()
         place = title.get_window_extent()
         assert ax.bbox.y1 < place.y0 and place.y1 <= fig.bbox.height
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_moving_title_comes_into_no_legend():
+    fig, ax = plotting.figure()
+    plotting.moving_titles((ax,))
+    ax.plot([0, 1], [0, 1], label="a line")
+    assert [text.get_text() for text in ax.legend().get_texts()] == ["a line"]
+
+
+def test_the_number_of_a_bar_is_on_no_bar():
+    fig, ax = plotting.figure()
+    Bars(ax, [0, 1, 2], "grey", "{:.2f}".format).set_values([-0.19, 0.5, 0.0])
+    assert [(text.get_text(), text.get_position()) for text in ax.texts] == [
+        ("-0.19", (0, 0)), ("0.50", (1, 0.5)), ("0.00", (2, 0.0))]

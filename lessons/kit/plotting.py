@@ -130,7 +130,7 @@ def moving_titles(axes, **options) -> list:
     return titles
 
 
-TITLE = "moving title"  # their label, by which a hall's picture knows them; it is not shown
+TITLE = "_moving title"  # their label, by which a hall's picture knows them; legends leave out what begins with _
 _TITLE_PAD = 6  # points, matplotlib's `axes.titlepad`
 
 

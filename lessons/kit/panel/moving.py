@@ -44,7 +44,8 @@ def level(ax, look: Look, label: str | None = None, **options):
 
 
 class Bars:
-    """Bars that stand on zero, with their values written above them; `set_values` moves them."""
+    """Bars that stand on zero, with their values written above them or, where they go down, above zero; `set_values`
+    moves them."""
 
     def __init__(self, ax, places: Sequence[float], colour: str, written: Callable[[float], str] | None = None,
                  width: float = 13, fontsize: float = 9):
@@ -62,4 +63,4 @@ class Bars:
         for bar, colour in zip(self._bars, colours):
             bar.set_color(colour)
         for text, value in zip(self._texts, values):
-            text.set(y=value, text=self._written(value))
+            text.set(y=0 if value < 0 else value, text=self._written(value))
