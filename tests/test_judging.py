@@ -230,6 +230,12 @@ LEFT = {
     "torch.lerp": lambda: setattr(torch, "lerp", lambda *_: 7.0),
     "torch.Tensor.mul": lambda: setattr(torch.Tensor, "mul", lambda *_: 7.0),  # hides the inherited one
     "torch.Tensor.backward": lambda: setattr(torch.Tensor, "backward", lambda *_: None),
+    "torch.optim.sgd.SGD.step": lambda: setattr(torch.optim.SGD, "step", lambda *_: None),
+    "torch.optim.AdamW": lambda: setattr(torch.optim, "AdamW", torch.optim.SGD),
+    "torch.nn.modules.conv.Conv2d.forward": lambda: setattr(torch.nn.Conv2d, "forward", lambda *_: 7.0),
+    "torch.nn.init.kaiming_uniform_": lambda: setattr(torch.nn.init, "kaiming_uniform_", lambda *_, **__: None),
+    "torch.fft.fft": lambda: setattr(torch.fft, "fft", lambda *_: 7.0),
+    "numpy.random.default_rng": lambda: setattr(np.random, "default_rng", lambda *_: None),
     "math.pi": lambda: setattr(math, "pi", 3.0),
     "toy_models.weights.mix": lambda: setattr(weights, "mix", lambda *_: 7.0),
     "toy_models.mlp.MLP.forward": lambda: setattr(MLP, "forward", lambda *_: 7.0),
@@ -241,7 +247,9 @@ def state():
     return [torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled(), np.geterr(),
             sys.getrecursionlimit(), list(warnings.filters), dict(os.environ), sys.stdout,
             signal.getsignal(signal.SIGINT), torch.lerp, torch.Tensor.mul, torch.Tensor.backward, math.pi, weights.mix,
-            MLP.forward, torch.get_num_threads(), torch.is_grad_enabled(), torch.get_default_dtype()]
+            MLP.forward, torch.optim.SGD.step, torch.optim.AdamW, torch.nn.Conv2d.forward,
+            torch.nn.init.kaiming_uniform_, torch.fft.fft, np.random.default_rng,
+            torch.get_num_threads(), torch.is_grad_enabled(), torch.get_default_dtype()]
 
 
 @pytest.mark.parametrize("right", [True, False])
@@ -295,6 +303,17 @@ def test_a_module_that_a_function_imports_is_not_said_to_be_changed(monkeypatch)
         return float(wave.WAVE_FORMAT_PCM)
     monkeypatch.delitem(sys.modules, "wave", raising=False)
     assert judged(lambda: 1.0, answer) == (True, "Right.")
+
+
+def test_who_makes_the_first_optimiser_of_a_class_is_not_said_to_change_it(monkeypatch):
+    """torch wraps the class's `step` then."""
+    monkeypatch.setattr(torch.optim.Rprop, "step", getattr(torch.optim.Rprop.step, "__wrapped__",
+                                                           torch.optim.Rprop.step))
+
+    def answer():
+        torch.optim.Rprop([torch.ones(1, requires_grad=True)]).step()
+        return 1.0
+    assert judged(lambda: 1.0, answer) == (True, "Right.") and torch.optim.Rprop.step.hooked
 
 
 def test_a_right_function_that_changes_something_leaves_nothing_behind_in_the_next_cell_either():

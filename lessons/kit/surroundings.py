@@ -2,6 +2,8 @@
 whole process.
 """
 import contextlib
+import functools
+import operator
 import os
 import random
 import signal
@@ -18,9 +20,11 @@ from data.pinning import SETTINGS, kept
 _NAMES = ("torch's default dtype", "torch's default device", "the precision of float32 products")  # of SETTINGS
 
 _OURS = ("lessons", "toy_models", "data")
-_THEIRS = ("torch", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.autograd", "torch.autograd.functional",
-           "torch.func", "numpy", "numpy.linalg", "math", "random", "builtins", "os")
-_CLASSES = (torch.Tensor, torch.nn.Module, torch.nn.Linear, torch.nn.BatchNorm2d)
+_THEIRS = ("torch", "torch.linalg", "torch.special", "torch.fft", "torch.random", "torch.autograd",
+           "torch.autograd.functional", "torch.func", "numpy", "numpy.linalg", "numpy.random", "math", "random",
+           "builtins", "os")
+_WITH_CLASSES = (*_OURS, "torch.nn", "torch.optim")  # these packages whole: what networks and training are made of
+_PREFIXES = tuple(f"{name}." for name in _WITH_CLASSES)
 _CONSTANTS = (bool, int, float, str, tuple, frozenset)
 _DEEPEST = 2000  # calls inside calls, for which there is room on the stack whatever is called
 
@@ -177,15 +181,16 @@ def _as_written(changed):
 def _homes():
     """The modules and classes whose functions and constants are everybody's."""
     modules = [module for name, module in list(sys.modules.items())
-               if (name in _THEIRS or name.partition(".")[0] in _OURS) and isinstance(module, types.ModuleType)]
+               if (name in _THEIRS or _is_whole(name)) and isinstance(module, types.ModuleType)]
     yield from modules
-    yield from dict.fromkeys([*_CLASSES, *(one for module in modules if _is_ours(module.__name__)
-                                           for one in list(vars(module).values())
-                                           if isinstance(one, type) and _is_ours(one.__module__))])
+    yield from dict.fromkeys([torch.Tensor, *(one for module in modules if _is_whole(module.__name__)
+                                              for one in list(vars(module).values())
+                                              if isinstance(one, type) and _is_whole(one.__module__))])
 
 
-def _is_ours(name):
-    return isinstance(name, str) and name.partition(".")[0] in _OURS
+@functools.cache  # asked tens of thousands of times in a check
+def _is_whole(name):
+    return isinstance(name, str) and f"{name}.".startswith(_PREFIXES)
 
 
 def _name_of(home):
@@ -196,8 +201,11 @@ def _set_back(home, before, imported):
     """The names in a module or class that were replaced or deleted, set back; and what hides an inherited function,
     taken away. Where something was `imported` meanwhile, a package may have replaced its own."""
     now = vars(home)
+    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+        return []
     replaced = [name for name, value in before.items() if now.get(name) is not value and _is_fixed(name, value)
-                and not (imported and name in now and _is_by_itself(home, now[name]))]
+                and not (imported and name in now and _is_by_itself(home, now[name]))
+                and not _is_wrapped_by_itself(home, value, now.get(name))]
     for name in replaced:
         setattr(home, name, before[name])
     hiding = [name for name in now.keys() - before.keys() if _hides(home, name)]
@@ -218,6 +226,13 @@ def _is_fixed(name, value):
 def _is_by_itself(home, value):
     package = home.__name__ if isinstance(home, types.ModuleType) else home.__module__
     return str(getattr(value, "__module__", "")).partition(".")[0] == package.partition(".")[0]
+
+
+def _is_wrapped_by_itself(home, before, now):
+    """torch wraps an optimiser's `step` when the first one of its class is made."""
+    package = home.__name__ if isinstance(home, types.ModuleType) else home.__module__
+    return getattr(now, "__wrapped__", None) is before \
+        and str(getattr(now, "__globals__", {}).get("__name__")).partition(".")[0] == package.partition(".")[0]
 
 
 def _hides(home, name):

@@ -14,8 +14,10 @@ import xarray
 from lessons.kit.exercise import Exercise, check, find
 from lessons.kit.judging import dressing, running
 from lessons.kit.judging.comparing import difference
+from lessons.kit.judging.telling import size
 
 CALLS = 6  # of each answer that are noted: those whose arguments have other shapes than any before
+LARGE = 20_000  # numbers
 
 def each(change):
     """The change, made to every tensor and number inside a result."""
@@ -41,13 +43,18 @@ def backwards(value):
     return dict(reversed(value.items())) if isinstance(value, dict) else value
 
 
+def where_small(change):
+    """The change, or arrays where the result holds many numbers: lists of millions take minutes."""
+    return lambda value: (change if size(value) <= LARGE else each(np.asarray))(value)
+
+
 DRESSES = {
     "arrays": each(np.asarray),
-    "lists": each(listed),
-    "nested lists": lambda value: each(listed)(list(value) if isinstance(value, tuple) else value),
+    "lists": where_small(each(listed)),
+    "nested lists": where_small(lambda value: each(listed)(list(value) if isinstance(value, tuple) else value)),
     "tuples for lists": lambda value: tuple(value) if isinstance(value, list) else value,
-    "lists for tensors' rows": each(lambda value: list(value) if isinstance(value, torch.Tensor) and value.ndim
-                                    else value),
+    "lists for tensors' rows": where_small(each(lambda value: list(value) if isinstance(value, torch.Tensor)
+                                                and value.ndim else value)),
     "tensors for numbers": each(torch.as_tensor),
     "xarrays": each(lambda value: xarray.DataArray(np.asarray(value))),
     "a graph": each(with_graph),
@@ -107,38 +114,56 @@ def _changed(function, change):
 
 
 def problems(number: str) -> tuple[int, list[str]]:
-    """(how often right answers of this chapter were called, what was wrong with what the next cell got), every answer
-    in every dress in which it passes, on what the notebook's cells gave."""
+    """(how many results of right answers of this chapter were looked at, what was wrong with what the next cell got):
+    of every answer in every dress in which it passes, on what the notebook's cells gave."""
     count, found = 0, []
-    for one in importlib.import_module(f"tests.natural.chapter_{number}").RIGHT:
-        exercise = find(one.id)
-        if not _given[one.id]:
-            continue
-        dress, told = dressing.of_function(exercise), []
-        for name, change in {"its own": lambda value: value, **DRESSES}.items():
-            answer = _changed(one.answer, change)
-            if not _passes(exercise, answer):
-                continue
-            function = dressing.wrapped(answer, dress, exercise.solution, told.append)
-            for arguments, named in _given[one.id].values():
-                count += 1
-                got, right = (call(*copy.deepcopy(arguments), **named) for call in (function, exercise.solution))
-                if not like(got, right) or difference(_seen(exercise, got), _seen(exercise, right), 1e-3):
-                    found.append(f"{one.id} {one.what}, dress {name}: {got!r:.200} for {right!r:.200}")
-        if bool(told) != bool(one.says) or not all(one.says in line for line in told):
-            found.append(f"{one.id} {one.what}: told is {told[:2]}, not {one.says!r}")
+    answers = importlib.import_module(f"tests.natural.chapter_{number}").RIGHT
+    for id, noted in _given.items():
+        exercise, right = find(id), find(id).solution
+        dress = dressing.of_function(exercise)
+        cases, calls = [(case, {}) for case in exercise.cases()], list(noted.values())
+        expected = _results(right, cases), _results(right, calls)
+        for one in [one for one in answers if one.id == id]:
+            told, (of_cases, of_calls) = [], (_results(one.answer, cases), _results(one.answer, calls))
+            for name, change in {"its own": lambda value: value, **DRESSES}.items():
+                if not all(_passes(exercise, change, got, asked) for got, asked in zip(of_cases, expected[0])):
+                    continue
+                for (arguments, named), result, asked in zip(calls, of_calls, expected[1]):
+                    count += 1
+                    given = dressing.wrapped(_giving(result, change), dress, right, told.append)
+                    got = given(*copy.deepcopy(arguments), **named)
+                    if not like(got, asked) or difference(_seen(exercise, got), _seen(exercise, asked), 1e-3):
+                        found.append(f"{id} {one.what}, dress {name}: {got!r:.200} for {asked!r:.200}")
+            if bool(told) != bool(one.says) or not all(one.says in line for line in told):
+                found.append(f"{id} {one.what}: told is {told[:2]}, not {one.says!r}")
     return count, found
 
 
-def _passes(exercise: Exercise, answer) -> bool:
-    for case in exercise.cases():
+def _results(function, calls):
+    """What a function gives on each call: a value, or the exception with which it stops."""
+    found = []
+    for arguments, named in calls:
         try:
-            got = _seen(exercise, answer(*copy.deepcopy(case)))
-        except Exception:  # a dress that the exercise's own `seen_as` refuses
-            return False
-        if difference(got, _seen(exercise, exercise.solution(*copy.deepcopy(case))), exercise.tolerance):
-            return False
-    return True
+            found.append(function(*copy.deepcopy(arguments), **named))
+        except Exception as error:  # right on the exercise's cases alone
+            found.append(error)
+    return found
+
+
+def _giving(result, change):
+    """A function that gives this result, or stops with it, whatever it is called with."""
+    def inside(*_, **__):
+        if isinstance(result, Exception):
+            raise result
+        return change(result)
+    return inside
+
+
+def _passes(exercise: Exercise, change, result, asked):
+    try:
+        return not difference(_seen(exercise, change(result)), _seen(exercise, asked), exercise.tolerance)
+    except Exception:  # a dress that the exercise's own `seen_as` refuses
+        return False
 
 
 def _seen(exercise, result):
