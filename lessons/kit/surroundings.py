@@ -200,15 +200,15 @@ def _name_of(home):
 def _set_back(home, before, imported):
     """The names in a module or class that were replaced or deleted, set back; and what hides an inherited function,
     taken away. Where something was `imported` meanwhile, a package may have replaced its own."""
-    now = vars(home)
-    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+    current = vars(home)
+    if len(current) == len(before) and all(map(operator.is_, current.values(), before.values())):
         return []
-    replaced = [name for name, value in before.items() if now.get(name) is not value and _is_fixed(name, value)
-                and not (imported and name in now and _is_by_itself(home, now[name]))
-                and not _is_wrapped_by_itself(home, value, now.get(name))]
+    replaced = [name for name, value in before.items() if current.get(name) is not value and _is_fixed(name, value)
+                and not (imported and name in current and _is_by_itself(home, current[name]))
+                and not _is_wrapped_by_itself(home, value, current.get(name))]
     for name in replaced:
         setattr(home, name, before[name])
-    hiding = [name for name in now.keys() - before.keys() if _hides(home, name)]
+    hiding = [name for name in current.keys() - before.keys() if _hides(home, name)]
     for name in hiding:
         delattr(home, name)
     return replaced + hiding
@@ -228,11 +228,11 @@ def _is_by_itself(home, value):
     return str(getattr(value, "__module__", "")).partition(".")[0] == package.partition(".")[0]
 
 
-def _is_wrapped_by_itself(home, before, now):
+def _is_wrapped_by_itself(home, before, after):
     """torch wraps an optimiser's `step` when the first one of its class is made."""
     package = home.__name__ if isinstance(home, types.ModuleType) else home.__module__
-    return getattr(now, "__wrapped__", None) is before \
-        and str(getattr(now, "__globals__", {}).get("__name__")).partition(".")[0] == package.partition(".")[0]
+    return getattr(after, "__wrapped__", None) is before \
+        and str(getattr(after, "__globals__", {}).get("__name__")).partition(".")[0] == package.partition(".")[0]
 
 
 def _hides(home, name):
