@@ -180,12 +180,16 @@ def _as_written(changed):
 
 def _homes():
     """The modules and classes whose functions and constants are everybody's."""
+    return _homes_among(tuple(map(id, list(sys.modules.values()))))
+
+
+@functools.lru_cache(1)  # every case of a check asks, and nothing was imported since
+def _homes_among(imported):
     modules = [module for name, module in list(sys.modules.items())
                if (name in _THEIRS or _is_whole(name)) and isinstance(module, types.ModuleType)]
-    yield from modules
-    yield from dict.fromkeys([torch.Tensor, *(one for module in modules if _is_whole(module.__name__)
-                                              for one in list(vars(module).values())
-                                              if isinstance(one, type) and _is_whole(one.__module__))])
+    classes = [one for module in modules if _is_whole(module.__name__) for one in list(vars(module).values())
+               if isinstance(one, type) and _is_whole(one.__module__)]
+    return [*modules, *dict.fromkeys([torch.Tensor, *classes])]
 
 
 @functools.cache  # asked tens of thousands of times in a check

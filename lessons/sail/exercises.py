@@ -63,9 +63,6 @@ def _tables():
 
 # -- what of a wider layer is compared -------------------------------------------------------------
 
-_PROBES = torch.randn(40, 2, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
-
-
 def computed(layers) -> dict:
     """What two layers compute on forty inputs, how many units there are, whether all are listened to, and that each is
     a copy: in which direction its weights and bias point. So the outgoing weights may be shared among copies in any
@@ -79,11 +76,12 @@ def computed(layers) -> dict:
             isinstance(tensor, torch.Tensor) for tensor in layers):
         raise ValueError(f"{wanted}.")
     weight, bias, above = layers
-    if weight.ndim != 2 or weight.shape[1] != 2 or bias.shape != weight.shape[:1] or above.shape[1:] != bias.shape:
+    if weight.ndim != 2 or bias.shape != weight.shape[:1] or above.shape[1:] != bias.shape:
         raise ValueError(f"{wanted}. Yours are {tuple(weight.shape)}, {tuple(bias.shape)} and {tuple(above.shape)}.")
     rows = torch.cat([weight, bias[:, None]], 1)
     heard = int((above != 0).any(0).sum())
-    return {"units": len(bias), "heard": heard, "output": (_PROBES @ weight.T + bias).relu() @ above.T,
+    inputs = torch.randn(40, weight.shape[1], generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    return {"units": len(bias), "heard": heard, "output": (inputs.to(weight) @ weight.T + bias).relu() @ above.T,
             "directions": rows / rows.norm(dim=1, keepdim=True)}
 
 

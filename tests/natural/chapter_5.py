@@ -143,6 +143,9 @@ def difference_of_forms(f, theta_0, theta_i, theta_j, alpha):
 
 
 def right_by_matrix(f, theta_0, theta_i, theta_j, alpha):
+    """On a chapter's network this stops as it does on a small machine, whatever memory the one that tests has."""
+    if len(theta_0) > 20_000:
+        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried {4 * len(theta_0) ** 2} bytes")
     d = theta_j - theta_i
     return alpha * (1 - alpha) / 2 * (d @ torch.func.hessian(f)(theta_0) @ d)
 
@@ -386,7 +389,7 @@ RIGHT = [
     Natural("5.3", "loop over samples", lambda a, b: sum(torch.outer(x, y) for x, y in zip(a, b)) / len(a)),
     Natural("5.4", "review: capital", "B"),
     Natural("5.4", "review: in parentheses", "(b)"),
-    Natural("5.5", "whole matrix, tensor", right_by_matrix),
+    Natural("5.5", "whole matrix, tensor", right_by_matrix, "so the course's own function runs"),
     Natural("5.5", "by autograd twice, with its graph", right_by_gradients),
     Natural("5.5", "step d, numpy number", right_by_step_d),
     Natural("5.6", "library's shape, a tensor", right_with_ratio),
