@@ -68,7 +68,7 @@ test:
 	$(MAKE) --no-print-directory --keep-going test-shared test-timed
 
 test-shared: test-environment
-	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed"
+	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed and not release"
 
 test-timed: test-environment
 	$(RUN) -m pytest -m timed
@@ -86,7 +86,7 @@ types: test-environment
 	$(RUN) -m mypy
 
 quick: test-environment
-	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed"
+	$(RUN) -m pytest -n 2 --dist loadfile -m "not slow and not timed and not release"
 
 notebooks: environment
 	$(RUN) -m lessons.kit.notebooks

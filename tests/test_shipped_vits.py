@@ -6,6 +6,7 @@ import pytest
 import safetensors.torch
 import torch
 
+import data
 from lessons import cast, suites
 from lessons.vit import shipped
 from toy_models import training, zoo
@@ -50,7 +51,40 @@ def test_the_accuracy_of_the_card_is_measured_again(recipe, real_data, real_fash
         assert share == pytest.approx(written, abs=0.002)  # on another processor an image may tip over
 
 
-@pytest.mark.slow  # two and a half minutes: it is trained again
+EARLY = {"tiny_vit_64": 2.222903, "tiny_vit_128": 1.846176}  # loss after 40 steps of the training that was kept
+STEPS = 40
+
+
+class Enough(Exception):
+    pass
+
+
+@pytest.mark.slow  # ten seconds each
+@by_width
+def test_trained_again_it_begins_as_it_did(recipe, real_data, real_fashion, monkeypatch):
+    """In float64 every machine has the same first steps; whoever changes how a ViT is trained changes them too."""
+    networks, steps, initial = [], iter(range(STEPS)), training._initial
+
+    def begun(*arguments):
+        networks.append(initial(*arguments))
+        return networks[0]
+
+    def count():
+        if next(steps, None) is None:
+            raise Enough
+
+    monkeypatch.setattr(training, "_initial", begun)
+    monkeypatch.setattr(training, "stop_if_asked", count)
+    with pytest.raises(Enough):
+        training.train(recipe)
+    images = data.load(recipe.dataset, "train")
+    which = [*range(200), *range(20_000, 20_200)]  # digits, clothes
+    with torch.inference_mode():
+        loss = torch.nn.functional.cross_entropy(networks[0](images.x[which].double()), images.y[which])
+    assert loss.item() == pytest.approx(EARLY[shipped.folder_of(recipe).name], abs=1e-5)
+
+
+@pytest.mark.release  # three and a half minutes: it is trained again
 def test_trained_again_it_is_as_good(real_data, real_fashion):
     recipe = cast.pretrained_vit(*cast.SHIPPED_VITS[0])
     again = shipped.accuracies(training.train(recipe))
