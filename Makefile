@@ -99,6 +99,7 @@ docs: environment
 	$(RUN) -m lessons.kit.chapters
 	$(RUN) -m lessons.kit.claims --page
 	$(RUN) -m tools.pictures
+	$(RUN) -m tools.where
 
 bench: test-environment
 	$(RUN) -m tools.bench

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from lessons.kit.chapters import CHAPTERS, ROOT
+from tools import where
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
@@ -91,3 +92,17 @@ def test_every_file_that_is_named_is_there():
     assert len(named) > 30
     kept = {"data/cache"}  # made when something is fetched
     assert [path for path in named if path not in kept and not (ROOT / path).exists()] == []
+
+
+def test_the_page_of_every_picture_is_that_of_the_notebooks():
+    assert where.PAGE.read_text(encoding="utf-8") == where.page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("stem, cell, drawn, measured", [
+    ("08_cart", "panel-storage", "costs.storage", "storage.measure"),
+    ("07_interference", "panel-d", "plane.common_and_own", "plane.run_all")])
+def test_a_picture_is_found_with_what_drew_and_measured_it(stem, cell, drawn, measured):
+    notebook = next(chapter.notebook for chapter in CHAPTERS if chapter.stem == stem)
+    (one,) = [one for one in where.drawings(notebook) if one.cell == cell]
+    functions = [one.draws, getattr(one.measured[0], "measure", one.measured[0])]
+    assert [f"{function.__module__.split('.')[-1]}.{function.__name__}" for function in functions] == [drawn, measured]

@@ -190,7 +190,7 @@ def test_what_needs_the_test_tools_installs_them(target, tmp_path):
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.parametrize("target, modules", [
     ("lint", ["ruff check .", "tools.tidy", "mypy"]),
-    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures"])])
+    ("docs", ["lessons.kit.chapters", "lessons.kit.claims --page", "tools.pictures", "tools.where"])])
 def test_make_runs_every_part(target, modules, tmp_path):
     _, lines, _ = made(tmp_path, target, stamps=[".ready", ".ready-for-tests"])
     assert lines == [f"-m {module}" for module in modules]
@@ -222,7 +222,8 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
 @pytest.mark.parametrize("fails", ["nothing", "*-n*", "*-m?timed*"])
 def test_make_test_runs_both_parts_and_fails_where_one_does(fails, tmp_path):
     status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-tests"], fails=fails)
-    assert lines == ["-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed", "-m pytest -m timed"]
+    shared = "-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed and not release"
+    assert lines == [shared, "-m pytest -m timed"]
     assert (status == 0) is (fails == "nothing")
 
 

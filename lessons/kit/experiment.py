@@ -2,6 +2,7 @@
 speaks to."""
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
 
 import xarray
 
@@ -87,7 +88,7 @@ class Experiment:
 
         module = self.measure.__module__
         dataset = sweep.cached(self.name, ingredients | {"data": source.digest}, measured, module)
-        archive.keep(dataset, self._path(profile, seed), module)
+        archive.keep(dataset, self.archived_at(profile, seed), module)
         return dataset
 
     def in_full(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
@@ -106,9 +107,9 @@ class Experiment:
         Raises:
             ValueError: there is no such profile.
         """
-        return archive.read(self._path(profile, seed))
+        return archive.read(self.archived_at(profile, seed))
 
-    def _path(self, profile, seed):
+    def archived_at(self, profile: str, seed: int) -> Path:
         """Where the repository has or would have this."""
         with store.as_published():
             return archive.path_of(self.name, self.ingredients(profile, seed))

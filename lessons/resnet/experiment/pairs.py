@@ -49,10 +49,10 @@ class Settings:
     test_images: int  # per task, for accuracies; there are 500
     statistics_images: int  # training images per task from which BatchNorm's statistics are estimated anew
     alphas: tuple[float, ...] = (0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)  # positions on each line
-    # how much the networks of `run_amounts` are pretrained; they are finetuned as those of `run`
+    # how much the networks of `amounts.run` are pretrained; they are finetuned as those of `run`
     amounts: tuple[Amount, ...] = ()
-    amounts_width: int = cast.WIDTH  # of these networks, and of that of `run_small_steps`
-    step_images: tuple[int, ...] = (2, 4, 8, 16, 32, 64)  # on how many images `run_small_steps` takes one step
+    amounts_width: int = cast.WIDTH  # of these networks, and of that of `steps.run`
+    step_images: tuple[int, ...] = (2, 4, 8, 16, 32, 64)  # on how many images `steps.run` takes one step
     draws: int = 10  # of these images
 
 
@@ -112,7 +112,7 @@ def all_amount_recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
 
 
 def stepping_recipe(settings: Settings, seed: int = 0) -> Recipe:
-    """The network from which `run_small_steps` takes a step: the first that was pretrained at all, finetuned."""
+    """The network from which `steps.run` takes a step: the first that was pretrained at all, finetuned."""
     groups = amount_recipes(settings, seed).values()
     return next(group for group in groups if group[None].epochs)[AMOUNTS_TASKS[0]]
 
@@ -150,7 +150,7 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
 
 
 def estimate(settings: Settings, seed: int = 0) -> str:
-    """A sentence that says what `run` and `run_amounts` will have to do, and how long it takes at the speed of two
+    """A sentence that says what `run` and `amounts.run` will have to do, and how long it takes at the speed of two
     training steps, measured now."""
     wanted = list(dict.fromkeys([*recipes(settings, seed).values(), *all_amount_recipes(settings, seed)]))
     missing = experiment.missing(wanted)
@@ -198,7 +198,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """All lines between the networks finetuned on splits 1 to 4.
 
     Returns:
-        A Dataset over treatment (3), pair (6), alpha (9), layer (11: eight blocks, "pooled", "10 outputs" and
+        A Dataset over treatment (3), pair (6), alpha, layer (11: eight blocks, "pooled", "10 outputs" and
         "100 outputs"), place (3: the two ends and half-way), task (2), image (500), model (5) and bin (150) with
         gap_mean, gap_low, gap_high (treatment, pair, alpha, layer): 1 − cos to the mixed features, mean and quartiles
         over test images of both tasks;

@@ -1,4 +1,3 @@
-"""The pictures: of all `pairs`, of `steps`, `causes` and `amounts`, and those of any sweep over pairs, α and layers,
-`lines`."""
+"""The pictures: of all `pairs`, of `steps`, `causes` and `amounts`, and `lines`, which is `lessons.lines.panels`."""
 from lessons.lines import panels as lines
 from lessons.resnet.panels import amounts, causes, pairs, steps

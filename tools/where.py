@@ -1,0 +1,118 @@
+"""docs/where.md: for every picture of every notebook the cell that shows it, the function that draws it, the one that
+measured its numbers, and where these are kept. `python -m tools.where` writes it (`make docs`).
+
+The cells are read, and only their imports are executed.
+"""
+import ast
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lessons.kit import archive
+from lessons.kit.chapters import CHAPTERS, ROOT
+from lessons.kit.experiment import Experiment
+
+PAGE = ROOT / "docs/where.md"
+HEAD = """# Where every picture comes from
+
+A line for every call of a notebook that draws: the cell by its id (JupyterLab shows it under the gear in the right side
+bar; in the file it stands as `"id"`), the function that draws, the one that measured, and the files in `data/measured`
+with what it measured. Without a file, the numbers are made when the cell runs, and other profiles, seeds and data are
+kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. `make docs` writes this page from the notebooks.
+"""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One call that draws, in a cell of a notebook.
+
+    Attributes:
+        cell: the cell's id.
+        draws: the function behind the decorators.
+        measured: what measured the sweep that it is given: experiments, several where each measures a part, or a
+            function of a room of experiments.
+    """
+    cell: str
+    draws: Callable
+    measured: tuple
+
+
+def drawings(notebook: Path) -> Iterator[Drawing]:
+    """Every call of a `@panel` or `@still` function of the lessons, in the notebook's order."""
+    names: dict[str, object] = {}
+    measured: dict[str, tuple] = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        exec(compile(ast.Module(imports, []), notebook.name, "exec"), names)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                measured[node.targets[0].id] = sources(node.value, names, measured)
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+            function = named(call.func, names)
+            if hasattr(function, "__wrapped__") and draws(inspect.unwrap(function)):
+                given = sources(call.args[0], names, measured) if call.args else ()
+                yield Drawing(cell["id"], inspect.unwrap(function), given)
+
+
+def draws(function: Callable) -> bool:
+    """Whether it is decorated as one that makes a picture."""
+    return re.search(r"^@(panel|still)$", inspect.getsource(function), re.MULTILINE) is not None
+
+
+def sources(expression: ast.expr, names: dict, measured: dict) -> tuple:
+    """What measured it: what stands behind the variables in it, and what it calls."""
+    behind = []
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name):
+            behind += measured.get(node.id, ())
+        function = named(node.func, names) if isinstance(node, ast.Call) else None
+        owner = getattr(function, "__self__", None)
+        several = getattr(owner, "of", None)  # an experiment of which each width is one
+        if isinstance(owner, Experiment):
+            behind.append(owner)
+        elif isinstance(several, dict):
+            behind += several.values()
+        elif "experiment" in getattr(function, "__module__", "").split("."):
+            behind.append(function)
+    return tuple(behind)
+
+
+def named(node: ast.expr, names: dict):
+    """What a dotted name stands for; None where it is another expression."""
+    if isinstance(node, ast.Attribute):
+        return getattr(named(node.value, names), node.attr, None)
+    return names.get(node.id) if isinstance(node, ast.Name) else None
+
+
+def link(function) -> str:
+    """A function's name, as a link to its file."""
+    path = Path(inspect.getsourcefile(inspect.unwrap(function))).relative_to(ROOT)
+    return f"[`{function.__name__}`](../{path.as_posix()}) in `{path.relative_to('lessons').as_posix()}`"
+
+
+def page() -> str:
+    """The page as it should be."""
+    lines = [HEAD]
+    for chapter in CHAPTERS:
+        lines += [f"## {chapter.stem}, `{chapter.package}`", "", "| cell | drawn by | measured by | kept |",
+                  "|---|---|---|---|"]
+        for drawing in {(one.cell, one.draws): one for one in drawings(chapter.notebook)}.values():
+            measures = dict.fromkeys(link(getattr(one, "measure", one)) for one in drawing.measured)
+            files = dict.fromkeys(path.name for one in drawing.measured if isinstance(one, Experiment)
+                                  for path in [one.archived_at("full", 0)] if path.exists())
+            lines.append(f"| `{drawing.cell}` | {link(drawing.draws)} | {', '.join(measures) or 'the cell itself'} | "
+                         f"{', '.join(f'`{name}`' for name in files)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE.relative_to(ROOT), "written;", archive.FOLDER.relative_to(ROOT), "holds the sweeps")
