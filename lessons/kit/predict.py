@@ -31,7 +31,7 @@ class Prediction(widgets.VBox):
         if not low < high or not 0 < step <= high - low:
             raise ValueError("a prediction needs low < high and a step between 0 and their difference, "
                              f"not low={low}, high={high}, step={step}")
-        self.low, self.high = low, high
+        self.question, self.low, self.high, self.step = question, low, high, step
         self.at = {}
         self._truth = self._mark = None
         self._digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
@@ -50,6 +50,11 @@ class Prediction(widgets.VBox):
     def said(self) -> str:
         """What the learner was told after committing, as HTML."""
         return self._said.value
+
+    @property
+    def truth(self) -> float | None:
+        """What was measured, once a panel has told it."""
+        return self._truth
 
     @property
     def hides(self) -> bool:

@@ -1,0 +1,26 @@
+"""A view: what a panel shows, as numbers. One ES module draws it in the page (view.js), matplotlib draws it where it is
+printed or saved (`printed.py`), from the same marks.
+
+A view is a pure function of its controls. Its charts say once which marks there are; `draw` gives for every setting of
+the controls the numbers of these marks, a title that states what is to be seen, and the same in words for those who do
+not see it. Nothing is trained or measured here.
+"""
+from lessons.kit.view.marks import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Map,
+    Points,
+    Reference,
+    Star,
+    key,
+    percent,
+)
+from lessons.kit.view.widget import Control, View, chips, slider, view
+
+__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Line", "Map", "Points", "Reference", "Star",
+           "View", "chips", "key", "percent", "slider", "view"]

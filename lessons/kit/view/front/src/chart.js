@@ -1,0 +1,207 @@
+// One chart: axes, marks, labels at the ends of lines, and the upright line where the slider stands.
+import { axisBottom, axisLeft } from "d3-axis";
+import { format } from "d3-format";
+import { scaleLinear, scaleLog } from "d3-scale";
+import { select } from "d3-selection";
+import { area, line } from "d3-shape";
+import { form, s, star } from "./dom.js";
+import { apart, written } from "./numbers.js";
+
+const QUIET = new Set(["other", "chance", "single"]);
+
+function scale(axis, from, to) {
+  const made = axis.kind === "log" ? scaleLog() : scaleLinear();
+  return made.domain([axis.low ?? 0, axis.high ?? 0]).range([from, to]);
+}
+
+// How an axis writes its ticks: shares as per cent, the rest as short as it can be.
+function texts(axis) {
+  if (axis.ticks) {
+    const named = new Map(axis.ticks);
+    return (value) => named.get(value) ?? "";
+  }
+  if (axis.unit === "percent") return (value) => `${format(".3~g")(100 * value)}${value === axis.high ? " %" : ""}`;
+  return (value) => format(".4~g")(value).replace("-", "−");
+}
+
+export class Chart {
+  // spec: as the kernel describes it; places: the positions of the slider's stops on this chart's x axis.
+  constructor(spec, places) {
+    this.spec = spec;
+    this.marks = spec.marks.map((mark) => ({ ...mark, x: mark.x ?? places }));
+    this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
+    this.svg = s("svg", { class: "plot", "aria-hidden": "true" });
+  }
+
+  // Lay the axes out for a width; everything that does not move is drawn here.
+  lay(width, k, narrow) {
+    const { x, y } = this.spec;
+    const rows = this.marks.find((mark) => mark.kind === "map")?.rows;
+    const longest = Math.max(0, ...this.marks.map((mark) => (mark.label?.length ?? 0) + (mark.kind === "reference" ? 6 : 0)));
+    const right = narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
+    const box = { left: (rows ? 92 : 52) * k, right: right * k, top: 26 * k, bottom: 26 * k, width, height: (narrow ? 250 : 352) * k };
+    Object.assign(this, { box, k, narrow });
+    this.x = scale(x, box.left, box.width - box.right);
+    this.y = rows ? scaleLinear().domain([-0.5, rows.length - 0.5]).range([box.top, box.height - box.bottom])
+      : scale(y, box.height - box.bottom, box.top);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${box.height}`);
+    this.svg.setAttribute("width", width);
+    this.svg.setAttribute("height", box.height);
+    const drawn = [s("g", { class: "y axis", transform: `translate(${box.left},0)` }),
+      s("g", { class: "x axis", transform: `translate(0,${box.height - box.bottom})` }),
+      s("text", { class: "name", x: rows ? 0 : 0, y: 12 * k }, y.label),
+      s("text", { class: "name end", x: width - (narrow ? 0 : box.right), y: box.height - box.bottom + 18 * k, "text-anchor": narrow ? "end" : "start", dx: narrow ? 0 : 12 * k }, this.hasHandle || !x.label ? "" : ""),
+      s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
+      s("g", { class: "moving" }), s("g", { class: "labels" })];
+    this.svg.replaceChildren(...drawn);
+    const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
+    x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
+    select(this.svg).select(".x.axis").call(below);
+    if (x.label.length >= 4) {
+      this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 2, "text-anchor": "middle" }, this.hasHandle ? "" : x.label));
+    }
+    if (rows) {
+      const cells = select(this.svg).select(".y.axis");
+      rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
+    } else {
+      const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
+      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(5);
+      select(this.svg).select(".y.axis").call(beside);
+    }
+    this.moving = this.svg.querySelector(".moving");
+    this.labels = this.svg.querySelector(".labels");
+  }
+
+  // The y of a value, inside the axes; null where it cannot be drawn.
+  at(value) {
+    if (value === null || value === undefined) return null;
+    if (this.spec.y.kind === "log" && value <= 0) return null;
+    return this.y(value);
+  }
+
+  // Draw a frame's numbers. `stop` is the slider's index, or null; `hidden` names marks that wait for the guess; `guess`
+  // is drawn as a star, unless it is null.
+  show(frame, stop, hidden, guess) {
+    const parts = [];
+    const ends = [];
+    for (const mark of this.marks) {
+      if (mark.kind === "handle" || hidden.has(mark.name)) continue;
+      if (mark.kind !== "star") parts.push(this[mark.kind](mark, frame.values[mark.name], stop, ends));
+    }
+    const handle = this.marks.find((mark) => mark.kind === "handle");
+    if (handle && stop !== null) {
+      const x = this.x(handle.places?.[stop] ?? this.places[stop]);
+      parts.push(s("line", { class: "handle", x1: x, x2: x, y1: this.box.top - 6 * this.k, y2: this.box.height - this.box.bottom + 6 * this.k }));
+    }
+    const mark = this.marks.find(({ kind }) => kind === "star");
+    if (mark) parts.push(this.star(mark, guess));
+    this.moving.replaceChildren(...parts.flat().filter(Boolean));
+    this.name(ends);
+    if (handle && stop !== null) this.mark_tick(this.places[stop]);
+  }
+
+  mark_tick(place) {
+    for (const tick of this.svg.querySelectorAll(".x.axis .tick")) tick.classList.toggle("now", Math.abs(tick.__data__ - place) < 1e-9);
+  }
+
+  // -- marks: (mark, rows of numbers, slider's index, labels to be written) -> nodes ---------------------------------
+
+  line(mark, [values], stop, ends) {
+    const points = values.map((value, index) => [mark.x[index], value]);
+    const path = line().defined(([, value]) => this.at(value) !== null).x(([x]) => this.x(x)).y(([, value]) => this.at(value));
+    const parts = [s("path", { class: `line ${mark.role}${mark.dashed ? " dashed" : ""}`, d: path(points) })];
+    if (mark.dots) {
+      for (const [x, value] of points) {
+        if (this.at(value) !== null) parts.push(s("path", { class: `dot ${mark.role}`, d: form(mark.role, 3 * this.k), transform: `translate(${this.x(x)},${this.at(value)})` }));
+      }
+    }
+    const live = stop !== null && mark.x.length > stop && this.hasHandle ? stop : values.findLastIndex((value) => value !== null);
+    const value = values[live];
+    if (value === undefined || value === null) return parts;
+    if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
+      parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
+    }
+    if (mark.label) {
+      const last = values.findLastIndex((one) => one !== null);
+      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
+    }
+    return parts;
+  }
+
+  band(mark, [low, high]) {
+    const points = low.map((value, index) => [mark.x[index], value, high[index]]);
+    const path = area().defined((point) => this.at(point[1]) !== null && this.at(point[2]) !== null)
+      .x((point) => this.x(point[0])).y0((point) => this.at(point[1])).y1((point) => this.at(point[2]));
+    return [s("path", { class: `band ${mark.role}`, d: path(points) })];
+  }
+
+  points(mark, [values, low, high], stop, ends) {
+    const parts = [];
+    values.forEach((value, index) => {
+      const [x, y] = [this.x(mark.x[index]), this.at(value)];
+      if (y === null) return;
+      if (low && low[index] !== null) parts.push(s("path", { class: `error ${mark.role}`, d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
+      parts.push(s("path", { class: `dot ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${x},${y})` }));
+      if (mark.written) parts.push(s("text", { class: `value ${mark.role}`, x, y: y - 12 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
+    });
+    return parts;
+  }
+
+  bars(mark, [values, low, high]) {
+    const width = 0.56 * Math.abs(this.x(1) - this.x(0));
+    const base = this.at(Math.max(this.spec.y.low ?? 0, this.spec.y.kind === "log" ? this.spec.y.low : 0));
+    const parts = [];
+    values.forEach((value, index) => {
+      const [x, y] = [this.x(mark.x[index]), this.at(value)];
+      if (y === null) return;
+      parts.push(s("rect", { class: `bar ${mark.role}`, x: x - width / 2, width, y: Math.min(y, base), height: Math.abs(base - y), rx: 2 }));
+      if (low && low[index] !== null) parts.push(s("path", { class: "error bar", d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
+      parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
+    });
+    return parts;
+  }
+
+  reference(mark, [[value]], stop, ends) {
+    const y = this.at(value);
+    if (y === null || y === undefined) return [];
+    if (mark.label) ends.push({ mark, y, value: written(value, this.spec.y) });
+    return [s("line", { class: `reference ${mark.role}`, x1: this.box.left, x2: this.box.width - this.box.right, y1: y, y2: y })];
+  }
+
+  star(mark, value) {
+    const y = this.at(value);
+    if (y === null || y === undefined) return [];
+    return [s("path", { class: "star", d: star(10 * this.k), transform: `translate(${this.x(mark.x[0])},${y})` }),
+      s("text", { class: "guess", x: this.x(mark.x[0]), y: y + 24 * this.k, "text-anchor": "middle" }, "your guess")];
+  }
+
+  map(mark, cells) {
+    const [columns, height] = [cells[0].length, Math.abs(this.y(1) - this.y(0))];
+    const width = (this.box.width - this.box.left - this.box.right) / columns;
+    const [low, high] = [mark.low ?? 0, mark.high];
+    return cells.flatMap((row, index) => row.map((value, column) => value === null ? null : s("rect", {
+      class: "cell", x: this.box.left + column * width + 1, y: this.y(index) - height / 2 + 1, width: Math.max(1, width - 2), height: height - 2, rx: 2,
+      style: `--share: ${Math.min(1, Math.max(0, (value - low) / (high - low))).toFixed(3)}`,
+    })));
+  }
+
+  // Names and live values right of the plot, kept apart; in a narrow panel only the names, above the lines' ends.
+  name(ends) {
+    if (this.narrow) {
+      this.labels.replaceChildren(...ends.filter(({ value }) => value).map(({ mark, y, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: y - 7 * this.k, "text-anchor": "end" }, `${mark.label} ${value}`)));
+      return;
+    }
+    const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
+    const gap = (tall ? 42 : 22) * this.k;
+    const x = this.box.width - this.box.right + 14 * this.k;
+    const places = apart(ends.map(({ y }) => y), gap, this.box.top + 4, this.box.height - this.box.bottom - 4);
+    this.labels.replaceChildren(...ends.flatMap(({ mark, value }, index) => {
+      const y = places[index];
+      if (QUIET.has(mark.role) || mark.dashed) {
+        return [s("text", { class: `end ${mark.role}`, x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
+      }
+      return [s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
+        s("text", { class: `end ${mark.role}`, x, y: y + 16 * this.k, dy: "0.1em" }, mark.label)];
+    }));
+  }
+}

@@ -1,0 +1,65 @@
+// Pure helpers: where a value lies, how labels keep apart, how numbers are written. No DOM here, so node can test them.
+import { format } from "d3-format";
+
+export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+// The index of the place that lies nearest to x.
+export function nearest(places, x) {
+  let best = 0;
+  places.forEach((place, index) => { if (Math.abs(place - x) < Math.abs(places[best] - x)) best = index; });
+  return best;
+}
+
+// Labels that would touch move apart, as little as possible, in their order, between low and high.
+export function apart(wanted, gap, low, high) {
+  const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);
+  const at = order.map((index) => clamp(wanted[index], low, high));
+  for (let round = 0; round < 60; round++) {
+    let moved = false;
+    for (let i = 1; i < at.length; i++) {
+      const missing = gap - (at[i] - at[i - 1]);
+      if (missing > 1e-6) {
+        at[i - 1] -= missing / 2;
+        at[i] += missing / 2;
+        moved = true;
+      }
+    }
+    for (let i = 0; i < at.length; i++) at[i] = Math.max(at[i], low + i * gap);
+    for (let i = at.length - 1; i >= 0; i--) at[i] = Math.min(at[i], high - (at.length - 1 - i) * gap);
+    if (!moved) break;
+  }
+  const found = [];
+  order.forEach((index, place) => { found[index] = at[place]; });
+  return found;
+}
+
+// A value as it is written at the end of a line: a gap writes nothing.
+export function written(value, axis) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "";
+  const digits = axis.digits ?? 0;
+  if (axis.unit === "percent") return `${format(`.${digits}f`)(100 * value)} %`;
+  return format(`.${digits}f`)(value).replace("-", "−");
+}
+
+// How close a guess came, in a word; `span` is what the answer could have been, from lowest to highest.
+export function verdict(guess, truth, span, percent) {
+  const off = Math.abs(guess - truth);
+  const said = percent ? `${Math.round(100 * off)} points` : format(".2~g")(off);
+  if (off <= 0.03 * span) return "Close!";
+  if (off <= 0.1 * span) return "Not far off.";
+  return `Off by ${said}.`;
+}
+
+// Frames by the positions of all controls, unpacked from what the kernel sends: rows of numbers that several frames share.
+export class Frames {
+  constructor() { this.known = new Map(); }
+  add({ rows, frames }) {
+    for (const [key, frame] of Object.entries(frames)) {
+      const values = {};
+      for (const [mark, row] of Object.entries(frame.values)) values[mark] = rows[row];
+      this.known.set(key, { ...frame, values });
+    }
+  }
+  get(positions) { return this.known.get(positions.join(",")); }
+  clear() { this.known.clear(); }
+}

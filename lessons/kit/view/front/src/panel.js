@@ -1,0 +1,344 @@
+// A view in the page: title, key, prediction, charts, slider, chips, numbers, how it was measured; in a shadow root.
+import { Chart } from "./chart.js";
+import { form, h, s } from "./dom.js";
+import { clamp, Frames, nearest, verdict, written } from "./numbers.js";
+import STYLE from "./style.css";
+
+const WIDE = 860; // px: two charts side by side
+const NARROW = 600; // px: live values go above the plot
+const QUIET_AFTER = 500; // ms without a move, before the live region speaks
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export class Panel {
+  constructor(model, el) {
+    this.model = model;
+    this.spec = model.get("spec");
+    this.frames = new Frames();
+    this.frames.add(model.get("frames"));
+    this.positions = [...model.get("positions")];
+    this.asked = new Set();
+    this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
+    this.charts = this.spec.charts.map((chart) => new Chart(chart, this.slider < 0 ? [] : this.spec.controls[this.slider].at));
+    for (const chart of this.charts) chart.places = this.slider < 0 ? [] : this.spec.controls[this.slider].at;
+    this.draft = null; // a guess that is not committed yet
+    el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
+    this.host = el;
+    this.root = el.shadowRoot ?? el.attachShadow({ mode: "open" });
+    this.build();
+    this.listen();
+    this.lay();
+  }
+
+  // -- what is there --------------------------------------------------------------------------------------------------
+
+  build() {
+    const { spec } = this;
+    this.title = h("h3", { class: "title" });
+    this.key = h("div", { class: "key" });
+    this.bar = h("div", { class: "prediction", hidden: !spec.prediction });
+    this.live = h("div", { class: "heard", "aria-live": "polite" });
+    this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
+    this.stage = h("div", { class: "stage", role: "img" }, this.boxes);
+    this.rows = spec.controls.map((control, index) => index === this.slider ? null : this.chips(control, index)).filter(Boolean);
+    const more = this.rows.filter((row) => row.more).map((row) => row.node);
+    this.table = h("div", { class: "numbers", hidden: true });
+    const numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
+      this.table.hidden = !this.table.hidden;
+      numbers.setAttribute("aria-expanded", String(!this.table.hidden));
+      this.show();
+    } }, "All numbers");
+    const section = h("section", { class: "view" },
+      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.stage,
+      this.rows.filter((row) => !row.more).map((row) => row.node),
+      more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
+      h("div", { class: "foot" }, numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
+      this.live);
+    if (this.slider >= 0) this.buildSlider();
+    this.root.replaceChildren(h("style", {}, STYLE), section);
+    this.section = section;
+  }
+
+  chips(control, index) {
+    const name = `${control.name}-${Math.random().toString(36).slice(2, 8)}`;
+    const inputs = control.texts.map((text, place) => h("label", { class: "chip" },
+      h("input", { type: "radio", name, value: place, onchange: () => this.go(index, place) }), h("span", {}, text)));
+    return { more: control.more, index, inputs, node: h("fieldset", { class: "chips" }, h("legend", {}, control.label), inputs) };
+  }
+
+  buildSlider() {
+    const control = this.spec.controls[this.slider];
+    this.range = h("input", { type: "range", class: "range", min: 0, max: control.texts.length - 1, step: 1, "aria-label": control.label,
+      oninput: () => this.go(this.slider, Number(this.range.value)) });
+    this.thumb = h("div", { class: "thumb", "aria-hidden": "true" });
+    this.track = h("div", { class: "track", "aria-hidden": "true" });
+    this.words = h("div", { class: "words", "aria-hidden": "true" });
+    this.ends = control.ends.map(([role, text]) => h("div", { class: `end ${role}`, "aria-hidden": "true" }, text));
+    this.notches = s("svg", { class: "notches", "aria-hidden": "true" });
+    this.play = h("button", { type: "button", class: "play", "aria-label": "Play once through", onclick: () => this.sweep() }, s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M4 2.5L13 8L4 13.5Z" })));
+    const place = Math.max(0, this.charts.findIndex((chart) => chart.hasHandle));
+    this.handled = this.charts[place];
+    this.rail = h("div", { class: "rail" }, this.play, this.track, this.notches, this.ends, this.words, this.range, this.thumb);
+    this.boxes[place].append(this.rail);
+    for (const chart of this.charts) if (chart.hasHandle) this.drags(chart);
+  }
+
+  // Press or drag anywhere in the plot: the nearest measured stop. While a guess is asked for, the star moves instead.
+  drags(chart) {
+    const at = (event) => {
+      const box = chart.svg.getBoundingClientRect();
+      const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+      if (this.asks) this.propose(clamp(chart.y.invert(y), this.spec.prediction.low, this.spec.prediction.high));
+      else this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
+    };
+    chart.svg.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      chart.svg.setPointerCapture(event.pointerId);
+      at(event);
+    });
+    chart.svg.addEventListener("pointermove", (event) => { if (chart.svg.hasPointerCapture(event.pointerId)) at(event); });
+  }
+
+  // -- what happens ---------------------------------------------------------------------------------------------------
+
+  listen() {
+    const changed = (name, what) => this.model.on(`change:${name}`, what);
+    changed("positions", () => { this.positions = [...this.model.get("positions")]; this.show(); });
+    changed("frames", () => { this.frames.clear(); this.asked.clear(); this.frames.add(this.model.get("frames")); this.show(); });
+    changed("guess", () => this.reveal());
+    changed("shown", () => this.reveal());
+    this.model.on("msg:custom", (message) => {
+      if (!message.packed) return;
+      this.frames.add(message.packed);
+      this.show();
+    });
+    this.observer = new ResizeObserver(([entry]) => { if (Math.abs(entry.contentRect.width - this.width) > 1) this.lay(); });
+    this.observer.observe(this.host);
+    this.theme = new MutationObserver(() => this.dress());
+    this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.dark.addEventListener?.("change", this.dressed = () => this.dress());
+    this.dress();
+    this.host.addEventListener("keydown", this.keyed = (event) => { if (event.key === "f" && !event.target.matches?.("input[type=number]")) this.fullscreen(event); });
+    document.addEventListener("fullscreenchange", this.filled = () => this.lay());
+  }
+
+  remove() {
+    this.observer.disconnect();
+    this.theme.disconnect();
+    this.dark.removeEventListener?.("change", this.dressed);
+    document.removeEventListener("fullscreenchange", this.filled);
+    cancelAnimationFrame(this.playing);
+  }
+
+  // JupyterLab says its theme; elsewhere the reader's system does.
+  dress() {
+    const said = document.body.dataset.jpThemeLight;
+    this.host.dataset.theme = said ? (said === "false" ? "dark" : "light") : this.dark.matches ? "dark" : "light";
+  }
+
+  fullscreen(event) {
+    event.preventDefault();
+    document.fullscreenElement ? document.exitFullscreen() : this.host.requestFullscreen?.();
+  }
+
+  get asks() { return Boolean(this.spec.prediction) && this.model.get("guess") === null && !this.model.get("shown"); }
+
+  go(control, place) {
+    if (this.positions[control] === place) return;
+    this.positions = this.positions.map((old, index) => index === control ? place : old);
+    this.model.set("positions", this.positions);
+    this.model.save_changes();
+    this.show();
+  }
+
+  // Once through all stops in two seconds, and back to where it began. Without motion, a quarter further for each press.
+  sweep() {
+    const stops = this.spec.controls[this.slider].texts.length;
+    const began = this.positions[this.slider];
+    if (calm()) {
+      this.go(this.slider, (began + Math.max(1, Math.round(stops / 4))) % stops);
+      return;
+    }
+    cancelAnimationFrame(this.playing);
+    const start = performance.now();
+    const step = (now) => {
+      const share = (now - start) / 2000;
+      this.go(this.slider, share < 1 ? Math.min(stops - 1, Math.floor(share * stops)) : began);
+      if (share < 1) this.playing = requestAnimationFrame(step);
+    };
+    this.playing = requestAnimationFrame(step);
+  }
+
+  // -- the prediction -------------------------------------------------------------------------------------------------
+
+  propose(value) {
+    const { low, step } = this.spec.prediction;
+    this.draft = Number((low + Math.round((value - low) / step) * step).toPrecision(12));
+    this.show();
+  }
+
+  commit() {
+    if (this.draft === null) return;
+    this.model.set("guess", this.draft);
+    this.model.save_changes();
+    this.reveal();
+  }
+
+  reveal() {
+    if (!this.asks) this.isAsked(true);
+    this.fresh = !calm();
+    this.show();
+    this.fresh = false;
+  }
+
+  showBar() {
+    const { prediction } = this.spec;
+    if (!prediction) return;
+    const axis = this.charts[0].spec.y;
+    const percent = axis.unit === "percent";
+    const state = `${this.asks}${this.model.get("guess")}`;
+    if (this.asks) {
+      if (this.barState !== state) {
+        this.number = h("input", { type: "number", "aria-label": "your guess", min: percent ? 100 * prediction.low : prediction.low, max: percent ? 100 * prediction.high : prediction.high, step: percent ? 1 : prediction.step,
+          oninput: () => { if (this.number.value !== "") this.propose(clamp(this.number.valueAsNumber / (percent ? 100 : 1), prediction.low, prediction.high)); },
+          onkeydown: (event) => { if (event.key === "Enter") this.commit(); } });
+        this.button = h("button", { type: "button", class: "commit", onclick: () => this.commit() }, "Commit");
+        const anyway = h("button", { type: "button", class: "quiet", onclick: () => { this.model.set("shown", true); this.model.save_changes(); this.reveal(); } }, "Just show me");
+        this.bar.replaceChildren(h("span", { class: "say" }, "Drag in the plot, or type: "), h("span", { class: "field" }, this.number, percent ? " %" : ""), this.button, anyway);
+      }
+      this.button.disabled = this.draft === null;
+      if (this.draft !== null && this.root.activeElement !== this.number) this.number.value = percent ? Math.round(100 * this.draft) : this.draft;
+    } else if (this.barState !== state) {
+      const guess = this.model.get("guess");
+      const said = guess === null || guess === undefined ? "Shown without a guess." : null;
+      const truth = prediction.truth;
+      this.bar.replaceChildren(said ? h("span", {}, said) : h("span", {}, h("b", {}, truth == null ? "" : verdict(guess, truth, prediction.high - prediction.low, percent)), ` You said ${written(guess, axis)}. `, truth == null ? "" : `Measured: ${written(truth, axis)}.`),
+        h("button", { type: "button", class: "quiet", onclick: () => { this.draft = guess; this.model.set("guess", null); this.model.set("shown", false); this.model.save_changes(); this.reveal(); } }, "Guess again"));
+    }
+    this.barState = state;
+  }
+
+  // -- drawing --------------------------------------------------------------------------------------------------------
+
+  lay() {
+    const wide = this.host.clientWidth || 900;
+    const filled = document.fullscreenElement === this.host;
+    const k = filled ? Math.min(innerWidth / 960, innerHeight / 560) : 1;
+    this.width = wide;
+    this.host.style.setProperty("--k", k);
+    const inner = Math.min(wide, filled ? wide : 1064) - 2 * (wide < NARROW ? 16 : 32) * k;
+    const beside = this.charts.length > 1 && inner >= WIDE - 64;
+    const gap = 28 * k;
+    this.stage.classList.toggle("beside", beside);
+    this.section.classList.toggle("narrow", wide < NARROW);
+    this.charts.forEach((chart, index) => {
+      const share = beside ? (inner - gap * (this.charts.length - 1)) / this.charts.length : inner;
+      chart.lay(Math.max(240, share), k, wide < NARROW);
+    });
+    if (this.slider >= 0) this.laySlider(k);
+    this.show();
+  }
+
+  laySlider(k) {
+    const chart = this.handled;
+    const stops = (chart.places ?? []).map((place) => chart.x(place));
+    Object.assign(this, { stops, k });
+    const [first, last] = [stops[0], stops.at(-1)];
+    this.rail.style.height = `${58 * k}px`;
+    Object.assign(this.track.style, { left: `${first - 6 * k}px`, width: `${last - first + 12 * k}px` });
+    Object.assign(this.range.style, { left: `${first - 12 * k}px`, width: `${last - first + 24 * k}px` });
+    Object.assign(this.play.style, { left: `${Math.max(0, first - 48 * k)}px` });
+    this.notches.replaceChildren(...stops.map((x) => s("line", { x1: x, x2: x, y1: 0, y2: 5 * k })));
+    this.notches.setAttribute("width", last + 2);
+    this.notches.setAttribute("height", 6 * k);
+    if (this.ends[0]) this.ends[0].style.left = `${first - 6 * k}px`;
+    if (this.ends[1]) Object.assign(this.ends[1].style, { left: `${last + 6 * k}px`, transform: "translateX(-100%)" });
+  }
+
+  show() {
+    const frame = this.frames.get(this.positions);
+    if (!frame) {
+      this.ask();
+      return;
+    }
+    const asks = this.asks;
+    const hidden = new Set(asks ? this.spec.hides : []);
+    const stop = this.slider < 0 ? null : this.positions[this.slider];
+    this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
+    this.key.replaceChildren(...frame.key.map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: form(role, 4.6) })), text)));
+    const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
+    for (const chart of this.charts) chart.show(frame, stop, hidden, guess);
+    this.section.classList.toggle("fresh", Boolean(this.fresh));
+    this.stage.setAttribute("aria-label", asks ? "The charts wait for your guess." : `${frame.title}. ${frame.alt}`);
+    if (this.slider >= 0) this.showSlider(stop);
+    for (const row of this.rows) row.inputs.forEach((label, place) => { label.querySelector("input").checked = place === this.positions[row.index]; });
+    this.showBar();
+    if (!this.table.hidden) this.showNumbers(frame);
+    this.speak(asks ? "" : frame.title);
+    this.host.dataset.shown = this.positions.join(",");
+    this.prefetch();
+  }
+
+  // Whether the view stands where the question was about; move it there if `go` is true.
+  isAsked(go = false) {
+    const at = Object.entries(this.spec.prediction?.at ?? {}).map(([name, place]) => [this.spec.controls.findIndex((control) => control.name === name), place]);
+    if (go) for (const [index, place] of at) this.go(index, place);
+    return at.every(([index, place]) => this.positions[index] === place);
+  }
+
+  showSlider(stop) {
+    const control = this.spec.controls[this.slider];
+    const x = this.stops[stop];
+    this.range.value = stop;
+    this.range.setAttribute("aria-valuetext", control.words[stop]);
+    this.thumb.style.left = `${x}px`;
+    this.words.textContent = control.words[stop];
+    const half = this.words.offsetWidth / 2;
+    const at = clamp(x, this.stops[0] - 6 * this.k + half, this.stops.at(-1) + 6 * this.k - half);
+    this.words.style.left = `${at}px`;
+    const [left, right] = this.ends; // end labels give way to the words
+    if (left) left.style.visibility = at - half < this.stops[0] + left.offsetWidth + 8 ? "hidden" : "visible";
+    if (right) right.style.visibility = at + half > this.stops.at(-1) - right.offsetWidth - 8 ? "hidden" : "visible";
+  }
+
+  showNumbers(frame) {
+    const tables = this.spec.charts.map((chart) => {
+      const marks = chart.marks.filter((mark) => mark.parts.length && mark.kind !== "map");
+      const rows = marks.flatMap((mark) => frame.values[mark.name].map((row, part) => h("tr", {},
+        h("th", { scope: "row" }, `${mark.label || mark.name}${mark.parts[part] === "y" ? "" : `, ${mark.parts[part]}`}`),
+        row.map((value) => h("td", {}, value === null ? "–" : written(value, { ...chart.y, digits: (chart.y.digits ?? 0) + 1 }))))));
+      return h("table", {}, h("caption", {}, chart.y.label), rows);
+    });
+    this.table.replaceChildren(h("p", {}, frame.alt), ...tables);
+  }
+
+  // Half a second after the last move, so that nothing is said twice.
+  speak(text) {
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => { if (this.live.textContent !== text) this.live.textContent = text; }, QUIET_AFTER);
+  }
+
+  ask() {
+    const along = this.positions.join(",");
+    if (this.asked.has(along)) return;
+    this.asked.add(along);
+    this.model.send?.({ along: [this.positions] });
+  }
+
+  // What lies one chip away is asked for while the reader looks, so that it is here when it is pressed.
+  prefetch() {
+    const wanted = [];
+    this.spec.controls.forEach((control, index) => {
+      if (index === this.slider) return;
+      control.texts.forEach((_, place) => {
+        const there = this.positions.map((old, one) => one === index ? place : old);
+        const name = there.filter((_, one) => one !== this.slider).join(",");
+        if (!this.frames.get(there) && !this.asked.has(`row ${name}`)) {
+          this.asked.add(`row ${name}`);
+          wanted.push(there);
+        }
+      });
+    });
+    if (wanted.length) this.model.send?.({ along: wanted });
+  }
+}

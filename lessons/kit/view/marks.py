@@ -1,0 +1,246 @@
+"""The marks of a view's charts and the numbers that move them.
+
+A *role* gives a mark its colour and form, and is the same in the whole course: "a" and "b" are the two networks,
+"merged" is what was made of them, "single" are networks that were not merged, "chance" is guessing, "other" is
+everything beside what a chart is about, "class1" and "class2" are classes of a data set.
+"""
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import ClassVar
+
+import numpy as np
+
+ROLES = ("a", "b", "merged", "single", "chance", "other", "class1", "class2")
+KINDS_OF_AXIS = ("linear", "log", "places")
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """A share as it is written in the course: "82 %"."""
+    return f"{100 * value:.{digits}f} %"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a chart.
+
+    Attributes:
+        label: what is measured, and its unit.
+        low, high: from where to where it goes.
+        kind: "linear", "log", or "places", where `ticks` names places 0, 1, 2, …
+        ticks: {position: text}; empty leaves the choice to the page.
+        unit: of the live values at the ends of lines: "percent" for shares, else "".
+        digits: that live values have.
+    """
+    label: str
+    low: float
+    high: float
+    kind: str = "linear"
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    unit: str = ""
+    digits: int = 0
+
+    def __post_init__(self):
+        if self.kind not in KINDS_OF_AXIS:
+            raise ValueError(f"an axis is {', '.join(KINDS_OF_AXIS)}, not {self.kind!r}")
+        if not (np.isfinite([self.low, self.high]).all() and self.low < self.high):
+            raise ValueError(f"the axis {self.label!r} needs finite ends, low < high, not {self.low} and {self.high}")
+        if self.kind == "log" and self.low <= 0:
+            raise ValueError(f"the axis {self.label!r} is logarithmic, so it cannot begin at {self.low}")
+
+    def written(self, value: float) -> str:
+        """A value as it stands at the end of a line."""
+        if not np.isfinite(value):
+            return ""
+        return percent(value, self.digits) if self.unit == "percent" else f"{value:.{self.digits}f}"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that a chart shows.
+
+    Attributes:
+        name: by which a frame gives its numbers.
+        role: what it stands for, one of `ROLES`.
+        label: what is written at it.
+    """
+    name: str
+    role: str = "other"
+    label: str = ""
+    kind: ClassVar[str] = ""
+    parts: ClassVar[tuple[str, ...]] = ("y",)  # the rows of numbers that a frame gives
+
+    def __post_init__(self):
+        if self.role not in ROLES:
+            raise ValueError(f"the mark {self.name!r} has the role {self.role!r}; there are: {', '.join(ROLES)}")
+
+
+@dataclass(frozen=True)
+class Line(Mark):
+    """A curve over the chart's x, with its live value at the right end, where the slider stands.
+
+    Attributes:
+        x: (points,) where it has its values; left out, the positions of the chart's slider.
+        dots: whether the points are marked.
+        dashed: a line of comparison.
+    """
+    x: tuple[float, ...] = ()
+    dots: bool = False
+    dashed: bool = False
+    kind: ClassVar[str] = "line"
+
+
+@dataclass(frozen=True)
+class Band(Mark):
+    """What a line is sure of: from `low` to `high` at every point of it."""
+    x: tuple[float, ...] = ()
+    kind: ClassVar[str] = "band"
+    parts: ClassVar[tuple[str, ...]] = ("low", "high")
+
+
+@dataclass(frozen=True)
+class Points(Mark):
+    """Points with or without error bars; `names` are those of the places of an axis that has places.
+
+    Attributes:
+        x: (points,) where they stand.
+        written: whether each has its value beside it.
+        errors: whether a frame gives `low` and `high` too.
+    """
+    x: tuple[float, ...] = ()
+    written: bool = False
+    kind: ClassVar[str] = "points"
+    parts: ClassVar[tuple[str, ...]] = ("y", "low", "high")
+
+
+@dataclass(frozen=True)
+class Bars(Mark):
+    """Bars that stand on zero at the places of the x axis, with their values above them."""
+    x: tuple[float, ...] = ()
+    kind: ClassVar[str] = "bars"
+    parts: ClassVar[tuple[str, ...]] = ("y", "low", "high")
+
+
+@dataclass(frozen=True)
+class Reference(Mark):
+    """A horizontal line at one value, with its name at the right end."""
+    kind: ClassVar[str] = "reference"
+
+
+@dataclass(frozen=True)
+class Star(Mark):
+    """A star where the learner's guess lies, at one x. The page draws it where the view shows what was asked about."""
+    x: tuple[float, ...] = ()
+    kind: ClassVar[str] = "star"
+    parts: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True)
+class Handle(Mark):
+    """The upright line where the slider stands: the slider's other handle. `name` is that of the control."""
+    kind: ClassVar[str] = "handle"
+    parts: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True)
+class Map(Mark):
+    """A field of cells, rows of the y axis by places of the x axis; low fades into the page, high stands out.
+
+    Attributes:
+        rows: their names, from above.
+        low, high: the ends of the scale, which is drawn with the map.
+    """
+    rows: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    kind: ClassVar[str] = "map"
+    parts: ClassVar[tuple[str, ...]] = ("cells",)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One pair of axes and what is on it.
+
+    Raises:
+        ValueError: two marks have one name.
+    """
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+
+    def __post_init__(self):
+        names = [mark.name for mark in self.marks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"every mark of a chart has a name of its own; here are {', '.join(names)}")
+
+    @property
+    def slider(self) -> str:
+        """The name of the control whose handle stands on it; "" where there is none."""
+        return next((mark.name for mark in self.marks if isinstance(mark, Handle)), "")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a view shows at one setting of its controls.
+
+    Attributes:
+        title: one sentence that states the finding.
+        alt: the same with its numbers, for those who do not see the charts.
+        values: {mark: numbers}: a row of them, or one row for each of the mark's `parts`.
+        key: [(role, text)], the names of what is shown: the only legend.
+    """
+    title: str
+    alt: str
+    values: Mapping[str, Sequence]
+    key: Sequence[tuple[str, str]] = ()
+
+
+def key(*items: tuple[str, str]) -> list[tuple[str, str]]:
+    """The names below a title, each with its role: ("a", "A learned digits turned by 45°").
+
+    Raises:
+        ValueError: a role that there is not.
+    """
+    for role, _ in items:
+        if role and role not in ROLES:
+            raise ValueError(f"there is no role {role!r}; there are: {', '.join(ROLES)}")
+    return list(items)
+
+
+def described(part) -> dict:
+    """An axis, mark or chart as JSON can hold it, without what is left empty."""
+    described_parts = {}
+    for one in fields(part):
+        value = getattr(part, one.name)
+        if isinstance(value, tuple) and value and isinstance(value[0], Mark):
+            value = [described(mark) for mark in value]
+        elif isinstance(value, Axis):
+            value = described(value)
+        elif isinstance(value, Mapping):
+            value = [[float(at), text] for at, text in value.items()]
+        elif isinstance(value, tuple):
+            value = [one if isinstance(one, str) else float(one) for one in value]
+        elif isinstance(value, (float, np.floating)):
+            value = float(value)
+        if value not in ("", [], False):
+            described_parts[one.name] = value
+    return described_parts | ({"kind": part.kind, "parts": list(part.parts)} if isinstance(part, Mark) else {})
+
+
+def rows_of(mark: Mark, numbers) -> list[list[float | None]]:
+    """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts.
+
+    Raises:
+        ValueError: as many rows as the mark does not have, or rows of several lengths.
+    """
+    array = np.asarray(numbers, dtype=float)
+    rows = np.atleast_2d(array)
+    if mark.kind in ("line", "reference"):
+        rows = array.reshape(1, -1)
+    if mark.kind != "map" and len(rows) > len(mark.parts) or rows.ndim != 2:
+        raise ValueError(f"the mark {mark.name!r} takes {' and '.join(mark.parts)}, not numbers of shape {array.shape}")
+    return [[_short(value) for value in row] for row in rows]
+
+
+def _short(value):
+    """Five digits are more than a picture shows; what is not finite is a gap."""
+    return float(f"{value:.5g}") if np.isfinite(value) else None

@@ -1,0 +1,112 @@
+"""A view on paper: matplotlib draws the same marks from the same numbers, for notebooks that are printed or saved."""
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from lessons.kit import plotting
+from lessons.kit.page import Markup
+from lessons.kit.view.marks import Chart, Frame, Mark
+
+COLOURS = {"a": "#0A66B7", "b": "#B84A00", "merged": "#00775C", "single": "#1E2226", "chance": "#686E76",
+           "other": "#B9B6AD", "class1": "#4A7A00", "class2": "#9C2FA0"}
+FORMS = {"a": "o", "b": "s", "merged": "D", "single": "", "chance": "", "other": "o", "class1": "o", "class2": "o"}
+_STYLES = {"chance": ":", "single": "-"}
+
+
+def image(charts: Sequence[Chart], frame: Frame, caption: str = "") -> Markup:
+    """Charts at one setting as an HTML image, with the frame's title above and its words as alternative text."""
+    with plotting.drawing():
+        fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
+        fig.suptitle(frame.title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+        for ax, chart in zip(axes[0], charts):
+            _axes(ax, chart)
+            for mark in chart.marks:
+                if mark.parts:
+                    _DRAWN[mark.kind](ax, chart, mark, _rows(frame.values[mark.name]))
+        return plotting.image_tag(fig, frame.alt, caption)
+
+
+def _rows(numbers):
+    return np.atleast_2d(np.asarray(numbers, dtype=float))
+
+
+def _axes(ax: Axes, chart: Chart) -> None:
+    """Labels, ends and ticks."""
+    for axis, name in ((chart.x, "x"), (chart.y, "y")):
+        ax.set(**{f"{name}label": axis.label, f"{name}lim": (axis.low, axis.high)})
+        if axis.kind == "log":
+            ax.set(**{f"{name}scale": "log"})
+        which = getattr(ax, f"{name}axis")
+        if axis.ticks:
+            which.set_ticks(list(axis.ticks), list(axis.ticks.values()))
+        elif axis.unit == "percent":
+            which.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+
+
+def _x_of(chart, mark, count):
+    """Where a mark has its values; a line without places of its own has them at evenly spaced ones."""
+    return np.asarray(mark.x) if getattr(mark, "x", ()) else np.linspace(chart.x.low, chart.x.high, count)
+
+
+def _line(ax, chart, mark, rows):
+    style = {"color": COLOURS[mark.role], "linestyle": "--" if mark.dashed else _STYLES.get(mark.role, "-"),
+             "marker": FORMS[mark.role] if mark.dots else "", "linewidth": 1.2 if mark.role == "other" else 2.2}
+    x = _x_of(chart, mark, rows.shape[1])
+    ax.plot(x, rows[0], **style)
+    finite = np.flatnonzero(np.isfinite(rows[0]))
+    if mark.label and len(finite):
+        _said_at_the_end(ax, mark, rows[0][finite[-1]])
+
+
+def _said_at_the_end(ax, mark: Mark, y):
+    """A mark's name right of the axes."""
+    ax.annotate(mark.label, (1, y), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
+                color=COLOURS[mark.role], va="center", fontsize=9.5)
+
+
+def _band(ax, chart, mark, rows):
+    ax.fill_between(_x_of(chart, mark, rows.shape[1]), rows[0], rows[1], color=COLOURS[mark.role], alpha=0.18,
+                    linewidth=0)
+
+
+def _points(ax, chart, mark, rows):
+    x = _x_of(chart, mark, rows.shape[1])
+    if len(rows) == 3:
+        ax.vlines(x, rows[1], rows[2], color=COLOURS[mark.role], linewidth=1.6)
+    ax.plot(x, rows[0], color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="", label=mark.label)
+    if getattr(mark, "written", False):
+        for place, value in zip(x, rows[0]):
+            if np.isfinite(value):
+                ax.annotate(chart.y.written(value), (place, value), xytext=(0, 6), textcoords="offset points",
+                            ha="center", fontsize=9)
+
+
+def _bars(ax, chart, mark, rows):
+    x = _x_of(chart, mark, rows.shape[1])
+    ax.bar(x, rows[0], width=0.6, color=COLOURS[mark.role])
+    if len(rows) == 3:
+        ax.vlines(x, rows[1], rows[2], color="#1E2226", linewidth=1.4)
+    for place, value in zip(x, rows[0]):
+        if np.isfinite(value):
+            ax.annotate(chart.y.written(value), (place, max(value, 0)), xytext=(0, 3), textcoords="offset points",
+                        ha="center", fontsize=9)
+
+
+def _reference(ax, chart, mark, rows):
+    y = rows[0, 0]
+    if np.isfinite(y):
+        ax.axhline(y, color=COLOURS[mark.role], linestyle=_STYLES.get(mark.role, "-"), linewidth=1.2, marker="")
+        _said_at_the_end(ax, mark, y)
+
+
+def _map(ax, chart, mark, rows):
+    cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, interpolation="nearest",
+                      extent=(chart.x.low, chart.x.high, len(mark.rows) - 0.5, -0.5))
+    ax.set_yticks(range(len(mark.rows)), mark.rows)
+    ax.grid(False)
+    ax.figure.colorbar(cells, ax=ax, shrink=0.8)
+
+
+_DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "map": _map}

@@ -1,0 +1,313 @@
+"""The widget that shows a view, and its controls.
+
+The page has the numbers of every setting along the slider before anything is moved, so a step of the slider needs no
+kernel. For another choice it asks, and keeps what it is told. A page that is saved has all of them.
+"""
+import base64
+import functools
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import anywidget
+import jinja2
+import traitlets
+
+from data import store
+from lessons.kit.page import Page
+from lessons.kit.predict import Prediction, unless_guessed
+from lessons.kit.sweep import caption
+from lessons.kit.view import printed
+from lessons.kit.view.marks import Chart, Frame, Mark, described, rows_of
+
+_HERE = Path(__file__).parent
+MODULE = _HERE / "view.js"
+MOST_FRAMES = 3000
+
+
+class Control(traitlets.HasTraits):
+    """A slider or a row of chips: one of several settings.
+
+    Attributes:
+        value: where it stands; set it from Python, observe it, or link it with `ipywidgets.link`.
+        index: the same as a place among `values`.
+        label, texts: what stands before it, and the name of every setting.
+        words: what a slider says of every setting, where it stands ("half-way").
+        ends: what stands under a slider's first and last setting, each (role, text).
+        at: the positions of a slider's settings on the x axis of the chart that has its handle.
+        more: whether it waits behind "More".
+    """
+    value = traitlets.Any()
+    index = traitlets.Int()
+
+    def __init__(self, kind: str, label: str, options: Mapping[str, object], value, **about):
+        self.kind, self.label = kind, label
+        self.texts, self.values = list(options), list(options.values())
+        self.words = list(about.get("words") or self.texts)
+        self.ends = [list(end) for end in about.get("ends", ())]
+        self.at = [float(place) for place in about.get("at", range(len(self.values)))]
+        self.more = bool(about.get("more", False))
+        if not self.values:
+            raise ValueError(f"the control {label!r} has no setting")
+        if len(self.words) != len(self.values) or len(self.at) != len(self.values):
+            raise ValueError(f"the control {label!r} has {len(self.values)} settings, but {len(self.words)} words and "
+                             f"{len(self.at)} positions")
+        super().__init__(value=self._checked(value))
+        self.index = self.values.index(self.value)
+
+    def _checked(self, value):
+        if value not in self.values:
+            raise ValueError(f"{self.label} cannot be {value!r}; it can be: {', '.join(map(str, self.values))}")
+        return value
+
+    @traitlets.validate("value")
+    def _is_one_of_them(self, proposal):
+        return self._checked(proposal["value"])
+
+    @traitlets.observe("value")
+    def _follow_value(self, change):
+        self.index = self.values.index(change["new"])
+
+    @traitlets.observe("index")
+    def _follow_index(self, change):
+        self.value = self.values[change["new"]]
+
+    def spec(self, name: str) -> dict:
+        """As the page needs it."""
+        return {"name": name, "kind": self.kind, "label": self.label, "texts": self.texts, "words": self.words,
+                "ends": self.ends, "at": self.at, "more": self.more}
+
+
+def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), at=None) -> Control:
+    """A slider over given values in order, or over {text: value}. It lies under the x axis, so it is for one quantity
+    that the chart shows there.
+
+    Args:
+        value: where it begins, one of them.
+        words: value -> what is said under the slider when it stands there.
+        ends: what stands under the first and the last, each (role, text).
+        at: their positions on the x axis; left out, the values themselves, where they are numbers.
+    """
+    options = dict(values) if isinstance(values, Mapping) else {_number(one): one for one in values}
+    if at is None and all(isinstance(one, (int, float)) for one in options.values()):
+        at = options.values()
+    about = {"words": [words(one) for one in options.values()] if words else None, "ends": ends}
+    return Control("slider", label, options, value, **about | ({} if at is None else {"at": at}))
+
+
+def chips(label: str, options, value=None, more: bool = False) -> Control:
+    """A row of chips over {text: value}, or over names, each of which is its own value; it begins at the first unless
+    `value` is given. With `more` it waits behind "More"."""
+    named = dict(options) if isinstance(options, Mapping) else {str(one): one for one in options}
+    return Control("chips", label, named, next(iter(named.values())) if value is None else value, more=more)
+
+
+def _number(value):
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+class View(anywidget.AnyWidget):
+    """Charts over a slider and chips, in the page.
+
+    Args:
+        controls: {name: `slider` or `chips`}; at most one slider.
+        charts: from left to right.
+        draw: (**values of the controls) -> `Frame`.
+        kicker: where one is: "Chapter 1: along the line".
+        caption: how it was measured; folded.
+        prediction: what the learner commits before the answer is shown; `panel_answers` has told it the truth and where
+            the view shows it. The chart's `Star` stands for the guess.
+        hides: names of marks that wait for the guess.
+
+    Attributes:
+        controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
+        positions: where each stands, in their order; the page moves it.
+        guess: what was committed in the page, None before; shown: whether the learner looked without a guess.
+
+    Raises:
+        ValueError: several sliders, a handle without its slider, or a frame that names marks that there are not.
+    """
+    _esm = MODULE
+    spec = traitlets.Dict().tag(sync=True)
+    frames = traitlets.Dict().tag(sync=True)
+    positions = traitlets.List(traitlets.Int()).tag(sync=True)
+    guess = traitlets.Float(None, allow_none=True).tag(sync=True)
+    shown = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, controls: Mapping[str, Control], charts: Sequence[Chart], draw: Callable[..., Frame],
+                 kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = ()):
+        self.controls, self.charts, self.draw = dict(controls), list(charts), draw
+        self.prediction = prediction
+        sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
+        if len(sliders) > 1:
+            raise ValueError(f"a view has one slider, not {len(sliders)} ({', '.join(sliders)}): make the others chips")
+        for chart in self.charts:
+            if chart.slider and chart.slider not in sliders:
+                raise ValueError(f"a chart has the handle of {chart.slider!r}, which is no slider of this view")
+        self.slider = sliders[0] if sliders else ""
+        self.caption = caption
+        spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
+                "controls": [control.spec(name) for name, control in self.controls.items()],
+                "charts": [described(chart) for chart in self.charts], "hides": list(hides)}
+        if prediction:
+            at = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
+            spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
+                                  "step": prediction.step, "truth": prediction.truth, "at": at}
+        super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
+        self._tell()
+        for control in self.controls.values():
+            control.observe(self._moved, "index")
+        self.observe(self._moved_in_the_page, "positions")
+        self.on_msg(self._asked)
+        if prediction:
+            self.observe(lambda change: prediction.commit(change["new"]), "guess")
+            self.observe(lambda change: prediction.show_anyway(), "shown")
+            prediction.observe(self._guessed, ["committed", "shown"])
+
+    # -- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def marks(self) -> list[Mark]:
+        """Those of all charts."""
+        return [mark for chart in self.charts for mark in chart.marks]
+
+    @property
+    def values(self) -> dict:
+        """The controls' values by name."""
+        return {name: control.value for name, control in self.controls.items()}
+
+    @property
+    def frame(self) -> Frame:
+        """What is shown now."""
+        return self.draw(**self.values)
+
+    @property
+    def alt(self) -> str:
+        """What is shown now, in words and numbers."""
+        return self.frame.alt
+
+    @property
+    def title(self) -> str:
+        """The finding that is shown now."""
+        return self.frame.title
+
+    def set(self, **values) -> "View":
+        """Move several controls and return the view.
+
+        Raises:
+            ValueError: no such control, or a value that it cannot take; nothing has moved then.
+        """
+        for name, value in values.items():
+            if name not in self.controls:
+                raise ValueError(f"this view has no control {name!r}; it has: {', '.join(self.controls)}")
+            self.controls[name]._checked(value)
+        for name, value in values.items():
+            self.controls[name].value = value
+        return self
+
+    def still(self) -> str:
+        """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""
+        return printed.image(self.charts, self.frame, self.caption)
+
+    def _repr_mimebundle_(self, **arguments):
+        bundle = super()._repr_mimebundle_(**arguments)
+        data = (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
+        still = unless_guessed([self.prediction] if self.prediction else [], Page(self.caption, self.still()))
+        return {**data, "text/html": still}  # shown where no widget can be: nbconvert, GitHub
+
+    # -- frames ----------------------------------------------------------------------------------------
+
+    def _along(self, positions: Sequence[int]) -> list[tuple[int, ...]]:
+        """The positions of all controls along the slider, the others as here."""
+        grids = [range(len(control.values)) if name == self.slider else [place]
+                 for (name, control), place in zip(self.controls.items(), positions)]
+        return list(itertools.product(*grids))
+
+    def packed(self, places: Sequence[tuple[int, ...]]) -> dict:
+        """The frames at these positions as JSON can hold them: {"rows": distinct numbers, "frames": {"2,0": …}}, where
+        a frame names rows. A curve that does not move with the slider stands there once.
+
+        Raises:
+            ValueError: a frame gives numbers for marks that there are not, or leaves one out.
+        """
+        rows: dict[str, int] = {}
+        frames = {}
+        wanted = {mark.name: mark for mark in self.marks if mark.parts}
+        for place in places:
+            frame = self.draw(**{name: control.values[index]
+                                 for (name, control), index in zip(self.controls.items(), place)})
+            if frame.values.keys() != wanted.keys():
+                different = sorted(frame.values.keys() ^ wanted.keys())
+                raise ValueError(f"a frame gives numbers for every mark and no other; look at {', '.join(different)}")
+            values = {name: rows.setdefault(json.dumps(rows_of(wanted[name], numbers)), len(rows))
+                      for name, numbers in frame.values.items()}
+            frames[",".join(map(str, place))] = {"title": frame.title, "alt": frame.alt, "values": values,
+                                                 "key": [list(item) for item in frame.key]}
+        return {"rows": [json.loads(row) for row in rows], "frames": frames}
+
+    def _tell(self):
+        self.frames = self.packed(self._along(self.positions))
+
+    def _moved(self, _change):
+        positions = [control.index for control in self.controls.values()]
+        if positions != self.positions:
+            self.positions = positions
+
+    def _moved_in_the_page(self, change):
+        for control, index in zip(self.controls.values(), change["new"]):
+            if not 0 <= index < len(control.values):
+                raise ValueError(f"{control.label} has {len(control.values)} settings, there is no place {index}")
+            control.index = index
+
+    def _asked(self, _view, question, _buffers):
+        """The page asks for the frames along the slider at other settings."""
+        places = [place for positions in question["along"] for place in self._along(positions)]
+        self.send({"told": question["along"], "packed": self.packed(places)})
+
+    def _guessed(self, _change):
+        if self.prediction.committed is not None:
+            self.guess = self.prediction.committed
+            at = self.prediction.at
+            self.set(**at)
+        self.shown = self.prediction.shown
+
+    # -- a page of its own -----------------------------------------------------------------------------
+
+    def save_html(self, path) -> Path:
+        """Write the view as one page that needs no kernel and no network: it has every setting's numbers.
+
+        Raises:
+            ValueError: more than 3,000 settings.
+            StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
+        """
+        needed = math.prod(len(control.values) for control in self.controls.values())
+        if needed > MOST_FRAMES:
+            raise ValueError(f"the page would need {needed:,} settings, at most {MOST_FRAMES:,} are allowed: give the "
+                             "controls fewer")
+        everywhere = itertools.product(*(range(len(control.values)) for control in self.controls.values()))
+        state = {"spec": self.spec, "frames": self.packed(list(everywhere)), "positions": self.positions,
+                 "guess": self.guess, "shown": self.shown}
+        rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
+        module = f"data:text/javascript;base64,{base64.b64encode(MODULE.read_bytes()).decode()}"
+        page = rooms.get_template("page.html.j2").render(state=state, title=self.title, module=module)
+        path = Path(path)
+        store.writable(path.parent)
+        with store.atomic(path) as part:
+            part.write_text(page, encoding="utf-8")
+        return path
+
+
+def view(function):
+    """Decorator for (sweep, *others) -> {arguments of `View` by name}: makes a `View` of them. The caption, left out,
+    says what the sweep was measured on; a prediction among the arguments is the view's."""
+    @functools.wraps(function)
+    def inside(*arguments, **options):
+        sweep = arguments[0] if arguments else None
+        predictions = [one for one in (*arguments, *options.values()) if isinstance(one, Prediction)]
+        about = function(*arguments, **options)
+        about.setdefault("caption", "" if sweep is None else caption(sweep))
+        about.setdefault("prediction", predictions[0] if predictions else None)
+        return View(**about)
+    return inside

@@ -1,0 +1,211 @@
+"""Views: their numbers, their controls, their pictures on paper, and the module that draws them in the page."""
+import json
+import re
+import shutil
+import subprocess
+
+import ipywidgets
+import numpy as np
+import pytest
+
+from lessons.kit.predict import predict
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Map,
+    Points,
+    Reference,
+    Star,
+    View,
+    chips,
+    slider,
+)
+from lessons.kit.view.marks import described, rows_of
+from lessons.kit.view.widget import MODULE
+
+FRONT = MODULE.parent / "front"
+ALPHAS = [0.0, 0.5, 1.0]
+X = Axis("α", 0, 1)
+SHARE = Axis("accuracy", 0, 1, unit="percent")
+
+
+def curve(power):
+    return np.array(ALPHAS) ** power
+
+
+def drawn(alpha, power):
+    return Frame(f"The curve bends {power} times", f"At {alpha} it is {alpha ** power}", {"curve": curve(power)},
+                 [("a", "a curve")])
+
+
+def made(prediction=None, draw=drawn, charts=None, **more):
+    chart = Chart(X, SHARE, (Line("curve", "a", "curve"), Star("guess", x=(0.5,)), Handle("alpha")))
+    controls = {"alpha": slider("α", ALPHAS, 0.5), "power": chips("power", {"one": 1, "two": 2})}
+    return View(controls, charts or [chart], draw, prediction=prediction, **more)
+
+
+def test_a_control_is_moved_from_python_and_by_a_link():
+    view = made()
+    view.controls["alpha"].value = 1.0
+    assert view.positions == [2, 0] and view.title == "The curve bends 1 times"
+    other = ipywidgets.IntSlider(value=1, min=0, max=1)
+    ipywidgets.link((other, "value"), (view.controls["power"], "index"))
+    assert view.positions == [2, 1] and view.values == {"alpha": 1.0, "power": 2}
+
+
+def test_the_page_moves_the_controls():
+    view = made()
+    view.positions = [0, 1]
+    assert view.values == {"alpha": 0.0, "power": 2} and "bends 2" in view.title
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda view: view.set(beta=1), "no control 'beta'; it has: alpha, power"),
+    (lambda view: view.set(alpha=0.5, power=7), "power cannot be 7; it can be: 1, 2"),
+    (lambda view: view.set(alpha=float("nan")), "α cannot be nan"),
+    (lambda view: setattr(view, "positions", [5, 0]), "α has 3 settings, there is no place 5")])
+def test_a_value_that_a_control_cannot_take_is_named(change, says):
+    view = made()
+    with pytest.raises(ValueError, match=re.escape(says)):
+        change(view)
+    assert view.values == {"alpha": 0.5, "power": 1}
+
+
+def test_a_view_has_one_slider_and_handles_of_it_alone():
+    with pytest.raises(ValueError, match="a view has one slider, not 2"):
+        View({"a": slider("a", [1, 2], 1), "b": slider("b", [1, 2], 1)}, [], drawn)
+    with pytest.raises(ValueError, match="handle of 'beta', which is no slider"):
+        made(charts=[Chart(X, SHARE, (Handle("beta"),))])
+
+
+def test_a_frame_gives_numbers_for_every_mark_and_no_other():
+    with pytest.raises(ValueError, match="look at curve, other"):
+        made(draw=lambda alpha, power: Frame("t", "a", {"other": [1]}))
+
+
+def test_the_frames_along_the_slider_are_there_and_those_of_a_chip_come_when_asked_for(monkeypatch):
+    view, told = made(), []
+    assert sorted(view.frames["frames"]) == ["0,0", "1,0", "2,0"]
+    assert len(view.frames["rows"]) == 1, "a curve that does not move is sent once"
+    monkeypatch.setattr(view, "send", told.append)
+    view._asked(view, {"along": [[1, 1]]}, [])
+    assert sorted(told[0]["packed"]["frames"]) == ["0,1", "1,1", "2,1"]
+
+
+def test_what_is_not_finite_is_a_gap():
+    assert rows_of(Line("x"), [1, np.nan, np.inf]) == [[1.0, None, None]]
+    assert rows_of(Reference("x"), 0.123456789) == [[0.12346]]
+    with pytest.raises(ValueError, match="the mark 'x' takes low and high"):
+        rows_of(Band("x"), np.ones((3, 2)))
+    with pytest.raises(ValueError, match="the mark 'x' takes low and high"):
+        rows_of(Band("x"), np.ones((2, 2, 2)))
+
+
+@pytest.mark.parametrize("make, says", [
+    (lambda: Line("x", "nobody"), "role 'nobody'; there are: a, b"),
+    (lambda: Axis("x", 1, 0), "low < high"),
+    (lambda: Axis("x", 0, 1, kind="log"), "logarithmic, so it cannot begin at 0"),
+    (lambda: Axis("x", 0, float("nan")), "finite ends"),
+    (lambda: Chart(X, SHARE, (Line("x"), Band("x"))), "a name of its own"),
+    (lambda: slider("x", [], 0), "has no setting"),
+    (lambda: chips("x", ["a"], "b"), "cannot be 'b'")])
+def test_what_cannot_be_drawn_is_named_where_it_is_made(make, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        make()
+
+
+def test_a_prediction_tells_the_page_what_was_asked_and_hears_what_is_committed():
+    guess = predict("How high is it?", step=0.01)
+    guess.panel_answers(0.25, {"alpha": 0.5, "power": 2})
+    view = made(guess, hides=["curve"])
+    assert view.spec["prediction"]["truth"] == 0.25 and view.spec["prediction"]["at"] == {"alpha": 1, "power": 1}
+    view.guess = 0.3
+    assert guess.committed == 0.3 and view.values == {"alpha": 0.5, "power": 2}
+    other = made(guess)
+    assert other.guess is None
+    guess.commit(0.4)
+    assert view.guess == 0.4 and other.guess == 0.4
+
+
+def test_the_picture_waits_for_the_guess_in_a_page_without_a_kernel():
+    guess = predict("How high is it?")
+    guess.panel_answers(0.25, {})
+    before = made(guess)._repr_mimebundle_()["text/html"]
+    assert "<details" in before
+    guess.commit(0.1)
+    assert "<details" not in made(guess)._repr_mimebundle_()["text/html"]
+
+
+THREE = (0, 1, 2)
+EVERYTHING = Chart(
+    Axis("place", -0.5, 2.5, kind="places", ticks={0: "x", 1: "y", 2: "z"}), Axis("y", 0.01, 10, kind="log"),
+    (Line("line", "a", "line", x=THREE, dots=True), Band("band", "a", x=THREE), Bars("bars", "merged", x=THREE),
+     Points("points", "b", x=THREE, written=True), Reference("level", "chance", "chance")))
+VALUES = {"line": [1, np.nan, 3], "band": ([1, 1, 1], [2, 2, 2]), "bars": ([1, 2, 3], [0.5, 1, 2], [2, 3, 4]),
+          "points": [1, 2, 3], "level": 0.1}
+
+
+def test_every_mark_has_a_picture_on_paper():
+    view = View({"how": chips("how", ["x"])}, [EVERYTHING], lambda how: Frame("All of them", "five marks", VALUES))
+    assert 'alt="five marks"' in view.still() and "svg" in view.still()
+    cells = Chart(Axis("α", 0, 1), Axis("layer", 0, 1), (Map("cells", rows=("one", "two")),))
+    assert View({"how": chips("how", ["x"])}, [cells], lambda how: Frame("t", "a map", {"cells": np.eye(2)})).still()
+
+
+def test_a_saved_page_has_every_setting_and_nothing_in_it_becomes_html(tmp_path):
+    title = "</script><img src=x onerror=alert(1)>"
+    view = made(draw=lambda alpha, power: Frame(title, "a", {"curve": curve(power)}), caption=title, kicker=title)
+    page = view.save_html(tmp_path / "view.html").read_text(encoding="utf-8")
+    assert "<img" not in page and page.count("</script>") == 2
+    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.DOTALL)[1])
+    assert len(state["frames"]["frames"]) == 6 and state["spec"]["caption"] == title
+
+
+def test_a_page_of_too_many_settings_is_refused(tmp_path):
+    view = View({"a": slider("a", list(range(3001)), 0)}, [], lambda a: Frame("t", "a", {}))
+    with pytest.raises(ValueError, match="3,001 settings, at most 3,000"):
+        view.save_html(tmp_path / "view.html")
+
+
+def test_what_the_page_is_told_is_json():
+    assert json.loads(json.dumps(described(EVERYTHING)))["marks"][0]["kind"] == "line"
+
+
+# -- the module ------------------------------------------------------------------------------------
+
+needs_node = pytest.mark.skipif(not shutil.which("npm"), reason="node is not installed")
+
+
+@needs_node
+def test_the_helpers_of_the_module_pass_their_own_tests(tmp_path):
+    copy = installed(tmp_path)
+    done = subprocess.run(["npm", "test"], cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@needs_node
+def test_the_module_is_what_its_source_builds(tmp_path):
+    copy = installed(tmp_path)
+    subprocess.run(["npm", "run", "build"], cwd=copy, check=True, capture_output=True)
+    assert (copy.parent / "view.js").read_bytes() == MODULE.read_bytes(), f"run `npm run build` in {FRONT}"
+
+
+def test_the_licences_of_what_is_in_the_module_stand_beside_it():
+    names = json.loads((FRONT / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    licences = (MODULE.parent / "LICENSES").read_text(encoding="utf-8")
+    assert all(name in licences for name in names)
+
+
+def installed(folder):
+    """A copy of the module's source with what it is built from, from the npm registry."""
+    copy = shutil.copytree(FRONT, folder / "front", ignore=shutil.ignore_patterns("node_modules"))
+    command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"npm cannot install here: {done.stderr[-200:]}")
+    return copy
