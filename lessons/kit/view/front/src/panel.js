@@ -1,10 +1,12 @@
 // A view in the page: title, key, prediction, charts, slider, chips, numbers, how it was measured; in a shadow root.
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
+import { register } from "./fonts.js";
 import { clamp, Frames, nearest, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 
 const WIDE = 860; // px: two charts side by side
+const MOST_CHIPS = 6;
 const NARROW = 600; // px: live values go above the plot
 const QUIET_AFTER = 500; // ms without a move, before the live region speaks
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -20,6 +22,7 @@ export class Panel {
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
     this.charts = this.spec.charts.map((chart) => new Chart(chart, this.slider < 0 ? [] : this.spec.controls[this.slider].at));
     for (const chart of this.charts) chart.places = this.slider < 0 ? [] : this.spec.controls[this.slider].at;
+    register();
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
     this.host = el;
@@ -39,7 +42,7 @@ export class Panel {
     this.live = h("div", { class: "heard", "aria-live": "polite" });
     this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
     this.stage = h("div", { class: "stage", role: "img" }, this.boxes);
-    this.rows = spec.controls.map((control, index) => index === this.slider ? null : this.chips(control, index)).filter(Boolean);
+    this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
     this.table = h("div", { class: "numbers", hidden: true });
     const numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
@@ -58,11 +61,17 @@ export class Panel {
     this.section = section;
   }
 
-  chips(control, index) {
+  // Up to six choices are chips, more are a menu.
+  choices(control, index) {
+    if (control.texts.length > MOST_CHIPS) {
+      const menu = h("select", { onchange: () => this.go(index, menu.selectedIndex) }, control.texts.map((text) => h("option", {}, text)));
+      return { more: control.more, node: h("label", { class: "chips" }, h("span", { class: "legend" }, control.label), menu), show: (place) => { menu.selectedIndex = place; } };
+    }
     const name = `${control.name}-${Math.random().toString(36).slice(2, 8)}`;
     const inputs = control.texts.map((text, place) => h("label", { class: "chip" },
       h("input", { type: "radio", name, value: place, onchange: () => this.go(index, place) }), h("span", {}, text)));
-    return { more: control.more, index, inputs, node: h("fieldset", { class: "chips" }, h("legend", {}, control.label), inputs) };
+    const show = (place) => inputs.forEach((label, one) => { label.querySelector("input").checked = one === place; });
+    return { more: control.more, node: h("fieldset", { class: "chips" }, h("legend", { class: "legend" }, control.label), inputs), show };
   }
 
   buildSlider() {
@@ -271,7 +280,7 @@ export class Panel {
     this.section.classList.toggle("fresh", Boolean(this.fresh));
     this.stage.setAttribute("aria-label", asks ? "The charts wait for your guess." : `${frame.title}. ${frame.alt}`);
     if (this.slider >= 0) this.showSlider(stop);
-    for (const row of this.rows) row.inputs.forEach((label, place) => { label.querySelector("input").checked = place === this.positions[row.index]; });
+    for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();
     if (!this.table.hidden) this.showNumbers(frame);
     this.speak(asks ? "" : frame.title);
