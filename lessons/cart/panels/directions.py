@@ -30,10 +30,10 @@ def directions(sweep: xarray.Dataset, prediction=None):
     means = {name: part.accuracy.sel(part="test").mean("task").transpose("how", "lam", "rank").values
              for name, part in parts.items()}
     images = {name: part.sizes["task"] * int(sweep.attrs["test_images"]) for name, part in parts.items()}
-    asked = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
+    of_guess = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
     if prediction:
         truth = means[DISJOINT][0, position(lams, SHOWN_LAM, "lam"), position(ranks.values, SHOWN_RANK, "rank")]
-        prediction.panel_answers(truth, asked, "star")
+        prediction.panel_answers(truth, of_guess, "star")
     places = tuple(float(place) for place in range(len(ranks.values)))
 
     def draw(rank, lam, how, setting=names[0]):

@@ -210,9 +210,9 @@ class Panel(widgets.VBox):
             self._frames.clear()
             self.picture.generation += 1
         self._redraw(change)
-        at = change.owner.at
-        if at.keys() <= self.controls.keys():  # else another panel answers, and this one only waits
-            self.set(**at)
+        where = change.owner.at
+        if where.keys() <= self.controls.keys():  # else another panel answers, and this one only waits
+            self.set(**where)
         self._unveil()
 
     def _unveil(self, _change=None):

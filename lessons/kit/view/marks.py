@@ -209,20 +209,20 @@ def key(*items: tuple[str, str]) -> list[tuple[str, str]]:
 def described(part) -> dict:
     """An axis, mark or chart as JSON can hold it, without what is left empty."""
     described_parts = {}
-    for one in fields(part):
-        value = getattr(part, one.name)
+    for attribute in fields(part):
+        value = getattr(part, attribute.name)
         if isinstance(value, tuple) and value and isinstance(value[0], Mark):
             value = [described(mark) for mark in value]
         elif isinstance(value, Axis):
             value = described(value)
         elif isinstance(value, Mapping):
-            value = [[float(at), text] for at, text in value.items()]
+            value = [[float(position), text] for position, text in value.items()]
         elif isinstance(value, tuple):
-            value = [one if isinstance(one, str) else float(one) for one in value]
+            value = [item if isinstance(item, str) else float(item) for item in value]
         elif isinstance(value, (float, np.floating)):
             value = float(value)
         if value not in ("", [], False):
-            described_parts[one.name] = value
+            described_parts[attribute.name] = value
     return described_parts | ({"kind": part.kind, "parts": list(part.parts)} if isinstance(part, Mark) else {})
 
 

@@ -90,17 +90,17 @@ def slider(label: str, values, value, words: Callable[[object], str] | None = No
         ends: what stands under the first and the last, each (role, text).
         at: their positions on the x axis; left out, the values themselves, where they are numbers.
     """
-    options = dict(values) if isinstance(values, Mapping) else {_number(one): one for one in values}
-    if at is None and all(isinstance(one, (int, float)) for one in options.values()):
+    options = dict(values) if isinstance(values, Mapping) else {_number(number): number for number in values}
+    if at is None and all(isinstance(number, (int, float)) for number in options.values()):
         at = options.values()
-    about = {"words": [words(one) for one in options.values()] if words else None, "ends": ends}
+    about = {"words": [words(setting) for setting in options.values()] if words else None, "ends": ends}
     return Control("slider", label, options, value, **about | ({} if at is None else {"at": at}))
 
 
 def chips(label: str, options, value=None, more: bool = False) -> Control:
     """A row of chips over {text: value}, or over names, each of which is its own value; it begins at the first unless
     `value` is given. With `more` it waits behind "More"."""
-    named = dict(options) if isinstance(options, Mapping) else {str(one): one for one in options}
+    named = dict(options) if isinstance(options, Mapping) else {str(name): name for name in options}
     return Control("chips", label, named, next(iter(named.values())) if value is None else value, more=more)
 
 
@@ -152,9 +152,9 @@ class View(anywidget.AnyWidget):
                 "controls": [control.spec(name) for name, control in self.controls.items()],
                 "charts": [described(chart) for chart in self.charts], "hides": list(hides)}
         if prediction:
-            at = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
+            where = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
-                                  "step": prediction.step, "truth": prediction.truth, "at": at}
+                                  "step": prediction.step, "truth": prediction.truth, "at": where}
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
         self._tell()
         for control in self.controls.values():
@@ -269,8 +269,7 @@ class View(anywidget.AnyWidget):
     def _guessed(self, _change):
         if self.prediction.committed is not None:
             self.guess = self.prediction.committed
-            at = self.prediction.at
-            self.set(**at)
+            self.set(**self.prediction.at)
         self.shown = self.prediction.shown
 
     # -- a page of its own -----------------------------------------------------------------------------
@@ -305,7 +304,7 @@ def view(function):
     @functools.wraps(function)
     def inside(*arguments, **options):
         sweep = arguments[0] if arguments else None
-        predictions = [one for one in (*arguments, *options.values()) if isinstance(one, Prediction)]
+        predictions = [given for given in (*arguments, *options.values()) if isinstance(given, Prediction)]
         about = function(*arguments, **options)
         about.setdefault("caption", "" if sweep is None else caption(sweep))
         about.setdefault("prediction", predictions[0] if predictions else None)

@@ -21,19 +21,19 @@ def midpoint(sweep: xarray.Dataset, prediction=None):
     accuracies = {pair: {mark: at(sweep, pair=pair, task=task).accuracy.values for task, mark in MARKS.items()}
                   for pair in pairs}
     images = int(sweep.attrs["test_images"])
-    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
+    about = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(accuracies[asked["pair"]]["both"][position(alphas, 0.5)], asked, "star")
+        prediction.panel_answers(accuracies[about["pair"]]["both"][position(alphas, 0.5)], about, "star")
 
     def draw(alpha, pair):
         step, of_mark = position(alphas, alpha), accuracies[pair]
-        one, two = pair.split(" and ")
-        now = {mark: values[step] for mark, values in of_mark.items()}
+        angle_a, angle_b = pair.split(" and ")
         values = {**of_mark, "chord": [of_mark["both"][0], of_mark["both"][-1]], "chance": CHANCE}
-        alt = said("""α = {alpha:.2f}: accuracy {A:.3f} on the digits turned by {one}, {B:.3f} on those turned by {two},
-                      {both:.3f} on both together. Alone, B has {first:.3f} on both and A {last:.3f}.""",
-                   alpha=alpha, one=one, two=two, first=of_mark["both"][0], last=of_mark["both"][-1], **now)
-        names = key(("a", f"A learned digits turned by {one}"), ("b", f"B learned digits turned by {two}"),
+        alt = said("""α = {alpha:.2f}: accuracy {A:.3f} on the digits turned by {angle_a}, {B:.3f} on those turned by
+                      {angle_b}, {both:.3f} on both together. Alone, B has {first:.3f} on both and A {last:.3f}.""",
+                   alpha=alpha, angle_a=angle_a, angle_b=angle_b, first=of_mark["both"][0], last=of_mark["both"][-1],
+                   **{mark: accuracy[step] for mark, accuracy in of_mark.items()})
+        names = key(("a", f"A learned digits turned by {angle_a}"), ("b", f"B learned digits turned by {angle_b}"),
                     ("merged", "Both tasks: all test images of A and of B"))
         return Frame(_finding(of_mark["both"], images), alt, values, names)
 
