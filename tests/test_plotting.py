@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
+import xarray
 from matplotlib import style
 from matplotlib.axes import Axes
 
@@ -96,6 +97,18 @@ def test_a_learners_settings_change_no_picture_and_stay_as_they_are(settings, us
         before = dict(mpl.rcParams)
         assert pictures() == usual
         assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("settings", HOSTILE.values(), ids=HOSTILE)
+def test_a_figure_that_is_kept_has_nothing_of_a_learners_settings(settings, tmp_path, monkeypatch):
+    def kept_under(folder, learners):
+        monkeypatch.setenv("WEIGHTSPACE_DATA", str(tmp_path / folder))
+        with mpl.rc_context(learners):
+            standing(xarray.Dataset(attrs={"digest": "of a sweep"}))
+        (path,) = (tmp_path / folder / "figures").glob("*.html")
+        return path.read_bytes()
+
+    assert kept_under("learners", settings) == kept_under("usual", {})
 
 
 def test_what_a_cell_draws_looks_as_what_a_panel_draws_whose_axes_are_matplotlibs_own(usual):

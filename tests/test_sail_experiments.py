@@ -417,6 +417,16 @@ def test_the_chapter_measures_every_number_that_its_verdicts_need(sweeps):
         assert any(condition.number in values for condition in claims.ledger()[id].conditions), id
 
 
+@pytest.mark.parametrize("module", [width, depth])
+def test_a_number_is_taken_after_the_steps_that_its_name_says(module):
+    """Not after the last, which are 300 in the kept sweep."""
+    sweep = module.EXPERIMENT.archived().copy(deep=True)
+    sweep.accuracy.loc[{"steps": 100}] = 0.123
+    (numbers,) = module.claims(sweep).values()
+    assert sum(name.endswith("_100") for name in numbers) > 3
+    assert all(bool(value == 0.123) is name.endswith("_100") for name, value in numbers.items())
+
+
 def test_an_empty_sample_is_no_data_set():
     with pytest.raises(ValueError, match="nothing to compare"):
         distances.squared_mmd(torch.zeros(0, 3), torch.ones(2, 3), distances.gaussian(1.0))
