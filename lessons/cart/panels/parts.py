@@ -8,6 +8,8 @@ from lessons.kit.panel import slider
 from lessons.kit.panel.moving import Look, curve
 from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, RED, moving_titles
 from lessons.kit.sweep import position
+from lessons.kit.view import Axis, Control
+from lessons.kit.view import slider as view_slider
 
 AVERAGE, TASK_ARITHMETIC, OWN = "average", "task arithmetic", "own networks"
 OF_HOW = dict(zip(HOWS, (Look(BLUE, "o"), Look(RED, "s"))))  # task vectors from the average, and from θ₀
@@ -52,6 +54,37 @@ class Ranks:
         """Over all ranks, beginning at one of them."""
         label = "rank, %" if self._directions is None else "directions kept"
         return slider(label, dict(zip(self.texts, self.values)), value)
+
+    @property
+    def places(self) -> tuple[float, ...]:
+        """Where they stand on an axis that gives every rank the same room."""
+        return tuple(float(place) for place in range(len(self.values)))
+
+    def view_axis(self, label: str) -> Axis:
+        """The x axis of a view, with every second rank named, and the last."""
+        last = len(self.values) - 1
+        named = {place: text for place, text in zip(self.places, self.texts)
+                 if last < 11 or place == last or (place % 2 == 0 and place != last - 1)}
+        return Axis(label, -0.3, last + 0.3, kind="places", ticks=named)
+
+    def view_slider(self, value: float, ends=("none", "all")) -> Control:
+        """A view's slider over all ranks, which begins at the one that is nearest to `value`."""
+        nearest = min(self.values, key=lambda rank: abs(rank - value))
+        label = "rank kept" if self._directions is None else "directions kept"
+        return view_slider(label, dict(zip(self.texts, self.values)), nearest, words=self.said,
+                           ends=[("", end) for end in ends], at=self.places)
+
+    def bars(self, sigma: np.ndarray, broad) -> tuple[np.ndarray, np.ndarray]:
+        """Singular values as two kinds of bars, one value a place of the axis: those of which `broad` (number of the
+        direction -> whether) says yes, and the others. What was not measured is a gap.
+
+        Args:
+            sigma: (directions,), largest first.
+        """
+        counts = [self.count(rank) for rank in self.values]
+        heights = np.array([sigma[count - 1] if 1 <= count <= len(sigma) else np.nan for count in counts])
+        kept = np.array([bool(broad(count)) for count in counts])
+        return np.where(kept, heights, np.nan), np.where(kept, np.nan, heights)
 
     def axis(self, ax, label: bool = True, every: int = 2) -> np.ndarray:
         """Give every rank the same room on the axis and name every second one, or every fourth; returns their places.
