@@ -72,7 +72,7 @@ export class Chart {
       rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
     } else {
       const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
-      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(5);
+      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
     this.moving = this.svg.querySelector(".moving");
@@ -137,7 +137,7 @@ export class Chart {
     const live = stop !== null && mark.x.length > stop && this.hasHandle ? stop : values.findLastIndex((value) => value !== null);
     const value = values[live];
     if (value === undefined || value === null) return parts;
-    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y)));
+    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y), this.at(values[live + 1]) < this.at(value) - 12 * this.k && live + 1 < values.length));
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
@@ -148,12 +148,13 @@ export class Chart {
     return parts;
   }
 
-  // Name and live value at a point of a line: above it, or below where there is no room; away from the right edge.
+  // Name and live value at a point of a line: above it, or below where there is no room; left of it where
+  // the line rises, or the right edge is near.
   // In a narrow panel it stands above the plot.
-  beside(mark, x, y, value) {
+  beside(mark, x, y, value, rises) {
     const { box, k } = this;
     if (this.narrow) return s("text", { class: `end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, `${mark.label} `, s("tspan", { class: "number" }, value));
-    const left = x > box.width - box.right - 90 * k;
+    const left = x > box.width - box.right - 90 * k || (rises && x > box.left + 90 * k);
     const above = y > box.top + 56 * k;
     const place = { x: x + (left ? -10 : 10) * k, "text-anchor": left ? "end" : "start" };
     return s("g", { class: "beside" }, s("text", { class: `end ${mark.role}`, ...place, y: y + (above ? -34 : 26) * k }, mark.label),
@@ -228,9 +229,9 @@ export class Chart {
   // A guess that is a place on the x axis.
   upright(value) {
     if (value === null || value === undefined) return [];
-    const [x, top] = [this.x(value), this.box.top];
-    return [s("line", { class: "guessed", x1: x, x2: x, y1: top, y2: this.box.height - this.box.bottom }),
-      s("text", { class: "guess", x, y: top + 12 * this.k, "text-anchor": "middle" }, "your guess")];
+    const [x, bottom] = [this.x(value), this.box.height - this.box.bottom];
+    return [s("line", { class: "guessed", x1: x, x2: x, y1: this.box.top, y2: bottom }),
+      s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, "your guess")];
   }
 
   // A map without named rows fills the axes, so that other marks can lie on it.
