@@ -16,7 +16,6 @@ from lessons.cart.panels.bell import DISJOINT, levels_of, settings_of
 from lessons.cart.panels.parts import Ranks, by_rank, percent
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Markup, Page, quiet, said, table
-from lessons.kit.plotting import ACCURACY
 from lessons.kit.predict import Prediction, predict
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
@@ -89,13 +88,6 @@ def share_of(name: str) -> float | None:
     return float(number) / 100 if of_pixels else None
 
 
-def short(name: str) -> str:
-    """A set of tasks in a word or two: "50 %", "rotations", "two data sets"."""
-    if name == bell.ROTATED:
-        return "rotations"
-    return name.partition(" of the pixels")[0].partition(",")[0]
-
-
 def permutations_of(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:
     """{share of permuted pixels: that part of the sweep}, from none to all."""
     names = [name for name in settings_of(sweep) if share_of(name) is not None]
@@ -128,12 +120,6 @@ def finding(shares, heights: np.ndarray, errors: np.ndarray) -> str:
 def measures_of(parts: dict[str, xarray.Dataset]) -> dict[str, list[float]]:
     """{measure: one value a set of tasks}."""
     return {label: [float(function(part)) for part in parts.values()] for label, function in MEASURES.items()}
-
-
-def best_axis(ax, ranks: Ranks) -> np.ndarray:
-    """Accuracy at the best λ against rank; returns the ranks' places."""
-    ax.set(ylabel=f"{ACCURACY}, best λ", ylim=(0, 1.02))
-    return ranks.axis(ax)
 
 
 def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:

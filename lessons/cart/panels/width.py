@@ -54,14 +54,15 @@ def width(sweep: xarray.Dataset):
                    all_widths=", ".join(f"{value} units: {one.said if one else 'none'}" for value, one in tops.items()),
                    lost="; ".join(f"{name} {series[widths.index(width)]:.3f}" for name, series in lost.items()), **level)
         return Frame(finding(tops, width), alt, values,
-                     key(("merged", "CART"), ("", "grey: the other widths"), ("", "dashed: the same share of the width")))
+                     key(("merged", "CART at this width"), ("", "grey: at other widths"),
+                         ("", "dashed: if the best were a share of the width")))
 
     at = tuple(float(value) for value in widths)
     ticks = {value: f"{value:.0f}" for value in at}
     left = Chart(Axis("units in the hidden layer", 0.9 * at[0], 1.12 * at[-1], kind="log", ticks=ticks),
-                 Axis("directions with which CART is best", 0, TOP, unit="directions"),
-                 (Line("share", "merged", "", x=many, dashed=True), Points("range", "merged", x=at),
-                  Line("best", "merged", "best with", x=at, near=True), Handle("width")))
+                 Axis("number of directions with which CART is best", 0, TOP),
+                 (Line("share", "other", "a fixed share", x=many, dashed=True), Points("range", "merged", x=at),
+                  Line("best", "merged", "directions", x=at), Handle("width")))
     grey = [Line(f"{value} units", "other", x=ranks.places) for value in widths]
     right = Chart(ranks.view_axis("directions kept in layer 1"), Axis("mean accuracy at this width", 0, 1, unit="percent"),
                   (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),

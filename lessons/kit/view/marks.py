@@ -85,11 +85,13 @@ class Line(Mark):
         dots: whether the points are marked.
         dashed: a line of comparison.
         near: whether its name and its live value stand at the slider's point and not at the end of the line.
+        bare: whether it has its name alone, without a live value.
     """
     x: tuple[float, ...] = ()
     dots: bool = False
     dashed: bool = False
     near: bool = False
+    bare: bool = False
     kind: ClassVar[str] = "line"
 
 

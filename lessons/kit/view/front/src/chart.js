@@ -143,7 +143,7 @@ export class Chart {
     }
     if (mark.label && !mark.near) {
       const last = values.findLastIndex((one) => one !== null);
-      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
+      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
     }
     return parts;
   }
@@ -258,9 +258,8 @@ export class Chart {
   // Names and live values right of the plot, kept apart; in a narrow panel only the names, above the lines' ends.
   name(ends) {
     if (this.narrow) {
-      const said = ends.filter(({ value }) => value);
-      const heights = apart(said.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
-      this.labels.replaceChildren(...said.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`)));
+      const heights = apart(ends.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
+      this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
       return;
     }
     const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
@@ -269,7 +268,7 @@ export class Chart {
     const places = apart(ends.map(({ y }) => y), gap, this.box.top + 4, this.box.height - this.box.bottom - 4);
     this.labels.replaceChildren(...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
-      if (QUIET.has(mark.role) || mark.dashed) {
+      if (QUIET.has(mark.role) || mark.dashed || !value) {
         return [s("text", { class: `end ${mark.role}`, x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
       }
       return [s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
