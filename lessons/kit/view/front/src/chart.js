@@ -42,7 +42,7 @@ export class Chart {
 
   // Lay the axes out for a width; everything that does not move is drawn here.
   lay(width, k, narrow, right = this.margin(narrow)) {
-    const { x, y } = this.spec;
+    const [x, y] = [this.spec.x, this.spec.y].map((axis) => ({ label: "", ...axis }));
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
@@ -137,7 +137,7 @@ export class Chart {
     const live = stop !== null && mark.x.length > stop && this.hasHandle ? stop : values.findLastIndex((value) => value !== null);
     const value = values[live];
     if (value === undefined || value === null) return parts;
-    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y), this.at(values[live + 1]) < this.at(value) - 12 * this.k && live + 1 < values.length));
+    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y), this.taken(points, this.x(mark.x[live]), this.at(value))));
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
@@ -148,14 +148,24 @@ export class Chart {
     return parts;
   }
 
-  // Name and live value at a point of a line: above it, or below where there is no room; left of it where
-  // the line rises, or the right edge is near.
-  // In a narrow panel it stands above the plot.
-  beside(mark, x, y, value, rises) {
+  // On which sides above a point the line itself runs, where its name and value would stand.
+  taken(points, x, y) {
+    const { k } = this;
+    const runs = (from, to) => points.some(([at, value]) => {
+      const [px, py] = [this.x(at), this.at(value)];
+      return py !== null && px > from && px < to && py > y - 52 * k && py < y - 5 * k;
+    });
+    return { left: runs(x - 96 * k, x - 1), right: runs(x + 1, x + 96 * k) };
+  }
+
+  // Name and live value at a point of a line: above it on the side where the line does not run, or below. In a narrow
+  // panel they stand above the plot.
+  beside(mark, x, y, value, taken) {
     const { box, k } = this;
     if (this.narrow) return s("text", { class: `end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, `${mark.label} `, s("tspan", { class: "number" }, value));
-    const left = x > box.width - box.right - 90 * k || (rises && x > box.left + 90 * k);
-    const above = y > box.top + 56 * k;
+    const edges = { left: x < box.left + 96 * k, right: x > box.width - box.right - 96 * k };
+    const left = edges.right || (taken.right && !edges.left && !taken.left);
+    const above = y > box.top + 56 * k && !taken[left ? "left" : "right"];
     const place = { x: x + (left ? -10 : 10) * k, "text-anchor": left ? "end" : "start" };
     return s("g", { class: "beside" }, s("text", { class: `end ${mark.role}`, ...place, y: y + (above ? -34 : 26) * k }, mark.label),
       s("text", { class: `live ${mark.role}`, ...place, y: y + (above ? -12 : 48) * k }, value));
