@@ -58,7 +58,8 @@ def storage(sweep: xarray.Dataset):
     level = {"average": float(sweep.average.mean()), "own": float(sweep.own.mean())}
     images, model = sweep.sizes["task"] * int(sweep.attrs["test_images"]), float(sweep.model_bytes)
     errors = np.array([WIDE * error_of_share(value, images) for value in accuracy])
-    ways = ["CART-Indexing", *masks, "networks alone"]
+    ways = ["CART-Indexing", *masks, "networks one by one"]
+    words = {rank: f"{percent(rank)} of the rank: {size:,.0f} kB" for rank, size in zip(ranks, sizes)}
 
     def draw(rank, num_tasks):
         low, row = kept.sel(rank=rank), position(ranks, rank, "rank")
@@ -66,9 +67,9 @@ def storage(sweep: xarray.Dataset):
                            *(float(part.peer_shared_bytes + num_tasks * part.peer_task_bytes) for part in masks.values()),
                            num_tasks * model])
         shares = totals / totals[-1]
-        values = {"sure": (accuracy - errors, accuracy + errors), "accuracy": accuracy, **level,
+        values = {"sure": (accuracy - errors, accuracy + errors), "accuracy": accuracy, "own": level["own"],
                   **{name: ([float(part.peer_task_bytes) / KILO], [of_masks[name]]) for name, part in masks.items()},
-                  "merged": [shares[0], *[np.nan] * (len(ways) - 1)], "others": [np.nan, *shares[1:]]}
+                  "merged": [shares[0]], "masks": shares[1:-1], "whole": [1.0]}
         alt = said(_ALT, rank=percent(rank), size=sizes[row], accuracy=accuracy[row], error=errors[row],
                    all_ranks=", ".join(f"{size:.0f} kB: {value:.3f}" for size, value in zip(sizes, accuracy)),
                    peers="; ".join(f"{name} {float(part.peer_task_bytes) / KILO:.1f} kB, accuracy {of_masks[name]:.3f}"
@@ -82,27 +83,31 @@ def storage(sweep: xarray.Dataset):
 
     opens = min(ranks, key=lambda rank: abs(rank - 0.02))
     controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens, at=tuple(map(float, sizes)),
-                               words=lambda rank: f"{percent(rank)} of the rank", ends=[("", "few"), ("", "many")]),
+                               words=words.get, ends=[("", "few"), ("", "many")]),
                 "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
-    return {"kicker": "Chapter 8: what every task costs", "charts": _charts(sizes, level, of_masks, ways), "draw": draw,
+    return {"kicker": "Chapter 8: what every task costs", "charts": _charts(sizes, accuracy, level["own"], of_masks), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
 
 
-def _charts(sizes, level, of_masks, ways):
+def _charts(sizes, accuracy, own, of_masks):
     """Accuracy against bytes a task, and the bytes in all."""
     at = tuple(map(float, sizes))
     ticks = {float(mark): f"{mark:,}" for mark in (10, 30, 100, 300, 1000, 3000) if at[0] <= mark <= at[-1] * 1.1}
-    lowest = np.floor(10 * min(level["average"], *of_masks.values())) / 10
+    everywhere = (own, *accuracy, *of_masks.values())
+    low, high = np.floor(20 * min(everywhere)) / 20, min(1, np.ceil(20 * max(everywhere) + 0.4) / 20)
     left = Chart(Axis("kilobytes a task, in a file", 0.85 * at[0], 1.1 * at[-1], kind="log", ticks=ticks),
-                 Axis("accuracy, by kilobytes a task (log scale)", lowest, 1, unit="percent"),
-                 (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
-                  Band("sure", "merged", x=at), *(Spots(name, "other", names=(name,)) for name in of_masks),
-                  Line("accuracy", "merged", "CART-Indexing", x=at, dots=True, near=True), Handle("rank")))
-    places = tuple(float(place) for place in range(len(ways)))
-    right = Chart(Axis("", -0.6, len(ways) - 0.4, kind="places", ticks=dict(zip(places, ways))),
-                  Axis("bytes in all, of the networks stored one by one", 0, 1.2, unit="percent"),
-                  (Bars("others", "other", "the others", x=places), Bars("merged", "merged", "CART-Indexing", x=places)))
+                 Axis("accuracy, by kB a task", float(low), float(high), unit="percent"),
+                 (Reference("own", "single", "each alone"), Band("sure", "merged", x=at),
+                  *(Spots(name, "other", names=(name,)) for name in of_masks),
+                  Line("accuracy", "merged", "CART-Indexing", x=at, dots=True), Handle("rank")))
+    count = len(of_masks)
+    ticks = dict(enumerate(("CART", *(name.partition(" ")[0] for name in of_masks), "one by one")))
+    right = Chart(Axis("", -0.6, count + 1.6, kind="places", ticks=ticks),
+                  Axis("bytes in all, of the networks one by one", 0, 1.2, unit="percent"),
+                  (Bars("merged", "merged", "CART-Indexing", x=(0,)),
+                   Bars("masks", "other", "masks", x=tuple(range(1, count + 1))),
+                   Bars("whole", "single", "networks one by one", x=(count + 1,))))
     return [left, right]
 
 

@@ -36,7 +36,7 @@ export class Chart {
 
   // Room right of the plot for the names at the ends of lines, in pixels of k = 1.
   margin(narrow) {
-    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || !mark.label ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
+    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
     return narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
   }
 
