@@ -41,8 +41,9 @@ TUNED = ", tuned"
 
 
 _ALT = """
-    CART-Indexing with {rank} of the rank: {size:.1f} kB a task, accuracy {accuracy:.3f} ± {error:.3f}; over all ranks {all_ranks}.
-    {peers}; average {average:.3f}; networks alone {own:.3f}, {model:.0f} kB. In all, for {num_tasks} tasks: {totals}."""
+    CART-Indexing with {rank} of the rank: {size:.1f} kB a task, accuracy {accuracy:.3f} ± {error:.3f}; over all ranks
+    {all_ranks}. {peers}; average {average:.3f}; networks alone {own:.3f}, {model:.0f} kB. In all, for {num_tasks}
+    tasks: {totals}."""
 
 
 @view
@@ -63,9 +64,8 @@ def storage(sweep: xarray.Dataset):
 
     def draw(rank, num_tasks):
         low, row = kept.sel(rank=rank), position(ranks, rank, "rank")
-        totals = np.array([float(low.shared_bytes + num_tasks * low.task_bytes),
-                           *(float(part.peer_shared_bytes + num_tasks * part.peer_task_bytes) for part in masks.values()),
-                           num_tasks * model])
+        of_peers = [float(part.peer_shared_bytes + num_tasks * part.peer_task_bytes) for part in masks.values()]
+        totals = np.array([float(low.shared_bytes + num_tasks * low.task_bytes), *of_peers, num_tasks * model])
         shares = totals / totals[-1]
         values = {"sure": (accuracy - errors, accuracy + errors), "accuracy": accuracy, "own": level["own"],
                   **{name: ([float(part.peer_task_bytes) / KILO], [of_masks[name]]) for name, part in masks.items()},
@@ -85,8 +85,8 @@ def storage(sweep: xarray.Dataset):
     controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens, at=tuple(map(float, sizes)),
                                words=words.get, ends=[("", "few"), ("", "many")]),
                 "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
-    return {"kicker": "Chapter 8: what every task costs", "charts": _charts(sizes, accuracy, level["own"], of_masks), "draw": draw,
-            "controls": controls,
+    return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
+            "charts": _charts(sizes, accuracy, level["own"], of_masks),
             "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
 
 

@@ -18,9 +18,9 @@ NAMES = dict(zip(HOWS, ("CART", "task vectors from θ₀, cut")))
 OTHER_LAMS, EACH_TASK = "the same at other λ", "each task alone"
 GREY = tuple(f"grey line {number}" for number in range(1, 9))  # as many as the most tasks, or λ
 _ALT = """
-    {setting}, {how}, λ = {lam:g}, {rank} kept: mean accuracy {mean:.3f} ± {error:.3f}, by task {by_task}. Over all ranks
-    {over_ranks}. Average {average:.3f}, task arithmetic at full rank {arithmetic:.3f}, networks alone {own:.3f}. The
-    singular values of layer 1, by direction: {sigma}."""
+    {setting}, {how}, λ = {lam:g}, {rank} kept: mean accuracy {mean:.3f} ± {error:.3f}, by task {by_task}. Over all
+    ranks {over_ranks}. Average {average:.3f}, task arithmetic at full rank {arithmetic:.3f}, networks alone {own:.3f}.
+    The singular values of layer 1, by direction: {sigma}."""
 
 
 @view
@@ -56,7 +56,8 @@ def directions(sweep: xarray.Dataset, prediction=None):
             "arithmetic": level["arithmetic"], "average": level["average"], "kept": kept, "cut": cut}
         alt = said(_ALT, setting=setting, how=how, lam=lam, rank=ranks.said(rank), mean=mean[column],
                    error=errors[column], by_task=listed(by_task[column], 2), over_ranks=by_rank(ranks, mean),
-                   average=level["average"], arithmetic=level["arithmetic"], own=level["own"], sigma=listed(sigma[:16], 2))
+                   average=level["average"], arithmetic=level["arithmetic"], own=level["own"],
+                   sigma=listed(sigma[:16], 2))
         about = f"{NAMES[how]}: {by_task.shape[1]} networks merged, the strongest directions of each kept"
         finding = finding_of_cart if how == HOWS[0] else finding_of_task_arithmetic
         return Frame(finding(mean, level["average"], images[setting]), alt, values,
@@ -80,7 +81,8 @@ def _charts(sweep, ranks):
     levels = (Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
               Reference("average", "other", "average"), Reference("chance", "chance", "chance"))
     asked_about = position(ranks.values, SHOWN_RANK, "rank")
-    above = Chart(ranks.view_axis("directions kept in layer 1"), Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
+    above = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                   (*lines, *levels, Band("sure", "merged", x=at),
                    Line("mean", "merged", "merged", x=at, dots=True, near=True),
                    Star("guess", "merged", x=(at[asked_about],)), Handle("rank")))

@@ -19,8 +19,8 @@ TICKS = {0.01: "0.01", 0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1.0: "1"}
 SETTINGS = {name_of(0.0): "0 % of the pixels", name_of(0.5): "50 %", name_of(0.75): "75 %", name_of(0.875): "87.5 %",
             name_of(1.0): "100 %", SEVERAL: "two data sets"}  # with a chip
 _ALT = """
-    {setting}, {layer}, I(k) as {reading}, {rank}: centred {here:.3f}, from θ₀ {there:.3f}. By rank, centred {centred}; from
-    θ₀ {plain}. R(k): {of_R}. Gain in layer 1 at λ = 1: {of_g}. Accuracy at λ = 1: {of_a}."""
+    {setting}, {layer}, I(k) as {reading}, {rank}: centred {here:.3f}, from θ₀ {there:.3f}. By rank, centred {centred};
+    from θ₀ {plain}. R(k): {of_R}. Gain in layer 1 at λ = 1: {of_g}. Accuracy at λ = 1: {of_a}."""
 OF_READING = dict(zip(READINGS, (Look(BLUE, "s"), Look(RED, "^"))))
 
 
@@ -44,15 +44,18 @@ def per_layer(sweep: xarray.Dataset):
         measures = {"accuracy": of_cart.accuracy.sel(part="test", lam=1.0).mean("task").values,
                     "gain": of_cart.gain.sel(lam=1.0).values, "I(k)": centred,
                     "R(k)": of_cart.error.sel(layer=layer).values}
-        values = {"centred": above(LOWEST, centred), "plain": above(LOWEST, plain)} | {name: from_0_to_1(one) for name, one in measures.items()}
+        values = {"centred": above(LOWEST, centred), "plain": above(LOWEST, plain),
+                  **{name: from_0_to_1(numbers) for name, numbers in measures.items()}}
         alt = said(_ALT, setting=setting, layer=layer, reading=reading, rank=ranks.said(rank), here=centred[row],
                    there=plain[row], centred=listed(centred), plain=listed(plain),
-                   **{f"of_{name[0]}": listed(one) for name, one in measures.items()})
+                   **{f"of_{name[0]}": listed(numbers) for name, numbers in measures.items()})
         return Frame(finding(centred[-1], plain[-1], reading), alt, values,
-                     key(("merged", "centred, as in CART"), ("", "grey: task vectors from θ₀, and the paper’s two measures")))
+                     key(("merged", "centred, as in CART"),
+                         ("", "grey: task vectors from θ₀, and the paper’s two measures")))
 
     at = ranks.places
-    left = Chart(ranks.view_axis("directions kept"), Axis("overlap of two tasks’ directions, I(k), log scale", LOWEST, 1, kind="log", digits=2, ticks=TICKS),
+    left = Chart(ranks.view_axis("directions kept"),
+                 Axis("overlap of two tasks’ directions, I(k) (log)", LOWEST, 1, kind="log", digits=2, ticks=TICKS),
                  (Line("plain", "other", "from θ₀", x=at), Line("centred", "merged", "centred", x=at), Handle("rank")))
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("from its lowest value to its highest, at λ = 1", 0, 1, ticks={0: "lowest", 1: "highest"}),
@@ -60,8 +63,8 @@ def per_layer(sweep: xarray.Dataset):
                    Line("gain", "single", "gain in layer 1", x=at),
                    Line("accuracy", "merged", "accuracy", x=at, dots=True, bare=True), Handle("rank")))
     layers = [layer for layer in names(parts[settings[0]].layer) if all(layer in part.layer for part in parts.values())]
-    controls = {"rank": ranks.view_slider(LOW_RANK), "setting": chips("tasks", {SETTINGS[name]: name for name in settings},
-                                                                       name_of(1.0)),
+    controls = {"rank": ranks.view_slider(LOW_RANK),
+                "setting": chips("tasks", {SETTINGS[name]: name for name in settings}, name_of(1.0)),
                 "layer": chips("layer", layers, more=True), "reading": chips("Eq. 5 as", READINGS, more=True)}
     return {"kicker": "Chapter 8: interference", "charts": [left, right], "draw": draw, "controls": controls,
             "caption": f"{caption(sweep)} I(k): mean over all pairs of tasks."}

@@ -21,10 +21,9 @@ from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
 from lessons.merging.search import rests_on
 
-
 _ALT = """
-    {setting}: the best accuracy of CART is {high:+.1f} points above that of the average, ± {error:.1f}. Over all shares of
-    permuted pixels: {heights}. Mean accuracy by directions kept, λ at its best, centred {centred}; from θ₀ {plain}.
+    {setting}: the best accuracy of CART is {high:+.1f} points above that of the average, ± {error:.1f}. Over all shares
+    of permuted pixels: {heights}. Mean accuracy by directions kept, λ at its best, centred {centred}; from θ₀ {plain}.
     Average {average:.3f}, networks alone {own:.3f}."""
 
 
@@ -36,8 +35,8 @@ def question(sweep: xarray.Dataset) -> Prediction:
 
 @view
 def overlap(sweep: xarray.Dataset, prediction=None):
-    """Left, how far the best of CART is above the average, against the share of the pixels that are permuted; right, the
-    best accuracy at every number of directions, for the share that the slider shows.
+    """Left, how far the best of CART is above the average, against the share of the pixels that are permuted; right,
+    the best accuracy at every number of directions, for the share that the slider shows.
 
     Control: share. The prediction, the height with half of the pixels permuted in points, is a star. Sets of tasks that
     are no permutations are in the table (`reading_of_the_overlap`).
@@ -62,9 +61,9 @@ def overlap(sweep: xarray.Dataset, prediction=None):
                      key(("merged", "CART, its best number of directions and λ"), ("", "grey: other ways to merge")))
 
     at = ranks.places
-    top = float(5 * np.ceil((heights + errors).max() / 5))
+    low, high = min(-5.0, float((heights - errors).min())), float(5 * np.ceil((heights + errors).max() / 5))
     left = Chart(Axis("pixels permuted", 0, 1, ticks={one: f"{100 * one:.0f} %" for one in (0, 0.25, 0.5, 0.75, 1)}),
-                 Axis("CART above the average, in points", min(-5.0, float((heights - errors).min())), top, unit="points"),
+                 Axis("CART above the average, in points", low, high, unit="points"),
                  (Reference("none", "other", ""), Band("sure", "merged", x=tuple(shares)),
                   Line("height", "merged", "CART gains", x=tuple(shares), dots=True, near=True),
                   Star("guess", "merged", x=(0.5,)), Handle("share")))

@@ -44,7 +44,7 @@ def let_through(sweep: xarray.Dataset):
     sentences = []
     for ax, name, both in zip(axes, ("planted: nothing shared", "the networks of the panel"),
                               (planted_parts, real_parts)):
-        places = ranks.axis(ax, every=4)
+        places = ranks.axis(ax)
         together = both[0] + both[1]
         for (label, look), values in zip(PARTS.items(), (*both, together)):
             ax.plot(places, values, color=look.colour, marker=look.marker, markersize=4, label=label)
@@ -108,7 +108,8 @@ def peak(sweep: xarray.Dataset, prediction=None):
         beside = f"grey: not centred, {compared(plain, centred, int(part.images))} at its best"
         return Frame(finding(part, head), alt, values, key(("merged", "CART, λ at its best"), ("", beside)))
 
-    controls = {"rank": ranks.view_slider(10.0), "case": chips("networks", {CHIPS[name]: name for name in cases}, opens),
+    controls = {"rank": ranks.view_slider(10.0),
+                "case": chips("networks", {CHIPS[name]: name for name in cases}, opens),
                 "head": chips("output layer", {"cut like the others": experiment.HEADS[0],
                                                "left whole": experiment.HEADS[1]}, more=True)}
     return {"kicker": "Chapter 8: where the bell peaks", "charts": _charts(sweep, ranks), "draw": draw,
@@ -120,13 +121,14 @@ def peak(sweep: xarray.Dataset, prediction=None):
 def _charts(sweep, ranks):
     """Accuracy, and below it the singular values."""
     at = ranks.places
-    above = Chart(ranks.view_axis("directions kept in layer 1"), Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
+    above = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("plain", "other", "not centred", x=at), Band("sure", "merged", x=at),
                    Line("centred", "merged", "CART", x=at, dots=True, near=True), Star("guess", along="x"),
                    Handle("rank")))
-    below = Chart(ranks.view_axis("direction"), Axis("strength of each direction in layer 1 (singular value), of the largest",
-                                                     0, 1, unit="percent"),
+    below = Chart(ranks.view_axis("direction"),
+                  Axis("strength of each direction in layer 1 (singular value), of the largest", 0, 1, unit="percent"),
                   (Bars("large", "single", "large", x=at, bare=True), Bars("small", "other", "small", x=at, bare=True),
                    Line("border", "other", "¼ of the largest", x=(-0.3, at[-1] + 0.3), dashed=True), Handle("rank")),
                   height=160)

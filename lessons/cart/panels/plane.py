@@ -10,15 +10,14 @@ from lessons.kit.page import Page, said
 from lessons.kit.sweep import position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Reference, Spots, chips, key, view
 
-
 GUESSING = float(np.log(10))  # nats, the loss of a network that takes all ten digits for equally likely
 OFF = 0.05  # of a step lies in a plane, at most, if the walk is said to leave it
 ON_THE_MAP = {PLANES[0]: "of the networks", PLANES[1]: "of CART’s own path"}
 _ALT = """
-    Plane {plane}. CART with {rank}, λ = {lam:g}: loss {loss:.3f}, the average's {average:.3f}; distance from the average
-    {away:.2f}, the finetuned networks' {tuned_away:.2f}; {share:.2%} of its step lies in this plane. Along the way, by
-    directions kept, the loss is {along}. The lowest loss on the map is {lowest:.3f}; the two components carry {first:.0%} and
-    {second:.0%} of the variance."""
+    Plane {plane}. CART with {rank}, λ = {lam:g}: loss {loss:.3f}, the average's {average:.3f}; distance from the
+    average {away:.2f}, the finetuned networks' {tuned_away:.2f}; {share:.2%} of its step lies in this plane. Along the
+    way, by directions kept, the loss is {along}. The lowest loss on the map is {lowest:.3f}; the two components carry
+    {first:.0%} and {second:.0%} of the variance."""
 
 
 @view
@@ -54,14 +53,16 @@ def plane(sweep: xarray.Dataset):
     left = Chart(Axis("", 0, 1, ticks={0: ""}), Axis("mean loss, in nats", 0, 1, ticks={0: ""}),
                  (Map("cells", low=np.floor(10 * min(everywhere)) / 10, high=GUESSING), Path("walk", "merged"),
                   Spots("start", "other", names=("pretrained",)), Spots("networks", "single", names=("networks",)),
-                  Spots("together", "single", names=("average and networks",)), Spots("here", "merged", names=("CART",)),
+                  Spots("together", "single", names=("average and networks",)),
+                  Spots("here", "merged", names=("CART",)),
                   Spots("all here", "merged", names=("CART and the average",))))
     at, highest = ranks.places, 1.03 * max(values.max() for values in losses.values())
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean loss along CART’s way, in nats", 0.5, float(highest), digits=2),
                   (Reference("average", "other", "average"), Reference("lowest", "single", "lowest on the map"),
                    Line("loss", "merged", "CART", x=at, dots=True, near=True), Handle("rank")))
-    controls = {"rank": ranks.view_slider(0.03), "plane": chips("plane", {text: name for name, text in ON_THE_MAP.items()}),
+    controls = {"rank": ranks.view_slider(0.03),
+                "plane": chips("plane", {text: name for name, text in ON_THE_MAP.items()}),
                 "lam": chips("λ", {f"{lam:g}": lam for lam in LAMS}, LAMS[-1], more=True)}
     return {"kicker": "Chapter 8: a walk through the loss landscape", "charts": [left, right], "draw": draw,
             "controls": controls}
@@ -88,8 +89,8 @@ def _ends(middles):
 
 
 def finding(sweep: xarray.Dataset, plane: str, lam: float) -> str:
-    """Whether CART's way lies on the map, and whether its lowest loss is lower than any there, by more than two standard
-    errors over the tasks."""
+    """Whether CART's way lies on the map, and whether its lowest loss is lower than any there, by more than two
+    standard errors over the tasks."""
     way = sweep.path_loss.sel(lam=lam)
     best = int(way.mean("task").values.argmin())
     on_map = sweep.loss.sel(plane=plane)

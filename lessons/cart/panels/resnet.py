@@ -51,8 +51,9 @@ def _split(sweep):
         errors = np.array([WIDE * error_of_share(value, images) for value in mean])
         values = {f"λ = {text}": of_lams[position(lams, other, "lam")] for text, other in shown.items()} | {
             "sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "average": level["average"]}
-        alt = said("""{how}, λ = {lam:g}, {rank} of the rank: mean accuracy {mean:.3f} ± {error:.3f}; by rank in per cent
-                      {by_rank}. Average {average:.3f}, task arithmetic {arithmetic:.3f}, networks alone {own:.3f}.""",
+        alt = said("""{how}, λ = {lam:g}, {rank} of the rank: mean accuracy {mean:.3f} ± {error:.3f}; by rank in per
+                      cent {by_rank}. Average {average:.3f}, task arithmetic {arithmetic:.3f}, networks alone
+                      {own:.3f}.""",
                    how=how, lam=lam, rank=ranks.said(rank), mean=mean[column], error=errors[column],
                    by_rank=by_rank(ranks, mean), **level)
         find = directions.finding_of_cart if how == HOWS[0] else directions.finding_of_task_arithmetic

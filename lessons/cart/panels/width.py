@@ -20,7 +20,6 @@ from lessons.kit.page import Page, reading, said, table
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, key, slider, view
 
-
 TOP = 35  # directions, at the upper end of the axis
 STAYS = 0.25  # the exponent of the width with which the best number of directions grows, at most, if it stays the same
 _ALT = """
@@ -52,7 +51,8 @@ def width(sweep: xarray.Dataset):
         alt = said(_ALT, width=width, best=top.said if top else "no number of", accuracy=curves[width].max(),
                    by_directions=by_rank(ranks, curves[width]),
                    all_widths=", ".join(f"{value} units: {one.said if one else 'none'}" for value, one in tops.items()),
-                   lost="; ".join(f"{name} {series[widths.index(width)]:.3f}" for name, series in lost.items()), **level)
+                   lost="; ".join(f"{name} {series[widths.index(width)]:.3f}" for name, series in lost.items()),
+                   **level)
         return Frame(finding(tops, width), alt, values,
                      key(("merged", "CART at this width"), ("", "grey: at other widths"),
                          ("", "dashed: if the best were a share of the width")))
@@ -64,7 +64,8 @@ def width(sweep: xarray.Dataset):
                  (Line("share", "other", "a fixed share", x=many, dashed=True), Points("range", "merged", x=at),
                   Line("best", "merged", "directions", x=at), Handle("width")))
     grey = [Line(f"{value} units", "other", x=ranks.places) for value in widths]
-    right = Chart(ranks.view_axis("directions kept in layer 1"), Axis("mean accuracy at this width", 0, 1, unit="percent"),
+    right = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy at this width", 0, 1, unit="percent"),
                   (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("accuracy", "merged", "", x=ranks.places, dots=True)))
     opens = bell.WIDTH if bell.WIDTH in widths else widths[-1]
@@ -73,8 +74,8 @@ def width(sweep: xarray.Dataset):
     return {"kicker": "Chapter 8: a number of directions or a share", "charts": [left, right], "draw": draw,
             "controls": {"width": control},
             "caption": caption(sweep).replace(str(bell.WIDTH), "width") + " λ chosen at every number of directions on "
-                       "held-out images. Bars: from the first to the last number, in a row, whose accuracy is within two "
-                       "standard errors of the best."}
+                       "held-out images. Bars: from the first to the last number, in a row, whose accuracy is within "
+                       "two standard errors of the best."}
 
 
 def top_of(part: xarray.Dataset) -> Plateau | None:
@@ -83,7 +84,8 @@ def top_of(part: xarray.Dataset) -> Plateau | None:
         return None
     accuracy = envelope(part, HOWS[0]).drop_vars(["lam", "how", "part"], errors="ignore")
     images = part.sizes["task"] * int(part.attrs["test_images"])
-    return plateau(xarray.Dataset({"accuracy": accuracy.expand_dims(head=["cut"], how=[HOWS[0]]), "images": images}), "cut")
+    case = xarray.Dataset({"accuracy": accuracy.expand_dims(head=["cut"], how=[HOWS[0]]), "images": images})
+    return plateau(case, "cut")
 
 
 def growth(tops: dict[int, Plateau | None]) -> float:
