@@ -198,7 +198,7 @@ def test_the_predictions_are_asked_where_the_views_show_the_answer(sweep):
     part = readings.one(sweep, setting=bell.DISJOINT)
     truth = part.accuracy.sel(how=HOWS[0], part="test", lam=3.0, rank=0.03).mean().item()
     assert guess.truth == pytest.approx(truth) and guess.at["rank"] == 0.03
-    guess = overlap.question(sweep)
+    guess = predict("By how many points?", low=-5, high=30, step=1)
     view = overlap.overlap(sweep, guess)
     guess.commit(10)
     assert view.values == {"share": 0.5} == guess.at

@@ -16,7 +16,6 @@ from lessons.cart.panels.bell import DISJOINT, levels_of, settings_of
 from lessons.cart.panels.parts import Ranks, by_rank, percent
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Markup, Page, quiet, said, table
-from lessons.kit.predict import Prediction, predict
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
 from lessons.merging.search import rests_on
@@ -25,12 +24,6 @@ _ALT = """
     {setting}: the best accuracy of CART is {high:+.1f} points above that of the average, ± {error:.1f}. Over all shares
     of permuted pixels: {heights}. Mean accuracy by directions kept, λ at its best, centred {centred}; from θ₀ {plain}.
     Average {average:.3f}, networks alone {own:.3f}."""
-
-
-def question(sweep: xarray.Dataset) -> Prediction:
-    """What is asked before the view, in points."""
-    return predict("Half of the pixels are permuted. By how many points does CART at its best beat the average?",
-                   low=-5, high=30, step=1)
 
 
 @view
