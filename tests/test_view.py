@@ -18,8 +18,10 @@ from lessons.kit.view import (
     Handle,
     Line,
     Map,
+    Path,
     Points,
     Reference,
+    Spots,
     Star,
     View,
     chips,
@@ -155,6 +157,29 @@ def test_every_mark_has_a_picture_on_paper():
     assert 'alt="five marks"' in view.still() and "svg" in view.still()
     cells = Chart(Axis("α", 0, 1), Axis("layer", 0, 1), (Map("cells", rows=("one", "two")),))
     assert View({"how": chips("how", ["x"])}, [cells], lambda how: Frame("t", "a map", {"cells": np.eye(2)})).still()
+
+
+def test_a_walk_and_named_points_lie_on_a_map_that_fills_both_axes():
+    chart = Chart(X, Axis("β", 0, 1), (Map("cells"), Path("walk", "merged"), Spots("where", "single", names=("here",))))
+    values = {"cells": np.eye(3), "walk": ([0, 0.5, 1], [0, 1, 0]), "where": ([0.5], [np.nan])}
+    view = View({"how": chips("how", ["x"])}, [chart], lambda how: Frame("t", "a walk", values))
+    packed = view.packed([(0,)])
+    assert packed["rows"][packed["frames"]["0"]["values"]["where"]] == [[0.5], [None]]
+    assert 'alt="a walk"' in view.still()
+
+
+def test_stacked_charts_stand_below_each_other_on_paper_too():
+    bars = Chart(X, Axis("y", 0, 1), (Bars("bars", x=THREE, bare=True), Handle("alpha")), height=150)
+    line = Chart(X, SHARE, (Line("curve", "a", "curve", near=True), Star("guess", along="x"), Handle("alpha")))
+    values = {"curve": [0, 1, 2], "bars": [1, 1, 1]}
+    controls = {"alpha": slider("α", ALPHAS, 0.5)}
+    view = View(controls, [line, bars], lambda alpha: Frame("t", "two", values), stacked=True)
+    assert view.spec["stacked"] and view.spec["charts"][1]["height"] == 150
+    assert view.spec["charts"][0]["marks"][1]["along"] == "x" and view.still()
+
+
+def test_a_value_is_written_with_its_unit():
+    assert Axis("x", 0, 1, unit="points").written(12.2) == "12 points" and Axis("x", 0, 1).written(0.6) == "1"
 
 
 def test_a_saved_page_has_every_setting_and_nothing_in_it_becomes_html(tmp_path):

@@ -2,113 +2,130 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import xarray
 
 from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_low_rank_wins
 from lessons.cart.experiment import tasks
-from lessons.cart.panels.parts import AVERAGE, OF_AVERAGE, OF_OWN, OWN, numbers_of, percent, titles
+from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
+from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, still
-from lessons.kit.sweep import caption, names
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, still
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Reference,
+    Spots,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.merging.search import rests_on
 
 KILO = 1000
 MEGA = KILO ** 2
 NUM_TASKS = (2, 4, 8, 14, 20, 40)
-PEERS = (Look(ORANGE, "s"), Look(PURPLE, "D"))  # EMR and TALL masks
+SAME_SIZE = 1.1  # times a mask's bytes, at most, is the same size
 OF_METHOD = {"average": Look(GREEN, "o"), "task arithmetic": Look(ORANGE, "s"), "TIES": Look(PURPLE, "^"),
              "CART": Look(BLUE, "D")}
 TUNED = ", tuned"
 
 
-@panel
+_ALT = """
+    CART-Indexing with {rank} of the rank: {size:.1f} kB a task, accuracy {accuracy:.3f} ± {error:.3f}; over all ranks
+    {all_ranks}. {peers}; average {average:.3f}; networks alone {own:.3f}, {model:.0f} kB. In all, for {num_tasks}
+    tasks: {totals}."""
+
+
+@view
 def storage(sweep: xarray.Dataset):
-    """Left, accuracy against what a task needs on disk; right, the total for a number of tasks. Controls: rank,
+    """Left, accuracy against what every task needs in a file, by the directions kept, with the two methods that keep a
+    mask a task; right, the bytes in all for a number of tasks, as a share of the whole networks'. Controls: rank,
     num_tasks."""
-    ranks = numbers_of(sweep["rank"])
-    size = sweep.task_bytes.values / KILO
-    accuracy = sweep.accuracy.mean("task").values
-    fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 3.4))
-    _draw_sizes(left, sweep)
-    spot = cloud(left, Look(BLUE, "*"), markersize=16, markeredgecolor=BLACK)
-    ways = ["CART-Indexing", *names(sweep.peer), "whole\nnetworks"]
-    lowest = 0.7 * float(sweep.shared_bytes.min()) / MEGA
-    highest = 1.6 * NUM_TASKS[-1] * float(sweep.model_bytes) / MEGA
-    ticks = [tick for tick in (0.1, 0.3, 1, 3, 10, 30, 100, 300) if lowest < tick < highest]
-    right.set(xlabel="megabytes in all (logarithmic)", ylim=(len(ways) - 0.4, -0.6), xscale="log",
-              xlim=(lowest, highest))
-    right.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    right.minorticks_off()
-    right.set_yticks(range(len(ways)), ways)
-    of_peers = []
-    for peer in names(sweep.peer):
-        part = sweep.sel(peer=peer)
-        of_peers.append(f"{peer} {float(part.peer_task_bytes) / KILO:.1f} kB, accuracy "
-                        f"{float(part.peer_accuracy.mean()):.3f}")
-    points = _Totals(right, (Look(BLUE, "*"), *PEERS, Look(GREY, "o")))
-    above = titles((left, right))
+    ranks = [rank for rank in numbers_of(sweep["rank"]) if rank]
+    kept = sweep.sel(rank=ranks)
+    sizes, accuracy = kept.task_bytes.values / KILO, kept.accuracy.mean("task").values
+    masks = {name: sweep.sel(peer=name) for name in names(sweep.peer)}
+    of_masks = {name: float(part.peer_accuracy.mean()) for name, part in masks.items()}
+    level = {"average": float(sweep.average.mean()), "own": float(sweep.own.mean())}
+    images, model = sweep.sizes["task"] * int(sweep.attrs["test_images"]), float(sweep.model_bytes)
+    errors = np.array([WIDE * error_of_share(value, images) for value in accuracy])
+    ways = ["CART-Indexing", *masks, "networks one by one"]
+    words = {rank: f"{percent(rank)} of the rank: {size:,.0f} kB" for rank, size in zip(ranks, sizes)}
 
     def draw(rank, num_tasks):
-        row = ranks.index(rank)
-        spot.set_data([size[row]], [accuracy[row]])
-        low = sweep.sel(rank=rank)
-        peers = sweep.peer_shared_bytes + num_tasks * sweep.peer_task_bytes
-        sizes = [low.shared_bytes + num_tasks * low.task_bytes, *peers.values, num_tasks * sweep.model_bytes]
-        totals = [float(total) / KILO / KILO for total in sizes]
-        points.set_values(totals)
-        above[0].set_text(f"rank {percent(rank)}: {size[row]:.0f} kB, accuracy {accuracy[row]:.3f}")
-        above[1].set_text(f"{num_tasks} tasks, rank {percent(rank)}")
-        shown = (name.replace("\n", " ") for name in ways)
-        return said("""CART-Indexing at rank {rank}: {size:.1f} kB a task, accuracy {accuracy:.3f}; {peers}; own
-                       networks {own:.3f}, {model:.0f} kB. In all, {num_tasks} tasks: {totals}.""",
-                    rank=percent(rank),
-                    size=size[row],
-                    accuracy=accuracy[row],
-                    peers="; ".join(of_peers),
-                    own=float(sweep.own.mean()),
-                    model=float(sweep.model_bytes) / KILO,
-                    num_tasks=num_tasks,
-                    totals=", ".join(f"{name} {total:.2f} MB" for name, total in zip(shown, totals)))
+        low, row = kept.sel(rank=rank), position(ranks, rank, "rank")
+        of_peers = [float(part.peer_shared_bytes + num_tasks * part.peer_task_bytes) for part in masks.values()]
+        totals = np.array([float(low.shared_bytes + num_tasks * low.task_bytes), *of_peers, num_tasks * model])
+        shares = totals / totals[-1]
+        values = {"sure": (accuracy - errors, accuracy + errors), "accuracy": accuracy, "own": level["own"],
+                  **{name: ([float(part.peer_task_bytes) / KILO], [of_masks[name]]) for name, part in masks.items()},
+                  "merged": [shares[0]], "masks": shares[1:-1], "whole": [1.0]}
+        alt = said(_ALT, rank=percent(rank), size=sizes[row], accuracy=accuracy[row], error=errors[row],
+                   all_ranks=", ".join(f"{size:.0f} kB: {value:.3f}" for size, value in zip(sizes, accuracy)),
+                   peers="; ".join(f"{name} {float(part.peer_task_bytes) / KILO:.1f} kB, accuracy {of_masks[name]:.3f}"
+                                   for name, part in masks.items()), model=model / KILO, num_tasks=num_tasks,
+                   totals=", ".join(f"{name} {total / MEGA:.2f} MB" for name, total in zip(ways, totals)), **level)
+        best = max(of_masks, key=of_masks.get)
+        times = float(low.task_bytes) / float(masks[best].peer_task_bytes)
+        return Frame(finding(accuracy[row], of_masks[best], times, images), alt, values,
+                     key(("merged", "CART-Indexing: the average and some directions a task"),
+                         ("", "grey: the average and a mask a task")))
 
-    controls = {"rank": slider("rank", ranks, 0.08), "num_tasks": slider("number of tasks", list(NUM_TASKS), 8)}
-    return controls, fig, draw, caption(sweep) + " Sizes of safetensors files, float32."
-
-
-def _draw_sizes(ax, sweep):
-    """What does not move on the left: accuracy against kilobytes a task."""
-    size = sweep.task_bytes.values / KILO
-    accuracy = sweep.accuracy.mean("task").values
-    ax.plot(size, accuracy, color=BLUE, marker="o", markersize=4, label="CART-Indexing, by rank")
-    for peer, look in zip(sweep.peer.values, PEERS):
-        part = sweep.sel(peer=peer)
-        ax.plot(part.peer_task_bytes / KILO, part.peer_accuracy.mean("task"), color=look.colour, marker=look.marker,
-                markersize=9, linestyle="", label=str(peer))
-    for value, look, label in ((sweep.own.mean(), OF_OWN, OWN), (sweep.average.mean(), OF_AVERAGE, AVERAGE)):
-        ax.axhline(float(value), color=look.colour, linestyle=look.line, linewidth=1.4, marker="", label=label)
-    ax.axvline(float(sweep.model_bytes) / KILO, color=GREY, linewidth=1, marker="", label="a whole network")
-    lowest = min(0.3, float(sweep.average.mean()) - 0.05)
-    ax.set(xscale="log", xlabel="kilobytes a task, in a file", ylabel=ACCURACY, ylim=(lowest, 1.02))
-    marks = [mark for mark in (1, 3, 10, 30, 100, 300, 1000, 3000) if mark > 0.7 * size.min()]
-    ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
-    ax.minorticks_off()
-    ax.legend(loc="lower right", frameon=True, facecolor="white", edgecolor="white", framealpha=0.9)
+    opens = min(ranks, key=lambda rank: abs(rank - 0.02))
+    controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens, at=tuple(map(float, sizes)),
+                               words=words.get, ends=[("", "few"), ("", "many")]),
+                "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
+    return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
+            "charts": _charts(sizes, accuracy, level["own"], of_masks),
+            "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
 
 
-class _Totals:
-    """A point a way to store the networks, on a logarithmic axis, with its value above it."""
+def _charts(sizes, accuracy, own, of_masks):
+    """Accuracy against bytes a task, and the bytes in all."""
+    at = tuple(map(float, sizes))
+    ticks = {float(mark): f"{mark:,}" for mark in (10, 30, 100, 300, 1000, 3000) if at[0] <= mark <= at[-1] * 1.1}
+    everywhere = (own, *accuracy, *of_masks.values())
+    low, high = np.floor(20 * min(everywhere)) / 20, min(1, np.ceil(20 * max(everywhere) + 0.4) / 20)
+    left = Chart(Axis("kilobytes a task, in a file", 0.85 * at[0], 1.1 * at[-1], kind="log", ticks=ticks),
+                 Axis("accuracy, by kB a task", float(low), float(high), unit="percent"),
+                 (Reference("own", "single", "each alone"), Band("sure", "merged", x=at),
+                  *(Spots(name, "other", names=(name,)) for name in of_masks),
+                  Line("accuracy", "merged", "CART-Indexing", x=at, dots=True), Handle("rank")))
+    count = len(of_masks)
+    ticks = dict(enumerate(("CART", *(name.partition(" ")[0] for name in of_masks), "one by one")))
+    right = Chart(Axis("", -0.6, count + 1.6, kind="places", ticks=ticks),
+                  Axis("bytes in all, of the networks one by one", 0, 1.2, unit="percent"),
+                  (Bars("merged", "merged", "CART-Indexing", x=(0,)),
+                   Bars("masks", "other", "masks", x=tuple(range(1, count + 1))),
+                   Bars("whole", "single", "networks one by one", x=(count + 1,))))
+    return [left, right]
 
-    def __init__(self, ax, looks: Sequence[Look]):
-        self._points = [cloud(ax, look, markersize=11, markeredgecolor=BLACK) for look in looks]
-        above = {"ha": "center", "va": "bottom", "fontsize": 9.5, "animated": True}
-        self._texts = [ax.text(1, place - 0.15, "", **above) for place in range(len(looks))]
 
-    def set_values(self, totals: Sequence[float]) -> None:
-        for place, (point, text, total) in enumerate(zip(self._points, self._texts, totals)):
-            point.set_data([total], [place])
-            text.set(x=total, text=f"{total:.2f}")
+def finding(accuracy: float, of_mask: float, times: float, images: int) -> str:
+    """What is kept of the single networks, beside what the better of the masks keeps.
+
+    Args:
+        accuracy: at the rank that is shown.
+        times: as many bytes a task as a mask has.
+    """
+    apart = Difference.of(accuracy, of_mask, images)
+    if not apart.is_news:
+        return "A few directions a task keep as much as a mask"
+    if apart.value < 0:
+        return "So few directions a task keep less than a mask"
+    if times <= SAME_SIZE:
+        return "A few directions a task keep more than a mask of the same size"
+    return "More directions a task keep more than a mask, and take more room"
 
 
 def bits_by_width(rank_ratio: float = 0.08, widths: Sequence[int] = (32, 100, 256, 1024, 4096),

@@ -1,80 +1,109 @@
-"""Chapter 8's bell as a view: accuracy against the number of directions that are kept of every task vector."""
+"""The view of the chapter: accuracy against the number of directions that are kept of every task vector, above the
+singular values of these directions."""
 import numpy as np
 import xarray
 
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import one
-from lessons.cart.panels.bell import CHANCE, DISJOINT, SHOWN, SHOWN_LAM, SHOWN_RANK, error_said, levels_of, settings_of
-from lessons.cart.panels.parts import Ranks, by_rank, numbers_of
+from lessons.cart.panels.bell import CHANCE, DISJOINT, SHOWN, SHOWN_LAM, SHOWN_RANK, error_said, levels_of
+from lessons.cart.panels.parts import Ranks, by_rank, listed, numbers_of
 from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, position
-from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
+from lessons.kit.view import Axis, Band, Bars, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.merging.search import rests_on
 
-LAMS = (0.3, 0.5, 1.0, 2.0, 3.0, 6.0)  # those that have a chip; the others are grey curves
-NAMES = dict(zip(HOWS, ("CART", "task arithmetic")))
+LAMS = (0.3, 0.5, 1.0, 2.0, 3.0, 6.0)  # those that have a chip
+NAMES = dict(zip(HOWS, ("CART", "task vectors from θ₀, cut")))
+OTHER_LAMS, EACH_TASK = "the same at other λ", "each task alone"
+GREY = tuple(f"grey line {number}" for number in range(1, 9))  # as many as the most tasks, or λ
+_ALT = """
+    {setting}, {how}, λ = {lam:g}, {rank} kept: mean accuracy {mean:.3f} ± {error:.3f}, by task {by_task}. Over all
+    ranks {over_ranks}. Average {average:.3f}, task arithmetic at full rank {arithmetic:.3f}, networks alone {own:.3f}.
+    The singular values of layer 1, by direction: {sigma}."""
 
 
 @view
 def directions(sweep: xarray.Dataset, prediction=None):
-    """Mean accuracy over the tasks against the directions kept, at one λ; grey, the same at the other λ.
+    """Above, the mean accuracy over the tasks against the directions kept, at one λ; grey, the same at the other λ, or
+    the tasks one by one. Below, on the same axis, the singular values of the task vectors' first layer.
 
-    Controls: rank, lam, how, setting. The prediction, the mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all pixels
-    permuted, is a star.
+    Controls: rank, lam, setting, how, grey. The prediction, the mean accuracy at `SHOWN_RANK` and `SHOWN_LAM` with all
+    pixels permuted, is a star. Sets of tasks whose networks are narrower are left out: this axis is not theirs.
     """
     ranks, lams = Ranks(sweep), numbers_of(sweep.lam)
-    names = [name for name in SHOWN if name in sweep.setting.values] or settings_of(sweep)
+    names = [name for name in SHOWN if name in sweep.setting.values]
     parts = {name: one(sweep, setting=name) for name in names}
     levels = {name: levels_of(part) for name, part in parts.items()}
-    means = {name: part.accuracy.sel(part="test").mean("task").transpose("how", "lam", "rank").values
-             for name, part in parts.items()}
+    accuracies = {name: part.accuracy.sel(part="test").transpose("how", "lam", "rank", "task").values
+                  for name, part in parts.items()}
     images = {name: part.sizes["task"] * int(sweep.attrs["test_images"]) for name, part in parts.items()}
-    of_guess = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
+    asks_about = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
     if prediction:
-        truth = means[DISJOINT][0, position(lams, SHOWN_LAM, "lam"), position(ranks.values, SHOWN_RANK, "rank")]
-        prediction.panel_answers(truth, of_guess, "star")
-    places = tuple(float(place) for place in range(len(ranks.values)))
+        row, column = position(lams, SHOWN_LAM, "lam"), position(ranks.values, SHOWN_RANK, "rank")
+        prediction.panel_answers(accuracies[DISJOINT][0, row, column].mean(), asks_about, "star")
 
-    def draw(rank, lam, how, setting=names[0]):
-        of_lams = means[setting][HOWS.index(how)]
-        mean, column = of_lams[position(lams, lam, "lam")], position(ranks.values, rank, "rank")
+    def draw(rank, lam, setting=names[0], how=HOWS[0], grey=OTHER_LAMS):
+        of_lams = accuracies[setting][HOWS.index(how)]  # (lam, rank, task)
+        by_task = of_lams[position(lams, lam, "lam")]
+        mean, column = by_task.mean(1), position(ranks.values, rank, "rank")
         errors = np.array([WIDE * error_of_share(value, images[setting]) for value in mean])
-        level = levels[setting]
-        values = {f"λ = {other:g}": of_lams[position(lams, other, "lam")] for other in LAMS}
-        values |= {"sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "chance": CHANCE,
-                   "arithmetic": level["arithmetic"], "average": level["average"]}
-        alt = said("""{setting}, {how}, λ = {lam:g}, {rank} kept: mean accuracy {mean:.3f}; over all ranks {over_ranks}.
-                      Average {average:.3f}, task arithmetic {arithmetic:.3f}, networks alone {own:.3f}.""",
-                   setting=setting, how=how, lam=lam, rank=ranks.said(rank), mean=mean[column],
-                   over_ranks=by_rank(ranks, mean), average=level["average"], arithmetic=level["arithmetic"],
-                   own=level["own"])
-        about = f"{parts[setting].sizes['task']} networks, merged; the strongest directions of each are kept"
+        sigma, level = parts[setting].sigma.sel(how=how).values, levels[setting]
+        kept, cut = ranks.bars(sigma, lambda count: count <= ranks.count(rank))
+        beside = by_task.T if grey == EACH_TASK else [of_lams[position(lams, other, "lam")].mean(1) for other in LAMS]
+        values = _padded(beside, len(mean)) | {
+            "sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "chance": CHANCE,
+            "arithmetic": level["arithmetic"], "average": level["average"], "kept": kept, "cut": cut}
+        alt = said(_ALT, setting=setting, how=how, lam=lam, rank=ranks.said(rank), mean=mean[column],
+                   error=errors[column], by_task=listed(by_task[column], 2), over_ranks=by_rank(ranks, mean),
+                   average=level["average"], arithmetic=level["arithmetic"], own=level["own"],
+                   sigma=listed(sigma[:16], 2))
+        about = f"{NAMES[how]}: {by_task.shape[1]} networks merged, the strongest directions of each kept"
+        finding = finding_of_cart if how == HOWS[0] else finding_of_task_arithmetic
         return Frame(finding(mean, level["average"], images[setting]), alt, values,
-                     key(("merged", f"{NAMES[how]}: {about}"), ("", "grey: the same at other λ")))
+                     key(("merged", about), ("", f"grey: {grey}")))
 
-    grey = [Line(f"λ = {lam:g}", "other", x=places) for lam in LAMS]
-    chart = Chart(
-        Axis("directions kept in layer 1", -0.3, len(places) - 0.7, kind="places",
-             ticks={place: text for place, text in zip(places, ranks.texts) if place % 2 == 0}),
-        Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
-        (*grey, Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
-         Reference("average", "other", "average"), Reference("chance", "chance", "chance"),
-         Band("sure", "merged", x=places), Line("mean", "merged", "merged", x=places, dots=True),
-         Star("guess", "merged", x=(places[position(ranks.values, SHOWN_RANK, "rank")],)), Handle("rank")))
-    controls = {
-        "rank": slider("directions kept", dict(zip(ranks.texts, ranks.values)), SHOWN_RANK, words=ranks.said,
-                       ends=[("", "none: the average"), ("", "all of them")], at=places),
-        "lam": chips("λ", {f"{lam:g}": lam for lam in LAMS}, SHOWN_LAM),
-        "setting": chips("tasks", names, more=True),
-        "how": chips("directions", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True)}
-    return {"kicker": "Chapter 8: how many directions to keep", "charts": [chart], "draw": draw, "controls": controls,
-            "hides": ["mean", "sure", *(line.name for line in grey)],
+    of_lam = chips("λ", {f"{lam:g}": lam for lam in LAMS if lam in lams}, SHOWN_LAM)
+    controls = {"rank": ranks.view_slider(SHOWN_RANK), "lam": of_lam,
+                "setting": chips("tasks", {_short(name): name for name in names}, more=True),
+                "how": chips("task vectors", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True),
+                "grey": chips("grey lines", (OTHER_LAMS, EACH_TASK), more=True)}
+    return {"kicker": "Chapter 8: how many directions to keep", "charts": _charts(sweep, ranks), "draw": draw,
+            "controls": controls, "hides": ["mean", "sure", *GREY], "stacked": True,
             "caption": f"{caption(sweep)} Task arithmetic at the λ that is best on held-out images. {rests_on(sweep)} "
                        f"{error_said(sweep)} Bands: two standard errors."}
 
 
-def finding(mean: np.ndarray, average: float, images: int) -> str:
+def _charts(sweep, ranks):
+    """Accuracy, and below it the singular values."""
+    at = ranks.places
+    lines = [Line(name, "other", x=at) for name in GREY]
+    levels = (Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
+              Reference("average", "other", "average"), Reference("chance", "chance", "chance"))
+    asked_about = position(ranks.values, SHOWN_RANK, "rank")
+    above = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
+                  (*lines, *levels, Band("sure", "merged", x=at),
+                   Line("mean", "merged", "merged", x=at, dots=True, near=True),
+                   Star("guess", "merged", x=(at[asked_about],)), Handle("rank")))
+    most = 1.05 * float(sweep.sigma.max())
+    below = Chart(ranks.view_axis("direction"), Axis("strength of each direction in layer 1 (singular value)", 0, most),
+                  (Bars("kept", "merged", "kept", x=at, bare=True), Bars("cut", "other", "cut off", x=at, bare=True),
+                   Handle("rank")), height=150)
+    return [above, below]
+
+
+def _padded(rows, width):
+    """The grey lines' numbers by name; lines that are not needed have none."""
+    return {name: rows[place] if place < len(rows) else np.full(width, np.nan) for place, name in enumerate(GREY)}
+
+
+def _short(name):
+    """A set of tasks on a chip: "100 % of the pixels permuted" is long, but says what it is."""
+    return name.replace(" permuted", "")
+
+
+def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
     """What the curve over all ranks shows, from none to all directions: a bell, a dip before it, or neither."""
     best = int(mean.argmax())
     gains = Difference.of(float(mean[best]), average, images)
@@ -88,5 +117,16 @@ def finding(mean: np.ndarray, average: float, images: int) -> str:
         return "The more directions, the better the merge"
     ends = Difference.of(float(mean[-1]), average, images)
     of_all = "all help" if ends.is_news and ends.value > 0 else "all hurt" if ends.is_news else "all give the average"
-    few = "Too few directions hurt" if hurts else "No direction is too few"
-    return f"{few}, {of_all}, the best number lies between"
+    few = "Too few directions hurt, " if hurts else "None and "
+    return f"{few}{of_all}, the best number lies between"
+
+
+def finding_of_task_arithmetic(mean: np.ndarray, average: float, images: int) -> str:
+    """Of task vectors from θ₀: whether some number of directions is better than all of them, which is task arithmetic;
+    the average is not asked."""
+    cut, whole = mean[1:-1].max(), mean[-1]
+    gains = Difference.of(float(cut), float(whole), images)
+    if not gains.is_news:
+        return "Task vectors from θ₀ lose nothing when they are cut, and gain nothing"
+    return "Task vectors from θ₀ gain when they are cut, too" if gains.value > 0 else \
+        "Task vectors from θ₀ only lose when they are cut"

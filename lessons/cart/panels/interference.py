@@ -2,65 +2,93 @@
 import numpy as np
 import xarray
 
-from lessons.cart.experiment.bell import name_of
+from lessons.cart.experiment.bell import SEVERAL, name_of
 from lessons.cart.experiment.grid import HOWS, READINGS
-from lessons.cart.experiment.readings import along_the_ranks, one, row_space
-from lessons.cart.panels.overlap import short
-from lessons.cart.panels.parts import Ranks, curves_of_hows, listed, tasks_slider, titles
+from lessons.cart.experiment.readings import LOW_RANK, along_the_ranks, one, row_space
+from lessons.cart.panels.parts import Ranks, listed
 from lessons.kit import page, plotting
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
-from lessons.kit.panel import choice, panel
-from lessons.kit.panel.moving import Look, curve
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, still
-from lessons.kit.sweep import caption, names
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, RED, still
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, chips, key, view
 
-SHARES = {"R(k)": Look(GREY, "s"), "I(k)": Look(BLUE, "o")}  # of their largest
-WITH_A_PEAK = {"gain in layer 1": Look(PURPLE, "v"), "accuracy": Look(GREEN, "^")}  # at λ = 1
+LITTLE = 0.1  # a change by less than this share is hardly one
+LOWEST = 0.01  # where the axis of I(k) begins
+TICKS = {0.01: "0.01", 0.03: "0.03", 0.1: "0.1", 0.3: "0.3", 1.0: "1"}
+SETTINGS = {name_of(0.0): "0 % of the pixels", name_of(0.5): "50 %", name_of(0.75): "75 %", name_of(0.875): "87.5 %",
+            name_of(1.0): "100 %", SEVERAL: "two data sets"}  # with a chip
+_ALT = """
+    {setting}, {layer}, I(k) as {reading}, {rank}: centred {here:.3f}, from θ₀ {there:.3f}. By rank, centred {centred};
+    from θ₀ {plain}. R(k): {of_R}. Gain in layer 1 at λ = 1: {of_g}. Accuracy at λ = 1: {of_a}."""
 OF_READING = dict(zip(READINGS, (Look(BLUE, "s"), Look(RED, "^"))))
 
 
-@panel
+@view
 def per_layer(sweep: xarray.Dataset):
-    """Left, I(k) a pair of tasks, centred and not; in the middle, for centred task vectors R(k) and I(k) as shares of
-    their largest; right, the first layer's gain and CART's accuracy at λ = 1. Controls: setting, layer, reading."""
-    parts = {str(name): one(sweep, setting=name) for name in sweep.setting.values}
-    fig, (left, middle, right) = plotting.figure(3, height=4.4)
+    """Left, how much task vectors overlap, I(k) a pair of tasks, centred and in grey from θ₀; right, what could go with
+    CART's accuracy at λ = 1: the gain of layer 1, and in grey I(k) and R(k), each from its lowest value to its highest.
+
+    Controls: rank, setting, layer, reading. Sets of tasks whose networks are narrower are left out: this axis is not
+    theirs.
+    """
+    settings = [name for name in SETTINGS if name in sweep.setting.values]
+    parts = {name: one(sweep, setting=name) for name in settings}
     ranks = Ranks(sweep)
-    for ax in (left, middle, right):
-        places = ranks.axis(ax, every=4)
-    left.set(ylabel="I(k), mean over pairs of tasks", ylim=(0, 1.25 * float(sweep.interference.max())))
-    middle.set(ylabel="share of the largest", ylim=(0, 1.05))
-    right.set(ylabel="gain; accuracy, λ = 1", ylim=(0, 1.05))
-    curves = curves_of_hows(left)
-    shares = [curve(middle, look, label, markersize=4) for label, look in SHARES.items()]
-    peaked = [curve(right, look, label, markersize=4) for label, look in WITH_A_PEAK.items()]
-    fig.legend(handles=[*curves, *shares, *peaked], loc="outside lower center", ncols=3)
-    above = titles((left, middle, right))
 
-    def draw(setting, layer, reading):
-        part = parts[setting]
-        values = part.interference.sel(layer=layer, reading=reading)
-        centred, plain = (values.sel(how=how).values for how in HOWS)
+    def draw(rank, setting, layer, reading):
+        part, row = parts[setting], position(ranks.values, rank, "rank")
+        overlap = part.interference.sel(layer=layer, reading=reading)
+        centred, plain = (overlap.sel(how=how).values for how in HOWS)
         of_cart = part.sel(how=HOWS[0])
-        error, gain = of_cart.error.sel(layer=layer).values, of_cart.gain.sel(lam=1.0).values
-        accuracy = of_cart.accuracy.sel(part="test", lam=1.0).mean("task").values
-        for lines, series in ((curves, (centred, plain)), (shares, (error, centred / centred.max())),
-                              (peaked, (gain, accuracy))):
-            for line, numbers in zip(lines, series):
-                line.set_data(places, numbers)
-        above[0].set_text(f"{layer}, as {reading}")
-        above[1].set_text(f"at full rank: {centred[-1]:.3f}, {plain[-1]:.3f}")
-        above[2].set_text(short(setting))
-        return said("""{setting}, {layer}, I(k) as {reading}, by rank: centred {centred}; from θ₀ {plain}. R(k):
-                       {error}. Gain in layer 1 at λ = 1: {gain}.""",
-                    setting=setting, layer=layer, reading=reading, centred=listed(centred), plain=listed(plain),
-                    error=listed(error), gain=listed(gain))
+        measures = {"accuracy": of_cart.accuracy.sel(part="test", lam=1.0).mean("task").values,
+                    "gain": of_cart.gain.sel(lam=1.0).values, "I(k)": centred,
+                    "R(k)": of_cart.error.sel(layer=layer).values}
+        values = {"centred": above(LOWEST, centred), "plain": above(LOWEST, plain),
+                  **{name: from_0_to_1(numbers) for name, numbers in measures.items()}}
+        alt = said(_ALT, setting=setting, layer=layer, reading=reading, rank=ranks.said(rank), here=centred[row],
+                   there=plain[row], centred=listed(centred), plain=listed(plain),
+                   **{f"of_{name[0]}": listed(numbers) for name, numbers in measures.items()})
+        return Frame(finding(centred[-1], plain[-1], reading), alt, values,
+                     key(("merged", "centred, as in CART"),
+                         ("", "grey: task vectors from θ₀, and the paper’s two measures")))
 
-    first, *others = (names(part.layer) for part in parts.values())
-    controls = {"setting": tasks_slider(list(parts), name_of(1.0)),
-                "layer": choice("layer", [layer for layer in first if all(layer in layers for layers in others)]),
-                "reading": choice("Eq. 5 as", READINGS)}
-    return controls, fig, draw
+    at = ranks.places
+    left = Chart(ranks.view_axis("directions kept"),
+                 Axis("overlap of two tasks’ directions, I(k) (log)", LOWEST, 1, kind="log", digits=2, ticks=TICKS),
+                 (Line("plain", "other", "from θ₀", x=at), Line("centred", "merged", "centred", x=at), Handle("rank")))
+    right = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("from its lowest value to its highest, at λ = 1", 0, 1, ticks={0: "lowest", 1: "highest"}),
+                  (Line("I(k)", "other", "overlap I(k)", x=at), Line("R(k)", "other", "what is cut, R(k)", x=at),
+                   Line("gain", "single", "gain in layer 1", x=at),
+                   Line("accuracy", "merged", "accuracy", x=at, dots=True, bare=True), Handle("rank")))
+    layers = [layer for layer in names(parts[settings[0]].layer) if all(layer in part.layer for part in parts.values())]
+    controls = {"rank": ranks.view_slider(LOW_RANK),
+                "setting": chips("tasks", {SETTINGS[name]: name for name in settings}, name_of(1.0)),
+                "layer": chips("layer", layers, more=True), "reading": chips("Eq. 5 as", READINGS, more=True)}
+    return {"kicker": "Chapter 8: interference", "charts": [left, right], "draw": draw, "controls": controls,
+            "caption": f"{caption(sweep)} I(k): mean over all pairs of tasks."}
+
+
+def above(lowest: float, values: np.ndarray) -> np.ndarray:
+    """Numbers, and gaps where they are lower than the axis goes."""
+    return np.where(values < lowest, np.nan, values)
+
+
+def from_0_to_1(values: np.ndarray) -> np.ndarray:
+    """Numbers stretched so that the lowest is 0 and the highest 1."""
+    return (values - values.min()) / (values.max() - values.min())
+
+
+def finding(centred: float, plain: float, reading: str) -> str:
+    """Whether centred task vectors overlap more or less than those from θ₀, by more than a tenth. No error is known for
+    these two numbers: they are means over all pairs of tasks of one set."""
+    start = "As printed, centring" if reading == READINGS[1] else "Centring"
+    if centred > (1 + LITTLE) * plain:
+        return f"{start} makes the tasks’ directions overlap more, not less"
+    if centred < (1 - LITTLE) * plain:
+        return f"{start} makes the tasks’ directions overlap less"
+    return f"{start} hardly changes how much the tasks’ directions overlap"
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:

@@ -1,4 +1,4 @@
-"""When the bell appears: the best accuracy at every rank, and the bell's height against measures of interference."""
+"""When the bell appears: its height against the share of the pixels that are permuted, and measures of interference."""
 import numpy as np
 import xarray
 
@@ -12,112 +12,106 @@ from lessons.cart.experiment.readings import (
     one,
     rank_correlation,
 )
-from lessons.cart.panels.bell import DISJOINT, LEVELS, levels_of, settings_of
-from lessons.cart.panels.parts import Ranks, curves_of_hows, listed, tasks_slider, titles
-from lessons.kit import plotting
+from lessons.cart.panels.bell import DISJOINT, levels_of, settings_of
+from lessons.cart.panels.parts import Ranks, by_rank, percent
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Markup, Page, quiet, said, table
-from lessons.kit.panel import choice, panel
-from lessons.kit.panel.moving import Look, cloud, curve, level
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY
-from lessons.kit.predict import Star
 from lessons.kit.sweep import caption
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, key, slider, view
 from lessons.merging.search import rests_on
 
+_ALT = """
+    {setting}: the best accuracy of CART is {high:+.1f} points above that of the average, ± {error:.1f}. Over all shares
+    of permuted pixels: {heights}. Mean accuracy by directions kept, λ at its best, centred {centred}; from θ₀ {plain}.
+    Average {average:.3f}, networks alone {own:.3f}."""
 
-@panel
+
+@view
 def overlap(sweep: xarray.Dataset, prediction=None):
-    """Left, the best accuracy at every rank, for one set of tasks; right, the bell's height of all sets against a
-    measure of interference. Controls: setting, measure.
+    """Left, how far the best of CART is above the average, against the share of the pixels that are permuted; right,
+    the best accuracy at every number of directions, for the share that the slider shows.
 
-    The prediction, the bell's height where half of the pixels are permuted, is a star on the right, where the first
-    measure has that set of tasks.
+    Control: share. The prediction, the height with half of the pixels permuted in points, is a star. Sets of tasks that
+    are no permutations are in the table (`reading_of_the_overlap`).
     """
-    names = settings_of(sweep)
-    parts = {name: one(sweep, setting=name) for name in names}
-    levels = {name: levels_of(part) for name, part in parts.items()}
-    measures = measures_of(parts)
-    heights = [height(part) for part in parts.values()]
-    envelopes = {name: [envelope(part, how).values for how in HOWS] for name, part in parts.items()}
-    fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(5, 4))
-    places = best_axis(left, Ranks(sweep))
-    curves = curves_of_hows(left)
-    lines = {key: level(left, *LEVELS[key]) for key in ("average", "own")}
-    fig.legend(handles=[*curves, *lines.values()], loc="outside lower center", ncols=4)
-    dots = _Dots(right, names, heights, [error_of_height(part) for part in parts.values()])
-    half = names.index(bell.name_of(0.5))
-    first = next(iter(measures))
-    asked = {"setting": names[half], "measure": first}
-    star = Star(right, prediction, measures[first][half], heights[half], asked)
-    above = titles((left, right))
+    parts = permutations_of(sweep)
+    heights, errors = heights_of(parts)
+    envelopes = {share: [envelope(part, how).values for how in HOWS] for share, part in parts.items()}
+    levels = {share: levels_of(part) for share, part in parts.items()}
+    ranks, shares = Ranks(sweep), list(parts)
+    if prediction:
+        prediction.panel_answers(heights[shares.index(0.5)], {"share": 0.5}, "star")
 
-    def draw(setting, measure):
-        for line, values in zip(curves, envelopes[setting]):
-            line.set_data(places, values)
-        for key, line in lines.items():
-            line.set_ydata([levels[setting][key]] * 2)
-        row = names.index(setting)
-        values = measures[measure]
-        dots.show(values, row)
-        star.place(setting=setting, measure=measure)
-        above[0].set_text(setting)
-        above[1].set_text(f"measure {values[row]:.3f}, height {heights[row]:+.3f}")
-        centred, plain = map(listed, envelopes[setting])
-        all_sets = "; ".join(f"{name} {value:.3f}, {high:+.3f}" for name, value, high in zip(names, values, heights))
-        return said("""{setting}. Mean accuracy by rank, centred {centred}; from θ₀ {plain}. {measure} and the bell's
-                       height: {all_sets}.""",
-                    setting=setting, centred=centred, plain=plain, measure=measure, all_sets=all_sets)
+    def draw(share):
+        row, (centred, plain), level = shares.index(share), envelopes[share], levels[share]
+        values = {"height": heights, "sure": (heights - errors, heights + errors), "none": 0.0, "centred": centred,
+                  "plain": plain, "average": level["average"], "own": level["own"]}
+        of_shares = ", ".join(f"{percent(one)} {high:+.1f} ± {error:.1f}"
+                              for one, high, error in zip(shares, heights, errors))
+        alt = said(_ALT, setting=bell.name_of(share), high=heights[row], error=errors[row], heights=of_shares,
+                   centred=by_rank(ranks, centred), plain=by_rank(ranks, plain), **level)
+        return Frame(finding(shares, heights, errors), alt, values,
+                     key(("merged", "CART, its best number of directions and λ"), ("", "grey: other ways to merge")))
 
-    controls = {"setting": tasks_slider(names, DISJOINT),
-                "measure": choice("measure", list(MEASURES))}
+    at = ranks.places
+    low, high = min(-5.0, float((heights - errors).min())), float(5 * np.ceil((heights + errors).max() / 5))
+    left = Chart(Axis("pixels permuted", 0, 1, ticks={one: f"{100 * one:.0f} %" for one in (0, 0.25, 0.5, 0.75, 1)}),
+                 Axis("CART above the average, in points", low, high, unit="points"),
+                 (Reference("none", "other", ""), Band("sure", "merged", x=tuple(shares)),
+                  Line("height", "merged", "CART gains", x=tuple(shares), dots=True, near=True),
+                  Star("guess", "merged", x=(0.5,)), Handle("share")))
+    right = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy at this share of permuted pixels", 0, 1, unit="percent"),
+                  (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
+                   Line("plain", "other", "not centred", x=at), Line("centred", "merged", "", x=at, dots=True)))
     text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
-    return controls, fig, draw, f"{text} {rests_on(sweep)}"
+    opens = share_of(DISJOINT)
+    control = slider("pixels permuted", {percent(one): one for one in shares}, opens,
+                     words=lambda one: f"{percent(one)} of the pixels", at=shares,
+                     ends=[("", "the same inputs"), ("", "nothing shared")])
+    return {"kicker": "Chapter 8: when there is a bell", "charts": [left, right], "draw": draw,
+            "controls": {"share": control}, "hides": ["height", "sure", "centred", "plain", "average"],
+            "caption": f"{text} {rests_on(sweep)} Band: two standard errors, at most."}
 
 
-class _Dots:
-    """The bell's height of every set of tasks, named, with two standard errors; the set shown is filled."""
-
-    def __init__(self, ax, names, heights, errors):
-        self._heights = heights
-        self._errors = errors
-        lowest = min(-0.04, min(heights) - 0.04)
-        highest = max(heights) * 1.25 + 0.04
-        ax.set(xlim=(-0.02, 1.12), ylim=(lowest, highest), xlabel="the measure chosen above",
-               ylabel="height of the bell above the average")
-        ax.axhline(0, color=GREY, linewidth=0.8, marker="")
-        self._bars = curve(ax, Look(GREY), linewidth=1.4)
-        self._all = cloud(ax, Look(GREY, "o"))
-        self._here = cloud(ax, Look(BLUE, "o"), markersize=11, markeredgecolor=BLACK)
-        style = {"fontsize": 9.5, "animated": True, "va": "bottom", "ha": "center"}
-        self._texts = [ax.text(0, 0, short(name), **style) for name in names]
-
-    def show(self, values, row: int) -> None:
-        """values: one a set of tasks; row: of the set that the slider shows."""
-        bars = [(value, high - WIDE * error, high + WIDE * error)
-                for value, high, error in zip(values, self._heights, self._errors)]
-        self._bars.set_data(np.repeat(values, 3), np.ravel([(low, high, np.nan) for _, low, high in bars]))
-        self._all.set_data(values, self._heights)
-        self._here.set_data([values[row]], [self._heights[row]])
-        for text, (value, _, high) in zip(self._texts, bars):
-            text.set_position((value, high + 0.004))
+def share_of(name: str) -> float | None:
+    """The share of the pixels that is permuted in a set of tasks; None where it is another kind of tasks."""
+    number, of_pixels, _ = name.partition(" % of the pixels")
+    return float(number) / 100 if of_pixels else None
 
 
-def short(name: str) -> str:
-    """A set of tasks in a word or two: "50 %", "rotations", "two data sets"."""
-    if name == bell.ROTATED:
-        return "rotations"
-    return name.partition(" of the pixels")[0].partition(",")[0]
+def permutations_of(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:
+    """{share of permuted pixels: that part of the sweep}, from none to all."""
+    names = [name for name in settings_of(sweep) if share_of(name) is not None]
+    return {share_of(name): one(sweep, setting=name) for name in sorted(names, key=share_of)}
+
+
+def heights_of(parts: dict[float, xarray.Dataset]) -> tuple[np.ndarray, np.ndarray]:
+    """The bell's height of every set of tasks, and two standard errors of it, both in points."""
+    return (100 * np.array([height(part) for part in parts.values()]),
+            100 * WIDE * np.array([error_of_height(part) for part in parts.values()]))
+
+
+def finding(shares, heights: np.ndarray, errors: np.ndarray) -> str:
+    """From which share of permuted pixels on CART is above the average by more than the noise.
+
+    Args:
+        shares: of the pixels, rising.
+        heights, errors: as `heights_of` gives them.
+    """
+    with_a_bell = [share for share, high, error in zip(shares, heights, errors) if high >= error]
+    if not with_a_bell:
+        return "However many pixels are permuted, CART gains nothing over the average"
+    if len(with_a_bell) == len(shares):
+        return "CART beats the average, however many pixels are permuted"
+    if min(with_a_bell) > 0.5 and with_a_bell == [share for share in shares if share >= min(with_a_bell)]:
+        return "CART beats the average only where most pixels are permuted"
+    return "CART beats the average for some shares of permuted pixels, not for others"
 
 
 def measures_of(parts: dict[str, xarray.Dataset]) -> dict[str, list[float]]:
     """{measure: one value a set of tasks}."""
     return {label: [float(function(part)) for part in parts.values()] for label, function in MEASURES.items()}
-
-
-def best_axis(ax, ranks: Ranks) -> np.ndarray:
-    """Accuracy at the best λ against rank; returns the ranks' places."""
-    ax.set(ylabel=f"{ACCURACY}, best λ", ylim=(0, 1.02))
-    return ranks.axis(ax)
 
 
 def reading_of_the_overlap(sweep: xarray.Dataset) -> Page:

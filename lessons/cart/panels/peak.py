@@ -9,28 +9,21 @@ from lessons.cart.algorithms import planted
 from lessons.cart.experiment import peak as experiment
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import centred_over_truncated, plateau
-from lessons.cart.panels.overlap import best_axis
-from lessons.cart.panels.parts import (
-    AVERAGE,
-    OF_AVERAGE,
-    OF_OWN,
-    OWN,
-    Ranks,
-    by_rank,
-    curves_of_hows,
-    titles,
-    upright,
-)
+from lessons.cart.panels.parts import Ranks, by_rank, listed
 from lessons.kit import plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import Markup, Page, bold, paragraph, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, level
-from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, still
-from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption, names
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, still
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Bars, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.merging.search import rests_on
 
+CHIPS = {experiment.USUAL: "4 tasks", "8 tasks": "8 tasks", experiment.FEW_DIGITS: "5 digits",
+         "5 digits, 10 outputs": "5 digits, 10 outputs", "10 digits, 5 outputs": "10 digits, 5 outputs",
+         experiment.MANY_IMAGES: experiment.MANY_IMAGES}  # the cases of the view, as its chips name them
+CLIFF = 0.6  # of the height of the last large singular value, at most, is the next, if there is a cliff
+NEAR = 3  # directions behind the cliff, at most: right behind it
 PARTS = {"its own": Look(BLUE, "o"), "the others, with a minus": Look(RED, "s"), "sum": Look(PURPLE, "v")}
 
 
@@ -51,7 +44,7 @@ def let_through(sweep: xarray.Dataset):
     sentences = []
     for ax, name, both in zip(axes, ("planted: nothing shared", "the networks of the panel"),
                               (planted_parts, real_parts)):
-        places = ranks.axis(ax, every=4)
+        places = ranks.axis(ax)
         together = both[0] + both[1]
         for (label, look), values in zip(PARTS.items(), (*both, together)):
             ax.plot(places, values, color=look.colour, marker=look.marker, markersize=4, label=label)
@@ -77,89 +70,95 @@ def reading_of_the_spaces(sweep: xarray.Dataset) -> Page:
                    large=part.large.item(), rows=part.rows.item(), columns=part.columns.item())
 
 
-@panel
+_ALT = """
+    {case}, {head}. CART with {rank}: {mean:.3f} ± {error:.3f}; it is best with {best}. By directions kept, centred
+    {centred}; from θ₀ {plain}. Singular values above a quarter of the largest: {large:.0f}, of {sigma}. Average
+    {average:.3f}, networks alone {own:.3f}."""
+
+
+@view
 def peak(sweep: xarray.Dataset, prediction=None):
-    """Above, the accuracy at every number of directions, λ at its best, centred and not, with the average and the own
-    networks; below, the spectrum of the task vectors from θ₀. Controls: case, head.
+    """Above, CART's accuracy at every number of directions, λ at its best, and that of task vectors from θ₀ in grey;
+    below, on the same axis, the singular values of a task vector from θ₀.
 
-    The prediction, with how many directions CART on five digits first reaches its best, is an upright dashed line.
+    Controls: rank, case, head. The prediction, with how many directions CART on five digits first reaches its best, is
+    an upright line. The cases that have no chip are in the table (`reading_of_the_cases`).
     """
-    parts = {name: sweep.sel(case=name) for name in names(sweep.case)}
+    cases = [name for name in CHIPS if name in sweep.case.values]
+    parts = {name: sweep.sel(case=name) for name in cases}
     ranks = Ranks(sweep)
-    fig, (top, below) = plotting.figure(rows=2, height=6.0, height_ratios=(5, 3), sharex=False)
-    places = best_axis(top, ranks)
-    top.set_xlabel("")
-    curves = curves_of_hows(top)
-    lines = {"average": level(top, OF_AVERAGE, AVERAGE), "own": level(top, OF_OWN, OWN)}
-    spectrum = _Spectrum(below, ranks, sweep)
-    guess = _Guess(top, prediction, parts, ranks)
-    fig.legend(handles=[*curves, *lines.values()], loc="outside lower center", ncols=4)
-    above = titles((top, below))
+    opens = experiment.FEW_DIGITS if experiment.FEW_DIGITS in cases else cases[0]
+    if prediction:
+        first = plateau(parts[experiment.FEW_DIGITS], experiment.HEADS[0]).first
+        prediction.panel_answers(first, {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]}, "upright line")
 
-    def draw(case, head):
+    def draw(rank, case, head):
         part = parts[case]
-        accuracy = part.accuracy.sel(head=head)
-        for line, how in zip(curves, HOWS):
-            line.set_data(places, accuracy.sel(how=how).values)
-        for key, line in lines.items():
-            line.set_ydata([part[key].item()] * 2)
-        centred = accuracy.sel(how=HOWS[0]).values
-        top_of = plateau(part, head)
-        spectrum.show(part.sigma.sel(how=HOWS[1]).values, round(part.large.item()))
-        guess.place(case=case, head=head)
-        above[0].set_text(f"{case}, {head}: CART best with {top_of.said}: {centred.max():.3f}")
-        above[1].set_text(f"a task vector’s spectrum: {part.large.item():.0f} above a quarter of the largest")
-        return said("""{case}, {head}. Accuracy by directions kept, centred {centred}; from θ₀ {plain}. CART is best
-                       with {best}. Singular values above a quarter of the largest: {large:.0f}. Average {average:.3f},
-                       own networks {own:.3f}.""",
-                    case=case, head=head, centred=by_rank(ranks, centred),
-                    plain=by_rank(ranks, accuracy.sel(how=HOWS[1]).values), best=top_of.said,
-                    large=part.large.item(), average=part.average.item(), own=part.own.item())
+        centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
+        errors = np.array([WIDE * error_of_share(value, int(part.images)) for value in centred])
+        sigma, column = part.sigma.sel(how=HOWS[1]).values, position(ranks.values, rank, "rank")
+        large, small = ranks.bars(sigma / sigma[0], lambda count: count <= round(part.large.item()))
+        values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, "large": large,
+                  "small": small, "border": [algorithms.LARGE] * 2, "own": part.own.item(),
+                  "average": part.average.item()}
+        alt = said(_ALT, case=case, head=head, rank=ranks.said(rank), mean=centred[column], error=errors[column],
+                   best=plateau(part, head).said, centred=by_rank(ranks, centred), plain=by_rank(ranks, plain),
+                   large=part.large.item(), sigma=listed(sigma[:16], 2), average=part.average.item(),
+                   own=part.own.item())
+        beside = f"grey: not centred, {compared(plain, centred, int(part.images))} at its best"
+        return Frame(finding(part, head), alt, values, key(("merged", "CART, λ at its best"), ("", beside)))
 
-    controls = {"case": slider("tasks", {name: name for name in parts}, experiment.USUAL),
-                "head": choice("output layer", experiment.HEADS)}
-    return controls, fig, draw, f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)}"
-
-
-class _Guess:
-    """The prediction, an upright line; the answer is where CART on five digits, the output layer cut, first cannot be
-    told from its best."""
-
-    def __init__(self, ax, prediction, parts, ranks):
-        self._prediction = prediction
-        self._at = {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]}
-        self._counts = [ranks.count(rank) for rank in ranks.values]
-        self._line = here(ax, np.nan, color=PURPLE, linestyle="--", linewidth=2.5)
-        if prediction:
-            first = plateau(parts[experiment.FEW_DIGITS], experiment.HEADS[0]).first
-            prediction.panel_answers(first, self._at, mark="purple dashed line")
-
-    def place(self, **controls) -> None:
-        """Where the guess stands on the axis of `Ranks`."""
-        count = guessed(self._prediction, self._at, controls)
-        self._line.set_xdata([np.interp(count, self._counts, np.arange(len(self._counts)))] * 2)
+    controls = {"rank": ranks.view_slider(10.0),
+                "case": chips("networks", {CHIPS[name]: name for name in cases}, opens),
+                "head": chips("output layer", {"cut like the others": experiment.HEADS[0],
+                                               "left whole": experiment.HEADS[1]}, more=True)}
+    return {"kicker": "Chapter 8: where the bell peaks", "charts": _charts(sweep, ranks), "draw": draw,
+            "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
+            "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Band: two "
+                       "standard errors."}
 
 
-class _Spectrum:
-    """Singular values as bars: the large ones broad, the others thin, and a line at a quarter of the largest."""
+def _charts(sweep, ranks):
+    """Accuracy, and below it the singular values."""
+    at = ranks.places
+    above = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
+                  (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
+                   Line("plain", "other", "not centred", x=at), Band("sure", "merged", x=at),
+                   Line("centred", "merged", "CART", x=at, dots=True, near=True), Star("guess", along="x"),
+                   Handle("rank")))
+    below = Chart(ranks.view_axis("direction"),
+                  Axis("strength of each direction in layer 1 (singular value), of the largest", 0, 1, unit="percent"),
+                  (Bars("large", "single", "large", x=at, bare=True), Bars("small", "other", "small", x=at, bare=True),
+                   Line("border", "other", "¼ of the largest", x=(-0.3, at[-1] + 0.3), dashed=True), Handle("rank")),
+                  height=160)
+    return [above, below]
 
-    def __init__(self, ax, ranks, sweep):
-        self._counts = [ranks.count(rank) for rank in ranks.values]
-        ranks.axis(ax)
-        bars = {"solid_capstyle": "butt"}
-        self._small = curve(ax, Look(GREY), "the others", linewidth=4, **bars)
-        self._large = curve(ax, Look(RED), "large", linewidth=12, **bars)
-        self._border = level(ax, Look(BLACK, line="--"), "a quarter of the largest")
-        ax.set(ylabel="singular value\nin layer 1", ylim=(0, 1.08 * float(sweep.sigma.max())))
-        ax.legend(handles=[self._large, self._small, self._border], loc="upper right", ncols=3)
 
-    def show(self, sigma: np.ndarray, large: int) -> None:
-        """sigma: (directions,), largest first; large: how many of them are."""
-        self._border.set_ydata([algorithms.LARGE * sigma[0]] * 2)
-        bars = [(place, sigma[count - 1], count) for place, count in enumerate(self._counts)
-                if 1 <= count <= len(sigma)]
-        self._large.set_data(*upright([bar[:2] for bar in bars if bar[2] <= large]))
-        self._small.set_data(*upright([bar[:2] for bar in bars if bar[2] > large]))
+def compared(plain: np.ndarray, centred: np.ndarray, images: int) -> str:
+    """Task vectors from θ₀ against CART, each with its best number of directions, in two words."""
+    ahead = Difference.of(float(plain.max()), float(centred.max()), images)
+    if not ahead.is_news:
+        return "as accurate"
+    return "more accurate" if ahead.value > 0 else "less accurate"
+
+
+def finding(part: xarray.Dataset, head: str) -> str:
+    """Where CART first reaches its best, beside the cliff in the singular values, if there is one: behind the last that
+    is above a quarter of the largest, the next has at most `CLIFF` of its height.
+
+    Args:
+        part: one case of the sweep.
+    """
+    sigma, large = part.sigma.sel(how=HOWS[1]).values, round(part.large.item())
+    if large >= len(sigma) or sigma[large] > CLIFF * sigma[large - 1]:
+        return "These singular values have no cliff that would say where to cut"
+    behind = plateau(part, head).first - large
+    if behind <= 0:
+        return "CART peaks before the cliff in the singular values"
+    if behind <= NEAR:
+        return "CART peaks right behind the cliff in the singular values"
+    return "CART peaks well behind the cliff in the singular values"
 
 
 def reading_of_the_cases(sweep: xarray.Dataset) -> Page:

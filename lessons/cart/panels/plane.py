@@ -3,82 +3,105 @@ import numpy as np
 import xarray
 
 from lessons.cart.experiment.plane import LAMS, PLANES
-from lessons.cart.panels.parts import Ranks, titles
-from lessons.kit import page, plotting
+from lessons.cart.panels.parts import Ranks, by_rank
+from lessons.kit import page
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, said
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve
-from lessons.kit.plotting import BLACK, ORANGE, RED, SKY
+from lessons.kit.sweep import position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Reference, Spots, chips, key, view
+
+GUESSING = float(np.log(10))  # nats, the loss of a network that takes all ten digits for equally likely
+OFF = 0.05  # of a step lies in a plane, at most, if the walk is said to leave it
+ON_THE_MAP = {PLANES[0]: "of the networks", PLANES[1]: "of CART’s own path"}
+_ALT = """
+    Plane {plane}. CART with {rank}, λ = {lam:g}: loss {loss:.3f}, the average's {average:.3f}; distance from the
+    average {away:.2f}, the finetuned networks' {tuned_away:.2f}; {share:.2%} of its step lies in this plane. Along the
+    way, by directions kept, the loss is {along}. The lowest loss on the map is {lowest:.3f}; the two components carry
+    {first:.0%} and {second:.0%} of the variance."""
 
 
-@panel
+@view
 def plane(sweep: xarray.Dataset):
-    """The mean loss on the plane of the finetuned networks, as in Fig. 5, and on that of the path itself; CART's way
-    from rank 0 to full rank at one λ. Controls: rank, lam."""
+    """Left, a map of the mean loss on one plane, as in Fig. 5, with the networks, their average, and CART's way from no
+    direction to all; right, the loss along this way, with the lowest one that the map has. Controls: rank, plane, lam.
+    """
     ranks = Ranks(sweep)
-    fig, axes = plotting.figure(2, height=4.6)
-    paths = []
-    spots = []
-    for ax, name in zip(axes, PLANES):
-        _draw_map(fig, ax, sweep.sel(plane=name))
-        paths.append(curve(ax, Look(RED, "."), "CART, rank 0 to full", linewidth=2, markersize=6))
-        spots.append(cloud(ax, Look(ORANGE, "*"), "CART at this rank", markersize=16, markeredgecolor=BLACK))
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    above = titles(axes)
-    places = [sweep.path.sel(plane=name).values for name in PLANES]
-    inside = sweep.inside.values
+    maps = {name: _Map(sweep.sel(plane=name)) for name in PLANES}
+    losses = {lam: sweep.path_loss.sel(lam=lam).mean("task").values for lam in LAMS}
+    nowhere = np.full((2, 1), np.nan)
 
-    def draw(rank, lam):
-        row = ranks.values.index(rank)
-        for path, spot, place in zip(paths, spots, places):
-            path.set_data(*(lam * place).T)
-            spot.set_data(*(lam * place[row])[:, None])
-        at_average = row in (0, len(ranks.values) - 1)
-        for title, name, share in zip(above, PLANES, inside[:, row]):
-            title.set_text(f"Plane {name}, {ranks.said(rank)}" + ("" if at_average else f": {share:.1%} in it"))
-        shares = ", ".join(f"{share:.2%} of its step lies in the plane {name}"
-                           for name, share in zip(PLANES, inside[:, row]))
-        return _said(sweep, row, lam, "at the average" if at_average else shares)
+    def draw(rank, plane, lam):
+        shown, row = maps[plane], position(ranks.values, rank, "rank")
+        walk, of_networks = shown.placed(lam * shown.part.path.values), plane == PLANES[0]
+        average = shown.placed(np.zeros((1, 2)))
+        here, start = walk[:, [row]], shown.placed(shown.part.start.values[None])
+        values = {"cells": shown.loss[::-1], "walk": walk, "here": nowhere if of_networks else here,
+                  "all here": here if of_networks else nowhere, "start": nowhere if of_networks else start,
+                  "networks": shown.placed(shown.part.tuned.values) if of_networks else nowhere,
+                  "together": nowhere if of_networks else average,
+                  "loss": losses[lam], "average": losses[lam][0], "lowest": shown.loss.min()}
+        share = shown.part.inside.values[row]
+        alt = said(_ALT, plane=plane, rank=ranks.said(rank), lam=lam, loss=losses[lam][row], average=losses[lam][0],
+                   away=lam * sweep.away.values[row], tuned_away=sweep.tuned_away.mean().item(),
+                   share=share if np.isfinite(share) else 1.0, along=by_rank(ranks, losses[lam]),
+                   lowest=shown.loss.min(), first=shown.part.explained.values[0], second=shown.part.explained.values[1])
+        return Frame(finding(sweep, plane, lam), alt, values,
+                     key(("merged", "CART, from no direction to all, as it falls on the map"),
+                         ("", "the scale ends at the loss of guessing")))
 
-    controls = {"rank": ranks.slider(0.03 if 0.03 in ranks.values else ranks.values[1]),
-                "lam": slider("λ", list(LAMS), LAMS[-1])}
-    return controls, fig, draw
-
-
-def _draw_map(fig, ax, part):
-    """The mean loss on one plane, and what lies in it."""
-    loss = part.loss.mean("task").values
-    image = ax.contourf(part.x, part.y, np.log(loss), levels=14, cmap="cividis")
-    edge = {"markeredgecolor": BLACK, "linestyle": ""}
-    ax.plot(*part.tuned.values.T, color="white", marker="^", label="finetuned networks", **edge)
-    ax.plot(*part.start.values, color=SKY, marker="s", label="pretrained", **edge)
-    ax.plot(0, 0, color="white", marker="o", label="average", markersize=8, **edge)
-    first, second = part.explained.values
-    ax.set(xlabel=f"component 1 ({first:.0%} of variance)", ylabel=f"component 2 ({second:.0%})",
-           xlim=(part.x.min(), part.x.max()), ylim=(part.y.min(), part.y.max()))
-    ax.grid(False)
-    bar = fig.colorbar(image, ax=ax, shrink=0.85)
-    bar.ax.set_ylabel("mean loss (nats)")
-    ticks = np.linspace(np.log(loss.min()), np.log(loss.max()), 5)
-    bar.set_ticks(ticks, labels=[f"{np.exp(tick):.2g}" for tick in ticks])
+    everywhere = [shown.loss.min() for shown in maps.values()] + [values.min() for values in losses.values()]
+    left = Chart(Axis("", 0, 1, ticks={0: ""}), Axis("mean loss, in nats", 0, 1, ticks={0: ""}),
+                 (Map("cells", low=np.floor(10 * min(everywhere)) / 10, high=GUESSING), Path("walk", "merged"),
+                  Spots("start", "other", names=("pretrained",)), Spots("networks", "single", names=("networks",)),
+                  Spots("together", "single", names=("average and networks",)),
+                  Spots("here", "merged", names=("CART",)),
+                  Spots("all here", "merged", names=("CART and the average",))))
+    at, highest = ranks.places, 1.03 * max(values.max() for values in losses.values())
+    right = Chart(ranks.view_axis("directions kept in layer 1"),
+                  Axis("mean loss along CART’s way, in nats", 0.5, float(highest), digits=2),
+                  (Reference("average", "other", "average"), Reference("lowest", "single", "lowest on the map"),
+                   Line("loss", "merged", "CART", x=at, dots=True, near=True), Handle("rank")))
+    controls = {"rank": ranks.view_slider(0.03),
+                "plane": chips("plane", {text: name for name, text in ON_THE_MAP.items()}),
+                "lam": chips("λ", {f"{lam:g}": lam for lam in LAMS}, LAMS[-1], more=True)}
+    return {"kicker": "Chapter 8: a walk through the loss landscape", "charts": [left, right], "draw": draw,
+            "controls": controls}
 
 
-def _said(sweep, row, lam, where):
-    """The alternative text."""
-    losses = sweep.path_loss.mean("task").values[:, LAMS.index(lam)]
-    lowest = sweep.loss.mean("task").min(["row", "column"]).values
-    return said("""CART with {rank}, λ = {lam:.2f}: loss {loss:.3f}, the average's {average:.3f}; distance from the
-                   average {away:.2f}, the finetuned networks' {tuned_away:.2f}; {where}. Lowest loss along the way
-                   {least:.3f}; lowest on the planes {lowest}.""",
-                rank=Ranks(sweep).said(float(sweep["rank"][row])),
-                lam=lam,
-                loss=losses[row],
-                average=losses[0],
-                away=lam * sweep.away.values[row],
-                tuned_away=sweep.tuned_away.mean().item(),
-                where=where,
-                least=losses.min(),
-                lowest=", ".join(f"{value:.3f}" for value in lowest))
+class _Map:
+    """One plane: its mean loss (row, column), and where points of the plane lie on a map that runs from 0 to 1."""
+
+    def __init__(self, part: xarray.Dataset):
+        self.part = part
+        self.loss = part.loss.mean("task").values
+        self._starts, self._lengths = np.array([_ends(part.x.values), _ends(part.y.values)]).T
+
+    def placed(self, points: np.ndarray) -> np.ndarray:
+        """points: (count, 2), as the sweep has them -> (2, count), NaN where they lie off the map."""
+        on_map = (points - self._starts) / self._lengths
+        return np.where((on_map >= 0) & (on_map <= 1), on_map, np.nan).T
+
+
+def _ends(middles):
+    """Where the first cell of a map begins and how long the map is, from the middles of its cells."""
+    step = middles[1] - middles[0]
+    return middles[0] - step / 2, len(middles) * step
+
+
+def finding(sweep: xarray.Dataset, plane: str, lam: float) -> str:
+    """Whether CART's way lies on the map, and whether its lowest loss is lower than any there, by more than two
+    standard errors over the tasks."""
+    way = sweep.path_loss.sel(lam=lam)
+    best = int(way.mean("task").values.argmin())
+    on_map = sweep.loss.sel(plane=plane)
+    cell = on_map.mean("task").argmin(["row", "column"])
+    lower = Difference.paired(on_map.isel(cell).values, way.isel(rank=best).values)
+    is_lower = lower.is_news and lower.value > 0
+    if sweep.inside.sel(plane=plane).values[best] > OFF:
+        return "On the plane of its own path, CART’s way looks like a loop"
+    if is_lower:
+        return "CART leaves this map: nothing on it has so low a loss"
+    return "CART leaves this map"
 
 
 def reading(sweep: xarray.Dataset) -> Page:

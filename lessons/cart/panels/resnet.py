@@ -1,16 +1,21 @@
 """What of the MLPs' story holds for the ResNets; a sentence where they were not measured."""
 import functools
 
+import numpy as np
 import xarray
 
 from lessons.cart.experiment import resnet
 from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import chosen, height, one
-from lessons.cart.panels import bell, costs
-from lessons.cart.panels.parts import percent
+from lessons.cart.panels import bell, costs, directions
+from lessons.cart.panels.parts import Ranks, by_rank, numbers_of, percent
 from lessons.kit import page
-from lessons.kit.page import Markup, Page, in_full_alone
-from lessons.kit.panel import Panel
+from lessons.kit.noise import WIDE, error_of_share
+from lessons.kit.page import Markup, Page, in_full_alone, said
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, View, chips, key, view
+
+OPENS_ON = 0.5  # λ
 
 
 def _measured_only(function):
@@ -27,9 +32,47 @@ def _named(sweep):
 
 
 @in_full_alone
-def split(sweep: xarray.Dataset) -> Panel:
-    """`bell.rank_and_lam` of the eight splits."""
-    return bell.rank_and_lam(_named(sweep))
+def split(sweep: xarray.Dataset) -> View:
+    """The bell of the eight splits, if there is one: mean accuracy against the share of the rank that is kept."""
+    return _split(_named(sweep))
+
+
+@view
+def _split(sweep):
+    part, ranks, lams = one(sweep, setting=resnet.SETTING), Ranks(sweep), numbers_of(sweep.lam)
+    level = bell.levels_of(part)
+    images = part.sizes["task"] * resnet.EIGHT.images
+    means = part.accuracy.sel(part="test").mean("task").transpose("how", "lam", "rank").values
+    shown = {f"{lam:g}": lam for lam in lams if lam > lams[0]}
+
+    def draw(rank, lam, how):
+        of_lams = means[HOWS.index(how)]
+        mean, column = of_lams[position(lams, lam, "lam")], position(ranks.values, rank, "rank")
+        errors = np.array([WIDE * error_of_share(value, images) for value in mean])
+        values = {f"λ = {text}": of_lams[position(lams, other, "lam")] for text, other in shown.items()} | {
+            "sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "average": level["average"]}
+        alt = said("""{how}, λ = {lam:g}, {rank} of the rank: mean accuracy {mean:.3f} ± {error:.3f}; by rank in per
+                      cent {by_rank}. Average {average:.3f}, task arithmetic {arithmetic:.3f}, networks alone
+                      {own:.3f}.""",
+                   how=how, lam=lam, rank=ranks.said(rank), mean=mean[column], error=errors[column],
+                   by_rank=by_rank(ranks, mean), **level)
+        find = directions.finding_of_cart if how == HOWS[0] else directions.finding_of_task_arithmetic
+        about = f"{directions.NAMES[how]}: {part.sizes['task']} ResNets merged, the strongest directions of each kept"
+        return Frame(find(mean, level["average"], images), alt, values,
+                     key(("merged", about), ("", "grey: the same at other λ")))
+
+    at, opens = ranks.places, min(shown.values(), key=lambda lam: abs(lam - OPENS_ON))
+    grey = [Line(f"λ = {text}", "other", x=at) for text in shown]
+    lowest = np.floor(10 * min(level["average"], means[0].min())) / 10
+    chart = Chart(ranks.view_axis("rank kept, %"),
+                  Axis("mean accuracy over the splits", float(lowest), 0.8, unit="percent"),
+                  (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),
+                   Band("sure", "merged", x=at), Line("mean", "merged", "merged", x=at, dots=True, near=True),
+                   Handle("rank")))
+    controls = {"rank": ranks.view_slider(0.16), "lam": chips("λ", shown, opens),
+                "how": chips("task vectors", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True)}
+    return {"kicker": "Chapter 8: the same on ResNet-18", "charts": [chart], "draw": draw, "controls": controls,
+            "caption": f"{caption(sweep)} Band: two standard errors."}
 
 
 @_measured_only

@@ -14,13 +14,15 @@ from lessons.kit.view.marks import (
     Handle,
     Line,
     Map,
+    Path,
     Points,
     Reference,
+    Spots,
     Star,
     key,
     percent,
 )
 from lessons.kit.view.widget import Control, View, chips, slider, view
 
-__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Line", "Map", "Points", "Reference", "Star",
-           "View", "chips", "key", "percent", "slider", "view"]
+__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Line", "Map", "Path", "Points", "Reference",
+           "Spots", "Star", "View", "chips", "key", "percent", "slider", "view"]

@@ -28,7 +28,7 @@ class Axis:
         low, high: from where to where it goes.
         kind: "linear", "log", or "places", where `ticks` names places 0, 1, 2, …
         ticks: {position: text}; empty leaves the choice to the page.
-        unit: of the live values at the ends of lines: "percent" for shares, else "".
+        unit: of the live values at the ends of lines: "percent" for shares, else a word such as "points", or "".
         digits: that live values have.
     """
     label: str
@@ -51,7 +51,9 @@ class Axis:
         """A value as it stands at the end of a line."""
         if not np.isfinite(value):
             return ""
-        return percent(value, self.digits) if self.unit == "percent" else f"{value:.{self.digits}f}"
+        if self.unit == "percent":
+            return percent(value, self.digits)
+        return f"{value:.{self.digits}f} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,14 @@ class Line(Mark):
         x: (points,) where it has its values; left out, the positions of the chart's slider.
         dots: whether the points are marked.
         dashed: a line of comparison.
+        near: whether its name and its live value stand at the slider's point and not at the end of the line.
+        bare: whether it has its name alone, without a live value.
     """
     x: tuple[float, ...] = ()
     dots: bool = False
     dashed: bool = False
+    near: bool = False
+    bare: bool = False
     kind: ClassVar[str] = "line"
 
 
@@ -114,8 +120,9 @@ class Points(Mark):
 
 @dataclass(frozen=True)
 class Bars(Mark):
-    """Bars that stand on zero at the places of the x axis, with their values above them."""
+    """Bars that stand on zero at the places of the x axis, with their values above them, unless they are `bare`."""
     x: tuple[float, ...] = ()
+    bare: bool = False
     kind: ClassVar[str] = "bars"
     parts: ClassVar[tuple[str, ...]] = ("y", "low", "high")
 
@@ -127,9 +134,34 @@ class Reference(Mark):
 
 
 @dataclass(frozen=True)
+class Path(Mark):
+    """A curve through points that a frame places in both dimensions, such as a walk over a map."""
+    kind: ClassVar[str] = "path"
+    parts: ClassVar[tuple[str, ...]] = ("x", "y")
+
+
+@dataclass(frozen=True)
+class Spots(Mark):
+    """Points that a frame places in both dimensions.
+
+    Attributes:
+        names: written beside them, one each, or one for the first.
+    """
+    names: tuple[str, ...] = ()
+    kind: ClassVar[str] = "spots"
+    parts: ClassVar[tuple[str, ...]] = ("x", "y")
+
+
+@dataclass(frozen=True)
 class Star(Mark):
-    """A star where the learner's guess lies, at one x. The page draws it where the view shows what was asked about."""
+    """A star where the learner's guess lies, at one x. The page draws it where the view shows what was asked about.
+
+    Attributes:
+        x: where it stands.
+        along: "x" where the guess is a place on the x axis: an upright line in place of the star.
+    """
     x: tuple[float, ...] = ()
+    along: str = "y"
     kind: ClassVar[str] = "star"
     parts: ClassVar[tuple[str, ...]] = ()
 
@@ -146,7 +178,7 @@ class Map(Mark):
     """A field of cells, rows of the y axis by places of the x axis; low fades into the page, high stands out.
 
     Attributes:
-        rows: their names, from above.
+        rows: their names, from above; without names the field fills both axes, so that other marks can lie on it.
         low, high: the ends of the scale, which is drawn with the map.
     """
     rows: tuple[str, ...] = ()
@@ -160,12 +192,16 @@ class Map(Mark):
 class Chart:
     """One pair of axes and what is on it.
 
+    Attributes:
+        height: of the plot in pixels; 0 is the usual one.
+
     Raises:
         ValueError: two marks have one name.
     """
     x: Axis
     y: Axis
     marks: tuple[Mark, ...]
+    height: int = 0
 
     def __post_init__(self):
         names = [mark.name for mark in self.marks]

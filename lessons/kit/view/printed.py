@@ -13,14 +13,21 @@ COLOURS = {"a": "#0A66B7", "b": "#B84A00", "merged": "#00775C", "single": "#1E22
            "other": "#B9B6AD", "class1": "#4A7A00", "class2": "#9C2FA0"}
 FORMS = {"a": "o", "b": "s", "merged": "D", "single": "", "chance": "", "other": "o", "class1": "o", "class2": "o"}
 _STYLES = {"chance": ":", "single": "-"}
+_USUAL_HEIGHT = 352  # px, in the page
 
 
-def image(charts: Sequence[Chart], frame: Frame, caption: str = "") -> Markup:
-    """Charts at one setting as an HTML image, with the frame's title above and its words as alternative text."""
+def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: bool = False) -> Markup:
+    """Charts at one setting as an HTML image, with the frame's title above and its words as alternative text; beside
+    or, if they are `stacked`, below each other."""
     with plotting.drawing():
-        fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
+        if stacked:
+            heights = [chart.height or _USUAL_HEIGHT for chart in charts]
+            fig, axes = plotting.figure(1, len(charts), height=3.8 * sum(heights) / _USUAL_HEIGHT, squeeze=False,
+                                        height_ratios=heights)
+        else:
+            fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
         fig.suptitle(frame.title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
-        for ax, chart in zip(axes[0], charts):
+        for ax, chart in zip(axes.flat, charts):
             _axes(ax, chart)
             for mark in chart.marks:
                 if mark.parts:
@@ -40,6 +47,8 @@ def _axes(ax: Axes, chart: Chart) -> None:
             ax.set(**{f"{name}scale": "log"})
         which = getattr(ax, f"{name}axis")
         if axis.ticks:
+            if axis.kind == "log":
+                which.minorticks_off()
             which.set_ticks(list(axis.ticks), list(axis.ticks.values()))
         elif axis.unit == "percent":
             which.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
@@ -88,6 +97,8 @@ def _bars(ax, chart, mark, rows):
     ax.bar(x, rows[0], width=0.6, color=COLOURS[mark.role])
     if len(rows) == 3:
         ax.vlines(x, rows[1], rows[2], color="#1E2226", linewidth=1.4)
+    if mark.bare:
+        return
     for place, value in zip(x, rows[0]):
         if np.isfinite(value):
             ax.annotate(chart.y.written(value), (place, max(value, 0)), xytext=(0, 3), textcoords="offset points",
@@ -101,7 +112,25 @@ def _reference(ax, chart, mark, rows):
         _said_at_the_end(ax, mark, y)
 
 
+def _path(ax, chart, mark, rows):
+    ax.plot(*rows, color=COLOURS[mark.role], linewidth=2.2, marker="")
+
+
+def _spots(ax, chart, mark, rows):
+    ax.plot(*rows, color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="", markersize=8,
+            markeredgecolor="white")
+    for x, y, name in zip(*rows, mark.names):
+        if np.isfinite([x, y]).all():
+            ax.annotate(name, (x, y), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9.5)
+
+
 def _map(ax, chart, mark, rows):
+    if not mark.rows:
+        cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, zorder=0,
+                          extent=(chart.x.low, chart.x.high, chart.y.low, chart.y.high))
+        ax.grid(False)
+        ax.figure.colorbar(cells, ax=ax, shrink=0.8)
+        return
     cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, interpolation="nearest",
                       extent=(chart.x.low, chart.x.high, len(mark.rows) - 0.5, -0.5))
     ax.set_yticks(range(len(mark.rows)), mark.rows)
@@ -109,4 +138,5 @@ def _map(ax, chart, mark, rows):
     ax.figure.colorbar(cells, ax=ax, shrink=0.8)
 
 
-_DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "map": _map}
+_DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "path": _path,
+          "spots": _spots, "map": _map}

@@ -120,6 +120,7 @@ class View(anywidget.AnyWidget):
         prediction: what the learner commits before the answer is shown; `panel_answers` has told it the truth and where
             the view shows it. The chart's `Star` stands for the guess.
         hides: names of marks that wait for the guess.
+        stacked: whether the charts stand below each other and share their x axis, also in a wide page.
 
     Attributes:
         controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
@@ -137,8 +138,10 @@ class View(anywidget.AnyWidget):
     shown = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, controls: Mapping[str, Control], charts: Sequence[Chart], draw: Callable[..., Frame],
-                 kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = ()):
+                 kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = (),
+                 stacked: bool = False):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
+        self.stacked = stacked
         self.prediction = prediction
         sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
         if len(sliders) > 1:
@@ -150,7 +153,7 @@ class View(anywidget.AnyWidget):
         self.caption = caption
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
                 "controls": [control.spec(name) for name, control in self.controls.items()],
-                "charts": [described(chart) for chart in self.charts], "hides": list(hides)}
+                "charts": [described(chart) for chart in self.charts], "hides": list(hides), "stacked": stacked}
         if prediction:
             where = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
@@ -209,7 +212,7 @@ class View(anywidget.AnyWidget):
 
     def still(self) -> str:
         """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""
-        return printed.image(self.charts, self.frame, self.caption)
+        return printed.image(self.charts, self.frame, self.caption, self.stacked)
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)

@@ -30,16 +30,23 @@ export class Chart {
     this.spec = spec;
     this.marks = spec.marks.map((mark) => ({ ...mark, x: mark.x ?? places }));
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
+    this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
     this.svg = s("svg", { class: "plot", "aria-hidden": "true" });
   }
 
+  // Room right of the plot for the names at the ends of lines, in pixels of k = 1.
+  margin(narrow) {
+    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
+    return narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
+  }
+
   // Lay the axes out for a width; everything that does not move is drawn here.
-  lay(width, k, narrow) {
-    const { x, y } = this.spec;
-    const rows = this.marks.find((mark) => mark.kind === "map")?.rows;
-    const longest = Math.max(0, ...this.marks.map((mark) => (mark.label?.length ?? 0) + (mark.kind === "reference" ? 6 : 0)));
-    const right = narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
-    const box = { left: (rows ? 92 : 52) * k, right: right * k, top: 26 * k, bottom: 26 * k, width, height: (narrow ? 250 : 352) * k };
+  lay(width, k, narrow, right = this.margin(narrow)) {
+    const [x, y] = [this.spec.x, this.spec.y].map((axis) => ({ label: "", ...axis }));
+    const map = this.marks.find((mark) => mark.kind === "map");
+    const rows = map?.rows;
+    const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
+    const box = { left: (rows ? 92 : 52) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
     Object.assign(this, { box, k, narrow });
     this.x = scale(x, box.left, box.width - box.right);
     this.y = rows ? scaleLinear().domain([-0.5, rows.length - 0.5]).range([box.top, box.height - box.bottom])
@@ -53,7 +60,7 @@ export class Chart {
       s("text", { class: "name end", x: width - (narrow ? 0 : box.right), y: box.height - box.bottom + 18 * k, "text-anchor": narrow ? "end" : "start", dx: narrow ? 0 : 12 * k }, this.hasHandle || !x.label ? "" : ""),
       s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "moving" }), s("g", { class: "labels" })];
-    this.svg.replaceChildren(...drawn);
+    this.svg.replaceChildren(...drawn, ...(map ? this.ramp(map) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
@@ -65,12 +72,24 @@ export class Chart {
       rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
     } else {
       const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
-      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(5);
+      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
     this.moving = this.svg.querySelector(".moving");
     this.labels = this.svg.querySelector(".labels");
   }
+
+  // The scale of a map: from low to high, with a number at each end, above its right corner.
+  ramp(map) {
+    const { k, box } = this;
+    const [end, wide, steps] = [box.width - box.right, 84 * k, 28];
+    const high = s("text", { class: "name", x: end, y: 12 * k, "text-anchor": "end" }, this.short(map.high));
+    const from = end - 44 * k - wide;
+    const cells = Array.from({ length: steps }, (_, index) => s("rect", { class: "cell", x: from + index * wide / steps, y: 2 * k, width: wide / steps + 0.5, height: 12 * k, style: `--share: ${(index / (steps - 1)).toFixed(3)}` }));
+    return [s("g", { class: "ramp" }, s("text", { class: "name", x: from - 8 * k, y: 12 * k, "text-anchor": "end" }, this.short(map.low ?? 0)), cells, high)];
+  }
+
+  short(value) { return this.spec.y.unit === "percent" ? written(value, this.spec.y) : format(".3~g")(value); }
 
   // The y of a value, inside the axes; null where it cannot be drawn.
   at(value) {
@@ -118,14 +137,55 @@ export class Chart {
     const live = stop !== null && mark.x.length > stop && this.hasHandle ? stop : values.findLastIndex((value) => value !== null);
     const value = values[live];
     if (value === undefined || value === null) return parts;
+    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y), this.taken(points, this.x(mark.x[live]), this.at(value))));
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
-    if (mark.label) {
+    if (mark.label && !mark.near) {
       const last = values.findLastIndex((one) => one !== null);
-      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
+      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
     }
     return parts;
+  }
+
+  // On which sides above a point the line itself runs, where its name and value would stand.
+  taken(points, x, y) {
+    const { k } = this;
+    const runs = (from, to) => points.some(([at, value]) => {
+      const [px, py] = [this.x(at), this.at(value)];
+      return py !== null && px > from && px < to && py > y - 52 * k && py < y - 5 * k;
+    });
+    return { left: runs(x - 96 * k, x - 1), right: runs(x + 1, x + 96 * k) };
+  }
+
+  // Name and live value at a point of a line: above it on the side where the line does not run, or below. In a narrow
+  // panel they stand above the plot.
+  beside(mark, x, y, value, taken) {
+    const { box, k } = this;
+    if (this.narrow) return s("text", { class: `end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, `${mark.label} `, s("tspan", { class: "number" }, value));
+    const edges = { left: x < box.left + 96 * k, right: x > box.width - box.right - 96 * k };
+    const left = edges.right || (taken.right && !edges.left && !taken.left);
+    const above = y > box.top + 56 * k && !taken[left ? "left" : "right"];
+    const place = { x: x + (left ? -10 : 10) * k, "text-anchor": left ? "end" : "start" };
+    return s("g", { class: "beside" }, s("text", { class: `end ${mark.role}`, ...place, y: y + (above ? -34 : 26) * k }, mark.label),
+      s("text", { class: `live ${mark.role}`, ...place, y: y + (above ? -12 : 48) * k }, value));
+  }
+
+  path(mark, [xs, ys]) {
+    const points = xs.map((x, index) => [x, ys[index]]).filter(([x, y]) => x !== null && y !== null);
+    return [s("path", { class: "halo", d: line().x(([x]) => this.x(x)).y(([, y]) => this.y(y))(points) }),
+      s("path", { class: `line ${mark.role}`, d: line().x(([x]) => this.x(x)).y(([, y]) => this.y(y))(points) })];
+  }
+
+  spots(mark, [xs, ys]) {
+    const middle = (this.box.left + this.box.width - this.box.right) / 2;
+    return xs.flatMap((value, index) => {
+      if (value === null || ys[index] === null) return [];
+      const [x, y, name] = [this.x(value), this.y(ys[index]), mark.names?.[index]];
+      const side = x > middle ? -1 : 1;
+      return [s("path", { class: `dot spot ${mark.role}`, d: form(mark.role, 7 * this.k), transform: `translate(${x},${y})` }),
+        name ? s("text", { class: "spot-name", x: x + side * 12 * this.k, y, dy: "0.35em", "text-anchor": side < 0 ? "end" : "start" }, name) : null];
+    });
   }
 
   band(mark, [low, high]) {
@@ -156,7 +216,7 @@ export class Chart {
       if (y === null) return;
       parts.push(s("rect", { class: `bar ${mark.role}`, x: x - width / 2, width, y: Math.min(y, base), height: Math.abs(base - y), rx: 2 }));
       if (low && low[index] !== null) parts.push(s("path", { class: "error bar", d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
-      parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
+      if (!mark.bare) parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
     });
     return parts;
   }
@@ -169,13 +229,33 @@ export class Chart {
   }
 
   star(mark, value) {
+    if (mark.along === "x") return this.upright(value);
     const y = this.at(value);
     if (y === null || y === undefined) return [];
     return [s("path", { class: "star", d: star(10 * this.k), transform: `translate(${this.x(mark.x[0])},${y})` }),
       s("text", { class: "guess", x: this.x(mark.x[0]), y: y + 24 * this.k, "text-anchor": "middle" }, "your guess")];
   }
 
+  // A guess that is a place on the x axis.
+  upright(value) {
+    if (value === null || value === undefined) return [];
+    const [x, bottom] = [this.x(value), this.box.height - this.box.bottom];
+    return [s("line", { class: "guessed", x1: x, x2: x, y1: this.box.top, y2: bottom }),
+      s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, "your guess")];
+  }
+
+  // A map without named rows fills the axes, so that other marks can lie on it.
+  field(mark, cells) {
+    const [low, high] = [mark.low ?? 0, mark.high];
+    const [wide, tall] = [(this.box.width - this.box.left - this.box.right) / cells[0].length, (this.box.height - this.box.top - this.box.bottom) / cells.length];
+    return cells.flatMap((row, index) => row.map((value, column) => value === null ? null : s("rect", {
+      class: "cell", x: this.box.left + column * wide, y: this.box.top + index * tall, width: wide + 0.6, height: tall + 0.6,
+      style: `--share: ${Math.min(1, Math.max(0, (value - low) / (high - low))).toFixed(3)}`,
+    })));
+  }
+
   map(mark, cells) {
+    if (!mark.rows) return this.field(mark, cells);
     const [columns, height] = [cells[0].length, Math.abs(this.y(1) - this.y(0))];
     const width = (this.box.width - this.box.left - this.box.right) / columns;
     const [low, high] = [mark.low ?? 0, mark.high];
@@ -188,7 +268,8 @@ export class Chart {
   // Names and live values right of the plot, kept apart; in a narrow panel only the names, above the lines' ends.
   name(ends) {
     if (this.narrow) {
-      this.labels.replaceChildren(...ends.filter(({ value }) => value).map(({ mark, y, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: y - 7 * this.k, "text-anchor": "end" }, `${mark.label} ${value}`)));
+      const heights = apart(ends.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
+      this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
       return;
     }
     const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
@@ -197,7 +278,7 @@ export class Chart {
     const places = apart(ends.map(({ y }) => y), gap, this.box.top + 4, this.box.height - this.box.bottom - 4);
     this.labels.replaceChildren(...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
-      if (QUIET.has(mark.role) || mark.dashed) {
+      if (QUIET.has(mark.role) || mark.dashed || !value) {
         return [s("text", { class: `end ${mark.role}`, x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
       }
       return [s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),

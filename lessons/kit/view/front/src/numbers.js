@@ -38,7 +38,8 @@ export function written(value, axis) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "";
   const digits = axis.digits ?? 0;
   if (axis.unit === "percent") return `${format(`.${digits}f`)(100 * value)} %`;
-  return format(`.${digits}f`)(value).replace("-", "−");
+  const unit = axis.unit ? ` ${axis.unit}` : "";
+  return `${format(`.${digits}f`)(value).replace("-", "−").replace(/^−0$/, "0")}${unit}`;
 }
 
 // How close a guess came, in a word; `span` is what the answer could have been, from lowest to highest.

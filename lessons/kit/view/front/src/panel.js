@@ -57,6 +57,7 @@ export class Panel {
       h("div", { class: "foot" }, numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
+    for (const chart of this.charts) if (chart.hasHandle || chart.guessed) this.drags(chart);
     this.root.replaceChildren(h("style", {}, STYLE), section);
     this.section = section;
   }
@@ -88,7 +89,6 @@ export class Panel {
     this.handled = this.charts[place];
     this.rail = h("div", { class: "rail" }, this.play, this.track, this.notches, this.ends, this.words, this.range, this.thumb);
     this.boxes[place].append(this.rail);
-    for (const chart of this.charts) if (chart.hasHandle) this.drags(chart);
   }
 
   // Press or drag anywhere in the plot: the nearest measured stop. While a guess is asked for, the star moves instead.
@@ -96,8 +96,10 @@ export class Panel {
     const at = (event) => {
       const box = chart.svg.getBoundingClientRect();
       const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-      if (this.asks) this.propose(clamp(chart.y.invert(y), this.spec.prediction.low, this.spec.prediction.high));
-      else this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
+      const asked = chart.guessed;
+      if (this.asks) {
+        if (asked) this.propose(clamp(asked.along === "x" ? chart.x.invert(x) : chart.y.invert(y), this.spec.prediction.low, this.spec.prediction.high));
+      } else if (this.slider >= 0) this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
     };
     chart.svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
@@ -203,7 +205,8 @@ export class Panel {
   showBar() {
     const { prediction } = this.spec;
     if (!prediction) return;
-    const axis = this.charts[0].spec.y;
+    const asked = this.charts.find((chart) => chart.guessed) ?? this.charts[0];
+    const axis = asked.spec[asked.guessed?.along ?? "y"];
     const percent = axis.unit === "percent";
     const state = `${this.asks}${this.model.get("guess")}`;
     if (this.asks) {
@@ -236,13 +239,15 @@ export class Panel {
     this.width = wide;
     this.host.style.setProperty("--k", k);
     const inner = Math.min(wide, filled ? wide : 1064) - 2 * (wide < NARROW ? 16 : 32) * k;
-    const beside = this.charts.length > 1 && inner >= WIDE - 64;
+    const { stacked } = this.spec;
+    const beside = this.charts.length > 1 && inner >= WIDE - 64 && !stacked;
+    const right = stacked ? Math.max(...this.charts.map((chart) => chart.margin(wide < NARROW))) : undefined;
     const gap = 28 * k;
     this.stage.classList.toggle("beside", beside);
     this.section.classList.toggle("narrow", wide < NARROW);
     this.charts.forEach((chart, index) => {
       const share = beside ? (inner - gap * (this.charts.length - 1)) / this.charts.length : inner;
-      chart.lay(Math.max(240, share), k, wide < NARROW);
+      chart.lay(Math.max(240, share), k, wide < NARROW, right);
     });
     if (this.slider >= 0) this.laySlider(k);
     this.show();

@@ -18,6 +18,8 @@ test("labels keep apart, in their order and inside", () => {
 
 test("values are written as their axis says, and a gap is written as nothing", () => {
   assert.equal(written(0.825, { unit: "percent" }), "83 %");
+  assert.equal(written(-0.3, { unit: "points" }), "0 points");
+  assert.equal(written(12, { unit: "points" }), "12 points");
   assert.equal(written(-1.25, { digits: 2 }), "−1.25");
   assert.equal(written(null, {}), "");
   assert.equal(written(NaN, {}), "");

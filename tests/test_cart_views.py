@@ -1,0 +1,210 @@
+"""What the views of chapter 8 say at several settings of the archived full sweeps, beside the sweeps' numbers."""
+import re
+
+import numpy as np
+import pytest
+
+from lessons.cart import experiment
+from lessons.cart.experiment import peak, plane, readings
+from lessons.cart.experiment.grid import HOWS, READINGS
+from lessons.cart.panels import bell, costs, directions, interference, overlap, resnet, width
+from lessons.cart.panels import peak as peak_panels
+from lessons.cart.panels import plane as plane_panels
+from lessons.kit.predict import predict
+from lessons.kit.view.marks import ROLES
+
+IMAGES = 4000
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    return experiment.bell.run("full", 0)
+
+
+@pytest.fixture(scope="module")
+def views(sweep):
+    """All eight, as they open without a prediction."""
+    return {"directions": directions.directions(sweep), "overlap": overlap.overlap(sweep),
+            "peak": peak_panels.peak(experiment.peak.run("full", 0)),
+            "width": width.width(experiment.bell.run_widths("full", 0)),
+            "per_layer": interference.per_layer(sweep), "plane": plane_panels.plane(experiment.plane.run("full", 0)),
+            "storage": costs.storage(experiment.storage.run("full", 0)),
+            "split": resnet.split(experiment.resnet.run("full", 0))}
+
+
+OPENINGS = {
+    "directions": "Too few directions hurt, all give the average, the best number lies between",
+    "overlap": "CART beats the average only where most pixels are permuted",
+    "peak": "CART peaks right behind the cliff in the singular values",
+    "width": "Wider layers need no more directions",
+    "per_layer": "Centring makes the tasks’ directions overlap more, not less",
+    "plane": "CART leaves this map: nothing on it has so low a loss",
+    "storage": "A few directions a task keep more than a mask of the same size",
+    "split": "No number of directions gives more than the plain average"}
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_a_view_opens_where_its_finding_is_seen(name, views):
+    view = views[name]
+    assert view.title == OPENINGS[name]
+    assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) <= 1
+    assert all(len(control.texts) <= 6 for control in view.controls.values() if control.kind == "chips")
+    coloured = {mark.role for chart in view.charts for mark in chart.marks} - {"other", "chance", "single"}
+    assert coloured <= {"merged"} and all(mark.role in ROLES for mark in view.marks)
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
+    view = views[name]
+    for index in range(len(view.controls[view.slider].values)):
+        frame = view.draw(**view.values | {view.slider: view.controls[view.slider].values[index]})
+        assert not re.search(r"[0-9]", frame.title) and "nan" not in frame.alt
+
+
+@pytest.mark.parametrize("setting, lam, how, title", [
+    (bell.DISJOINT, 3.0, HOWS[0], OPENINGS["directions"]),
+    (bell.DISJOINT, 0.3, HOWS[0], "None and all give the average, the best number lies between"),
+    ("0 % of the pixels permuted", 3.0, HOWS[0], "No number of directions gives more than the plain average"),
+    (bell.DISJOINT, 1.0, HOWS[1], "Task vectors from θ₀ gain when they are cut, too"),
+    ("0 % of the pixels permuted", 1.0, HOWS[1], "Task vectors from θ₀ only lose when they are cut")])
+def test_the_title_over_the_directions_is_what_the_sweep_says(setting, lam, how, title, sweep, views):
+    view = views["directions"]
+    frame = view.draw(rank=0.03, lam=lam, setting=setting, how=how, grey=directions.OTHER_LAMS)
+    part = readings.one(sweep, setting=setting).sel(part="test")
+    mean = part.accuracy.sel(how=how, lam=lam).mean("task").values
+    assert frame.title == title
+    assert f"12 directions kept: mean accuracy {mean[12]:.3f} ±" in frame.alt
+    gain = mean[1:-1].max() - (part.average.mean().item() if how == HOWS[0] else mean[-1])
+    error = 2 * np.sqrt(2 * 0.25 / IMAGES)
+    assert (gain > error) == ("best number" in title or "gain when" in title)
+
+
+def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(sweep, views):
+    view = views["directions"]
+    frame = view.draw(rank=0.03, lam=3.0, setting=bell.DISJOINT, how=HOWS[0], grey=directions.EACH_TASK)
+    kept, cut = frame.values["kept"], frame.values["cut"]
+    sigma = readings.one(sweep, setting=bell.DISJOINT).sigma.sel(how=HOWS[0]).values
+    assert kept[1:13] == pytest.approx(sigma[:12]) and np.isnan(kept[13:]).all()
+    assert cut[13:20] == pytest.approx(sigma[[12, 13, 14, 15, 19, 31, 63]])
+    by_task = readings.one(sweep, setting=bell.DISJOINT).accuracy.sel(how=HOWS[0], part="test", lam=3.0).values
+    assert frame.values["grey line 2"] == pytest.approx(by_task[:, 1])
+    assert np.isnan(frame.values["grey line 5"]).all(), "there are four tasks"
+
+
+@pytest.mark.parametrize("mean, title", [
+    ([0.5, 0.7, 0.9, 0.6, 0.5], "None and all give the average, the best number lies between"),
+    ([0.5, 0.3, 0.9, 0.6, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
+    ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
+    ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
+    ([0.5, 0.51, 0.51, 0.51, 0.5], "No number of directions gives more than the plain average")])
+def test_what_a_curve_over_directions_is_called(mean, title):
+    assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
+
+
+@pytest.mark.parametrize("mean, title", [
+    ([0.1, 0.9, 0.5], "Task vectors from θ₀ gain when they are cut, too"),
+    ([0.1, 0.5, 0.5], "Task vectors from θ₀ lose nothing when they are cut, and gain nothing"),
+    ([0.1, 0.3, 0.5], "Task vectors from θ₀ only lose when they are cut")])
+def test_what_cutting_from_the_start_is_called(mean, title):
+    assert directions.finding_of_task_arithmetic(np.array(mean), 0.0, IMAGES) == title
+
+
+def test_the_bells_heights_are_the_sweeps_in_points(sweep, views):
+    parts = overlap.permutations_of(sweep)
+    assert list(parts) == [0, 0.25, 0.5, 0.75, 0.875, 0.95, 1]
+    alt = views["overlap"].alt
+    for share in (0.5, 1.0):
+        height, error = (100 * function(parts[share]) for function in (readings.height, readings.error_of_height))
+        assert f"{100 * share:g} % {height:+.1f} ± {2 * error:.1f}" in alt
+
+
+@pytest.mark.parametrize("heights, title", [
+    ([0, 0, 5, 9], "CART beats the average only where most pixels are permuted"),
+    ([0, 0, 0, 0], "However many pixels are permuted, CART gains nothing over the average"),
+    ([5, 5, 5, 9], "CART beats the average, however many pixels are permuted"),
+    ([0, 5, 0, 9], "CART beats the average for some shares of permuted pixels, not for others")])
+def test_what_the_heights_are_called(heights, title):
+    assert overlap.finding([0, 0.5, 0.75, 1], np.array(heights), np.full(4, 2.0)) == title
+
+
+@pytest.mark.parametrize("case, head, title", [
+    (peak.USUAL, 0, "CART peaks right behind the cliff in the singular values"),
+    ("8 tasks", 1, "CART peaks well behind the cliff in the singular values"),
+    ("60,000 images", 0, "These singular values have no cliff that would say where to cut")])
+def test_where_cart_peaks_is_said_beside_the_cliff(case, head, title, views):
+    sweep = experiment.peak.run("full", 0)
+    part, head = sweep.sel(case=case), peak.HEADS[head]
+    frame = views["peak"].draw(rank=10.0, case=case, head=head)
+    assert frame.title == title and f"is best with {readings.plateau(part, head).said}." in frame.alt
+    large = int(np.isfinite(frame.values["large"]).sum())
+    assert large == min(round(part.large.item()), 16)
+
+
+def test_who_is_ahead_at_its_best_stands_in_the_key(views):
+    draw = views["peak"].draw
+    grey = [draw(rank=10.0, case="8 tasks", head=head).key[1][1] for head in peak.HEADS]
+    assert grey == ["grey: not centred, more accurate at its best", "grey: not centred, less accurate at its best"]
+
+
+def test_the_best_number_of_directions_does_not_grow_with_the_width(views):
+    widths = experiment.bell.run_widths("full", 0)
+    tops = {value: width.top_of(readings.one(widths, width=value)) for value in (25, 200, 400, 800)}
+    assert tops[25] is None and [tops[value].best for value in (200, 400, 800)] == [15, 13, 12]
+    assert width.finding(tops, 25) == "In a layer this narrow, CART is no better than the average"
+    assert "400 units: 13 (11 to 14)" in views["width"].alt
+    of_shares = {value: readings.Plateau(value // 20, value // 20, value // 20) for value in (100, 200, 400)}
+    assert width.growth(of_shares) == pytest.approx(1)
+    assert width.finding(of_shares, 400) == "Wider layers need more directions"
+
+
+@pytest.mark.parametrize("setting, layer, title", [
+    (bell.DISJOINT, "layer 1", "Centring makes the tasks’ directions overlap more, not less"),
+    (bell.DISJOINT, "output", "Centring makes the tasks’ directions overlap less"),
+    ("0 % of the pixels permuted", "layer 1", "Centring hardly changes how much the tasks’ directions overlap")])
+def test_what_centring_does_to_interference(setting, layer, title, sweep, views):
+    frame = views["per_layer"].draw(rank=0.08, setting=setting, layer=layer, reading=READINGS[0])
+    at_rank = readings.one(sweep, setting=setting).interference.sel(layer=layer, reading=READINGS[0], rank=0.08)
+    centred, plain = (at_rank.sel(how=how).item() for how in HOWS)
+    assert frame.title == title and f"centred {centred:.3f}, from θ₀ {plain:.3f}" in frame.alt
+    assert max(frame.values["gain"]) == 1 and min(frame.values["gain"]) == 0
+
+
+def test_the_walk_leaves_one_plane_and_loops_in_the_other(views):
+    sweep, view = experiment.plane.run("full", 0), views["plane"]
+    cells = np.array(view.frame.values["cells"])
+    assert cells.size <= 1000 and cells.min() > sweep.path_loss.mean("task").min().item()
+    on_its_own = view.draw(rank=0.03, plane=plane.PLANES[1], lam=4.0)
+    assert on_its_own.title == "On the plane of its own path, CART’s way looks like a loop"
+    walk = np.array(on_its_own.values["walk"])
+    assert walk[:, 0] == pytest.approx(walk[:, -1], abs=1e-6) and np.isfinite(walk).all()
+    assert f"loss {sweep.path_loss.sel(rank=0.03, lam=4.0).mean().item():.3f}" in on_its_own.alt
+
+
+@pytest.mark.parametrize("rank, title", [
+    (0.01, "So few directions a task keep less than a mask"),
+    (0.02, "A few directions a task keep more than a mask of the same size"),
+    (0.08, "More directions a task keep more than a mask, and take more room")])
+def test_what_a_task_keeps_for_its_bytes(rank, title, views):
+    sweep = experiment.storage.run("full", 0).sel(rank=rank)
+    frame = views["storage"].draw(rank=rank, num_tasks=8)
+    assert frame.title == title and f"accuracy {sweep.accuracy.mean().item():.3f} ±" in frame.alt
+    total = sweep.shared_bytes.item() + 8 * sweep.task_bytes.item()
+    assert frame.values["merged"] == [pytest.approx(total / (8 * sweep.model_bytes.item()))]
+
+
+def test_the_predictions_are_asked_where_the_views_show_the_answer(sweep):
+    guess = predict(bell.question(sweep))
+    directions.directions(sweep, guess)
+    part = readings.one(sweep, setting=bell.DISJOINT)
+    truth = part.accuracy.sel(how=HOWS[0], part="test", lam=3.0, rank=0.03).mean().item()
+    assert guess.truth == pytest.approx(truth) and guess.at["rank"] == 0.03
+    guess = predict("By how many points?", low=-5, high=30, step=1)
+    view = overlap.overlap(sweep, guess)
+    guess.commit(10)
+    assert view.values == {"share": 0.5} == guess.at
+    half = readings.one(sweep, setting="50 % of the pixels permuted")
+    assert guess.truth == pytest.approx(100 * readings.height(half))
+    guess = predict("With how many?", low=0, high=16, step=1)
+    view = peak_panels.peak(experiment.peak.run("full", 0), guess)
+    assert guess.truth == 7 and view.values["case"] == peak.FEW_DIGITS
+    assert [mark.along for mark in view.marks if mark.kind == "star"] == ["x"]
