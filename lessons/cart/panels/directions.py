@@ -64,7 +64,7 @@ def directions(sweep: xarray.Dataset, prediction=None):
          Star("guess", "merged", x=(places[position(ranks.values, SHOWN_RANK, "rank")],)), Handle("rank")))
     controls = {
         "rank": slider("directions kept", dict(zip(ranks.texts, ranks.values)), SHOWN_RANK, words=ranks.said,
-                       ends=[("", "none: the average"), ("", "all of them")], at=places),
+                       ends=[("", "none: the average"), ("", "all of them")], places=places),
         "lam": chips("λ", {f"{lam:g}": lam for lam in LAMS}, SHOWN_LAM),
         "setting": chips("tasks", names, more=True),
         "how": chips("directions", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True)}

@@ -12,6 +12,7 @@ from lessons.kit.view.marks import (
     Chart,
     Frame,
     Handle,
+    Image,
     Line,
     Map,
     Points,
@@ -22,5 +23,5 @@ from lessons.kit.view.marks import (
 )
 from lessons.kit.view.widget import Control, View, chips, slider, view
 
-__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Line", "Map", "Points", "Reference", "Star",
-           "View", "chips", "key", "percent", "slider", "view"]
+__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Image", "Line", "Map", "Points", "Reference",
+           "Star", "View", "chips", "key", "percent", "slider", "view"]

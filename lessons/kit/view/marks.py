@@ -4,11 +4,14 @@ A *role* gives a mark its colour and form, and is the same in the whole course: 
 "merged" is what was made of them, "single" are networks that were not merged, "chance" is guessing, "other" is
 everything beside what a chart is about, "class1" and "class2" are classes of a data set.
 """
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
+from PIL import Image as Pixels
 
 ROLES = ("a", "b", "merged", "single", "chance", "other", "class1", "class2")
 KINDS_OF_AXIS = ("linear", "log", "places")
@@ -82,10 +85,12 @@ class Line(Mark):
         x: (points,) where it has its values; left out, the positions of the chart's slider.
         dots: whether the points are marked.
         dashed: a line of comparison.
+        here: its live value stands at the slider's place and not at its end, for lines that all end alike.
     """
     x: tuple[float, ...] = ()
     dots: bool = False
     dashed: bool = False
+    here: bool = False
     kind: ClassVar[str] = "line"
 
 
@@ -114,8 +119,9 @@ class Points(Mark):
 
 @dataclass(frozen=True)
 class Bars(Mark):
-    """Bars that stand on zero at the places of the x axis, with their values above them."""
+    """Bars that stand on zero at the places of the x axis, with their values above them, unless they are `bare`."""
     x: tuple[float, ...] = ()
+    bare: bool = False
     kind: ClassVar[str] = "bars"
     parts: ClassVar[tuple[str, ...]] = ("y", "low", "high")
 
@@ -153,6 +159,22 @@ class Map(Mark):
     low: float = 0.0
     high: float = 1.0
     kind: ClassVar[str] = "map"
+    parts: ClassVar[tuple[str, ...]] = ("cells",)
+
+
+@dataclass(frozen=True)
+class Image(Mark):
+    """A grey picture of numbers from `low` to `high`, its first row above. The page colours it: low fades into the
+    page, high is the role's colour.
+
+    Attributes:
+        extent: where it lies on the axes, (left, right, below, above).
+        low, high: the numbers that fade and stand out; beyond them nothing changes.
+    """
+    extent: tuple[float, ...] = (0.0, 1.0, 0.0, 1.0)
+    low: float = 0.0
+    high: float = 1.0
+    kind: ClassVar[str] = "image"
     parts: ClassVar[tuple[str, ...]] = ("cells",)
 
 
@@ -209,29 +231,47 @@ def key(*items: tuple[str, str]) -> list[tuple[str, str]]:
 def described(part) -> dict:
     """An axis, mark or chart as JSON can hold it, without what is left empty."""
     described_parts = {}
-    for one in fields(part):
-        value = getattr(part, one.name)
+    for attribute in fields(part):
+        value = getattr(part, attribute.name)
         if isinstance(value, tuple) and value and isinstance(value[0], Mark):
             value = [described(mark) for mark in value]
         elif isinstance(value, Axis):
             value = described(value)
         elif isinstance(value, Mapping):
-            value = [[float(at), text] for at, text in value.items()]
+            value = [[float(place), text] for place, text in value.items()]
         elif isinstance(value, tuple):
-            value = [one if isinstance(one, str) else float(one) for one in value]
+            value = [entry if isinstance(entry, str) else float(entry) for entry in value]
         elif isinstance(value, (float, np.floating)):
             value = float(value)
         if value not in ("", [], False):
-            described_parts[one.name] = value
+            described_parts[attribute.name] = value
     return described_parts | ({"kind": part.kind, "parts": list(part.parts)} if isinstance(part, Mark) else {})
 
 
-def rows_of(mark: Mark, numbers) -> list[list[float | None]]:
-    """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts.
+def png_of(image: Image, numbers) -> str:
+    """An image's numbers as a grey PNG of 8 bits, in a data URI.
+
+    Raises:
+        ValueError: they are not (rows, columns).
+    """
+    array = np.asarray(numbers, dtype=float)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"the image {image.name!r} takes rows of numbers, not numbers of shape {array.shape}")
+    share = np.nan_to_num((array - image.low) / (image.high - image.low)).clip(0, 1)
+    file = io.BytesIO()
+    Pixels.fromarray((255 * share).round().astype(np.uint8)).save(file, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def rows_of(mark: Mark, numbers) -> list[list[float | None]] | str:
+    """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts; of an image its
+    PNG.
 
     Raises:
         ValueError: as many rows as the mark does not have, or rows of several lengths.
     """
+    if isinstance(mark, Image):
+        return png_of(mark, numbers)
     array = np.asarray(numbers, dtype=float)
     rows = np.atleast_2d(array)
     if mark.kind in ("line", "reference"):

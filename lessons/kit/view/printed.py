@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit import plotting
@@ -56,7 +57,7 @@ def _line(ax, chart, mark, rows):
     x = _x_of(chart, mark, rows.shape[1])
     ax.plot(x, rows[0], **style)
     finite = np.flatnonzero(np.isfinite(rows[0]))
-    if mark.label and len(finite):
+    if mark.label and not mark.here and len(finite):
         _said_at_the_end(ax, mark, rows[0][finite[-1]])
 
 
@@ -85,11 +86,11 @@ def _points(ax, chart, mark, rows):
 
 def _bars(ax, chart, mark, rows):
     x = _x_of(chart, mark, rows.shape[1])
-    ax.bar(x, rows[0], width=0.6, color=COLOURS[mark.role])
+    ax.bar(x, rows[0], width=0.6 if not mark.bare else 0.8, color=COLOURS[mark.role])
     if len(rows) == 3:
         ax.vlines(x, rows[1], rows[2], color="#1E2226", linewidth=1.4)
     for place, value in zip(x, rows[0]):
-        if np.isfinite(value):
+        if np.isfinite(value) and not mark.bare:
             ax.annotate(chart.y.written(value), (place, max(value, 0)), xytext=(0, 3), textcoords="offset points",
                         ha="center", fontsize=9)
 
@@ -109,4 +110,12 @@ def _map(ax, chart, mark, rows):
     ax.figure.colorbar(cells, ax=ax, shrink=0.8)
 
 
-_DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "map": _map}
+def _image(ax, chart, mark, rows):
+    fading = LinearSegmentedColormap.from_list(mark.name, ["#FFFFFF", COLOURS[mark.role]])
+    ax.imshow(rows, aspect="auto", cmap=fading, vmin=mark.low, vmax=mark.high, interpolation="nearest",
+              extent=mark.extent, zorder=3)
+    ax.set(xlim=(chart.x.low, chart.x.high), ylim=(chart.y.low, chart.y.high))
+
+
+_DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "map": _map,
+          "image": _image}

@@ -74,13 +74,23 @@ class Control(traitlets.HasTraits):
     def _follow_index(self, change):
         self.value = self.values[change["new"]]
 
+    @property
+    def options(self) -> list[tuple[str, object]]:
+        """(text, value) of every setting, as the controls of ipywidgets give them."""
+        return list(zip(self.texts, self.values))
+
+    @property
+    def description(self) -> str:
+        """What stands before it, as the controls of ipywidgets give it."""
+        return self.label
+
     def spec(self, name: str) -> dict:
         """As the page needs it."""
         return {"name": name, "kind": self.kind, "label": self.label, "texts": self.texts, "words": self.words,
                 "ends": self.ends, "at": self.at, "more": self.more}
 
 
-def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), at=None) -> Control:
+def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), places=None) -> Control:
     """A slider over given values in order, or over {text: value}. It lies under the x axis, so it is for one quantity
     that the chart shows there.
 
@@ -88,19 +98,19 @@ def slider(label: str, values, value, words: Callable[[object], str] | None = No
         value: where it begins, one of them.
         words: value -> what is said under the slider when it stands there.
         ends: what stands under the first and the last, each (role, text).
-        at: their positions on the x axis; left out, the values themselves, where they are numbers.
+        places: their positions on the x axis; left out, the values themselves, where they are numbers.
     """
-    options = dict(values) if isinstance(values, Mapping) else {_number(one): one for one in values}
-    if at is None and all(isinstance(one, (int, float)) for one in options.values()):
-        at = options.values()
-    about = {"words": [words(one) for one in options.values()] if words else None, "ends": ends}
-    return Control("slider", label, options, value, **about | ({} if at is None else {"at": at}))
+    options = dict(values) if isinstance(values, Mapping) else {_number(setting): setting for setting in values}
+    if places is None and all(isinstance(setting, (int, float)) for setting in options.values()):
+        places = options.values()
+    about = {"words": [words(setting) for setting in options.values()] if words else None, "ends": ends}
+    return Control("slider", label, options, value, **about | ({} if places is None else {"at": places}))
 
 
 def chips(label: str, options, value=None, more: bool = False) -> Control:
     """A row of chips over {text: value}, or over names, each of which is its own value; it begins at the first unless
     `value` is given. With `more` it waits behind "More"."""
-    named = dict(options) if isinstance(options, Mapping) else {str(one): one for one in options}
+    named = dict(options) if isinstance(options, Mapping) else {str(name): name for name in options}
     return Control("chips", label, named, next(iter(named.values())) if value is None else value, more=more)
 
 
@@ -152,9 +162,9 @@ class View(anywidget.AnyWidget):
                 "controls": [control.spec(name) for name, control in self.controls.items()],
                 "charts": [described(chart) for chart in self.charts], "hides": list(hides)}
         if prediction:
-            at = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
+            place = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
-                                  "step": prediction.step, "truth": prediction.truth, "at": at}
+                                  "step": prediction.step, "truth": prediction.truth, "at": place}
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
         self._tell()
         for control in self.controls.values():
@@ -193,6 +203,11 @@ class View(anywidget.AnyWidget):
         """The finding that is shown now."""
         return self.frame.title
 
+    @property
+    def spoken(self) -> str:
+        """What a screen reader says of the charts now: the finding, and its numbers in words."""
+        return f"{self.title}. {self.alt}"
+
     def set(self, **values) -> "View":
         """Move several controls and return the view.
 
@@ -214,7 +229,12 @@ class View(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
         data = (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
-        still = unless_guessed([self.prediction] if self.prediction else [], Page(self.caption, self.still()))
+        still = Page(self.caption, self.still())
+        if self.prediction:  # the page asks, so a notebook shows no question beside it
+            question = str(self.prediction.question_page) if self.prediction.hides else ""
+            still = question + unless_guessed([self.prediction], still)
+        else:
+            still = still._repr_html_()
         return {**data, "text/html": still}  # shown where no widget can be: nbconvert, GitHub
 
     # -- frames ----------------------------------------------------------------------------------------
@@ -269,8 +289,7 @@ class View(anywidget.AnyWidget):
     def _guessed(self, _change):
         if self.prediction.committed is not None:
             self.guess = self.prediction.committed
-            at = self.prediction.at
-            self.set(**at)
+            self.set(**self.prediction.at)
         self.shown = self.prediction.shown
 
     # -- a page of its own -----------------------------------------------------------------------------
@@ -305,7 +324,7 @@ def view(function):
     @functools.wraps(function)
     def inside(*arguments, **options):
         sweep = arguments[0] if arguments else None
-        predictions = [one for one in (*arguments, *options.values()) if isinstance(one, Prediction)]
+        predictions = [given for given in (*arguments, *options.values()) if isinstance(given, Prediction)]
         about = function(*arguments, **options)
         about.setdefault("caption", "" if sweep is None else caption(sweep))
         about.setdefault("prediction", predictions[0] if predictions else None)
