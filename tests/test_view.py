@@ -155,8 +155,11 @@ VALUES = {"line": [1, np.nan, 3], "band": ([1, 1, 1], [2, 2, 2]), "bars": ([1, 2
           "points": [1, 2, 3], "level": 0.1}
 
 
+KEY = [("a", "what is blue"), ("single", "a thick line"), ("", "grey: the rest")]
+
+
 def test_every_mark_has_a_picture_on_paper():
-    view = View({"how": chips("how", ["x"])}, [EVERYTHING], lambda how: Frame("All of them", "five marks", VALUES))
+    view = View({"how": chips("how", ["x"])}, [EVERYTHING], lambda how: Frame("All of them", "five marks", VALUES, KEY))
     assert 'alt="five marks"' in view.still() and "svg" in view.still()
     cells = Chart(Axis("α", 0, 1), Axis("layer", 0, 1), (Map("cells", rows=("one", "two")),))
     assert View({"how": chips("how", ["x"])}, [cells], lambda how: Frame("t", "a map", {"cells": np.eye(2)})).still()

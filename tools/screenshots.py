@@ -65,7 +65,7 @@ def take(page, address: str, names: list[str], film: bool) -> None:
     *found, last = lab.panels(page)
     for name, panel in zip(names, found, strict=True):
         shown = lab.positions(page, panel)
-        keep(name, panel.screenshot(), lab.says(panel), shown)
+        keep(name, panel.screenshot(), lab.says(panel), shown, cut=0 if lab.is_view(panel) else CUT)
     if film:
         moving(page, last)
 
@@ -87,9 +87,9 @@ def moving(page, panel) -> None:
     _film(frames, *zip(*said))
 
 
-def _with_margin(png):
+def _with_margin(png, cut=CUT):
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    return ImageOps.expand(image.crop((0, CUT, image.width, image.height - CUT)), MARGIN, "white")
+    return ImageOps.expand(image.crop((0, cut, image.width, image.height - cut)), MARGIN, "white")
 
 
 def _frame(png):
@@ -114,7 +114,7 @@ def _film(frames, alts, shown):
     print(f"{pictures.MOVING.name}, {pictures.MOVING.stat().st_size // 1024} kB: {about['Description']}")
 
 
-def keep(name: str, png: bytes, alt: str, positions: list[int]) -> None:
+def keep(name: str, png: bytes, alt: str, positions: list[int], cut: int = CUT) -> None:
     """Write docs/NAME.png, with what a test compares.
 
     Args:
@@ -122,11 +122,12 @@ def keep(name: str, png: bytes, alt: str, positions: list[int]) -> None:
         png: the picture.
         alt: what it says, which is kept in the file.
         positions: of every control, in their order.
+        cut: pixels that are cut off above and below.
     """
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", alt)
     about.add_itxt("Positions", json.dumps(positions))
-    _with_margin(png).save(pictures.path(name), pnginfo=about, optimize=True)
+    _with_margin(png, cut).save(pictures.path(name), pnginfo=about, optimize=True)
     print(f"docs/{name}.png, {pictures.path(name).stat().st_size // 1024} kB: {alt}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit import plotting
@@ -26,7 +27,16 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "") -> Markup:
             for mark in chart.marks:
                 if mark.parts:
                     _DRAWN[mark.kind](ax, chart, mark, _rows(frame.values[mark.name]))
+        if frame.key:
+            fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
+                       ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
         return plotting.image_tag(fig, frame.alt, caption)
+
+
+def _named(role, text):
+    """One entry of the key."""
+    form = {"color": COLOURS[role], "marker": FORMS[role]} if role else {"color": "none"}
+    return Line2D([], [], linestyle="-" if role == "single" else "", label=text, **form)
 
 
 def _rows(numbers):
@@ -106,8 +116,9 @@ def _map(ax, chart, mark, rows):
     cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, interpolation="nearest",
                       extent=(chart.x.low, chart.x.high, len(mark.rows) - 0.5, -0.5))
     ax.set_yticks(range(len(mark.rows)), mark.rows)
+    ax.set_ylim(len(mark.rows) - 0.5, -0.5)
     ax.grid(False)
-    ax.figure.colorbar(cells, ax=ax, shrink=0.8)
+    ax.figure.colorbar(cells, ax=ax, shrink=0.8, format=FuncFormatter(lambda value, _: chart.y.written(value)))
 
 
 def _image(ax, chart, mark, rows):
