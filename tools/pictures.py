@@ -186,9 +186,9 @@ def _kept(name):
 def gallery() -> str:
     """docs/gallery.md, which shows every picture of the table of chapters."""
     lines = ["# Gallery", "", "<!-- written by make screenshots -->", "",
-             "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or, in the",
-             "notebook, *How measured* say which data it shows: official files, or spirals and numbers that the course",
-             "generates."]
+             "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or,",
+             "in the notebook, *How measured* say which data it shows: official files, or spirals and numbers that the",
+             "course generates."]
     for chapter in CHAPTERS:
         if chapter.pictures:
             notebook = chapter.notebook.name
