@@ -17,7 +17,7 @@ from lessons.linearity.experiment import causes, elsewhere
 from lessons.linearity.experiment import mlp as experiment
 from lessons.linearity.panels import causes as causes_panels
 from lessons.linearity.panels import elsewhere as elsewhere_panels
-from lessons.linearity.panels import lines, units
+from lessons.linearity.panels import lines, midpoint, units
 from lessons.linearity.panels import mlp as panels
 from toy_models import MLP, weights
 
@@ -294,7 +294,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_s
     assert experiment.run("quick", 0).equals(sweep)
 
 
-@pytest.mark.parametrize("make, names", [(panels.along_the_line, ("accuracy", "loss")),
+@pytest.mark.parametrize("make, names", [(midpoint.midpoint, ("accuracy",)),
                                          (lines.gap_per_layer, ("gap_mean", "own_mean")),
                                          (lines.coef_per_layer, ("coef_median",))], ids=["a", "b", "c"])
 def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
@@ -305,6 +305,8 @@ def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
         panel.set(pair=pair, alpha=alpha)
         for name in names:
             variable = at(sweep, pair=pair)[name]
+            if "task" in variable.dims:
+                variable = variable.sel(task=["i", "j", "both"])
             values = variable.sel(alpha=alpha) if "alpha" in variable.dims else variable
             digits = 4 if name == "gap_mean" else 3
             assert all(f"{value:.{digits}f}" in panel.alt for value in values.values.ravel()), (name, panel.alt)
@@ -316,6 +318,46 @@ def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
         here = at(sweep, start=start, alpha=alpha)
         panel.set(start=start, alpha=alpha)
         assert f"{here.start_accuracy.item():.3f}" in panel.alt and f"{here.mixed_accuracy.item():.3f}" in panel.alt
+
+
+@pytest.mark.parametrize("weights_mixed, says", [(0.5, "spoils the network"), (0.9, "costs some accuracy"),
+                                                 (0.949, "is as good as"), (0.99, "is better than")])
+def test_the_title_about_mixing_depends_on_the_accuracy_half_way(weights_mixed, says):
+    title = panels.finding_of_mixing("two random starts", [0.95, weights_mixed, 0.95], [0.95, 0.95, 0.95], 2000)
+    assert title.startswith("From two random starts, mixing the weights") and says in title
+
+
+def test_the_title_about_the_midpoint_depends_on_both_ends():
+    assert "is a generalist" in midpoint._finding([0.6, 0.8, 0.6], 2000)
+    assert "as good on both tasks as one" in midpoint._finding([0.6, 0.61, 0.6], 2000)
+    assert "is worse" in midpoint._finding([0.6, 0.4, 0.6], 2000)
+
+
+@pytest.mark.parametrize("most, says", [
+    ((0.05, 0.06), "nearly mixes the features, in every layer"),
+    ((0.02, 0.1), "nearly mixes the features, best in first, worst in last"),
+    ((0.05, 0.3), "nearly mixes the features in first, but not in last"),
+    ((0.2, 0.3), "does not mix the features, in any layer")])
+def test_the_title_about_gaps_depends_on_the_largest(most, says):
+    mean = np.outer(most, [0, 1, 0])
+    assert says in lines.finding_of_gaps(["first", "last"], mean, 0.6 * mean, 1.5 * mean)
+
+
+@pytest.mark.parametrize("shortest, says", [
+    ((0.9, 0.9), "In every hidden layer the features between A and B are too short, most of all half-way"),
+    ((0.9, 0.99), "In first the features between A and B are too short"),
+    ((1.0, 1.0), "about as long as the mix")])
+def test_the_title_about_lengths_depends_on_the_middle_half_of_the_images(shortest, says):
+    median = 1 - np.outer([*(1 - np.array(shortest)), 0], [0, 0.5, 1, 0.5, 0])
+    assert says in lines.finding_of_lengths(["first", "second", "output"], median - 0.01, median, median + 0.011)
+
+
+def test_the_title_about_units_depends_on_what_is_missed():
+    finetuned, strangers = units.FINETUNED, "two strangers"
+    assert "nothing is missing" in units.finding_of_units(finetuned, 0.0, 0.1, {strangers: 0.3})
+    assert "only units that are on in one" in units.finding_of_units(finetuned, 0.1, 0.1, {strangers: 0.3})
+    assert "more is missing" in units.finding_of_units(strangers, 0.3, 0.3, {finetuned: 0.1})
+    assert "only units that are on in one" in units.finding_of_units(strangers, 0.1, 0.1, {finetuned: 0.1})
 
 
 def test_figures_have_words_made_of_their_data_and_are_kept(sweep, standin_folder_session, monkeypatch):

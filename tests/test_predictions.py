@@ -129,7 +129,7 @@ def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
     """With the panel and the reading of chapter 1, whose sweep lies in the repository."""
     sweep = mlp.run("full", 0)
     guess = predict("how large is the gap?", high=0.3)
-    shown = [guess, lines.gap_per_layer(sweep, guess), veil(guess, lines.reading_of_the_gap(sweep))]
+    shown = [lines.gap_per_layer(sweep, guess), veil(guess, lines.reading_of_the_gap(sweep))]
     outputs = [nbformat.v4.new_output("display_data", one._repr_mimebundle_()) for one in shown]
     cell = nbformat.v4.new_code_cell("guess", outputs=outputs)
     page = to_html(nbformat.v4.new_notebook(cells=[cell]))
@@ -137,6 +137,7 @@ def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
     assert told in page.replace("&amp;", "&")
     seen = Open(page).seen
     assert seen.count(FOLDED) == 2 and told not in seen and "gap against" not in seen
+    assert seen.count("Your prediction. how large is the gap?") == 1, "the view asks, and no widget beside it"
 
 
 # -- the chapters ----------------------------------------------------------------------------------

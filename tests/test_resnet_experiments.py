@@ -214,8 +214,9 @@ def every(panel):
 
 def test_every_frame_of_the_gap_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(lines.gap_per_layer(sweep)):
+        shown = where.pop("layer")
         here = at(sweep, **where)
-        assert where["treatment"] in panel.alt
+        assert where["treatment"] in panel.alt and f"In {shown} the gap is" in panel.alt
         for gap, own in zip(here.gap_mean.values, here.own_mean.values):
             assert f"{gap:.4f} against {own:.3f}" in panel.alt
 
@@ -285,7 +286,7 @@ def test_every_frame_of_the_answers_panel_counts_right_answers(sweep):
         assert f"The first is a {names[labels[0, 0]]}" in panel.alt
 
 
-@pytest.mark.parametrize("make", [lines.gap_per_layer, panels.coef_per_block, panels.batchnorm_side_by_side,
+@pytest.mark.parametrize("make", [panels.coef_per_block, panels.batchnorm_side_by_side,
                                   panels.answers], ids=lambda make: make.__name__)
 def test_a_panels_background_is_drawn_once_and_its_frames_stay_the_same(make, sweep, monkeypatch):
     attributes = {name: value for name, value in sweep.attrs.items() if name != "digest"}
@@ -300,11 +301,11 @@ def test_a_panels_background_is_drawn_once_and_its_frames_stay_the_same(make, sw
 
 
 def test_a_damaged_background_is_drawn_again(sweep, folder):
-    background = lines.gap_per_layer(sweep).picture.background
-    kept = next((folder / "figures").glob("gap_per_layer-*.json"))
+    background = panels.coef_per_block(sweep).picture.background
+    kept = next((folder / "figures").glob("coef_per_block-*.json"))
     kept.write_bytes(kept.read_bytes()[:-40])
     with pytest.warns(UserWarning, match="damaged"):
-        assert lines.gap_per_layer(sweep).picture.background == background
+        assert panels.coef_per_block(sweep).picture.background == background
 
 
 def test_the_example_images_are_those_of_the_labels(sweep):

@@ -1,4 +1,6 @@
 """Views: their numbers, their controls, their pictures on paper, and the module that draws them in the page."""
+import base64
+import io
 import json
 import re
 import shutil
@@ -7,7 +9,9 @@ import subprocess
 import ipywidgets
 import numpy as np
 import pytest
+from PIL import Image as Pixels
 
+from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
 from lessons.kit.view import (
     Axis,
@@ -16,6 +20,7 @@ from lessons.kit.view import (
     Chart,
     Frame,
     Handle,
+    Image,
     Line,
     Map,
     Path,
@@ -152,8 +157,11 @@ VALUES = {"line": [1, np.nan, 3], "band": ([1, 1, 1], [2, 2, 2]), "bars": ([1, 2
           "points": [1, 2, 3], "level": 0.1}
 
 
+KEY = [("a", "what is blue"), ("single", "a thick line"), ("", "grey: the rest")]
+
+
 def test_every_mark_has_a_picture_on_paper():
-    view = View({"how": chips("how", ["x"])}, [EVERYTHING], lambda how: Frame("All of them", "five marks", VALUES))
+    view = View({"how": chips("how", ["x"])}, [EVERYTHING], lambda how: Frame("All of them", "five marks", VALUES, KEY))
     assert 'alt="five marks"' in view.still() and "svg" in view.still()
     cells = Chart(Axis("α", 0, 1), Axis("layer", 0, 1), (Map("cells", rows=("one", "two")),))
     assert View({"how": chips("how", ["x"])}, [cells], lambda how: Frame("t", "a map", {"cells": np.eye(2)})).still()
@@ -180,6 +188,33 @@ def test_stacked_charts_stand_below_each_other_on_paper_too():
 
 def test_a_value_is_written_with_its_unit():
     assert Axis("x", 0, 1, unit="points").written(12.2) == "12 points" and Axis("x", 0, 1).written(0.6) == "1"
+
+
+def test_an_image_is_a_grey_png_that_the_page_colours():
+    picture = Image("digit", "single", low=1, high=3)
+    address = rows_of(picture, [[0, 1, 2], [3, 4, np.nan]])
+    with Pixels.open(io.BytesIO(base64.b64decode(address.partition(",")[2]))) as png:
+        assert png.mode == "L" and np.asarray(png).tolist() == [[0, 0, 128], [255, 255, 0]]
+    with pytest.raises(ValueError, match="the image 'digit' takes rows of numbers"):
+        rows_of(picture, [1, 2])
+    chart = Chart(X, SHARE, (picture, Bars("bars", "a", x=(0, 1), bare=True), Line("here", "merged", here=True)))
+    values = {"digit": np.eye(3), "bars": [1, 2], "here": [0, 1]}
+    view = View({"how": chips("how", ["x"])}, [chart], lambda how: Frame("t", "a digit", values))
+    assert view.frames["rows"][0].startswith("data:image/png;base64,") and 'alt="a digit"' in view.still()
+
+
+def test_a_control_says_its_settings_as_those_of_ipywidgets_do():
+    control = made().controls["power"]
+    assert settings_of(control) == [1, 2] and control.options[0] == ("one", 1) and control.description == "power"
+
+
+def test_a_view_asks_in_a_page_without_a_kernel_too():
+    guess = predict("How **high** is it?")
+    guess.panel_answers(0.25, {})
+    view = made(guess)
+    assert "How <b>high</b> is it?" in view._repr_mimebundle_()["text/html"]
+    guess.commit(0.1)
+    assert "How <b>high</b>" not in view._repr_mimebundle_()["text/html"]
 
 
 def test_a_saved_page_has_every_setting_and_nothing_in_it_becomes_html(tmp_path):

@@ -21,20 +21,26 @@ FIRST = "notebooks/00_start_here.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
-PANEL, PICTURE, SLIDER = ".weightspace-panel", ".weightspace-picture", ".weightspace-panel .noUi-handle"
+# A chapter shows panels, which are ipywidgets above a picture, or views, which are charts in a shadow root, into which
+# Playwright's selectors look.
+VIEW = ".weightspace-view"
+PANEL, PICTURE, HANDLE = f".weightspace-panel, {VIEW}", ".weightspace-picture", ".noUi-handle, input[type=range]"
 
-# Notes when a key went down, when after it the marks of a picture were replaced, and when the frame that shows them
-# was painted: an animation frame runs before the paint, a message sent from it arrives after.
+# Notes when a key went down, when after it the marks of a picture were replaced or a view showed other positions, and
+# when the frame that shows them was painted: an animation frame runs before the paint, a message sent from it arrives
+# after.
 PROBE = """
 window.__times = {};
 addEventListener('keydown', () => { window.__times = {key: performance.now()}; }, true);
 const afterPaint = new MessageChannel();
 afterPaint.port1.onmessage = () => { window.__times.painted ??= performance.now(); };
 window.__watch = (root) => new MutationObserver((records) => {
-  if (!records.some((record) => record.target.closest?.('.marks')) || window.__times.changed) return;
+  const drawn = ({type, target}) => type === 'attributes' ? target.matches('.weightspace-view')
+    : target.closest?.('.marks');
+  if (!records.some(drawn) || window.__times.changed) return;
   window.__times.changed = performance.now();
   requestAnimationFrame(() => afterPaint.port2.postMessage(0));
-}).observe(root, {subtree: true, childList: true});
+}).observe(root, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-shown']});
 """
 
 
@@ -202,9 +208,9 @@ WITH_PANELS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but car
     return [...cells.keys()].filter((i) => outputs(cells[i]).some(isPanel)); }}"""
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
-    const panels = [...node.querySelectorAll('.weightspace-panel')];
+    const panels = [...node.querySelectorAll('.weightspace-panel, .weightspace-view')];
     return (panels.length || node.querySelector('.weightspace-prediction, .weightspace-waiting'))
-        && panels.every((panel) => panel.querySelector('[data-shown]')); }"""
+        && panels.every((panel) => 'shown' in panel.dataset || panel.querySelector('[data-shown]')); }"""
 
 
 def until(page, wanted: str, condition: str, argument=None, seconds: float = 60) -> None:
@@ -242,21 +248,40 @@ def panels(page) -> list:
     return page.locator(PANEL).all()
 
 
+def is_view(panel) -> bool:
+    """Whether it is a view and no panel of ipywidgets."""
+    return panel.evaluate("(element, view) => element.matches(view)", VIEW)
+
+
+def _picture(panel):
+    """The element that says which frame it shows."""
+    return (panel if is_view(panel) else panel.locator(PICTURE)).element_handle()
+
+
 def settled(page, panel) -> str:
     """Wait until a panel shows the frame that its controls ask for; returns the name of the frame."""
-    element = panel.locator(PICTURE).element_handle()
+    element = _picture(panel)
     until(page, "the frame that the controls ask for", "({dataset}) => dataset.shown === dataset.wanted", element)
     return element.get_attribute("data-shown")
 
 
 def changed(page, panel, before: str) -> None:
     """Wait until a panel shows another frame than `before`, which `settled` returned."""
-    element = panel.locator(PICTURE).element_handle()
+    element = _picture(panel)
     until(page, f"another frame than {before}", "([{dataset}, before]) => dataset.shown !== before", [element, before])
 
 
+def positions(page, panel) -> list[int]:
+    """Where the controls of a panel stand, in their order."""
+    parts = settled(page, panel).split(",")
+    return [int(part) for part in (parts if is_view(panel) else parts[1:])]  # a panel's frame has a generation in front
+
+
 def drawn_ahead(page, panel) -> None:
-    """Wait until the kernel has drawn the frames along a panel's sliders, as it does while the learner reads."""
+    """Wait until the kernel has drawn the frames along a panel's sliders, as it does while the learner reads; a view
+    has them from the beginning."""
+    if is_view(panel):
+        return
     element = panel.locator(PICTURE).element_handle()
     until(page, "the frames along the sliders", "({dataset}) => dataset.ahead === 'here'", element)
 
@@ -269,7 +294,7 @@ def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
         {"changed": the new picture in the page, "painted": on the screen}.
     """
     panel.scroll_into_view_if_needed()
-    panel.locator(".noUi-handle").first.focus()
+    panel.locator(HANDLE).first.focus()
     times = []
     before = settled(page, panel)
     for key in keys:
@@ -281,6 +306,31 @@ def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
             times.append({event: noted[event] - noted["key"] for event in ("changed", "painted")})
         before = now
     return times
+
+
+def drag(page, panel, start: float, end: float) -> None:
+    """Press the mouse at one share of a view's slider's length, in the plot above it, move it to another share and let
+    go. Of a panel of ipywidgets the handle is dragged, from wherever it stands."""
+    panel.scroll_into_view_if_needed()
+    view = is_view(panel)
+    track = panel.locator(".rail .track" if view else ".noUi-base").first.bounding_box()
+    pressed = panel.locator(".chart:has(.rail) .plot" if view else ".noUi-handle").first.bounding_box()
+    y = pressed["y"] + pressed["height"] / 2
+    page.mouse.move(track["x"] + start * track["width"] if view else pressed["x"] + pressed["width"] / 2, y)
+    page.mouse.down()
+    page.mouse.move(track["x"] + end * track["width"], y, steps=4)
+    page.mouse.up()
+    settled(page, panel)
+
+
+def guess(page, view, value: float) -> str:
+    """Type a guess into a view that asks, in the unit that it shows, and commit it; returns what the view says then."""
+    view.scroll_into_view_if_needed()
+    view.locator(".prediction input[type=number]").fill(f"{value:g}")
+    view.locator(".prediction .commit").click()
+    verdict = view.locator(".prediction", has_text="You said")
+    verdict.wait_for()
+    return verdict.inner_text()
 
 
 def says(panel) -> str:

@@ -32,6 +32,7 @@ from lessons.gradients import experiment as gradients
 from lessons.interference import experiment as interference
 from lessons.kit.chapters import CHAPTERS, ROOT
 from lessons.kit.panel import Panel, settings_of
+from lessons.kit.view import View
 from lessons.linearity import experiment as linearity
 from lessons.linearization import experiment as linearization
 from lessons.pretraining import experiment as pretraining
@@ -57,7 +58,7 @@ class Picture:
         trained: its numbers come from networks, which are trained where it is drawn if the zoo does not have them.
     """
     shows: str
-    panel: Callable[[], Panel]
+    panel: Callable[[], Panel | View]
     trained: bool = False
 
 
@@ -80,8 +81,8 @@ PICTURES = {
         "Between two random starts, mixed weights do not give mixed outputs.",
         lambda: lessons.linearity.panels.mlp.linear_in_the_weights(linearity.mlp.run(*FULL))),
     "linearity_along_the_line": Picture(
-        "Loss and accuracy on the straight line between two finetuned networks.",
-        lambda: lessons.linearity.panels.mlp.along_the_line(linearity.mlp.run(*FULL))),
+        "Accuracy on the straight line between two finetuned networks.",
+        lambda: lessons.linearity.panels.midpoint.midpoint(linearity.mlp.run(*FULL))),
     "linearity_gap_per_layer": Picture(
         "How far the features between two networks are from the mix of theirs, layer by layer.",
         lambda: lessons.lines.panels.gap_per_layer(linearity.mlp.run(*FULL))),
@@ -143,7 +144,7 @@ def _says(panel, positions):
     """A panel's alternative text with every control at its position."""
     for control, position in zip(panel.controls.values(), positions, strict=True):
         control.value = settings_of(control)[position]
-    return panel.alt
+    return panel.spoken if isinstance(panel, View) else panel.alt
 
 
 def moving_panel() -> Panel:
@@ -185,8 +186,9 @@ def _kept(name):
 def gallery() -> str:
     """docs/gallery.md, which shows every picture of the table of chapters."""
     lines = ["# Gallery", "", "<!-- written by make screenshots -->", "",
-             "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines say",
-             "which data it shows: official files, or spirals and numbers that the course generates."]
+             "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or,",
+             "in the notebook, *How measured* say which data it shows: official files, or spirals and numbers that the",
+             "course generates."]
     for chapter in CHAPTERS:
         if chapter.pictures:
             notebook = chapter.notebook.name

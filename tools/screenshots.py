@@ -64,8 +64,8 @@ def take(page, address: str, names: list[str], film: bool) -> None:
         raise SystemExit("a panel cannot be drawn: `python -m pytest tests/test_pictures.py` says why")
     *found, last = lab.panels(page)
     for name, panel in zip(names, found, strict=True):
-        shown = lab.settled(page, panel)
-        keep(name, panel.screenshot(), lab.says(panel), shown)
+        shown = lab.positions(page, panel)
+        keep(name, panel.screenshot(), lab.says(panel), shown, cut=0 if lab.is_view(panel) else CUT)
     if film:
         moving(page, last)
 
@@ -81,15 +81,15 @@ def moving(page, panel) -> None:
         for step, key in enumerate(keys):
             lab.press(page, panel, [key])
             if step == 25:
-                said.append((lab.says(panel), lab.settled(page, panel)))
+                said.append((lab.says(panel), lab.positions(page, panel)))
             if step % 2 == 0 or step == 25:
                 frames.append(_frame(panel.screenshot()))
     _film(frames, *zip(*said))
 
 
-def _with_margin(png):
+def _with_margin(png, cut=CUT):
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    return ImageOps.expand(image.crop((0, CUT, image.width, image.height - CUT)), MARGIN, "white")
+    return ImageOps.expand(image.crop((0, cut, image.width, image.height - cut)), MARGIN, "white")
 
 
 def _frame(png):
@@ -108,30 +108,26 @@ def _film(frames, alts, shown):
     one_run = len(frames) // 2
     long = {0, one_run // 2, one_run - 1}  # the ends, and half-way
     durations = [1200 if place % one_run in long else 110 for place in range(len(frames))]
-    about = {"Description": pictures.words_of_moving(alts), "Positions": [_positions(one) for one in shown]}
+    about = {"Description": pictures.words_of_moving(alts), "Positions": list(shown)}
     frames[0].save(pictures.MOVING, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True,
                    comment=json.dumps(about, ensure_ascii=False).encode())
     print(f"{pictures.MOVING.name}, {pictures.MOVING.stat().st_size // 1024} kB: {about['Description']}")
 
 
-def _positions(shown):
-    """Of the controls, in a frame's name "generation,position,…"."""
-    return [int(part) for part in shown.split(",")[1:]]
-
-
-def keep(name: str, png: bytes, alt: str, shown: str) -> None:
+def keep(name: str, png: bytes, alt: str, positions: list[int], cut: int = CUT) -> None:
     """Write docs/NAME.png, with what a test compares.
 
     Args:
         name: of the picture.
         png: the picture.
         alt: what it says, which is kept in the file.
-        shown: the frame's name, "generation,position,…" with the position of every control.
+        positions: of every control, in their order.
+        cut: pixels that are cut off above and below.
     """
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", alt)
-    about.add_itxt("Positions", json.dumps(_positions(shown)))
-    _with_margin(png).save(pictures.path(name), pnginfo=about, optimize=True)
+    about.add_itxt("Positions", json.dumps(positions))
+    _with_margin(png, cut).save(pictures.path(name), pnginfo=about, optimize=True)
     print(f"docs/{name}.png, {pictures.path(name).stat().st_size // 1024} kB: {alt}")
 
 

@@ -41,7 +41,7 @@ class Drawing:
 
 
 def drawings(notebook: Path) -> Iterator[Drawing]:
-    """Every call of a `@panel` or `@still` function of the lessons, in the notebook's order."""
+    """Every call of a `@view`, `@panel` or `@still` function of the lessons, in the notebook's order."""
     names: dict[str, object] = {}
     measured: dict[str, tuple] = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -63,7 +63,7 @@ def drawings(notebook: Path) -> Iterator[Drawing]:
 
 def draws(function: Callable) -> bool:
     """Whether it is decorated as one that makes a picture."""
-    return re.search(r"^@(panel|still)$", inspect.getsource(function), re.MULTILINE) is not None
+    return re.search(r"^@(panel|still|view|view\.view)$", inspect.getsource(function), re.MULTILINE) is not None
 
 
 def sources(expression: ast.expr, names: dict, measured: dict) -> tuple:

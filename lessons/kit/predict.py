@@ -47,6 +47,11 @@ class Prediction(widgets.VBox):
         self.add_class("weightspace-prediction")
 
     @property
+    def question_page(self) -> Markup:
+        """The question as a paragraph."""
+        return paragraph(self._question)
+
+    @property
     def said(self) -> str:
         """What the learner was told after committing, as HTML."""
         return self._said.value
@@ -103,7 +108,7 @@ class Prediction(widgets.VBox):
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
-        return {**(bundle or {}), "text/html": str(paragraph(self._question))}  # shown where no widget can be
+        return {**(bundle or {}), "text/html": str(self.question_page)}  # shown where no widget can be
 
 
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:

@@ -1,19 +1,20 @@
-"""The pictures of any sweep over pairs, α and layers: two panels, and Figures 2, 3, 13 and 14 of Zhou et al. redrawn
+"""The pictures of any sweep over pairs, α and layers: two views, and Figures 2, 3, 13 and 14 of Zhou et al. redrawn
 from our measurement."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
-from lessons.kit import claims, plotting
+from lessons.kit import claims, plotting, view
 from lessons.kit.page import Page, agrees, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, still, violin
-from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, edges, position
+from lessons.kit.panel import choice, slider
+from lessons.kit.plotting import BLUE, GREEN, GREY, RED, WithQuartiles, still, violin
+from lessons.kit.sweep import at, caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Map, Reference, Star, chips, key
 from lessons.lines.numbers import SHOWN_ALPHAS, gaps, lengths
 
 ALPHA = "α (weight of θᵢ)"
+ALPHA_AXIS = Axis("α", 0, 1, ticks={0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"})
+MOST_SHOWN = 0.25  # of the images, in one bin of a distribution
+CLOSE = 0.15  # of the ends' distance: a gap below it is called close, as the ledger does (CTL-2)
 
 
 def by_choice(sweep: xarray.Dataset, *names) -> dict[tuple, xarray.Dataset]:
@@ -50,62 +51,111 @@ def said_of(treatment: str | None) -> str:
     return f", BatchNorm statistics {treatment}" if treatment else ""
 
 
-# -- panel (b): the cosine gap ---------------------------------------------------------------------
-
-@panel
-def gap_per_layer(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): 1 − cos to the mixed features beside the ends' own distance, per layer, mean and quartiles; right,
-    their ratio.
-
-    Controls: alpha, pair, and treatment where the sweep has it. The prediction, the ratio in the layer that the sweep's
-    attribute `asked_layer` names, else in the last one, is a star.
-    """
-    layers = list(map(str, sweep.layer.values))
-    fig, (left, right) = plotting.figure(2, height=3.6, width_ratios=(3, 2) if len(layers) < 6 else (1, 1))
-    places = _layers(left, layers)
-    _gap_axis(left, sweep)
-    own = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends' own features")
-    gap = WithQuartiles(left, places + 0.1, BLUE, "o", "from the network to the mixed features")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    inside = sweep.gap_mean.sel(alpha=slice(0.01, 0.99)) / sweep.own_mean
-    places = _layers(right, layers)
-    right.set(ylim=(0, max(0.3, 1.2 * float(inside.max()))), ylabel="gap, share of own distance")
-    right.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    written = "{:.1%}" if len(layers) < 6 else "{:.0%}"
-    bars = Bars(right, places, BLUE, written.format, width=min(16, 140 / len(layers)), fontsize=9.5)
-    asked_layer = layers.index(sweep.attrs.get("asked_layer", layers[-1]))
-    star = Star(right, prediction, asked_layer, *_asked(sweep, asked_layer))
-    titles = moving_titles((left, right))
-    lines = by_choice(sweep, "own_mean", "own_low", "own_high", "gap_mean", "gap_low", "gap_high")
-
-    def draw(alpha, pair, treatment=None):
-        now = lines[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
-        own.set_values(*_drawn(now.own_mean, now.own_low, now.own_high))
-        gap.set_values(*_drawn(now.gap_mean, now.gap_low, now.gap_high))
-        bars.set_values((now.gap_mean / now.own_mean).values.clip(0))
-        titles[0].set_text(f"Cosine gap, {pair}, α = {alpha:.2f}: at most {now.gap_mean.max().item():.3f}")
-        titles[1].set_text("In units of the ends' distance")
-        star.place(alpha=alpha, pair=pair, treatment=treatment)
-        both = zip(layers, now.gap_mean.values, now.own_mean.values)
-        numbers = "; ".join(f"{layer} {of_mix:.4f} against {of_ends:.3f}" for layer, of_mix, of_ends in both)
-        return said("""1 − cosine per layer for {pair} at α = {alpha:.2f}{treated}, gap against the ends' own distance:
-                       {numbers}.""", pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers)
-
-    return controls(sweep), fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
+def share_of_a(alphas, value: float = 0.5) -> view.Control:
+    """A view's slider over α, the share of A in the network between A and B."""
+    return view.slider("α, the share of A", [float(alpha) for alpha in alphas], value, words=_words,
+                       ends=[("b", "B alone"), ("a", "A alone")])
 
 
-def _drawn(*values):
-    """Numbers that a logarithmic axis can hold."""
-    return [np.maximum(value, _LEAST / 10) for value in values]
+def _words(alpha):
+    """Where the slider stands."""
+    if alpha in (0, 1):
+        return "A alone" if alpha else "B alone"
+    return "halfway" if alpha == 0.5 else f"{alpha:.0%} A"
 
 
-def _asked(sweep, layer):
-    """What the prediction is about, the ratio half-way in a layer (its place), and where the panel shows it."""
-    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
+def _view_controls(sweep, layer):
+    """The controls alpha, layer and pair of a view, and treatment where the sweep has several."""
+    pairs = sorted(names(sweep.pair), key=lambda pair: pair != sweep.attrs["opens_on"])
+    handles = {"alpha": share_of_a(sweep.alpha.values), "layer": chips("layer", names(sweep.layer), layer),
+               "pair": chips("A and B finetuned on", pairs, more=True)}
     if "treatment" in sweep.dims:
-        asked["treatment"] = str(sweep.treatment.values[0])
-    part = at(sweep, **asked)
-    return (part.gap_mean / part.own_mean).values[layer], asked
+        handles["treatment"] = chips("BatchNorm statistics", names(sweep.treatment), more=True)
+    return handles
+
+
+# -- the cosine gap --------------------------------------------------------------------------------
+
+@view.view
+def gap_per_layer(sweep: xarray.Dataset, prediction=None):
+    """1 − cos to the mixed features as a share of the ends' own distance: a map over layers and α, and one layer over α
+    with the middle half of the images.
+
+    Controls: alpha, layer, pair, and treatment where the sweep has it. The prediction, the share half-way in the layer
+    that the sweep's attribute `asked_layer` names, else in the last one, is a star.
+    """
+    layers, alphas = names(sweep.layer), sweep.alpha.values
+    asked_layer = sweep.attrs.get("asked_layer", layers[-1])
+    lines = by_choice(sweep, "own_mean", "gap_mean", "gap_low", "gap_high")
+    shares = {choice: _shares(line, alphas) for choice, line in lines.items()}
+    if prediction:
+        place = {"alpha": 0.5, "layer": asked_layer, "pair": sweep.attrs["opens_on"]}
+        if "treatment" in sweep.dims:
+            place["treatment"] = names(sweep.treatment)[0]
+        mean = shares[place["pair"], place.get("treatment")][0]
+        prediction.panel_answers(mean[layers.index(asked_layer), position(alphas, 0.5)], place, "star")
+
+    def draw(alpha, layer, pair, treatment=None):
+        line, row = lines[pair, treatment], layers.index(layer)
+        mean, low, high = shares[pair, treatment]
+        values = {"map": mean, "band": (low[row], high[row])}
+        values |= {name: np.full(len(alphas), np.nan) if name == layer else mean[place]
+                   for place, name in enumerate(layers)}
+        step = position(alphas, alpha)
+        gaps_of_layers, distances = line.gap_mean.isel(alpha=step).values, line.own_mean.values
+        numbers = "; ".join(f"{name} {gap:.4f} against {distance:.3f}"
+                            for name, gap, distance in zip(layers, gaps_of_layers, distances))
+        alt = said("""1 − cosine per layer for {pair} at α = {alpha:.2f}{treated}, gap against the distance between A
+                      and B: {numbers}. In {layer} the gap is {share:.1%} of that distance.""",
+                   pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=layer,
+                   share=mean[row, step])
+        about = key(("", f"A and B were finetuned on {pair}"),
+                    ("merged", f"Right: {layer}, with the middle half of the images"), ("", "grey: the other layers"))
+        return Frame(finding_of_gaps(layers, mean, low, high), alt, values | {"layer": mean[row]}, about)
+
+    charts = _gap_charts(layers, alphas, shares.values())
+    return {"kicker": "Layer by layer: how far the features are from the mix", "charts": charts, "draw": draw,
+            "controls": _view_controls(sweep, asked_layer), "hides": ["map", "layer", "band", *layers]}
+
+
+def _shares(line, alphas):
+    """(3, layers, α): the gap's mean and quartiles as shares of the distance between the two ends."""
+    distances = line.own_mean.values[:, None]
+    gap_parts = [line[name].transpose("layer", "alpha").values for name in ("gap_mean", "gap_low", "gap_high")]
+    return np.maximum(np.stack(gap_parts) / distances, 0)
+
+
+def _gap_charts(layers, alphas, shares):
+    """The map and the chart of one layer, with axes on which all pairs have room."""
+    half = 0.5 * float(alphas[1] - alphas[0])
+    inside = np.stack(list(shares))  # (choices, 3, layers, α)
+    digits = 0 if inside.max() > 0.3 else 1
+    cells = Map("map", "merged", rows=tuple(layers), high=float(inside[:, 0].max()))
+    left = Chart(Axis("α", -half, 1 + half, ticks=ALPHA_AXIS.ticks),
+                 Axis("gap, share of the distance from A to B", 0, 1, unit="percent"), (cells, Handle("alpha")))
+    grey = [Line(layer, "other") for layer in layers]
+    right = Chart(ALPHA_AXIS, Axis("gap in one layer", 0, 1.15 * float(inside.max()), unit="percent", digits=digits),
+                  (*grey, Band("band", "merged"), Line("layer", "merged", here=True),
+                   Star("guess", "merged", x=(0.5,)), Handle("alpha")))
+    return [left, right]
+
+
+def finding_of_gaps(layers: list[str], mean: np.ndarray, low: np.ndarray, high: np.ndarray) -> str:
+    """What the map shows, in one sentence: gaps that are small everywhere, in some layers, or nowhere.
+
+    Args:
+        mean, low, high: (layers, α), gaps as shares of the distance between the ends; mean and quartiles over images.
+    """
+    most, step = mean.max(1), mean.argmax(1)
+    least, worst = int(most.argmin()), int(most.argmax())
+    far = [name for name, gap in zip(layers, most) if gap > CLOSE]
+    if len(far) == len(layers):
+        return "Mixing weights does not mix the features, in any layer"
+    if far:
+        return f"Mixing weights nearly mixes the features in {layers[least]}, but not in {layers[worst]}"
+    if low[worst, step[worst]] > high[least, step[least]]:
+        return f"Mixing weights nearly mixes the features, best in {layers[least]}, worst in {layers[worst]}"
+    return "Mixing weights nearly mixes the features, in every layer"
 
 
 _LEAST = 1e-5  # what is drawn of gaps: at both ends of a line they are 0, which has no place on a logarithmic axis
@@ -136,52 +186,78 @@ def _layers(ax, layers):
     return places
 
 
-# -- panel (c): coef -------------------------------------------------------------------------------
+# -- coef ------------------------------------------------------------------------------------------
 
-@panel
+@view.view
 def coef_per_layer(sweep: xarray.Dataset):
-    """Panel (c): the distribution of coef over the images, per layer. Controls: alpha, pair."""
-    layers = list(map(str, sweep.layer.values))
-    fig, axes = plotting.figure(len(layers), height=3.0, sharey=True)
-    bins = edges(sweep)
-    shapes = [_Distribution(ax, layer, bins, colour) for ax, layer, colour in zip(axes, layers, plotting.COLOURS)]
-    axes[0].set_ylabel("share of images (cut at 0.25)")
-    where = axes[-1].text(1, 1.03, "", transform=axes[-1].transAxes, ha="right", animated=True)
-    lines = by_choice(sweep, "coef_count", "coef_median")
-    lines = {pair: line.transpose("alpha", "layer", "bin") for (pair, _), line in lines.items()}
-    close = np.abs(sweep.bin.values - 1) < 0.1
+    """How long the features are, in units of the mix: coef over α, and its distribution over the images in one layer.
 
-    def draw(alpha, pair):
-        now = lines[pair].isel(alpha=position(sweep.alpha.values, alpha))
-        where.set_text(f"α = {alpha:.2f}")
-        numbers = []
-        for shape, layer, count, median in zip(shapes, layers, now.coef_count.values, now.coef_median.values):
-            share = count / count.sum()
-            near = share[close].sum()
-            shape.set_values(share, median, near)
-            numbers.append(f"{layer} median {median:.3f}, {near:.0%} of images within 0.1 of 1")
-        return f"Distribution of coef per layer for {pair} at α = {alpha:.2f}: {'; '.join(numbers)}."
+    Controls: alpha, layer, pair.
+    """
+    layers, alphas, bins = names(sweep.layer), sweep.alpha.values, sweep.bin.values
+    lines = by_choice(sweep, "coef_count", "coef_median", "coef_low", "coef_high")
+    lines = {pair: line.transpose("layer", "alpha", "bin") for (pair, _), line in lines.items()}
+    close = np.abs(bins - 1) < 0.1
+    shown = (bins > 0.7) & (bins < 1.3)
 
-    below = " Black: median. coef 1 means: exactly as long as the mixed features."
-    return controls(sweep), fig, draw, caption(sweep) + below
+    def draw(alpha, layer, pair):
+        line, row, step = lines[pair], layers.index(layer), position(alphas, alpha)
+        medians, counts = line.coef_median.values, line.coef_count.values[:, step]
+        shares = counts / counts.sum(1, keepdims=True)
+        values = {name: np.full(len(alphas), np.nan) if name == layer else medians[place]
+                  for place, name in enumerate(layers)}
+        images = shares[row, shown].clip(max=MOST_SHOWN)
+        values |= {"layer": medians[row], "band": (line.coef_low.values[row], line.coef_high.values[row]), "mix": 1,
+                   "images": images, "area": (0 * images, images), "one": (0, MOST_SHOWN)}
+        numbers = "; ".join(f"{name} median {median:.3f}, {share[close].sum():.0%} of images within 0.1 of 1"
+                            for name, median, share in zip(layers, medians[:, step], shares))
+        longer = shares[row, bins > 1].sum()
+        alt = said("""Length of the features in units of the mix (coef) per layer for {pair} at α = {alpha:.2f}:
+                      {numbers}. In {layer}, {longer:.0%} of the images come out longer than the mix.""",
+                   pair=pair, alpha=alpha, numbers=numbers, layer=layer, longer=longer)
+        about = key(("", f"A and B were finetuned on {pair}"),
+                    ("merged", f"{layer[0].upper()}{layer[1:]}, with the middle half of the images"),
+                    ("", "grey: the other layers"))
+        finding = finding_of_lengths(layers, line.coef_low.values, medians, line.coef_high.values)
+        return Frame(finding, alt, values, about)
+
+    charts = _coef_charts(layers, sweep, bins[shown])
+    return {"kicker": "Layer by layer: how long the features are", "charts": charts, "draw": draw,
+            "controls": _view_controls(sweep, layers[1]),
+            "caption": f"{caption(sweep)} coef 1 means exactly as long as the mixed features."}
 
 
-class _Distribution:
-    """A layer's distribution of coef, its median as an upright line, and both in numbers."""
+def _coef_charts(layers, sweep, bins):
+    """coef over α, and the share of images at every coef (bins: their middles)."""
+    lowest, highest = float(sweep.coef_low.min()), float(sweep.coef_high.max())
+    left = Chart(ALPHA_AXIS, Axis("coef: length, in units of the mix", lowest - 0.02, max(highest, 1) + 0.02, digits=2),
+                 (*(Line(layer, "other") for layer in layers), Reference("mix", "single"), Band("band", "merged"),
+                  Line("layer", "merged", here=True), Handle("alpha")))
+    places = tuple(map(float, bins))
+    right = Chart(Axis("coef of one image", 0.7, 1.3, ticks={0.8: "0.8", 0.9: "0.9", 1: "1, as the mix", 1.2: "1.2"}),
+                  Axis(f"share of the images (cut at {MOST_SHOWN:.0%})", 0, MOST_SHOWN, unit="percent"),
+                  (Line("one", "single", x=(1, 1)), Band("area", "merged", x=places),
+                   Line("images", "merged", x=places)))
+    return [left, right]
 
-    def __init__(self, ax, layer, bins, colour):
-        ax.set(title=layer, xlabel="coef", xlim=(0.7, 1.3), ylim=(0, 0.25))
-        ax.axvline(1, color=GREY, linewidth=1, linestyle=":", marker="")
-        self._shape = ax.stairs(np.zeros(len(bins) - 1), bins, fill=True, color=colour, alpha=0.75, animated=True)
-        self._median = here(ax, 1, linewidth=1.2)
-        self._text = ax.text(0.97, 0.95, "", transform=ax.transAxes, ha="right", va="top", fontsize=9.5,
-                             animated=True)
 
-    def set_values(self, share, median, near):
-        """The share of images in every bin, their median, and the share within 0.1 of 1."""
-        self._shape.set_data(share)
-        self._median.set_xdata([median, median])
-        self._text.set_text(f"median {median:.3f}\n{near:.0%} in 1 ± 0.1")
+def finding_of_lengths(layers: list[str], low: np.ndarray, median: np.ndarray, high: np.ndarray) -> str:
+    """What coef shows, in one sentence: are features shorter than the mix, and where most?
+
+    Args:
+        layers: the last of them is the output.
+        low, median, high: (layers, α), quartiles over the images.
+    """
+    inner = slice(1, median.shape[1] - 1)
+    hidden = [part[:-1, inner] for part in (low, median, high)]
+    short = [name for name, largest in zip(layers, hidden[2].max(1)) if largest < 1]
+    if not short:
+        return "The features between A and B are about as long as the mix"
+    where = "every hidden layer" if len(short) == len(layers) - 1 else " and ".join(short)
+    middle = median.shape[1] // 2
+    deepest = median[:-1].argmin(1)
+    most = ", most of all half-way" if (abs(deepest - middle) <= middle // 4).all() else ""
+    return f"In {where} the features between A and B are too short{most}"
 
 
 # -- the figures of Zhou et al., from our measurement ----------------------------------------------

@@ -20,7 +20,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.timed,
 
 
 def marks(panel):
-    """What moves in a panel's picture."""
+    """What moves in a panel's picture; in a view's charts, with what stands at the ends of lines."""
+    if lab.is_view(panel):
+        return panel.locator(".stage").inner_html()
     return panel.locator(".marks").inner_html()
 
 
@@ -32,13 +34,29 @@ def guess_all(page):
         guess.locator("button").click()
         lab.until(page, "the answer to a guess", "(element) => element.textContent.includes('measured:')",
                   guess.element_handle())
-    return len(guesses)
+    asking = [view for view in page.locator(lab.VIEW).all() if view.locator(".commit").count()]
+    for view in asking:
+        assert says_nothing(view)
+        assert "Measured:" in lab.guess(page, view, 12)
+        assert not says_nothing(view)
+    return len(guesses) + len(asking)
+
+
+def says_nothing(view):
+    """Whether a view keeps the answer from eyes and screen readers: no curve, and a label that says that it waits."""
+    drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
+    return not drawn and "wait for your guess" in lab.says(view)
 
 
 def move(page, panel):
     """Move a panel's first slider, or its first menu where it has none, to both ends, where the pictures must differ;
-    then a slider one step back."""
-    if panel.locator(".noUi-handle").count():
+    then a slider one step back. A view is dragged too, in its plot."""
+    if lab.is_view(panel):
+        lab.drag(page, panel, 0.9, 0.25)
+        quarter = lab.settled(page, panel)
+        lab.drag(page, panel, 0.25, 0.75)
+        assert lab.settled(page, panel) != quarter, "dragging moved nothing"
+    if panel.locator(lab.HANDLE).count():
         lab.press(page, panel, ["Home"])
         first = marks(panel)
         assert lab.press(page, panel, ["ArrowRight", "ArrowRight", "End"]), "no key changed the picture"
@@ -53,7 +71,7 @@ def move(page, panel):
 
 CUT = """() => {  // what is wider than its place, and lines that leave a slider's or a menu's
     const all = (selector) => [...document.querySelectorAll(selector)];
-    const wide = all('.widget-label, .widget-readout, .weightspace-panel')
+    const wide = all('.widget-label, .widget-readout, .weightspace-panel, .weightspace-view')
         .filter((element) => element.scrollWidth > element.clientWidth);
     const high = all('.weightspace-panel .widget-inline-hbox, .weightspace-prediction .widget-inline-hbox')
         .filter((element) => element.scrollHeight > element.clientHeight + 1);
@@ -64,14 +82,16 @@ CUT = """() => {  // what is wider than its place, and lines that leave a slider
 def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_measured(chapter, opened):
     page, found = opened(chapter.stem)
     assert len(found) == chapter.panels
-    veiled = page.locator(".veil:visible").count()
+    veiled = page.locator(".veil:visible").count() + page.locator(f"{lab.VIEW} .commit").count()
     assert bool(guess_all(page)) == bool(veiled)
     assert not page.locator(".veil:visible").count()
     assert "Make your guess" not in "".join(page.locator(".weightspace-waiting").all_inner_texts())
     lab.drawn_ahead(page, found[0])
     for panel in found:
         move(page, panel)
-    for slider in page.locator(f"{lab.PANEL} .widget-slider, .weightspace-prediction .widget-slider").all():
+    for slider in page.locator(f"{lab.VIEW} input[type=range]").all():
+        assert slider.get_attribute("aria-label") and slider.get_attribute("aria-valuetext"), "a slider without words"
+    for slider in page.locator(".weightspace-panel .widget-slider, .weightspace-prediction .widget-slider").all():
         handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").text_content()
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
         assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
@@ -174,7 +194,8 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         assert "α = 0.00" in stage.get_attribute("aria-label")
         for _ in range(3):
             page.keyboard.press("ArrowRight")
-        page.locator("select").select_option(label="22.5° and 45°")
+        page.get_by_text("More").click()
+        page.get_by_label("22.5° and 45°").check()
         here = at(sweep, pair="22.5° and 45°", alpha=0.15)
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
     finally:

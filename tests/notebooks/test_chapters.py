@@ -38,16 +38,27 @@ def needs(name):
 DRIVE = '''
 import random
 from lessons.kit.panel import Panel, settings_of
+from lessons.kit.view import View
+from lessons.kit.view.marks import rows_of
 random.seed(0)
+
+def picture(panel):
+    """What a panel shows; of a view the numbers of its frame, and where its handles stand."""
+    if isinstance(panel, Panel):
+        assert not panel.picture.error
+        return panel.picture.frame["marks"]
+    values = panel.frame.values
+    handles = [panel.values[chart.slider] for chart in panel.charts if chart.slider]
+    return repr([handles, *(rows_of(mark, values[mark.name]) for mark in panel.marks if mark.parts)])
+
 things = [thing for name, thing in globals().items() if not name.startswith("_")]
-for panel in [thing for thing in things if isinstance(thing, Panel)]:
+for panel in [thing for thing in things if isinstance(thing, (Panel, View))]:
     for name, control in panel.controls.items():
         opening, settings, frames = control.value, settings_of(control), {}
         for value in [settings[0], settings[-1], *random.choices(settings, k=5)]:
             control.value = value
-            frames.setdefault(value, panel.picture.frame["marks"])
-            assert panel.picture.frame["marks"] == frames[value], "the picture is not a function of its controls"
-            assert not panel.picture.error
+            frames.setdefault(value, picture(panel))
+            assert picture(panel) == frames[value], "the picture is not a function of its controls"
             if name == "alpha":
                 assert f"{value:.2f}" in panel.alt, panel.alt
         assert len(set(frames.values())) == len(frames) > 1, (name, "a control moved and the picture did not")
@@ -58,13 +69,17 @@ for panel in [thing for thing in things if isinstance(thing, Panel)]:
 GUESS = '''
 from lessons.kit.predict import Prediction
 for guess in [thing for thing in things if isinstance(thing, Prediction)]:
+    views = [thing for thing in things if isinstance(thing, View) and thing.prediction is guess]
+    assert all(view.spec["hides"] and view.guess is None for view in views), "a view shows the truth before the guess"
     answering = [thing for thing in things if isinstance(thing, Panel) and guess in thing.predictions]
     assert all(panel.picture.veil for panel in answering), "a panel shows the truth before the guess"
     guess.commit(guess.low)
     assert "measured:" in guess.said, guess.said
+    assert all(view.guess == guess.low for view in views)
+    for panel in [*views, *answering]:
+        assert all(panel.values.get(name, value) == value for name, value in guess.at.items()), (panel.values, guess.at)
     for panel in answering:
         assert not panel.picture.veil and not panel.picture.error
-        assert all(panel.values.get(name, value) == value for name, value in guess.at.items()), (panel.values, guess.at)
 '''
 
 DRESS = f'''

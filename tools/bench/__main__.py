@@ -201,7 +201,7 @@ def sliders() -> None:
             with lab.chromium() as page:
                 lab.run_all(page, address, chapter.name)
                 for number, panel in enumerate(lab.panels(page), 1):
-                    if not panel.locator(".noUi-handle").count():
+                    if not panel.locator(lab.HANDLE).count():
                         continue  # has menus alone
                     lab.press(page, panel, ["Home"])
                     lab.drawn_ahead(page, panel)

@@ -82,8 +82,8 @@ def storage(sweep: xarray.Dataset):
                          ("", "grey: the average and a mask a task")))
 
     opens = min(ranks, key=lambda rank: abs(rank - 0.02))
-    controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens, at=tuple(map(float, sizes)),
-                               words=words.get, ends=[("", "few"), ("", "many")]),
+    controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens,
+                               places=tuple(map(float, sizes)), words=words.get, ends=[("", "few"), ("", "many")]),
                 "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
     return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
             "charts": _charts(sizes, accuracy, level["own"], of_masks),

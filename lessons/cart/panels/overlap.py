@@ -67,7 +67,7 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
     opens = share_of(DISJOINT)
     control = slider("pixels permuted", {percent(one): one for one in shares}, opens,
-                     words=lambda one: f"{percent(one)} of the pixels", at=shares,
+                     words=lambda one: f"{percent(one)} of the pixels", places=shares,
                      ends=[("", "the same inputs"), ("", "nothing shared")])
     return {"kicker": "Chapter 8: when there is a bell", "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["height", "sure", "centred", "plain", "average"],

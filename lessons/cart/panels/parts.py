@@ -53,7 +53,7 @@ class Ranks:
         nearest = min(self.values, key=lambda rank: abs(rank - value))
         label = "rank kept" if self._directions is None else "directions kept"
         return slider(label, dict(zip(self.texts, self.values)), nearest, words=self.said,
-                           ends=[("", end) for end in ends], at=self.places)
+                           ends=[("", end) for end in ends], places=self.places)
 
     def bars(self, sigma: np.ndarray, broad) -> tuple[np.ndarray, np.ndarray]:
         """Singular values as two kinds of bars, one value a place of the axis: those of which `broad` (number of the

@@ -69,7 +69,7 @@ def width(sweep: xarray.Dataset):
                   (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("accuracy", "merged", "", x=ranks.places, dots=True)))
     opens = bell.WIDTH if bell.WIDTH in widths else widths[-1]
-    control = slider("hidden units", {str(value): value for value in widths}, opens, at=at,
+    control = slider("hidden units", {str(value): value for value in widths}, opens, places=at,
                      words=lambda value: f"{value} units", ends=[("", "narrow"), ("", "wide")])
     return {"kicker": "Chapter 8: a number of directions or a share", "charts": [left, right], "draw": draw,
             "controls": {"width": control},

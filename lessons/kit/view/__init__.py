@@ -12,6 +12,7 @@ from lessons.kit.view.marks import (
     Chart,
     Frame,
     Handle,
+    Image,
     Line,
     Map,
     Path,
@@ -24,5 +25,5 @@ from lessons.kit.view.marks import (
 )
 from lessons.kit.view.widget import Control, View, chips, slider, view
 
-__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Line", "Map", "Path", "Points", "Reference",
-           "Spots", "Star", "View", "chips", "key", "percent", "slider", "view"]
+__all__ = ["Axis", "Band", "Bars", "Chart", "Control", "Frame", "Handle", "Image", "Line", "Map", "Path", "Points",
+           "Reference", "Spots", "Star", "View", "chips", "key", "percent", "slider", "view"]

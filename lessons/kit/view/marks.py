@@ -4,11 +4,14 @@ A *role* gives a mark its colour and form, and is the same in the whole course: 
 "merged" is what was made of them, "single" are networks that were not merged, "chance" is guessing, "other" is
 everything beside what a chart is about, "class1" and "class2" are classes of a data set.
 """
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 import numpy as np
+from PIL import Image as Pixels
 
 ROLES = ("a", "b", "merged", "single", "chance", "other", "class1", "class2")
 KINDS_OF_AXIS = ("linear", "log", "places")
@@ -86,12 +89,14 @@ class Line(Mark):
         dashed: a line of comparison.
         near: whether its name and its live value stand at the slider's point and not at the end of the line.
         bare: whether it has its name alone, without a live value.
+        here: its live value stands at the slider's place and not at its end, for lines that all end alike.
     """
     x: tuple[float, ...] = ()
     dots: bool = False
     dashed: bool = False
     near: bool = False
     bare: bool = False
+    here: bool = False
     kind: ClassVar[str] = "line"
 
 
@@ -189,6 +194,22 @@ class Map(Mark):
 
 
 @dataclass(frozen=True)
+class Image(Mark):
+    """A grey picture of numbers from `low` to `high`, its first row above. The page colours it: low fades into the
+    page, high is the role's colour.
+
+    Attributes:
+        extent: where it lies on the axes, (left, right, below, above).
+        low, high: the numbers that fade and stand out; beyond them nothing changes.
+    """
+    extent: tuple[float, ...] = (0.0, 1.0, 0.0, 1.0)
+    low: float = 0.0
+    high: float = 1.0
+    kind: ClassVar[str] = "image"
+    parts: ClassVar[tuple[str, ...]] = ("cells",)
+
+
+@dataclass(frozen=True)
 class Chart:
     """One pair of axes and what is on it.
 
@@ -262,12 +283,30 @@ def described(part) -> dict:
     return described_parts | ({"kind": part.kind, "parts": list(part.parts)} if isinstance(part, Mark) else {})
 
 
-def rows_of(mark: Mark, numbers) -> list[list[float | None]]:
-    """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts.
+def png_of(image: Image, numbers) -> str:
+    """An image's numbers as a grey PNG of 8 bits, in a data URI.
+
+    Raises:
+        ValueError: they are not (rows, columns).
+    """
+    array = np.asarray(numbers, dtype=float)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"the image {image.name!r} takes rows of numbers, not numbers of shape {array.shape}")
+    share = np.nan_to_num((array - image.low) / (image.high - image.low)).clip(0, 1)
+    file = io.BytesIO()
+    Pixels.fromarray((255 * share).round().astype(np.uint8)).save(file, "PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def rows_of(mark: Mark, numbers) -> list[list[float | None]] | str:
+    """A frame's numbers of one mark as rows of finite numbers and None, one row for each of its parts; of an image its
+    PNG.
 
     Raises:
         ValueError: as many rows as the mark does not have, or rows of several lengths.
     """
+    if isinstance(mark, Image):
+        return png_of(mark, numbers)
     array = np.asarray(numbers, dtype=float)
     rows = np.atleast_2d(array)
     if mark.kind in ("line", "reference"):

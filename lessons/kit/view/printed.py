@@ -3,6 +3,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from lessons.kit import plotting
@@ -32,7 +34,16 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
             for mark in chart.marks:
                 if mark.parts:
                     _DRAWN[mark.kind](ax, chart, mark, _rows(frame.values[mark.name]))
+        if frame.key:
+            fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
+                       ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
         return plotting.image_tag(fig, frame.alt, caption)
+
+
+def _named(role, text):
+    """One entry of the key."""
+    form = {"color": COLOURS[role], "marker": FORMS[role]} if role else {"color": "none"}
+    return Line2D([], [], linestyle="-" if role == "single" else "", label=text, **form)
 
 
 def _rows(numbers):
@@ -65,7 +76,7 @@ def _line(ax, chart, mark, rows):
     x = _x_of(chart, mark, rows.shape[1])
     ax.plot(x, rows[0], **style)
     finite = np.flatnonzero(np.isfinite(rows[0]))
-    if mark.label and len(finite):
+    if mark.label and not mark.here and len(finite):
         _said_at_the_end(ax, mark, rows[0][finite[-1]])
 
 
@@ -94,13 +105,13 @@ def _points(ax, chart, mark, rows):
 
 def _bars(ax, chart, mark, rows):
     x = _x_of(chart, mark, rows.shape[1])
-    ax.bar(x, rows[0], width=0.6, color=COLOURS[mark.role])
+    ax.bar(x, rows[0], width=0.6 if not mark.bare else 0.8, color=COLOURS[mark.role])
     if len(rows) == 3:
         ax.vlines(x, rows[1], rows[2], color="#1E2226", linewidth=1.4)
     if mark.bare:
         return
     for place, value in zip(x, rows[0]):
-        if np.isfinite(value):
+        if np.isfinite(value) and not mark.bare:
             ax.annotate(chart.y.written(value), (place, max(value, 0)), xytext=(0, 3), textcoords="offset points",
                         ha="center", fontsize=9)
 
@@ -134,9 +145,17 @@ def _map(ax, chart, mark, rows):
     cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, interpolation="nearest",
                       extent=(chart.x.low, chart.x.high, len(mark.rows) - 0.5, -0.5))
     ax.set_yticks(range(len(mark.rows)), mark.rows)
+    ax.set_ylim(len(mark.rows) - 0.5, -0.5)
     ax.grid(False)
-    ax.figure.colorbar(cells, ax=ax, shrink=0.8)
+    ax.figure.colorbar(cells, ax=ax, shrink=0.8, format=FuncFormatter(lambda value, _: chart.y.written(value)))
+
+
+def _image(ax, chart, mark, rows):
+    fading = LinearSegmentedColormap.from_list(mark.name, ["#FFFFFF", COLOURS[mark.role]])
+    ax.imshow(rows, aspect="auto", cmap=fading, vmin=mark.low, vmax=mark.high, interpolation="nearest",
+              extent=mark.extent, zorder=3)
+    ax.set(xlim=(chart.x.low, chart.x.high), ylim=(chart.y.low, chart.y.high))
 
 
 _DRAWN = {"line": _line, "band": _band, "points": _points, "bars": _bars, "reference": _reference, "path": _path,
-          "spots": _spots, "map": _map}
+          "spots": _spots, "map": _map, "image": _image}

@@ -74,13 +74,23 @@ class Control(traitlets.HasTraits):
     def _follow_index(self, change):
         self.value = self.values[change["new"]]
 
+    @property
+    def options(self) -> list[tuple[str, object]]:
+        """(text, value) of every setting, as the controls of ipywidgets give them."""
+        return list(zip(self.texts, self.values))
+
+    @property
+    def description(self) -> str:
+        """What stands before it, as the controls of ipywidgets give it."""
+        return self.label
+
     def spec(self, name: str) -> dict:
         """As the page needs it."""
         return {"name": name, "kind": self.kind, "label": self.label, "texts": self.texts, "words": self.words,
                 "ends": self.ends, "at": self.at, "more": self.more}
 
 
-def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), at=None) -> Control:
+def slider(label: str, values, value, words: Callable[[object], str] | None = None, ends=(), places=None) -> Control:
     """A slider over given values in order, or over {text: value}. It lies under the x axis, so it is for one quantity
     that the chart shows there.
 
@@ -88,13 +98,13 @@ def slider(label: str, values, value, words: Callable[[object], str] | None = No
         value: where it begins, one of them.
         words: value -> what is said under the slider when it stands there.
         ends: what stands under the first and the last, each (role, text).
-        at: their positions on the x axis; left out, the values themselves, where they are numbers.
+        places: their positions on the x axis; left out, the values themselves, where they are numbers.
     """
-    options = dict(values) if isinstance(values, Mapping) else {_number(number): number for number in values}
-    if at is None and all(isinstance(number, (int, float)) for number in options.values()):
-        at = options.values()
+    options = dict(values) if isinstance(values, Mapping) else {_number(setting): setting for setting in values}
+    if places is None and all(isinstance(setting, (int, float)) for setting in options.values()):
+        places = options.values()
     about = {"words": [words(setting) for setting in options.values()] if words else None, "ends": ends}
-    return Control("slider", label, options, value, **about | ({} if at is None else {"at": at}))
+    return Control("slider", label, options, value, **about | ({} if places is None else {"at": places}))
 
 
 def chips(label: str, options, value=None, more: bool = False) -> Control:
@@ -196,6 +206,11 @@ class View(anywidget.AnyWidget):
         """The finding that is shown now."""
         return self.frame.title
 
+    @property
+    def spoken(self) -> str:
+        """What a screen reader says of the charts now: the finding, and its numbers in words."""
+        return f"{self.title}. {self.alt}"
+
     def set(self, **values) -> "View":
         """Move several controls and return the view.
 
@@ -217,7 +232,12 @@ class View(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)
         data = (bundle[0] if isinstance(bundle, tuple) else bundle) or {}
-        still = unless_guessed([self.prediction] if self.prediction else [], Page(self.caption, self.still()))
+        still = Page(self.caption, self.still())
+        if self.prediction:  # the page asks, so a notebook shows no question beside it
+            question = str(self.prediction.question_page) if self.prediction.hides else ""
+            still = question + unless_guessed([self.prediction], still)
+        else:
+            still = still._repr_html_()
         return {**data, "text/html": still}  # shown where no widget can be: nbconvert, GitHub
 
     # -- frames ----------------------------------------------------------------------------------------

@@ -1,3 +1,3 @@
-"""The pictures: `mlp`, `units`, `causes`, `elsewhere`, and `lines`, which is `lessons.lines.panels`."""
+"""The pictures: `mlp`, `midpoint`, `units`, `causes`, `elsewhere`, and `lines`, which is `lessons.lines.panels`."""
 from lessons.lines import panels as lines
-from lessons.linearity.panels import causes, elsewhere, mlp, units
+from lessons.linearity.panels import causes, elsewhere, midpoint, mlp, units

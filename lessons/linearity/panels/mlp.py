@@ -6,148 +6,93 @@ from matplotlib.patches import Rectangle
 
 import data
 from lessons.kit import plotting
-from lessons.kit.noise import error_of_share
+from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLUE, GREEN, GREY, ORANGE, RED, still, themed
-from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, position, warned
+from lessons.kit.plotting import BLUE, GREY, ORANGE, RED, still, themed
+from lessons.kit.sweep import at, caption, names, position, warned
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, percent, view
 from lessons.linearity import algorithms
 from lessons.linearity.algorithms import barrier
 from lessons.linearity.experiment.mlp import lemma_1
-from lessons.lines.panels import ALPHA, by_choice, controls
+from lessons.lines.panels import ALPHA, ALPHA_AXIS, share_of_a
 from toy_models import MLP, weights
 
 LOSS = "loss: cross-entropy (nats)"
 CHANCE = 0.1  # of ten classes
 
 
-class _Side:
-    """One quantity along the line: curves, an upright line at the slider's α, and a title, all of which move."""
+# -- linear in the weights, so linear in the outputs? ----------------------------------------------
 
-    def __init__(self, ax, label, highest, looks):
-        """looks: {name of a curve: (its label, its `Look`)}; curves without a marker are thinner."""
-        ax.set(xlabel=ALPHA, ylabel=label, xlim=(-0.03, 1.03), ylim=(0, highest))
-        self.curves = {}
-        for name, (text, look) in looks.items():
-            style = {"markevery": 5} if look.marker else {"linewidth": 1.4}
-            self.curves[name] = curve(ax, look, text, **style)
-        self._here = here(ax)
-        self._title, = moving_titles((ax,))
-
-    def set_values(self, alpha, title):
-        """Where the slider stands, and what is said of it."""
-        self._here.set_xdata([alpha, alpha])
-        self._title.set_text(title)
+MUCH = 0.1  # of accuracy: a loss of more spoils a network
 
 
-# -- panel (a): loss and accuracy ------------------------------------------------------------------
-
-_TASKS = {"i": ("task of θᵢ", Look(BLUE, "o")),
-          "j": ("task of θⱼ", Look(ORANGE, "s")),
-          "both": ("both together", Look(GREEN, "^")),
-          "pretraining": ("pretraining task (0°)", Look(GREY, "D"))}
-_CHORD = {"chord": ("straight line, both", Look(GREEN, "", ":"))}
-_SPOKEN = {"i": "task i", "j": "task j", "both": "both together", "pretraining": "pretraining task"}
-
-
-@panel
-def along_the_line(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): loss and accuracy of the interpolated network for each task, with the straight line between the ends
-    for both together.
-
-    Controls: alpha, pair. The prediction, an accuracy on both tasks at α = 0.5, is a star.
-    """
-    fig, (left, right) = plotting.figure(2, height=3.7)
-    sides = {"loss": _Side(left, LOSS, 1.05 * float(sweep.loss.max()), _TASKS | _CHORD),
-             "accuracy": _Side(right, ACCURACY, 1, _TASKS | _CHORD)}
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    _by_chance(right)
-    asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
-    star = Star(right, prediction, 0.5, at(sweep, **asked).accuracy.sel(task="both").item(), asked)
-    lines = by_choice(sweep, "loss", "accuracy")
-    lines = {pair: line.transpose("task", "alpha") for (pair, _), line in lines.items()}
-    alphas = sweep.alpha.values
-
-    def draw(alpha, pair):
-        step = position(alphas, alpha)
-        curves = {quantity: dict(zip(_TASKS, lines[pair][quantity].values)) for quantity in sides}
-        for quantity, side in sides.items():
-            of_task = curves[quantity]
-            for task, along in of_task.items():
-                side.curves[task].set_data(alphas, along)
-            side.curves["chord"].set_data([0, 1], of_task["both"][[0, -1]])
-            side.set_values(alpha, f"{quantity.capitalize()} on both at α = {alpha:.2f}: {of_task['both'][step]:.3f}")
-        star.place(alpha=alpha, pair=pair)
-        accuracy, loss = curves["accuracy"], curves["loss"]
-        numbers = [f"{name} {accuracy[task][step]:.3f} (loss {loss[task][step]:.3f})" for task, name in _SPOKEN.items()]
-        return said("""Loss and accuracy along the line between the networks finetuned on {pair}. At α = {alpha:.2f} the
-                       accuracy is: {numbers}. The ends score {first:.3f} (α = 0) and {last:.3f} (α = 1) on both
-                       together.""",
-                    pair=pair, alpha=alpha, numbers=", ".join(numbers),
-                    first=accuracy["both"][0], last=accuracy["both"][-1])
-
-    return controls(sweep), fig, draw, _with_error(sweep, 2)
-
-
-def _with_error(sweep, tasks):
-    """The caption, and how sure the accuracies are: at most so many standard errors of so many tasks' images."""
-    error = error_of_share(0.5, int(sweep.attrs["test_images"]))
-    joined = error_of_share(0.5, tasks * int(sweep.attrs["test_images"]))
-    both = f", on both tasks together {joined:.1%}" if tasks > 1 else ""
-    return f"{caption(sweep)} Standard error of an accuracy: at most {error:.1%}{both}."
-
-
-def _by_chance(ax):
-    """Where an accuracy would lie by guessing."""
-    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    ax.text(1.02, CHANCE + 0.015, "by chance", color="#666666", fontsize=9.5, ha="right")
-
-
-# -- panel (d): linear in the weights, so linear in the outputs? -----------------------------------
-
-_OF_TWO = {"mixed": ("mix of the two outputs", Look(ORANGE, "s", "--")),
-           "start": ("network with mixed weights", Look(BLUE, "o"))}
-
-
-@panel
+@view
 def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): two networks that learned the same task; the interpolated network beside the mixed outputs, which
-    linearity would give.
+    """Two networks that learned the same task: accuracy and loss of the network with mixed weights, and of the mixed
+    outputs, which linearity would give.
 
     Controls: alpha, start. The prediction, the accuracy half-way between two strangers, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=3.7)
-    highest = float(max(sweep.start_loss.max(), sweep.mixed_loss.max()))
-    sides = {"loss": _Side(left, LOSS, 1.08 * highest, _OF_TWO),
-             "accuracy": _Side(right, ACCURACY, 1.02, _OF_TWO)}
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    _by_chance(right)
+    alphas, images = sweep.alpha.values, int(sweep.attrs["test_images"])
+    starts = names(sweep.start)[::-1]
+    lines, mixed = ({start: {quantity: at(sweep, start=start)[f"{which}_{quantity}"].values
+                             for quantity in ("accuracy", "loss")} for start in starts} for which in ("start", "mixed"))
     asked = {"start": "two random starts", "alpha": 0.5}
-    star = Star(right, prediction, 0.5, at(sweep, **asked).start_accuracy.item(), asked)
-    variables = [f"{which}_{quantity}" for which in _OF_TWO for quantity in sides]
-    lines = {str(start): sweep[variables].sel(start=start) for start in sweep.start.values}
-    alphas = sweep.alpha.values
+    if prediction:
+        prediction.panel_answers(lines[asked["start"]]["accuracy"][position(alphas, 0.5)], asked, "star")
 
     def draw(alpha, start):
-        line = lines[start]
-        now = line.isel(alpha=position(alphas, alpha))
-        for quantity, side in sides.items():
-            for which in _OF_TWO:
-                side.curves[which].set_data(alphas, line[f"{which}_{quantity}"].values)
-            value = now[f"start_{quantity}"].item()
-            side.set_values(alpha, f"{quantity.capitalize()} at α = {alpha:.2f}: {value:.3f}")
-        star.place(alpha=alpha, start=start)
-        return said("""Two networks trained on upright digits from {start}. At α = {alpha:.2f} the network with mixed
-                       weights has accuracy {accuracy:.3f} and loss {loss:.3f}; mixing the outputs gives
-                       {mixed_accuracy:.3f} and {mixed_loss:.3f}.""",
-                    start=start, alpha=alpha, accuracy=now.start_accuracy.item(), loss=now.start_loss.item(),
-                    mixed_accuracy=now.mixed_accuracy.item(), mixed_loss=now.mixed_loss.item())
+        weights_mixed, outputs_mixed, step = lines[start], mixed[start], position(alphas, alpha)
+        accuracy, loss = weights_mixed["accuracy"], weights_mixed["loss"]
+        values = {"weights": accuracy, "outputs": outputs_mixed["accuracy"], "B alone": accuracy[:1],
+                  "A alone": accuracy[-1:], "chance": CHANCE, "loss of weights": loss,
+                  "loss of outputs": outputs_mixed["loss"]}
+        alt = said("""Two networks trained on upright digits from {start}. At α = {alpha:.2f} the network with mixed
+                      weights has accuracy {accuracy:.3f} and loss {loss:.3f}; mixing the outputs gives
+                      {mixed_accuracy:.3f} and {mixed_loss:.3f}.""",
+                   start=start, alpha=alpha, accuracy=accuracy[step], loss=loss[step],
+                   mixed_accuracy=outputs_mixed["accuracy"][step], mixed_loss=outputs_mixed["loss"][step])
+        about = key(("merged", "Weights mixed: one network between A and B"),
+                    ("single", "Outputs mixed: A and B both run"))
+        return Frame(finding_of_mixing(start, accuracy, outputs_mixed["accuracy"], images), alt, values, about)
 
-    two = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.0),
-           "start": choice("the two networks began from", sweep.start.values[::-1])}
-    return two, fig, draw, _with_error(sweep, 1)
+    highest = float(max(sweep.start_loss.max(), sweep.mixed_loss.max()))
+    return {"kicker": "Chapter 1: are networks linear in their weights?", "charts": _mixing_charts(highest),
+            "draw": draw, "controls": {"alpha": share_of_a(alphas), "start": chips("A and B began from", starts)},
+            "hides": ["weights", "outputs", "loss of weights", "loss of outputs"],
+            "caption": _with_error(sweep)}
+
+
+def _mixing_charts(highest):
+    """Accuracy, with the ends and the guess, and loss."""
+    accuracy = Chart(
+        ALPHA_AXIS, Axis("accuracy", 0, 1, unit="percent"),
+        (Reference("chance", "chance", "chance"), Line("outputs", "single", "outputs"),
+         Line("weights", "merged", "weights"), Points("B alone", "b", x=(0,)), Points("A alone", "a", x=(1,)),
+         Star("guess", "merged", x=(0.5,)), Handle("alpha")))
+    loss = Chart(ALPHA_AXIS, Axis("loss: cross-entropy, in nats", 0, 1.08 * highest, digits=2),
+                 (Line("loss of outputs", "single", "outputs"), Line("loss of weights", "merged", here=True),
+                  Handle("alpha")))
+    return [accuracy, loss]
+
+
+def finding_of_mixing(start: str, weights_mixed, outputs_mixed, images: int) -> str:
+    """What becomes half-way of accuracy if one mixes the weights and not the outputs, in one sentence."""
+    middle = len(weights_mixed) // 2
+    gain = Difference.of(float(weights_mixed[middle]), float(outputs_mixed[middle]), images)
+    if not gain.is_news:
+        became = "is as good as mixing the outputs"
+    elif gain.value > 0:
+        became = "is better than mixing the outputs"
+    else:
+        became = "spoils the network" if gain.value < -MUCH else "costs some accuracy"
+    return f"From {start}, mixing the weights {became}"
+
+
+def _with_error(sweep):
+    """The caption, and how sure the accuracies are: at most so many standard errors."""
+    error = error_of_share(0.5, int(sweep.attrs["test_images"]))
+    return f"{caption(sweep)} Standard error of an accuracy: at most {percent(error, 1)}."
 
 
 def rises(sweep: xarray.Dataset) -> Page:

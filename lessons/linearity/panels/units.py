@@ -7,15 +7,16 @@ from torch import Tensor
 import data
 from lessons.kit import plotting
 from lessons.kit.page import said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, cloud, moving_titles
 from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE, RED, still, themed
-from lessons.kit.sweep import at, caption, warned
+from lessons.kit.sweep import at, caption, names, warned
+from lessons.kit.view import Axis, Bars, Chart, Frame, Handle, Image, Line, Reference, chips, key, view
+from lessons.lines.panels import ALPHA_AXIS, share_of_a
 
 ALPHAS = tuple(round(i / 20, 2) for i in range(21))
 FINETUNED = "two finetuned networks"  # of the sweep's `two`
 WHOSE = {FINETUNED: "finetuned on 22.5° and 90°, from one pretrained network",
          "two strangers": "strangers, from two random starts"}
+SHORT = {FINETUNED: "finetuned on 22.5° and 90°", "two strangers": "strangers"}
 
 
 def relu(z):
@@ -68,57 +69,116 @@ def _draw_unit(ax, z_i, z_j, highest):
 
 # -- one digit, three networks ---------------------------------------------------------------------
 
-@panel
+CLEARLY = 1.25  # times as much: what strangers miss, where the title says that it is more
+NOTHING = 0.005  # of the mix
+
+
+@view
 def one_digit(sweep: xarray.Dataset):
-    """One digit, and what the hundred units of layer 1 make of it in θ_i, in θ_j and in the network between them, which
-    stands before the mix of the two. Units that are on in one of the two ends alone are marked.
+    """One digit, and what the hundred units of layer 1 make of it in the network between A and B, beside the mix of
+    what they make of it in A and in B. Units that are on in one of the two alone have its colour.
 
     Controls: alpha, two (finetuned networks or strangers), digit.
     """
     first = sweep.first_input.transpose("two", "image", "end", "unit")
-    highest = 1.05 * relu(first.values).max()
-    fig, rows = plotting.figure(2, 3, height=6.2, width_ratios=(1, 6), sharey="col")
-    for ax in rows[:, 0]:
-        ax.set_axis_off()
-    shown = rows[1, 0].imshow(np.ones((28, 28, 3)), interpolation="none", animated=True)
-    axes = rows[:, 1]
-    places = np.arange(first.sizes["unit"])
-    looks = ((axes[0], BLUE, 4.2), (axes[2], ORANGE, 4.2), (axes[1], "#c4c4c4", 5.2), (axes[1], BLACK, 2.2))
-    drawn = [Bars(ax, places, colour, width=width) for ax, colour, width in looks]
-    marked = [cloud(ax, Look(RED, "v")) for ax in axes]
-    for ax in axes:
-        ax.set(xlim=(-1.5, len(places) + 0.5), ylim=(0, highest), xticks=[], ylabel="ReLU(z)")
-    axes[2].set_xlabel("the units of layer 1, those with the largest input in θᵢ first; ▼ on in one network alone")
-    titles = moving_titles(axes)
-    titles[0].set_text("θᵢ")
-    inputs = {str(two): at(first, two=two).values for two in first.two.values}
+    pairs = names(first.two)
+    layers = {two: [_Layer(*inputs) for inputs in at(first, two=two).values] for two in pairs}
+    digits = range(first.sizes["image"])
+    count = max(layer.on for of_pair in layers.values() for layer in of_pair)
+    examples = at(sweep, angle=0.0).example.values
 
     def draw(alpha, two, digit):
-        z_i, z_j = inputs[two][digit]
-        order = np.argsort(-z_i, kind="stable")
-        z_i, z_j = z_i[order], z_j[order]
-        between = relu(alpha * z_i + (1 - alpha) * z_j)
-        mix = alpha * relu(z_i) + (1 - alpha) * relu(z_j)
-        flipped = z_i * z_j < 0
-        for bars, values in zip(drawn, (relu(z_i), relu(z_j), mix, between)):
-            bars.set_values(values)
-        for marks, values in zip(marked, (relu(z_i), np.maximum(mix, between), relu(z_j))):
-            marks.set_data(places[flipped], values[flipped] + 0.05 * highest)
-        grey = 1 - at(sweep, angle=0.0).example.values[digit]
-        shown.set_data(np.repeat(grey[..., None], 3, axis=2))
-        missed = (mix - between).sum() / mix.sum()
-        titles[1].set_text(f"Black: the network at α = {alpha:.2f}. Grey: the mix of the other two. "
-                           f"Missed: {missed:.1%}")
-        titles[2].set_text(f"θⱼ ({flipped.sum()} of {len(places)} units are on in one of the two alone)")
-        return said("""What {count} units of layer 1 make of one digit, in two networks ({whose}) and at α = {alpha:.2f}
-                       between them. {flipped} units are on in one of the two networks alone. There the network between
-                       them lies below the mix, elsewhere on it; in all it misses {missed:.1%} of the mix.""",
-                    count=len(places), whose=WHOSE[two], alpha=alpha, flipped=flipped.sum(), missed=missed)
+        layer = layers[two][digit]
+        between, mix = layer.between(alpha), layer.mix(alpha)
+        missed = 1 - between.sum() / mix.sum()
+        heights = mix[:count] / layer.largest
+        values = {"digit": examples[digit], "mix": 1, "network": layer.kept, "units": between[:count] / layer.largest,
+                  "A": np.where(layer.in_one[:count] == 1, heights, np.nan),
+                  "B": np.where(layer.in_one[:count] == -1, heights, np.nan)}
+        values |= {f"digit {other + 1}": layers[two][other].kept if other != digit else np.full(len(ALPHAS), np.nan)
+                   for other in digits}
+        alt = said("""What {count} units of layer 1 make of one digit, in two networks ({whose}) and at α = {alpha:.2f}
+                      between them. {flipped} units are on in one of the two networks alone. There the network between
+                      them lies below the mix, elsewhere on it; in all it misses {missed:.1%} of the mix.""",
+                   count=len(mix), whose=WHOSE[two], alpha=alpha, flipped=layer.flipped, missed=missed)
+        about = key(("merged", "The network between A and B"), ("a", "Missing: units that are on in A alone"),
+                    ("b", "Missing: units that are on in B alone"))
+        others = {name: layers[name][digit].missed for name in pairs if name != two}
+        return Frame(finding_of_units(two, missed, layer.missed, others), alt, values, about)
 
-    controls = {"alpha": slider("α", ALPHAS, 0.5),
-                "two": choice("θᵢ and θⱼ are", {WHOSE[str(two)]: str(two) for two in first.two.values}),
-                "digit": choice("digit", {f"number {image + 1}": image for image in range(first.sizes["image"])})}
-    return controls, fig, draw, caption(sweep).split(";")[0] + "; layer 1 of the MLP, after the ReLU."
+    return {"kicker": "Chapter 1: layer 1, unit by unit", "charts": _unit_charts(layers, count), "draw": draw,
+            "controls": {"alpha": share_of_a(ALPHAS),
+                         "two": chips("A and B are", {SHORT[two]: two for two in pairs}),
+                         "digit": chips("digit", {f"number {image + 1}": image for image in digits}, more=True)},
+            "caption": f"{caption(sweep).split(';')[0]}; layer 1 of the MLP, after the ReLU. Grey: the other digits. "
+                       "Units that are on in both networks come first, then those on in A alone, then in B alone."}
+
+
+class _Layer:
+    """What the units of layer 1 make of one image in two networks. First come the units that are on in both, then
+    those on in A alone, in B alone, in none.
+
+    Args:
+        z_a, z_b: (units,), what goes into the units' ReLU.
+
+    Attributes:
+        in_one: (units,), 1 where a unit is on in A alone, −1 in B alone, 0 elsewhere.
+        flipped: how many are on in one alone; on: how many in one or both.
+        largest: what any unit hands on in A or in B, at most.
+        kept: for every α of `ALPHAS` what the network between hands on, as a share of the mix.
+        missed: the share that it does not, half-way.
+    """
+
+    def __init__(self, z_a, z_b):
+        rank = np.select([(z_a > 0) & (z_b > 0), z_a > 0, z_b > 0], [0, 1, 2], 3)
+        order = np.lexsort((-np.maximum(z_a, z_b), rank))
+        self._a, self._b = z_a[order], z_b[order]
+        self.in_one = np.select([rank[order] == 1, rank[order] == 2], [1, -1], 0)
+        self.flipped, self.on = int((z_a * z_b < 0).sum()), int((rank < 3).sum())
+        self.largest = max(z_a.max(), z_b.max())
+        self.kept = np.array([self.between(alpha).sum() / self.mix(alpha).sum() for alpha in ALPHAS])
+        self.missed = 1 - self.kept[len(ALPHAS) // 2]
+
+    def between(self, alpha):
+        """(units,), what the network between the two hands on."""
+        return relu(alpha * self._a + (1 - alpha) * self._b)
+
+    def mix(self, alpha):
+        """(units,), the mix of what the two hand on."""
+        return alpha * relu(self._a) + (1 - alpha) * relu(self._b)
+
+
+def _unit_charts(layers, count):
+    """The share of the mix over α, with the digit in its corner, and the units at the slider's α."""
+    every = [layer for of_pair in layers.values() for layer in of_pair]
+    lowest = min(layer.kept.min() for layer in every) - 0.08
+    side = (1.03 - lowest) / 4
+    grey = [Line(f"digit {image + 1}", "other") for image in range(len(every) // len(layers))]
+    left = Chart(ALPHA_AXIS, Axis("layer 1 hands on, share of the mix", lowest, 1.03, unit="percent"),
+                 (*grey, Image("digit", "single", extent=(0.01, 0.21, lowest + 0.1 * side, lowest + 1.1 * side)),
+                  Reference("mix", "single", "mix"), Line("network", "merged", here=True), Handle("alpha")))
+    places = tuple(range(count))
+    right = Chart(Axis("units of layer 1", -0.5, count - 0.5),
+                  Axis("one unit hands on, share of the largest", 0, 1, unit="percent"),
+                  (Bars("A", "a", x=places, bare=True), Bars("B", "b", x=places, bare=True),
+                   Bars("units", "merged", x=places, bare=True)))
+    return [left, right]
+
+
+def finding_of_units(two: str, missed: float, half_way: float, others: dict[str, float]) -> str:
+    """What the picture shows, in one sentence.
+
+    Args:
+        two: the networks shown.
+        missed: of the mix, at the slider's α.
+        half_way: of the mix, half-way.
+        others: the same as `half_way` between other networks, of the same digit.
+    """
+    if missed < NOTHING:
+        return "Where the network is A or B itself, nothing is missing"
+    if two != FINETUNED and half_way > CLEARLY * others[FINETUNED]:
+        return "Between strangers more units are on in one network alone, and more is missing"
+    return "Between A and B, only units that are on in one of them alone lose something"
 
 
 # -- what a unit looks for -------------------------------------------------------------------------

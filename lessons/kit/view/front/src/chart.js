@@ -7,7 +7,9 @@ import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
 import { apart, written } from "./numbers.js";
 
-const QUIET = new Set(["other", "chance", "single"]);
+const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
+const SILENT = new Set(["other", "chance"]); // lines without a live value
+let images = 0; // counts masks, so that each has an id of its own
 
 function scale(axis, from, to) {
   const made = axis.kind === "log" ? scaleLog() : scaleLinear();
@@ -20,7 +22,7 @@ function texts(axis) {
     const named = new Map(axis.ticks);
     return (value) => named.get(value) ?? "";
   }
-  if (axis.unit === "percent") return (value) => `${format(".3~g")(100 * value)}${value === axis.high ? " %" : ""}`;
+  if (axis.unit === "percent") return (value, index, all) => `${format(".3~g")(100 * value)}${index === all.length - 1 ? " %" : ""}`;
   return (value) => format(".4~g")(value).replace("-", "−");
 }
 
@@ -36,13 +38,17 @@ export class Chart {
 
   // Room right of the plot for the names at the ends of lines, in pixels of k = 1.
   margin(narrow) {
-    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
+    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || mark.here || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
     return narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
   }
 
-  // Lay the axes out for a width; everything that does not move is drawn here.
-  lay(width, k, narrow, right = this.margin(narrow)) {
-    const [x, y] = [this.spec.x, this.spec.y].map((axis) => ({ label: "", ...axis }));
+  // Lay the axes out for a width; everything that does not move is drawn here. While a guess is asked for, its axis has
+  // room for every guess and no map shows its scale: a fitted axis would tell the answer. `asked` is that prediction, or
+  // null.
+  lay(width, k, narrow, right = this.margin(narrow), asked = null) {
+    const [x, axis] = [this.spec.x, this.spec.y].map((one) => ({ label: "", ...one }));
+    const widened = asked && this.guessed && this.guessed.along !== "x";
+    const y = widened ? { ...axis, low: Math.min(axis.low ?? 0, asked.low), high: Math.max(axis.high ?? 0, asked.high) } : axis;
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
@@ -60,12 +66,12 @@ export class Chart {
       s("text", { class: "name end", x: width - (narrow ? 0 : box.right), y: box.height - box.bottom + 18 * k, "text-anchor": narrow ? "end" : "start", dx: narrow ? 0 : 12 * k }, this.hasHandle || !x.label ? "" : ""),
       s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "moving" }), s("g", { class: "labels" })];
-    this.svg.replaceChildren(...drawn, ...(map ? this.ramp(map) : []));
+    this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
     if (x.label.length >= 4) {
-      this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 2, "text-anchor": "middle" }, this.hasHandle ? "" : x.label));
+      this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 6 * k, "text-anchor": "middle" }, this.hasHandle ? "" : x.label));
     }
     if (rows) {
       const cells = select(this.svg).select(".y.axis");
@@ -110,7 +116,10 @@ export class Chart {
     const handle = this.marks.find((mark) => mark.kind === "handle");
     if (handle && stop !== null) {
       const x = this.x(handle.places?.[stop] ?? this.places[stop]);
-      parts.push(s("line", { class: "handle", x1: x, x2: x, y1: this.box.top - 6 * this.k, y2: this.box.height - this.box.bottom + 6 * this.k }));
+      const cells = this.marks.find(({ kind }) => kind === "map");
+      const wide = cells && (this.box.width - this.box.left - this.box.right) / frame.values[cells.name][0].length;
+      if (cells) parts.push(s("rect", { class: "handle column", x: x - wide / 2, width: wide, y: this.box.top, height: this.box.height - this.box.bottom - this.box.top, rx: 4 }));
+      else parts.push(s("line", { class: "handle", x1: x, x2: x, y1: this.box.top - 6 * this.k, y2: this.box.height - this.box.bottom + 6 * this.k }));
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
     if (mark) parts.push(this.star(mark, guess));
@@ -141,9 +150,12 @@ export class Chart {
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
-    if (mark.label && !mark.near) {
+    if (mark.here) {
+      const left = this.x(mark.x[live]) > this.box.width - this.box.right - 90 * this.k;
+      parts.push(s("text", { class: `live ${mark.role}`, x: this.x(mark.x[live]) + (left ? -12 : 12) * this.k, y: this.at(value) - 12 * this.k, "text-anchor": left ? "end" : "start" }, written(value, this.spec.y)));
+    } else if (mark.label && !mark.near) {
       const last = values.findLastIndex((one) => one !== null);
-      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || QUIET.has(mark.role) ? "" : written(value, this.spec.y) });
+      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || SILENT.has(mark.role) ? "" : written(value, this.spec.y) });
     }
     return parts;
   }
@@ -208,13 +220,14 @@ export class Chart {
   }
 
   bars(mark, [values, low, high]) {
-    const width = 0.56 * Math.abs(this.x(1) - this.x(0));
+    const width = (mark.bare ? 0.8 : 0.56) * Math.abs(this.x(1) - this.x(0));
     const base = this.at(Math.max(this.spec.y.low ?? 0, this.spec.y.kind === "log" ? this.spec.y.low : 0));
     const parts = [];
     values.forEach((value, index) => {
       const [x, y] = [this.x(mark.x[index]), this.at(value)];
       if (y === null) return;
-      parts.push(s("rect", { class: `bar ${mark.role}`, x: x - width / 2, width, y: Math.min(y, base), height: Math.abs(base - y), rx: 2 }));
+      parts.push(s("rect", { class: `bar ${mark.role}`, x: x - width / 2, width, y: Math.min(y, base), height: Math.abs(base - y), rx: mark.bare ? 0 : 2 }));
+      if (mark.bare) return;
       if (low && low[index] !== null) parts.push(s("path", { class: "error bar", d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
       if (!mark.bare) parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
     });
@@ -228,12 +241,16 @@ export class Chart {
     return [s("line", { class: `reference ${mark.role}`, x1: this.box.left, x2: this.box.width - this.box.right, y1: y, y2: y })];
   }
 
+  // A guess beyond the axis stands at its end, with an arrow.
   star(mark, value) {
     if (mark.along === "x") return this.upright(value);
-    const y = this.at(value);
-    if (y === null || y === undefined) return [];
+    const there = this.at(value);
+    if (there === null || there === undefined) return [];
+    const [top, bottom] = [this.box.top, this.box.height - this.box.bottom];
+    const y = Math.min(bottom, Math.max(top, there));
+    const beyond = there < top - 1 ? " ↑" : there > bottom + 1 ? " ↓" : "";
     return [s("path", { class: "star", d: star(10 * this.k), transform: `translate(${this.x(mark.x[0])},${y})` }),
-      s("text", { class: "guess", x: this.x(mark.x[0]), y: y + 24 * this.k, "text-anchor": "middle" }, "your guess")];
+      s("text", { class: "guess", x: this.x(mark.x[0]), y: y > bottom - 26 * this.k ? y - 16 * this.k : y + 24 * this.k, "text-anchor": "middle" }, `your guess${beyond}`)];
   }
 
   // A guess that is a place on the x axis.
@@ -263,6 +280,16 @@ export class Chart {
       class: "cell", x: this.box.left + column * width + 1, y: this.y(index) - height / 2 + 1, width: Math.max(1, width - 2), height: height - 2, rx: 2,
       style: `--share: ${Math.min(1, Math.max(0, (value - low) / (high - low))).toFixed(3)}`,
     })));
+  }
+
+  // Its grey is a mask over the colour of its role, so that a theme needs no other image.
+  image(mark, address) {
+    const [left, right, below, above] = mark.extent;
+    const place = { x: this.x(left), y: this.y(above), width: this.x(right) - this.x(left), height: this.y(below) - this.y(above) };
+    const id = `image-${images += 1}`;
+    return [s("rect", { class: `fades ${mark.role}`, ...place }),
+      s("mask", { id, maskUnits: "userSpaceOnUse", ...place }, s("image", { class: "grey", href: address, preserveAspectRatio: "none", ...place })),
+      s("rect", { class: `stands ${mark.role}`, mask: `url(#${id})`, ...place })];
   }
 
   // Names and live values right of the plot, kept apart; in a narrow panel only the names, above the lines' ends.

@@ -26,6 +26,7 @@ export class Panel {
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
     this.host = el;
+    el.classList.add("weightspace-view");
     this.root = el.shadowRoot ?? el.attachShadow({ mode: "open" });
     this.build();
     this.listen();
@@ -198,7 +199,7 @@ export class Panel {
   reveal() {
     if (!this.asks) this.isAsked(true);
     this.fresh = !calm();
-    this.show();
+    this.lay();
     this.fresh = false;
   }
 
@@ -247,7 +248,7 @@ export class Panel {
     this.section.classList.toggle("narrow", wide < NARROW);
     this.charts.forEach((chart, index) => {
       const share = beside ? (inner - gap * (this.charts.length - 1)) / this.charts.length : inner;
-      chart.lay(Math.max(240, share), k, wide < NARROW, right);
+      chart.lay(Math.max(240, share), k, wide < NARROW, right, this.asks ? this.spec.prediction : null);
     });
     if (this.slider >= 0) this.laySlider(k);
     this.show();
@@ -270,6 +271,7 @@ export class Panel {
   }
 
   show() {
+    this.host.dataset.wanted = this.positions.join(",");
     const frame = this.frames.get(this.positions);
     if (!frame) {
       this.ask();
@@ -279,7 +281,7 @@ export class Panel {
     const hidden = new Set(asks ? this.spec.hides : []);
     const stop = this.slider < 0 ? null : this.positions[this.slider];
     this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
-    this.key.replaceChildren(...frame.key.map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: form(role, 4.6) })), text)));
+    this.key.replaceChildren(...frame.key.map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
     const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
     for (const chart of this.charts) chart.show(frame, stop, hidden, guess);
     this.section.classList.toggle("fresh", Boolean(this.fresh));
@@ -317,7 +319,7 @@ export class Panel {
 
   showNumbers(frame) {
     const tables = this.spec.charts.map((chart) => {
-      const marks = chart.marks.filter((mark) => mark.parts.length && mark.kind !== "map");
+      const marks = chart.marks.filter((mark) => mark.parts.length && mark.parts[0] !== "cells");
       const rows = marks.flatMap((mark) => frame.values[mark.name].map((row, part) => h("tr", {},
         h("th", { scope: "row" }, `${mark.label || mark.name}${mark.parts[part] === "y" ? "" : `, ${mark.parts[part]}`}`),
         row.map((value) => h("td", {}, value === null ? "–" : written(value, { ...chart.y, digits: (chart.y.digits ?? 0) + 1 }))))));
