@@ -216,7 +216,7 @@ def test_every_frame_of_the_gap_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(lines.gap_per_layer(sweep)):
         shown = where.pop("layer")
         here = at(sweep, **where)
-        assert where["treatment"] in panel.alt and f"In {shown} the gap is" in panel.alt
+        assert where["treatment"] in panel.alt and f"In {lines.in_words(shown)} the gap is" in panel.alt
         for gap, own in zip(here.gap_mean.values, here.own_mean.values):
             assert f"{gap:.4f} against {own:.3f}" in panel.alt
 

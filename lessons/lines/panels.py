@@ -64,6 +64,13 @@ def _words(alpha):
     return "halfway" if alpha == 0.5 else f"{alpha:.0%} A"
 
 
+def in_words(layer: str) -> str:
+    """A layer's name inside a sentence: "layer 1", "the output"."""
+    if layer == "pooled":
+        return "the mean over pixels"
+    return f"the {layer}" if "output" in layer else layer
+
+
 def _view_controls(sweep, layer):
     """The controls alpha, layer and pair of a view, and treatment where the sweep has several."""
     pairs = sorted(names(sweep.pair), key=lambda pair: pair != sweep.attrs["opens_on"])
@@ -107,10 +114,11 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
                             for name, gap, distance in zip(layers, gaps_of_layers, distances))
         alt = said("""1 − cosine per layer for {pair} at α = {alpha:.2f}{treated}, gap against the distance between A
                       and B: {numbers}. In {layer} the gap is {share:.1%} of that distance.""",
-                   pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=layer,
+                   pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=in_words(layer),
                    share=mean[row, step])
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"Right: {layer}, with the middle half of the images"), ("", "grey: the other layers"))
+                    ("merged", f"Right: {in_words(layer)}, with the middle half of the images"),
+                    ("", "grey: the other layers"))
         return Frame(finding_of_gaps(layers, mean, low, high), alt, values | {"layer": mean[row]}, about)
 
     charts = _gap_charts(layers, alphas, shares.values())
@@ -148,13 +156,14 @@ def finding_of_gaps(layers: list[str], mean: np.ndarray, low: np.ndarray, high: 
     """
     most, step = mean.max(1), mean.argmax(1)
     least, worst = int(most.argmin()), int(most.argmax())
+    nearest, furthest = in_words(layers[least]), in_words(layers[worst])
     far = [name for name, gap in zip(layers, most) if gap > CLOSE]
     if len(far) == len(layers):
         return "Mixing weights does not mix the features, in any layer"
     if far:
-        return f"Mixing weights nearly mixes the features in {layers[least]}, but not in {layers[worst]}"
+        return f"Mixing weights nearly mixes the features in {nearest}, but not in {furthest}"
     if low[worst, step[worst]] > high[least, step[least]]:
-        return f"Mixing weights nearly mixes the features, best in {layers[least]}, worst in {layers[worst]}"
+        return f"Mixing weights nearly mixes the features, best in {nearest}, worst in {furthest}"
     return "Mixing weights nearly mixes the features, in every layer"
 
 
@@ -214,9 +223,10 @@ def coef_per_layer(sweep: xarray.Dataset):
         longer = shares[row, bins > 1].sum()
         alt = said("""Length of the features in units of the mix (coef) per layer for {pair} at α = {alpha:.2f}:
                       {numbers}. In {layer}, {longer:.0%} of the images come out longer than the mix.""",
-                   pair=pair, alpha=alpha, numbers=numbers, layer=layer, longer=longer)
+                   pair=pair, alpha=alpha, numbers=numbers, layer=in_words(layer), longer=longer)
+        name = in_words(layer)
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"{layer[0].upper()}{layer[1:]}, with the middle half of the images"),
+                    ("merged", f"{name[0].upper()}{name[1:]}, with the middle half of the images"),
                     ("", "grey: the other layers"))
         finding = finding_of_lengths(layers, line.coef_low.values, medians, line.coef_high.values)
         return Frame(finding, alt, values, about)
