@@ -52,8 +52,8 @@ def storage(sweep: xarray.Dataset):
     mask a task; right, the bytes in all for a number of tasks, as a share of the whole networks'. Controls: rank,
     num_tasks."""
     ranks = [rank for rank in numbers_of(sweep["rank"]) if rank]
-    kept = sweep.sel(rank=ranks)
-    sizes, accuracy = kept.task_bytes.values / KILO, kept.accuracy.mean("task").values
+    with_any = sweep.sel(rank=ranks)
+    sizes, accuracy = with_any.task_bytes.values / KILO, with_any.accuracy.mean("task").values
     masks = {name: sweep.sel(peer=name) for name in names(sweep.peer)}
     of_masks = {name: float(part.peer_accuracy.mean()) for name, part in masks.items()}
     level = {"average": float(sweep.average.mean()), "own": float(sweep.own.mean())}
@@ -63,7 +63,7 @@ def storage(sweep: xarray.Dataset):
     words = {rank: f"{percent(rank)} of the rank: {size:,.0f} kB" for rank, size in zip(ranks, sizes)}
 
     def draw(rank, num_tasks):
-        low, row = kept.sel(rank=rank), position(ranks, rank, "rank")
+        low, row = with_any.sel(rank=rank), position(ranks, rank, "rank")
         of_peers = [float(part.peer_shared_bytes + num_tasks * part.peer_task_bytes) for part in masks.values()]
         totals = np.array([float(low.shared_bytes + num_tasks * low.task_bytes), *of_peers, num_tasks * model])
         shares = totals / totals[-1]
@@ -90,17 +90,17 @@ def storage(sweep: xarray.Dataset):
             "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
 
 
-def _charts(sizes, accuracy, own, of_masks):
+def _charts(sizes, accuracy, alone, of_masks):
     """Accuracy against bytes a task, and the bytes in all."""
-    at = tuple(map(float, sizes))
-    ticks = {float(mark): f"{mark:,}" for mark in (10, 30, 100, 300, 1000, 3000) if at[0] <= mark <= at[-1] * 1.1}
-    everywhere = (own, *accuracy, *of_masks.values())
+    stops = tuple(map(float, sizes))
+    ticks = {float(mark): f"{mark:,}" for mark in (10, 30, 100, 300, 1000, 3000) if stops[0] <= mark <= stops[-1] * 1.1}
+    everywhere = (alone, *accuracy, *of_masks.values())
     low, high = np.floor(20 * min(everywhere)) / 20, min(1, np.ceil(20 * max(everywhere) + 0.4) / 20)
-    left = Chart(Axis("kilobytes a task, in a file", 0.85 * at[0], 1.1 * at[-1], kind="log", ticks=ticks),
+    left = Chart(Axis("kilobytes a task, in a file", 0.85 * stops[0], 1.1 * stops[-1], kind="log", ticks=ticks),
                  Axis("accuracy, by kB a task", float(low), float(high), unit="percent"),
-                 (Reference("own", "single", "each alone"), Band("sure", "merged", x=at),
+                 (Reference("own", "single", "each alone"), Band("sure", "merged", x=stops),
                   *(Spots(name, "other", names=(name,)) for name in of_masks),
-                  Line("accuracy", "merged", "CART-Indexing", x=at, dots=True), Handle("rank")))
+                  Line("accuracy", "merged", "CART-Indexing", x=stops, dots=True), Handle("rank")))
     count = len(of_masks)
     ticks = dict(enumerate(("CART", *(name.partition(" ")[0] for name in of_masks), "one by one")))
     right = Chart(Axis("", -0.6, count + 1.6, kind="places", ticks=ticks),

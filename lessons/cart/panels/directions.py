@@ -49,11 +49,11 @@ def directions(sweep: xarray.Dataset, prediction=None):
         mean, column = by_task.mean(1), position(ranks.values, rank, "rank")
         errors = np.array([WIDE * error_of_share(value, images[setting]) for value in mean])
         sigma, level = parts[setting].sigma.sel(how=how).values, levels[setting]
-        kept, cut = ranks.bars(sigma, lambda count: count <= ranks.count(rank))
+        kept_bars, cut = ranks.bars(sigma, lambda count: count <= ranks.count(rank))
         beside = by_task.T if grey == EACH_TASK else [of_lams[position(lams, other, "lam")].mean(1) for other in LAMS]
         values = _padded(beside, len(mean)) | {
             "sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "chance": CHANCE,
-            "arithmetic": level["arithmetic"], "average": level["average"], "kept": kept, "cut": cut}
+            "arithmetic": level["arithmetic"], "average": level["average"], "kept": kept_bars, "cut": cut}
         alt = said(_ALT, setting=setting, how=how, lam=lam, rank=ranks.said(rank), mean=mean[column],
                    error=errors[column], by_task=listed(by_task[column], 2), over_ranks=by_rank(ranks, mean),
                    average=level["average"], arithmetic=level["arithmetic"], own=level["own"],
@@ -76,19 +76,20 @@ def directions(sweep: xarray.Dataset, prediction=None):
 
 def _charts(sweep, ranks):
     """Accuracy, and below it the singular values."""
-    at = ranks.places
-    lines = [Line(name, "other", x=at) for name in GREY]
+    places = ranks.places
+    lines = [Line(name, "other", x=places) for name in GREY]
     levels = (Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
               Reference("average", "other", "average"), Reference("chance", "chance", "chance"))
     asked_about = position(ranks.values, SHOWN_RANK, "rank")
     above = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
-                  (*lines, *levels, Band("sure", "merged", x=at),
-                   Line("mean", "merged", "merged", x=at, dots=True, near=True),
-                   Star("guess", "merged", x=(at[asked_about],)), Handle("rank")))
+                  (*lines, *levels, Band("sure", "merged", x=places),
+                   Line("mean", "merged", "merged", x=places, dots=True, near=True),
+                   Star("guess", "merged", x=(places[asked_about],)), Handle("rank")))
     most = 1.05 * float(sweep.sigma.max())
     below = Chart(ranks.view_axis("direction"), Axis("strength of each direction in layer 1 (singular value)", 0, most),
-                  (Bars("kept", "merged", "kept", x=at, bare=True), Bars("cut", "other", "cut off", x=at, bare=True),
+                  (Bars("kept", "merged", "kept", x=places, bare=True),
+                   Bars("cut", "other", "cut off", x=places, bare=True),
                    Handle("rank")), height=150)
     return [above, below]
 
@@ -124,8 +125,8 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
 def finding_of_task_arithmetic(mean: np.ndarray, average: float, images: int) -> str:
     """Of task vectors from θ₀: whether some number of directions is better than all of them, which is task arithmetic;
     the average is not asked."""
-    cut, whole = mean[1:-1].max(), mean[-1]
-    gains = Difference.of(float(cut), float(whole), images)
+    cut, uncut = mean[1:-1].max(), mean[-1]
+    gains = Difference.of(float(cut), float(uncut), images)
     if not gains.is_news:
         return "Task vectors from θ₀ lose nothing when they are cut, and gain nothing"
     return "Task vectors from θ₀ gain when they are cut, too" if gains.value > 0 else \

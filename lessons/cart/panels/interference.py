@@ -53,15 +53,17 @@ def per_layer(sweep: xarray.Dataset):
                      key(("merged", "centred, as in CART"),
                          ("", "grey: task vectors from θ₀, and the paper’s two measures")))
 
-    at = ranks.places
+    places = ranks.places
     left = Chart(ranks.view_axis("directions kept"),
                  Axis("overlap of two tasks’ directions, I(k) (log)", LOWEST, 1, kind="log", digits=2, ticks=TICKS),
-                 (Line("plain", "other", "from θ₀", x=at), Line("centred", "merged", "centred", x=at), Handle("rank")))
+                 (Line("plain", "other", "from θ₀", x=places), Line("centred", "merged", "centred", x=places),
+                  Handle("rank")))
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("from its lowest value to its highest, at λ = 1", 0, 1, ticks={0: "lowest", 1: "highest"}),
-                  (Line("I(k)", "other", "overlap I(k)", x=at), Line("R(k)", "other", "what is cut, R(k)", x=at),
-                   Line("gain", "single", "gain in layer 1", x=at),
-                   Line("accuracy", "merged", "accuracy", x=at, dots=True, bare=True), Handle("rank")))
+                  (Line("I(k)", "other", "overlap I(k)", x=places),
+                   Line("R(k)", "other", "what is cut, R(k)", x=places),
+                   Line("gain", "single", "gain in layer 1", x=places),
+                   Line("accuracy", "merged", "accuracy", x=places, dots=True, bare=True), Handle("rank")))
     layers = [layer for layer in names(parts[settings[0]].layer) if all(layer in part.layer for part in parts.values())]
     controls = {"rank": ranks.view_slider(LOW_RANK),
                 "setting": chips("tasks", {SETTINGS[name]: name for name in settings}, name_of(1.0)),

@@ -46,16 +46,16 @@ def overlap(sweep: xarray.Dataset, prediction=None):
         row, (centred, plain), level = shares.index(share), envelopes[share], levels[share]
         values = {"height": heights, "sure": (heights - errors, heights + errors), "none": 0.0, "centred": centred,
                   "plain": plain, "average": level["average"], "own": level["own"]}
-        of_shares = ", ".join(f"{percent(one)} {high:+.1f} ± {error:.1f}"
-                              for one, high, error in zip(shares, heights, errors))
+        of_shares = ", ".join(f"{percent(share_there)} {high:+.1f} ± {error:.1f}"
+                              for share_there, high, error in zip(shares, heights, errors))
         alt = said(_ALT, setting=bell.name_of(share), high=heights[row], error=errors[row], heights=of_shares,
                    centred=by_rank(ranks, centred), plain=by_rank(ranks, plain), **level)
         return Frame(finding(shares, heights, errors), alt, values,
                      key(("merged", "CART, its best number of directions and λ"), ("", "grey: other ways to merge")))
 
-    at = ranks.places
+    places = ranks.places
     low, high = min(-5.0, float((heights - errors).min())), float(5 * np.ceil((heights + errors).max() / 5))
-    left = Chart(Axis("pixels permuted", 0, 1, ticks={one: f"{100 * one:.0f} %" for one in (0, 0.25, 0.5, 0.75, 1)}),
+    left = Chart(Axis("pixels permuted", 0, 1, ticks={tick: f"{100 * tick:.0f} %" for tick in (0, 0.25, 0.5, 0.75, 1)}),
                  Axis("CART above the average, in points", low, high, unit="points"),
                  (Reference("none", "other", ""), Band("sure", "merged", x=tuple(shares)),
                   Line("height", "merged", "CART gains", x=tuple(shares), dots=True, near=True),
@@ -63,11 +63,16 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean accuracy at this share of permuted pixels", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
-                   Line("plain", "other", "not centred", x=at), Line("centred", "merged", "", x=at, dots=True)))
+                   Line("plain", "other", "not centred", x=places), Line("centred", "merged", "", x=places, dots=True)))
     text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
     opens = share_of(DISJOINT)
+<<<<<<< HEAD
     control = slider("pixels permuted", {percent(one): one for one in shares}, opens,
                      words=lambda one: f"{percent(one)} of the pixels", places=shares,
+=======
+    control = slider("pixels permuted", {percent(share_there): share_there for share_there in shares}, opens,
+                     words=lambda share_there: f"{percent(share_there)} of the pixels", places=shares,
+>>>>>>> 0d41b26ab50ad2ea0a9a836f1e9205170e5ebedc
                      ends=[("", "the same inputs"), ("", "nothing shared")])
     return {"kicker": "Chapter 8: when there is a bell", "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["height", "sure", "centred", "plain", "average"],

@@ -64,8 +64,8 @@ class Ranks:
         """
         counts = [self.count(rank) for rank in self.values]
         heights = np.array([sigma[count - 1] if 1 <= count <= len(sigma) else np.nan for count in counts])
-        kept = np.array([bool(broad(count)) for count in counts])
-        return np.where(kept, heights, np.nan), np.where(kept, np.nan, heights)
+        is_broad = np.array([bool(broad(count)) for count in counts])
+        return np.where(is_broad, heights, np.nan), np.where(is_broad, np.nan, heights)
 
     def axis(self, ax) -> np.ndarray:
         """Of a picture on paper: give every rank the same room and name every fourth one, or all of them where they are

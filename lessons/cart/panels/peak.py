@@ -120,17 +120,19 @@ def peak(sweep: xarray.Dataset, prediction=None):
 
 def _charts(sweep, ranks):
     """Accuracy, and below it the singular values."""
-    at = ranks.places
+    places = ranks.places
     above = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
                   (Reference("own", "single", "each alone"), Reference("average", "other", "average"),
-                   Line("plain", "other", "not centred", x=at), Band("sure", "merged", x=at),
-                   Line("centred", "merged", "CART", x=at, dots=True, near=True), Star("guess", along="x"),
+                   Line("plain", "other", "not centred", x=places), Band("sure", "merged", x=places),
+                   Line("centred", "merged", "CART", x=places, dots=True, near=True), Star("guess", along="x"),
                    Handle("rank")))
     below = Chart(ranks.view_axis("direction"),
                   Axis("strength of each direction in layer 1 (singular value), of the largest", 0, 1, unit="percent"),
-                  (Bars("large", "single", "large", x=at, bare=True), Bars("small", "other", "small", x=at, bare=True),
-                   Line("border", "other", "¼ of the largest", x=(-0.3, at[-1] + 0.3), dashed=True), Handle("rank")),
+                  (Bars("large", "single", "large", x=places, bare=True),
+                   Bars("small", "other", "small", x=places, bare=True),
+                   Line("border", "other", "¼ of the largest", x=(-0.3, places[-1] + 0.3), dashed=True),
+                   Handle("rank")),
                   height=160)
     return [above, below]
 

@@ -34,9 +34,9 @@ def plane(sweep: xarray.Dataset):
         shown, row = maps[plane], position(ranks.values, rank, "rank")
         walk, of_networks = shown.placed(lam * shown.part.path.values), plane == PLANES[0]
         average = shown.placed(np.zeros((1, 2)))
-        here, start = walk[:, [row]], shown.placed(shown.part.start.values[None])
-        values = {"cells": shown.loss[::-1], "walk": walk, "here": nowhere if of_networks else here,
-                  "all here": here if of_networks else nowhere, "start": nowhere if of_networks else start,
+        spot, start = walk[:, [row]], shown.placed(shown.part.start.values[None])
+        values = {"cells": shown.loss[::-1], "walk": walk, "here": nowhere if of_networks else spot,
+                  "all here": spot if of_networks else nowhere, "start": nowhere if of_networks else start,
                   "networks": shown.placed(shown.part.tuned.values) if of_networks else nowhere,
                   "together": nowhere if of_networks else average,
                   "loss": losses[lam], "average": losses[lam][0], "lowest": shown.loss.min()}
@@ -56,11 +56,11 @@ def plane(sweep: xarray.Dataset):
                   Spots("together", "single", names=("average and networks",)),
                   Spots("here", "merged", names=("CART",)),
                   Spots("all here", "merged", names=("CART and the average",))))
-    at, highest = ranks.places, 1.03 * max(values.max() for values in losses.values())
+    places, highest = ranks.places, 1.03 * max(values.max() for values in losses.values())
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean loss along CART’s way, in nats", 0.5, float(highest), digits=2),
                   (Reference("average", "other", "average"), Reference("lowest", "single", "lowest on the map"),
-                   Line("loss", "merged", "CART", x=at, dots=True, near=True), Handle("rank")))
+                   Line("loss", "merged", "CART", x=places, dots=True, near=True), Handle("rank")))
     controls = {"rank": ranks.view_slider(0.03),
                 "plane": chips("plane", {text: name for name, text in ON_THE_MAP.items()}),
                 "lam": chips("λ", {f"{lam:g}": lam for lam in LAMS}, LAMS[-1], more=True)}

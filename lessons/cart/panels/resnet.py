@@ -61,13 +61,13 @@ def _split(sweep):
         return Frame(find(mean, level["average"], images), alt, values,
                      key(("merged", about), ("", "grey: the same at other λ")))
 
-    at, opens = ranks.places, min(shown.values(), key=lambda lam: abs(lam - OPENS_ON))
-    grey = [Line(f"λ = {text}", "other", x=at) for text in shown]
+    places, opens = ranks.places, min(shown.values(), key=lambda lam: abs(lam - OPENS_ON))
+    grey = [Line(f"λ = {text}", "other", x=places) for text in shown]
     lowest = np.floor(10 * min(level["average"], means[0].min())) / 10
     chart = Chart(ranks.view_axis("rank kept, %"),
                   Axis("mean accuracy over the splits", float(lowest), 0.8, unit="percent"),
                   (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),
-                   Band("sure", "merged", x=at), Line("mean", "merged", "merged", x=at, dots=True, near=True),
+                   Band("sure", "merged", x=places), Line("mean", "merged", "merged", x=places, dots=True, near=True),
                    Handle("rank")))
     controls = {"rank": ranks.view_slider(0.16), "lam": chips("λ", shown, opens),
                 "how": chips("task vectors", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True)}

@@ -50,26 +50,27 @@ def width(sweep: xarray.Dataset):
                   "best": best, "accuracy": curves[width], **level, **others}
         alt = said(_ALT, width=width, best=top.said if top else "no number of", accuracy=curves[width].max(),
                    by_directions=by_rank(ranks, curves[width]),
-                   all_widths=", ".join(f"{value} units: {one.said if one else 'none'}" for value, one in tops.items()),
+                   all_widths=", ".join(
+                       f"{value} units: {best_of.said if best_of else 'none'}" for value, best_of in tops.items()),
                    lost="; ".join(f"{name} {series[widths.index(width)]:.3f}" for name, series in lost.items()),
                    **level)
         return Frame(finding(tops, width), alt, values,
                      key(("merged", "CART at this width"), ("", "grey: at other widths"),
                          ("", "dashed: if the best were a share of the width")))
 
-    at = tuple(float(value) for value in widths)
-    ticks = {value: f"{value:.0f}" for value in at}
-    left = Chart(Axis("units in the hidden layer", 0.9 * at[0], 1.12 * at[-1], kind="log", ticks=ticks),
+    places = tuple(float(value) for value in widths)
+    ticks = {value: f"{value:.0f}" for value in places}
+    left = Chart(Axis("units in the hidden layer", 0.9 * places[0], 1.12 * places[-1], kind="log", ticks=ticks),
                  Axis("number of directions with which CART is best", 0, TOP),
-                 (Line("share", "other", "a fixed share", x=many, dashed=True), Points("range", "merged", x=at),
-                  Line("best", "merged", "directions", x=at), Handle("width")))
+                 (Line("share", "other", "a fixed share", x=many, dashed=True), Points("range", "merged", x=places),
+                  Line("best", "merged", "directions", x=places), Handle("width")))
     grey = [Line(f"{value} units", "other", x=ranks.places) for value in widths]
     right = Chart(ranks.view_axis("directions kept in layer 1"),
                   Axis("mean accuracy at this width", 0, 1, unit="percent"),
                   (*grey, Reference("own", "single", "each alone"), Reference("average", "other", "average"),
                    Line("accuracy", "merged", "", x=ranks.places, dots=True)))
     opens = bell.WIDTH if bell.WIDTH in widths else widths[-1]
-    control = slider("hidden units", {str(value): value for value in widths}, opens, places=at,
+    control = slider("hidden units", {str(value): value for value in widths}, opens, places=places,
                      words=lambda value: f"{value} units", ends=[("", "narrow"), ("", "wide")])
     return {"kicker": "Chapter 8: a number of directions or a share", "charts": [left, right], "draw": draw,
             "controls": {"width": control},
