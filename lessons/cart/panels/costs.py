@@ -118,10 +118,10 @@ def finding(accuracy: float, of_mask: float, times: float, images: int) -> str:
         accuracy: at the rank that is shown.
         times: as many bytes a task as a mask has.
     """
-    apart = Difference.of(accuracy, of_mask, images)
-    if not apart.is_news:
+    difference = Difference.of(accuracy, of_mask, images)
+    if not difference.is_news:
         return "A few directions a task keep as much as a mask"
-    if apart.value < 0:
+    if difference.value < 0:
         return "So few directions a task keep less than a mask"
     if times <= SAME_SIZE:
         return "A few directions a task keep more than a mask of the same size"

@@ -66,13 +66,8 @@ def overlap(sweep: xarray.Dataset, prediction=None):
                    Line("plain", "other", "not centred", x=places), Line("centred", "merged", "", x=places, dots=True)))
     text = f"{caption(sweep)} λ chosen at every rank, and rank and λ for the height, on held-out images."
     opens = share_of(DISJOINT)
-<<<<<<< HEAD
-    control = slider("pixels permuted", {percent(one): one for one in shares}, opens,
-                     words=lambda one: f"{percent(one)} of the pixels", places=shares,
-=======
     control = slider("pixels permuted", {percent(share_there): share_there for share_there in shares}, opens,
                      words=lambda share_there: f"{percent(share_there)} of the pixels", places=shares,
->>>>>>> 0d41b26ab50ad2ea0a9a836f1e9205170e5ebedc
                      ends=[("", "the same inputs"), ("", "nothing shared")])
     return {"kicker": "Chapter 8: when there is a bell", "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["height", "sure", "centred", "plain", "average"],
