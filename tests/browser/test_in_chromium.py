@@ -44,7 +44,7 @@ def guess_all(page):
 
 def says_nothing(view):
     """Whether a view keeps the answer from eyes and screen readers: no curve, and a label that says that it waits."""
-    drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
+    drawn = view.locator(".stage .line:not(.chance):not(.dashed), .stage .band, .stage .moving .cell").count()
     return not drawn and "wait for your guess" in lab.says(view)
 
 

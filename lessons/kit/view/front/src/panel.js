@@ -281,7 +281,7 @@ export class Panel {
     const hidden = new Set(asks ? this.spec.hides : []);
     const stop = this.slider < 0 ? null : this.positions[this.slider];
     this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
-    this.key.replaceChildren(...frame.key.map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
+    this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
     const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
     for (const chart of this.charts) chart.show(frame, stop, hidden, guess);
     this.section.classList.toggle("fresh", Boolean(this.fresh));
