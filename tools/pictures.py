@@ -112,7 +112,7 @@ PICTURES = {
         _plane),
     "cart_bell": Picture(
         "Centred task vectors cut to a low rank: accuracy above, the singular values that are kept below.",
-        lambda: lessons.cart.panels.bell.rank_and_lam(cart.bell.run(*FULL))),
+        lambda: lessons.cart.panels.directions.directions(cart.bell.run(*FULL))),
     "sail_spirals": Picture(
         "A mixture of two trained networks as a start: what it thinks before training, and how fast it learns.",
         lambda: lessons.sail.panels.spirals.starts(sail.spirals.run(*FULL))),
