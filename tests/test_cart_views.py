@@ -66,7 +66,7 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
     (bell.DISJOINT, 0.3, HOWS[0], "None and all give the average, the best number lies between"),
     ("0 % of the pixels permuted", 3.0, HOWS[0], "No number of directions gives more than the plain average"),
     (bell.DISJOINT, 1.0, HOWS[1], "Task vectors from θ₀ gain when they are cut, too"),
-    ("0 % of the pixels permuted", 1.0, HOWS[1], "Task vectors from θ₀ only lose when they are cut")])
+    ("0 % of the pixels permuted", 1.0, HOWS[1], "θ₀ is more accurate without any of these task vectors")])
 def test_the_title_over_the_directions_is_what_the_sweep_says(setting, lam, how, title, sweep, views):
     view = views["directions"]
     frame = view.draw(rank=0.03, lam=lam, setting=setting, how=how, grey=directions.OTHER_LAMS)
@@ -95,6 +95,7 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.7, 0.9, 0.6, 0.5], "None and all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.5], "Too few directions hurt, all give the average, the best number lies between"),
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
+    ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
     ([0.5, 0.51, 0.51, 0.51, 0.5], "No number of directions gives more than the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
@@ -104,7 +105,8 @@ def test_what_a_curve_over_directions_is_called(mean, title):
 @pytest.mark.parametrize("mean, title", [
     ([0.1, 0.9, 0.5], "Task vectors from θ₀ gain when they are cut, too"),
     ([0.1, 0.5, 0.5], "Task vectors from θ₀ lose nothing when they are cut, and gain nothing"),
-    ([0.1, 0.3, 0.5], "Task vectors from θ₀ only lose when they are cut")])
+    ([0.1, 0.3, 0.5], "Task vectors from θ₀ only lose when they are cut"),
+    ([0.9, 0.3, 0.5], "θ₀ is more accurate without any of these task vectors")])
 def test_what_cutting_from_the_start_is_called(mean, title):
     assert directions.finding_of_task_arithmetic(np.array(mean), 0.0, IMAGES) == title
 

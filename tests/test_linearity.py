@@ -328,9 +328,9 @@ def test_the_title_about_mixing_depends_on_the_accuracy_half_way(weights_mixed, 
 
 
 def test_the_title_about_the_midpoint_depends_on_both_ends():
-    assert "is a generalist" in midpoint._finding([0.6, 0.8, 0.6], 2000)
-    assert "as good on both tasks as one" in midpoint._finding([0.6, 0.61, 0.6], 2000)
-    assert "is worse" in midpoint._finding([0.6, 0.4, 0.6], 2000)
+    assert "is a generalist" in midpoint._finding([0.6, 0.8, 0.6], 1, 2000)
+    assert "as good on both tasks as one" in midpoint._finding([0.6, 0.61, 0.6], 1, 2000)
+    assert "is worse" in midpoint._finding([0.6, 0.4, 0.6], 1, 2000)
 
 
 @pytest.mark.parametrize("most, says", [

@@ -139,6 +139,26 @@ def test_a_prediction_tells_the_page_what_was_asked_and_hears_what_is_committed(
     assert view.guess == 0.4 and other.guess == 0.4
 
 
+def test_a_prediction_that_was_not_told_the_truth_is_refused():
+    with pytest.raises(ValueError, match="call prediction.panel_answers"):
+        made(predict("How high is it?"))
+
+
+def test_a_guess_can_be_taken_back_after_a_look_too():
+    guess = predict("How high is it?")
+    guess.panel_answers(0.25, {})
+    view = made(guess)
+    view.guess = 0.3
+    view.guess = None
+    assert guess.hides and guess.committed is None and view.guess is None
+    view.shown = True
+    assert not guess.hides
+    view.shown = False  # the page sends both; a guess that was none does not change
+    assert guess.hides and not view.shown
+    view.guess = 0.4
+    assert guess.committed == 0.4 and view.guess == 0.4
+
+
 def test_the_picture_waits_for_the_guess_in_a_page_without_a_kernel():
     guess = predict("How high is it?")
     guess.panel_answers(0.25, {})
@@ -197,7 +217,7 @@ def test_an_image_is_a_grey_png_that_the_page_colours():
         assert png.mode == "L" and np.asarray(png).tolist() == [[0, 0, 128], [255, 255, 0]]
     with pytest.raises(ValueError, match="the image 'digit' takes rows of numbers"):
         rows_of(picture, [1, 2])
-    chart = Chart(X, SHARE, (picture, Bars("bars", "a", x=(0, 1), bare=True), Line("here", "merged", here=True)))
+    chart = Chart(X, SHARE, (picture, Bars("bars", "a", x=(0, 1), bare=True), Line("here", "merged", near=True)))
     values = {"digit": np.eye(3), "bars": [1, 2], "here": [0, 1]}
     view = View({"how": chips("how", ["x"])}, [chart], lambda how: Frame("t", "a digit", values))
     assert view.frames["rows"][0].startswith("data:image/png;base64,") and 'alt="a digit"' in view.still()

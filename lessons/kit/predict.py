@@ -81,6 +81,11 @@ class Prediction(widgets.VBox):
         """Let the panel show the truth without a guess."""
         self.shown = True
 
+    def take_back(self) -> None:
+        """Ask again: what tells the answer is kept from the learner until the next guess."""
+        self.committed, self.shown = None, False
+        self._said.value = ""
+
     def panel_answers(self, truth: float, at: dict | None = None, mark: str = "purple star") -> None:
         """Called by the figure that holds the truth.
 

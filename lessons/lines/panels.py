@@ -143,7 +143,7 @@ def _gap_charts(layers, alphas, shares):
                  Axis("gap, share of the distance from A to B", 0, 1, unit="percent"), (cells, Handle("alpha")))
     grey = [Line(layer, "other") for layer in layers]
     right = Chart(ALPHA_AXIS, Axis("gap in one layer", 0, 1.15 * float(inside.max()), unit="percent", digits=digits),
-                  (*grey, Band("band", "merged"), Line("layer", "merged", here=True),
+                  (*grey, Band("band", "merged"), Line("layer", "merged", near=True),
                    Star("guess", "merged", x=(0.5,)), Handle("alpha")))
     return [left, right]
 
@@ -242,7 +242,7 @@ def _coef_charts(layers, sweep, bins):
     lowest, highest = float(sweep.coef_low.min()), float(sweep.coef_high.max())
     left = Chart(ALPHA_AXIS, Axis("coef: length, in units of the mix", lowest - 0.02, max(highest, 1) + 0.02, digits=2),
                  (*(Line(layer, "other") for layer in layers), Reference("mix", "single"), Band("band", "merged"),
-                  Line("layer", "merged", here=True), Handle("alpha")))
+                  Line("layer", "merged", near=True), Handle("alpha")))
     places = tuple(map(float, bins))
     right = Chart(Axis("coef of one image", 0.7, 1.3, ticks={0.8: "0.8", 0.9: "0.9", 1: "1, as the mix", 1.2: "1.2"}),
                   Axis(f"share of the images (cut at {MOST_SHOWN:.0%})", 0, MOST_SHOWN, unit="percent"),

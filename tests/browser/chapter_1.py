@@ -9,7 +9,7 @@ def compare(page, said):
     strangers, along, units, gap, coef = said
     assert all("α = 0.95" in text for text in said)
     here = at(sweep, pair=mlp.FAR, alpha=0.95)
-    for task in ("i", "j", "both"):
+    for task in ("i", "j", "both", "pretraining"):
         assert f"{here.accuracy.sel(task=task).item():.3f}" in along
     for value in here.gap_mean.values:
         assert f"{value:.4f}" in gap

@@ -44,18 +44,26 @@ def guess_all(page):
 
 def says_nothing(view):
     """Whether a view keeps the answer from eyes and screen readers: no curve, and a label that says that it waits."""
-    drawn = view.locator(".stage .line:not(.chance):not(.dashed), .stage .band, .stage .moving .cell").count()
+    drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
     return not drawn and "wait for your guess" in lab.says(view)
+
+
+NEAREST = """({shadowRoot}, share) => {  // whether the thumb is at the notch nearest to this share of the track
+    const middle = (selector) => [...shadowRoot.querySelectorAll(selector)].map((element) => {
+        const {left, right} = element.getBoundingClientRect();
+        return (left + right) / 2; });
+    const {left, width} = shadowRoot.querySelector('.rail .track').getBoundingClientRect();
+    const off = (place) => Math.abs(place - left - share * width);
+    return off(middle('.thumb')[0]) <= Math.min(...middle('.notches line').map(off)) + 1; }"""
 
 
 def move(page, panel):
     """Move a panel's first slider, or its first menu where it has none, to both ends, where the pictures must differ;
     then a slider one step back. A view is dragged too, in its plot."""
     if lab.is_view(panel):
-        lab.drag(page, panel, 0.9, 0.25)
-        quarter = lab.settled(page, panel)
-        lab.drag(page, panel, 0.25, 0.75)
-        assert lab.settled(page, panel) != quarter, "dragging moved nothing"
+        for start, end in ((0.9, 0.25), (0.25, 0.75)):  # twice: what a first drag selects must not stop a second
+            lab.drag(page, panel, start, end)
+            assert panel.evaluate(NEAREST, end), "the slider does not stand at the stop nearest to the pointer"
     if panel.locator(lab.HANDLE).count():
         lab.press(page, panel, ["Home"])
         first = marks(panel)

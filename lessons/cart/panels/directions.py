@@ -118,13 +118,18 @@ def finding_of_cart(mean: np.ndarray, average: float, images: int) -> str:
         return "The more directions, the better the merge"
     ends = Difference.of(float(mean[-1]), average, images)
     of_all = "all help" if ends.is_news and ends.value > 0 else "all hurt" if ends.is_news else "all give the average"
-    few = "Too few directions hurt, " if hurts else "None and "
-    return f"{few}{of_all}, the best number lies between"
+    if hurts:
+        return f"Too few directions hurt, {of_all}, the best number lies between"
+    none = "None and" if of_all == "all give the average" else "No direction gives the average,"
+    return f"{none} {of_all}, the best number lies between"
 
 
 def finding_of_task_arithmetic(mean: np.ndarray, average: float, images: int) -> str:
-    """Of task vectors from θ₀: whether some number of directions is better than all of them, which is task arithmetic;
-    the average is not asked."""
+    """Of task vectors from θ₀: whether some number of directions is better than all of them, which is task arithmetic,
+    and none, which is θ₀; the average is not asked."""
+    alone = Difference.of(float(mean[0]), float(mean[1:].max()), images)
+    if alone.value > 0 and alone.is_news:
+        return "θ₀ is more accurate without any of these task vectors"
     cut, uncut = mean[1:-1].max(), mean[-1]
     gains = Difference.of(float(cut), float(uncut), images)
     if not gains.is_news:

@@ -99,7 +99,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
         sigma, column = part.sigma.sel(how=HOWS[1]).values, position(ranks.values, rank, "rank")
         large, small = ranks.bars(sigma / sigma[0], lambda count: count <= round(part.large.item()))
         values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, "large": large,
-                  "small": small, "border": [algorithms.LARGE] * 2, "own": part.own.item(),
+                  "small": small, "border": algorithms.LARGE, "own": part.own.item(),
                   "average": part.average.item()}
         alt = said(_ALT, case=case, head=head, rank=ranks.said(rank), mean=centred[column], error=errors[column],
                    best=plateau(part, head).said, centred=by_rank(ranks, centred), plain=by_rank(ranks, plain),
@@ -131,7 +131,7 @@ def _charts(sweep, ranks):
                   Axis("strength of each direction in layer 1 (singular value), of the largest", 0, 1, unit="percent"),
                   (Bars("large", "single", "large", x=places, bare=True),
                    Bars("small", "other", "small", x=places, bare=True),
-                   Line("border", "other", "¼ of the largest", x=(-0.3, places[-1] + 0.3), dashed=True),
+                   Reference("border", "other", "of the largest"),
                    Handle("rank")),
                   height=160)
     return [above, below]

@@ -87,16 +87,15 @@ class Line(Mark):
         x: (points,) where it has its values; left out, the positions of the chart's slider.
         dots: whether the points are marked.
         dashed: a line of comparison.
-        near: whether its name and its live value stand at the slider's point and not at the end of the line.
+        near: whether its live value, and its name if it has one, stand at the slider's point and not at the end of the
+            line.
         bare: whether it has its name alone, without a live value.
-        here: its live value stands at the slider's place and not at its end, for lines that all end alike.
     """
     x: tuple[float, ...] = ()
     dots: bool = False
     dashed: bool = False
     near: bool = False
     bare: bool = False
-    here: bool = False
     kind: ClassVar[str] = "line"
 
 
@@ -110,12 +109,11 @@ class Band(Mark):
 
 @dataclass(frozen=True)
 class Points(Mark):
-    """Points with or without error bars; `names` are those of the places of an axis that has places.
+    """Points, with error bars where a frame gives `low` and `high` too.
 
     Attributes:
         x: (points,) where they stand.
         written: whether each has its value beside it.
-        errors: whether a frame gives `low` and `high` too.
     """
     x: tuple[float, ...] = ()
     written: bool = False

@@ -67,7 +67,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
 
 def _x_of(chart, mark, count):
     """Where a mark has its values; a line without places of its own has them at evenly spaced ones."""
-    return np.asarray(mark.x) if getattr(mark, "x", ()) else np.linspace(chart.x.low, chart.x.high, count)
+    return np.asarray(mark.x) if mark.x else np.linspace(chart.x.low, chart.x.high, count)
 
 
 def _line(ax, chart, mark, rows):
@@ -76,7 +76,7 @@ def _line(ax, chart, mark, rows):
     x = _x_of(chart, mark, rows.shape[1])
     ax.plot(x, rows[0], **style)
     finite = np.flatnonzero(np.isfinite(rows[0]))
-    if mark.label and not mark.here and len(finite):
+    if mark.label and len(finite):
         _said_at_the_end(ax, mark, rows[0][finite[-1]])
 
 
@@ -96,7 +96,7 @@ def _points(ax, chart, mark, rows):
     if len(rows) == 3:
         ax.vlines(x, rows[1], rows[2], color=COLOURS[mark.role], linewidth=1.6)
     ax.plot(x, rows[0], color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="", label=mark.label)
-    if getattr(mark, "written", False):
+    if mark.written:
         for place, value in zip(x, rows[0]):
             if np.isfinite(value):
                 ax.annotate(chart.y.written(value), (place, value), xytext=(0, 6), textcoords="offset points",
@@ -111,7 +111,7 @@ def _bars(ax, chart, mark, rows):
     if mark.bare:
         return
     for place, value in zip(x, rows[0]):
-        if np.isfinite(value) and not mark.bare:
+        if np.isfinite(value):
             ax.annotate(chart.y.written(value), (place, max(value, 0)), xytext=(0, 3), textcoords="offset points",
                         ha="center", fontsize=9)
 
@@ -136,18 +136,15 @@ def _spots(ax, chart, mark, rows):
 
 
 def _map(ax, chart, mark, rows):
-    if not mark.rows:
-        cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, zorder=0,
-                          extent=(chart.x.low, chart.x.high, chart.y.low, chart.y.high))
-        ax.grid(False)
-        ax.figure.colorbar(cells, ax=ax, shrink=0.8)
-        return
+    low, high = (len(mark.rows) - 0.5, -0.5) if mark.rows else (chart.y.low, chart.y.high)
     cells = ax.imshow(rows, aspect="auto", cmap="Purples", vmin=mark.low, vmax=mark.high, interpolation="nearest",
-                      extent=(chart.x.low, chart.x.high, len(mark.rows) - 0.5, -0.5))
-    ax.set_yticks(range(len(mark.rows)), mark.rows)
-    ax.set_ylim(len(mark.rows) - 0.5, -0.5)
+                      extent=(chart.x.low, chart.x.high, low, high), zorder=0)
+    if mark.rows:
+        ax.set_yticks(range(len(mark.rows)), mark.rows)
+        ax.set_ylim(low, high)
     ax.grid(False)
-    ax.figure.colorbar(cells, ax=ax, shrink=0.8, format=FuncFormatter(lambda value, _: chart.y.written(value)))
+    written = FuncFormatter(lambda value, _: chart.y.written(value)) if mark.rows else None
+    ax.figure.colorbar(cells, ax=ax, shrink=0.8, format=written)
 
 
 def _image(ax, chart, mark, rows):

@@ -138,7 +138,8 @@ class View(anywidget.AnyWidget):
         guess: what was committed in the page, None before; shown: whether the learner looked without a guess.
 
     Raises:
-        ValueError: several sliders, a handle without its slider, or a frame that names marks that there are not.
+        ValueError: several sliders, a handle without its slider, a frame that names marks that there are not, or a
+            prediction that was not told the truth.
     """
     _esm = MODULE
     spec = traitlets.Dict().tag(sync=True)
@@ -165,6 +166,8 @@ class View(anywidget.AnyWidget):
                 "controls": [control.spec(name) for name, control in self.controls.items()],
                 "charts": [described(chart) for chart in self.charts], "hides": list(hides), "stacked": stacked}
         if prediction:
+            if prediction.truth is None:
+                raise ValueError("call prediction.panel_answers(…) before the view is made: it tells what was measured")
             where = {name: self.controls[name].values.index(value) for name, value in prediction.at.items()}
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
                                   "step": prediction.step, "truth": prediction.truth, "at": where}
@@ -175,8 +178,7 @@ class View(anywidget.AnyWidget):
         self.observe(self._moved_in_the_page, "positions")
         self.on_msg(self._asked)
         if prediction:
-            self.observe(lambda change: prediction.commit(change["new"]), "guess")
-            self.observe(lambda change: prediction.show_anyway(), "shown")
+            self.observe(self._guessed_in_the_page, ["guess", "shown"])
             prediction.observe(self._guessed, ["committed", "shown"])
 
     # -- what is shown ---------------------------------------------------------------------------------
@@ -289,11 +291,20 @@ class View(anywidget.AnyWidget):
         places = [place for positions in question["along"] for place in self._along(positions)]
         self.send({"told": question["along"], "packed": self.packed(places)})
 
+    def _guessed_in_the_page(self, change):
+        if change["name"] == "guess" and change["new"] is None:
+            self.prediction.take_back()
+        elif change["name"] == "guess":
+            self.prediction.commit(change["new"])
+        elif change["new"]:
+            self.prediction.show_anyway()
+        elif self.guess is None:
+            self.prediction.take_back()
+
     def _guessed(self, _change):
-        if self.prediction.committed is not None:
-            self.guess = self.prediction.committed
+        self.guess, self.shown = self.prediction.committed, self.prediction.shown
+        if self.guess is not None:
             self.set(**self.prediction.at)
-        self.shown = self.prediction.shown
 
     # -- a page of its own -----------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ def _mixing_charts(highest):
          Line("weights", "merged", "weights"), Points("B alone", "b", x=(0,)), Points("A alone", "a", x=(1,)),
          Star("guess", "merged", x=(0.5,)), Handle("alpha")))
     loss = Chart(ALPHA_AXIS, Axis("loss: cross-entropy, in nats", 0, 1.08 * highest, digits=2),
-                 (Line("loss of outputs", "single", "outputs"), Line("loss of weights", "merged", here=True),
+                 (Line("loss of outputs", "single", "outputs"), Line("loss of weights", "merged", near=True),
                   Handle("alpha")))
     return [accuracy, loss]
 

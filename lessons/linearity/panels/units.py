@@ -156,7 +156,7 @@ def _unit_charts(layers, count):
     grey = [Line(f"digit {image + 1}", "other") for image in range(len(every) // len(layers))]
     left = Chart(ALPHA_AXIS, Axis("layer 1 hands on, share of the mix", lowest, 1.03, unit="percent"),
                  (*grey, Image("digit", "single", extent=(0.01, 0.21, lowest + 0.1 * side, lowest + 1.1 * side)),
-                  Reference("mix", "single", "mix"), Line("network", "merged", here=True), Handle("alpha")))
+                  Reference("mix", "single", "mix"), Line("network", "merged", near=True), Handle("alpha")))
     places = tuple(range(count))
     right = Chart(Axis("units of layer 1", -0.5, count - 0.5),
                   Axis("one unit hands on, share of the largest", 0, 1, unit="percent"),

@@ -5,7 +5,7 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { select } from "d3-selection";
 import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
-import { apart, written } from "./numbers.js";
+import { apart, clamp, written } from "./numbers.js";
 
 const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
 const SILENT = new Set(["other", "chance"]); // lines without a live value
@@ -30,6 +30,7 @@ export class Chart {
   // spec: as the kernel describes it; places: the positions of the slider's stops on this chart's x axis.
   constructor(spec, places) {
     this.spec = spec;
+    this.places = places;
     this.marks = spec.marks.map((mark) => ({ ...mark, x: mark.x ?? places }));
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
     this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
@@ -38,7 +39,7 @@ export class Chart {
 
   // Room right of the plot for the names at the ends of lines, in pixels of k = 1.
   margin(narrow) {
-    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || mark.here || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
+    const longest = Math.max(0, ...this.marks.map((mark) => mark.near || !mark.label || !["line", "reference"].includes(mark.kind) ? 0 : mark.label.length + (mark.kind === "reference" ? 6 : 0)));
     return narrow ? 16 : longest ? Math.min(200, Math.max(110, 26 + 7.6 * longest)) : 24;
   }
 
@@ -62,16 +63,15 @@ export class Chart {
     this.svg.setAttribute("height", box.height);
     const drawn = [s("g", { class: "y axis", transform: `translate(${box.left},0)` }),
       s("g", { class: "x axis", transform: `translate(0,${box.height - box.bottom})` }),
-      s("text", { class: "name", x: rows ? 0 : 0, y: 12 * k }, y.label),
-      s("text", { class: "name end", x: width - (narrow ? 0 : box.right), y: box.height - box.bottom + 18 * k, "text-anchor": narrow ? "end" : "start", dx: narrow ? 0 : 12 * k }, this.hasHandle || !x.label ? "" : ""),
+      s("text", { class: "name", x: 0, y: 12 * k }, y.label),
       s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "moving" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
-    if (x.label.length >= 4) {
-      this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 6 * k, "text-anchor": "middle" }, this.hasHandle ? "" : x.label));
+    if (x.label.length >= 4 && !this.hasHandle) {
+      this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 6 * k, "text-anchor": "middle" }, x.label));
     }
     if (rows) {
       const cells = select(this.svg).select(".y.axis");
@@ -115,7 +115,7 @@ export class Chart {
     }
     const handle = this.marks.find((mark) => mark.kind === "handle");
     if (handle && stop !== null) {
-      const x = this.x(handle.places?.[stop] ?? this.places[stop]);
+      const x = this.x(this.places[stop]);
       const cells = this.marks.find(({ kind }) => kind === "map");
       const wide = cells && (this.box.width - this.box.left - this.box.right) / frame.values[cells.name][0].length;
       if (cells) parts.push(s("rect", { class: "handle column", x: x - wide / 2, width: wide, y: this.box.top, height: this.box.height - this.box.bottom - this.box.top, rx: 4 }));
@@ -125,10 +125,10 @@ export class Chart {
     if (mark) parts.push(this.star(mark, guess));
     this.moving.replaceChildren(...parts.flat().filter(Boolean));
     this.name(ends);
-    if (handle && stop !== null) this.mark_tick(this.places[stop]);
+    if (handle && stop !== null) this.boldTick(this.places[stop]);
   }
 
-  mark_tick(place) {
+  boldTick(place) {
     for (const tick of this.svg.querySelectorAll(".x.axis .tick")) tick.classList.toggle("now", Math.abs(tick.__data__ - place) < 1e-9);
   }
 
@@ -150,10 +150,7 @@ export class Chart {
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
-    if (mark.here) {
-      const left = this.x(mark.x[live]) > this.box.width - this.box.right - 90 * this.k;
-      parts.push(s("text", { class: `live ${mark.role}`, x: this.x(mark.x[live]) + (left ? -12 : 12) * this.k, y: this.at(value) - 12 * this.k, "text-anchor": left ? "end" : "start" }, written(value, this.spec.y)));
-    } else if (mark.label && !mark.near) {
+    if (mark.label && !mark.near) {
       const last = values.findLastIndex((one) => one !== null);
       ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || SILENT.has(mark.role) ? "" : written(value, this.spec.y) });
     }
@@ -229,7 +226,7 @@ export class Chart {
       parts.push(s("rect", { class: `bar ${mark.role}`, x: x - width / 2, width, y: Math.min(y, base), height: Math.abs(base - y), rx: mark.bare ? 0 : 2 }));
       if (mark.bare) return;
       if (low && low[index] !== null) parts.push(s("path", { class: "error bar", d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
-      if (!mark.bare) parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
+      parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y, base, low && high[index] !== null ? this.at(high[index]) : Infinity) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
     });
     return parts;
   }
@@ -261,24 +258,15 @@ export class Chart {
       s("text", { class: "guess", x, y: bottom - 10 * this.k, "text-anchor": "middle" }, "your guess")];
   }
 
-  // A map without named rows fills the axes, so that other marks can lie on it.
-  field(mark, cells) {
-    const [low, high] = [mark.low ?? 0, mark.high];
-    const [wide, tall] = [(this.box.width - this.box.left - this.box.right) / cells[0].length, (this.box.height - this.box.top - this.box.bottom) / cells.length];
-    return cells.flatMap((row, index) => row.map((value, column) => value === null ? null : s("rect", {
-      class: "cell", x: this.box.left + column * wide, y: this.box.top + index * tall, width: wide + 0.6, height: tall + 0.6,
-      style: `--share: ${Math.min(1, Math.max(0, (value - low) / (high - low))).toFixed(3)}`,
-    })));
-  }
-
+  // Cells with named rows have gaps between them; without names they fill the axes, so that other marks can lie on them.
   map(mark, cells) {
-    if (!mark.rows) return this.field(mark, cells);
-    const [columns, height] = [cells[0].length, Math.abs(this.y(1) - this.y(0))];
-    const width = (this.box.width - this.box.left - this.box.right) / columns;
+    const { box } = this;
     const [low, high] = [mark.low ?? 0, mark.high];
+    const [wide, tall] = [(box.width - box.left - box.right) / cells[0].length, (box.height - box.top - box.bottom) / cells.length];
+    const [gap, rx] = mark.rows ? [1, 2] : [-0.3, 0];
     return cells.flatMap((row, index) => row.map((value, column) => value === null ? null : s("rect", {
-      class: "cell", x: this.box.left + column * width + 1, y: this.y(index) - height / 2 + 1, width: Math.max(1, width - 2), height: height - 2, rx: 2,
-      style: `--share: ${Math.min(1, Math.max(0, (value - low) / (high - low))).toFixed(3)}`,
+      class: "cell", x: box.left + column * wide + gap, y: box.top + index * tall + gap, width: Math.max(1, wide - 2 * gap), height: tall - 2 * gap, rx,
+      style: `--share: ${clamp((value - low) / (high - low), 0, 1).toFixed(3)}`,
     })));
   }
 

@@ -9,6 +9,8 @@ const WIDE = 860; // px: two charts side by side
 const MOST_CHIPS = 6;
 const NARROW = 600; // px: live values go above the plot
 const QUIET_AFTER = 500; // ms without a move, before the live region speaks
+const TYPING = "select, input[type=number]"; // letters belong to these
+const isFull = (event) => event.key === "f" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches(TYPING);
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Panel {
@@ -21,7 +23,6 @@ export class Panel {
     this.asked = new Set();
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
     this.charts = this.spec.charts.map((chart) => new Chart(chart, this.slider < 0 ? [] : this.spec.controls[this.slider].at));
-    for (const chart of this.charts) chart.places = this.slider < 0 ? [] : this.spec.controls[this.slider].at;
     register();
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
@@ -130,7 +131,7 @@ export class Panel {
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.dark.addEventListener?.("change", this.dressed = () => this.dress());
     this.dress();
-    this.host.addEventListener("keydown", this.keyed = (event) => { if (event.key === "f" && !event.target.matches?.("input[type=number]")) this.fullscreen(event); });
+    this.root.addEventListener("keydown", (event) => { if (isFull(event)) this.fullscreen(event); });
     document.addEventListener("fullscreenchange", this.filled = () => this.lay());
   }
 
@@ -223,9 +224,9 @@ export class Panel {
       if (this.draft !== null && this.root.activeElement !== this.number) this.number.value = percent ? Math.round(100 * this.draft) : this.draft;
     } else if (this.barState !== state) {
       const guess = this.model.get("guess");
-      const said = guess === null || guess === undefined ? "Shown without a guess." : null;
-      const truth = prediction.truth;
-      this.bar.replaceChildren(said ? h("span", {}, said) : h("span", {}, h("b", {}, truth == null ? "" : verdict(guess, truth, prediction.high - prediction.low, percent)), ` You said ${written(guess, axis)}. `, truth == null ? "" : `Measured: ${written(truth, axis)}.`),
+      const { truth } = prediction;
+      const told = guess === null ? "Shown without a guess." : [h("b", {}, verdict(guess, truth, prediction.high - prediction.low, percent)), ` You said ${written(guess, axis)}. Measured: ${written(truth, axis)}.`];
+      this.bar.replaceChildren(h("span", {}, told),
         h("button", { type: "button", class: "quiet", onclick: () => { this.draft = guess; this.model.set("guess", null); this.model.set("shown", false); this.model.save_changes(); this.reveal(); } }, "Guess again"));
     }
     this.barState = state;
