@@ -417,6 +417,14 @@ def test_the_chapter_measures_every_number_that_its_verdicts_need(sweeps):
         assert any(condition.number in values for condition in claims.ledger()[id].conditions), id
 
 
+def test_a_learning_rate_is_no_rounded_number(small):
+    """0.1 in single precision changed losses in the eighth digit."""
+    states, case = digits.random_states(0, 2), digits.THIRDS
+    plain, exact = (digits.retrained(states, case, (0, 3), lr=lr)["loss"]
+                    for lr in (0.1, torch.tensor([0.1, 0.1], dtype=torch.float64)))
+    assert np.array_equal(plain, exact)
+
+
 @pytest.mark.parametrize("module", [width, depth])
 def test_a_number_is_taken_after_the_steps_that_its_name_says(module):
     """Not after the last, which are 300 in the kept sweep."""

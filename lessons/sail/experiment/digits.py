@@ -162,7 +162,8 @@ def retrained(states: Sequence[State], case: Case, steps: Sequence[int] = STEPS,
     """
     x, y = train or images(case.target)
     batches = abreast.batches(x, y, steps[-1] + 1, min(BATCH, len(y)), seed)
-    return race.of_mlps(states, batches, steps, {"": tested(case.test)}, torch.as_tensor(lr), size=BATCH)
+    return race.of_mlps(states, batches, steps, {"": tested(case.test)}, torch.as_tensor(lr, dtype=torch.float64),
+                        size=BATCH)
 
 
 def along(first: State, second: State, gammas: Sequence[float]) -> list[State]:
