@@ -328,28 +328,42 @@ def test_the_title_about_mixing_depends_on_the_accuracy_half_way(weights_mixed, 
 
 
 def test_the_title_about_the_midpoint_depends_on_both_ends():
-    assert "is a generalist" in midpoint._finding([0.6, 0.8, 0.6], 1, 2000)
-    assert "as good on both tasks as one" in midpoint._finding([0.6, 0.61, 0.6], 1, 2000)
-    assert "is worse" in midpoint._finding([0.6, 0.4, 0.6], 1, 2000)
+    assert "is better than A or B" in midpoint._finding([0.6, 0.8, 0.6], 1, 2000)
+    assert "as good as the better of A and B" in midpoint._finding([0.6, 0.61, 0.6], 1, 2000)
+    assert "is worse than the better" in midpoint._finding([0.6, 0.4, 0.6], 1, 2000)
 
 
 @pytest.mark.parametrize("most, says", [
-    ((0.05, 0.06), "nearly mixes the features, in every layer"),
-    ((0.02, 0.1), "nearly mixes the features, best in first, worst in last"),
-    ((0.05, 0.3), "nearly mixes the features in first, but not in last"),
-    ((0.2, 0.3), "does not mix the features, in any layer")])
+    ((0.05, 0.06), "nearly in the direction of the mix, in every layer"),
+    ((0.02, 0.1), "nearly in the direction of the mix, best in first, worst in last"),
+    ((0.05, 0.3), "nearly in the direction of the mix in first, but not in last"),
+    ((0.2, 0.3), "do not point in the direction of the mix, in any layer")])
 def test_the_title_about_gaps_depends_on_the_largest(most, says):
     mean = np.outer(most, [0, 1, 0])
     assert says in lines.finding_of_gaps(["first", "last"], mean, 0.6 * mean, 1.5 * mean)
 
 
 @pytest.mark.parametrize("shortest, says", [
-    ((0.9, 0.9), "In every hidden layer the features between A and B are too short, most of all half-way"),
-    ((0.9, 0.99), "In first the features between A and B are too short"),
-    ((1.0, 1.0), "about as long as the mix")])
+    ((0.9, 0.9), "In every hidden layer, most images' features come out too short, most of all half-way"),
+    ((0.9, 0.99), "In first, most images' features come out too short"),
+    ((1.0, 1.0), "In no hidden layer")])
 def test_the_title_about_lengths_depends_on_the_middle_half_of_the_images(shortest, says):
     median = 1 - np.outer([*(1 - np.array(shortest)), 0], [0, 0.5, 1, 0.5, 0])
     assert says in lines.finding_of_lengths(["first", "second", "output"], median - 0.01, median, median + 0.011)
+
+
+@pytest.mark.parametrize("low, high, says", [(0.8, 0.95, "Most images' outputs come out too short"),
+                                             (1.05, 1.2, "Most images' outputs come out too long"),
+                                             (0.9, 1.1, "too short for some images and too long for others")])
+def test_the_title_about_the_outputs_lengths_depends_on_the_middle_half_of_the_images(low, high, says):
+    ends = np.array([1, 0, 1])
+    quartiles = [np.where(ends, 1, value) for value in (low, (low + high) / 2, high)]
+    assert says in lines.finding_of_output_lengths(*quartiles)
+
+
+def test_at_both_ends_no_image_is_longer_than_the_mix(sweep):
+    for alpha in (0.0, 1.0):
+        assert "0% of the images have a coef above 1.01" in lines.coef_per_layer(sweep).set(alpha=alpha).alt
 
 
 def test_the_title_about_units_depends_on_what_is_missed():

@@ -105,7 +105,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
     def draw(alpha, layer, pair, treatment=None):
         line, row = lines[pair, treatment], layers.index(layer)
         mean, low, high = shares[pair, treatment]
-        values = {"map": mean, "band": (low[row], high[row])}
+        values = {"map": mean, "middle half": (low[row], high[row])}
         values |= {name: np.full(len(alphas), np.nan) if name == layer else mean[place]
                    for place, name in enumerate(layers)}
         step = position(alphas, alpha)
@@ -117,13 +117,21 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
                    pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=in_words(layer),
                    share=mean[row, step])
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"Right: {in_words(layer)}, with the middle half of the images"),
+                    ("merged", f"{_capital(in_words(layer))}, with the middle half of the images"),
                     ("", "grey: the other layers"))
-        return Frame(finding_of_gaps(layers, mean, low, high), alt, values | {"layer": mean[row]}, about)
+        return Frame(finding_of_gaps(layers, mean, low, high), alt, values | {"this layer": mean[row]}, about)
 
     charts = _gap_charts(layers, alphas, shares.values())
-    return {"kicker": "Layer by layer: how far the features are from the mix", "charts": charts, "draw": draw,
-            "controls": _view_controls(sweep, asked_layer), "hides": ["map", "layer", "band", *layers]}
+    return {"kicker": "Layer by layer: do the features point in the direction of the mix?", "charts": charts,
+            "draw": draw, "controls": _view_controls(sweep, asked_layer),
+            "hides": ["map", "this layer", "middle half", *layers],
+            "caption": f"{caption(sweep)} 100 % is the distance between A and B; a gap below {CLOSE:.0%} of it is "
+                       "called near."}
+
+
+def _capital(text: str) -> str:
+    """With its first letter as at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def _shares(line, alphas):
@@ -143,7 +151,7 @@ def _gap_charts(layers, alphas, shares):
                  Axis("gap, share of the distance from A to B", 0, 1, unit="percent"), (cells, Handle("alpha")))
     grey = [Line(layer, "other") for layer in layers]
     right = Chart(ALPHA_AXIS, Axis("gap in one layer", 0, 1.15 * float(inside.max()), unit="percent", digits=digits),
-                  (*grey, Band("band", "merged"), Line("layer", "merged", near=True),
+                  (*grey, Band("middle half", "merged"), Line("this layer", "merged", near=True),
                    Star("guess", "merged", x=(0.5,)), Handle("alpha")))
     return [left, right]
 
@@ -159,12 +167,13 @@ def finding_of_gaps(layers: list[str], mean: np.ndarray, low: np.ndarray, high: 
     nearest, furthest = in_words(layers[least]), in_words(layers[worst])
     far = [name for name, gap in zip(layers, most) if gap > CLOSE]
     if len(far) == len(layers):
-        return "Mixing weights does not mix the features, in any layer"
+        return "The features do not point in the direction of the mix, in any layer"
+    near = "The features point nearly in the direction of the mix"
     if far:
-        return f"Mixing weights nearly mixes the features in {nearest}, but not in {furthest}"
+        return f"{near} in {nearest}, but not in {furthest}"
     if low[worst, step[worst]] > high[least, step[least]]:
-        return f"Mixing weights nearly mixes the features, best in {nearest}, worst in {furthest}"
-    return "Mixing weights nearly mixes the features, in every layer"
+        return f"{near}, best in {nearest}, worst in {furthest}"
+    return f"{near}, in every layer"
 
 
 _LEAST = 1e-5  # what is drawn of gaps: at both ends of a line they are 0, which has no place on a logarithmic axis
@@ -199,7 +208,8 @@ def _layers(ax, layers):
 
 @view.view
 def coef_per_layer(sweep: xarray.Dataset):
-    """How long the features are, in units of the mix: coef over α, and its distribution over the images in one layer.
+    """How far the features reach along the mix, in units of its length: coef over α, and its distribution over the
+    images in one layer.
 
     Controls: alpha, layer, pair.
     """
@@ -216,43 +226,47 @@ def coef_per_layer(sweep: xarray.Dataset):
         values = {name: np.full(len(alphas), np.nan) if name == layer else medians[place]
                   for place, name in enumerate(layers)}
         images = shares[row, shown].clip(max=MOST_SHOWN)
-        values |= {"layer": medians[row], "band": (line.coef_low.values[row], line.coef_high.values[row]), "mix": 1,
-                   "images": images, "area": (0 * images, images), "one": (0, MOST_SHOWN)}
+        values |= {"this layer": medians[row], "mix": 1,
+                   "middle half": (line.coef_low.values[row], line.coef_high.values[row]), "images": images,
+                   "area": (0 * images, images), "one": (0, MOST_SHOWN)}
         numbers = "; ".join(f"{name} median {median:.3f}, {share[close].sum():.0%} of images within 0.1 of 1"
                             for name, median, share in zip(layers, medians[:, step], shares))
-        longer = shares[row, bins > 1].sum()
-        alt = said("""Length of the features in units of the mix (coef) per layer for {pair} at α = {alpha:.2f}:
-                      {numbers}. In {layer}, {longer:.0%} of the images come out longer than the mix.""",
+        longer = shares[row, bins > 1.01].sum()  # a coef of exactly 1 lies in the bin below
+        alt = said("""How far the features reach along the mix, in units of its length (coef), per layer for {pair} at
+                      α = {alpha:.2f}: {numbers}. In {layer}, {longer:.0%} of the images have a coef above 1.01.""",
                    pair=pair, alpha=alpha, numbers=numbers, layer=in_words(layer), longer=longer)
-        name = in_words(layer)
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"{name[0].upper()}{name[1:]}, with the middle half of the images"),
+                    ("merged", f"{_capital(in_words(layer))}, with the middle half of the images"),
                     ("", "grey: the other layers"))
-        finding = finding_of_lengths(layers, line.coef_low.values, medians, line.coef_high.values)
+        quartiles = [line[name].values for name in ("coef_low", "coef_median", "coef_high")]
+        finding = finding_of_lengths(layers, *quartiles) if layer != layers[-1] else \
+            finding_of_output_lengths(*(part[-1] for part in quartiles))
         return Frame(finding, alt, values, about)
 
     charts = _coef_charts(layers, sweep, bins[shown])
-    return {"kicker": "Layer by layer: how long the features are", "charts": charts, "draw": draw,
+    return {"kicker": "Layer by layer: how far the features reach along the mix", "charts": charts, "draw": draw,
             "controls": _view_controls(sweep, layers[1]),
-            "caption": f"{caption(sweep)} coef 1 means exactly as long as the mixed features."}
+            "caption": f"{caption(sweep)} coef 1 means that the features reach along the mix exactly as far as it is "
+                       "long."}
 
 
 def _coef_charts(layers, sweep, bins):
     """coef over α, and the share of images at every coef (bins: their middles)."""
     lowest, highest = float(sweep.coef_low.min()), float(sweep.coef_high.max())
-    left = Chart(ALPHA_AXIS, Axis("coef: length, in units of the mix", lowest - 0.02, max(highest, 1) + 0.02, digits=2),
-                 (*(Line(layer, "other") for layer in layers), Reference("mix", "single"), Band("band", "merged"),
-                  Line("layer", "merged", near=True), Handle("alpha")))
+    left = Chart(ALPHA_AXIS, Axis("coef: how far along the mix", lowest - 0.02, max(highest, 1) + 0.02, digits=2),
+                 (*(Line(layer, "other") for layer in layers), Reference("mix", "single"),
+                  Band("middle half", "merged"), Line("this layer", "merged", near=True), Handle("alpha")))
     places = tuple(map(float, bins))
-    right = Chart(Axis("coef of one image", 0.7, 1.3, ticks={0.8: "0.8", 0.9: "0.9", 1: "1, as the mix", 1.2: "1.2"}),
+    right = Chart(Axis("coef of one image", 0.7, 1.3, ticks={0.8: "0.8", 0.9: "0.9", 1: "1, as the mix", 1.1: "1.1",
+                                                                    1.2: "1.2"}),
                   Axis(f"share of the images (cut at {MOST_SHOWN:.0%})", 0, MOST_SHOWN, unit="percent"),
-                  (Line("one", "single", x=(1, 1)), Band("area", "merged", x=places),
+                  (Line("one", "single", x=(1, 1), aside=True), Band("area", "merged", x=places, aside=True),
                    Line("images", "merged", x=places)))
     return [left, right]
 
 
 def finding_of_lengths(layers: list[str], low: np.ndarray, median: np.ndarray, high: np.ndarray) -> str:
-    """What coef shows, in one sentence: are features shorter than the mix, and where most?
+    """What coef shows of the hidden layers, in one sentence: are most images' features too short, and where most?
 
     Args:
         layers: the last of them is the output.
@@ -262,12 +276,22 @@ def finding_of_lengths(layers: list[str], low: np.ndarray, median: np.ndarray, h
     hidden = [part[:-1, inner] for part in (low, median, high)]
     short = [name for name, largest in zip(layers, hidden[2].max(1)) if largest < 1]
     if not short:
-        return "The features between A and B are about as long as the mix"
+        return "In no hidden layer do most images' features come out too short"
     where = "every hidden layer" if len(short) == len(layers) - 1 else " and ".join(short)
     middle = median.shape[1] // 2
     deepest = median[:-1].argmin(1)
     most = ", most of all half-way" if (abs(deepest - middle) <= middle // 4).all() else ""
-    return f"In {where} the features between A and B are too short{most}"
+    return f"In {where}, most images' features come out too short{most}"
+
+
+def finding_of_output_lengths(low: np.ndarray, median: np.ndarray, high: np.ndarray) -> str:
+    """The same of the output, for which nothing forbids a coef above 1. low, median, high: (α,), quartiles."""
+    low, median, high = (part[1:-1] for part in (low, median, high))
+    if high.max() < 1:
+        return "Most images' outputs come out too short"
+    if low.min() > 1:
+        return "Most images' outputs come out too long"
+    return "The output comes out too short for some images and too long for others"
 
 
 # -- the figures of Zhou et al., from our measurement ----------------------------------------------
@@ -365,10 +389,13 @@ def reading_of_the_gap(sweep: xarray.Dataset) -> Page:
     """What the gap is everywhere, and what Zhou et al. say of it, with this sweep's numbers."""
     numbers = gaps(sweep)
     holds = claims.condition("CTL-2", "gap_over_own_most").holds(numbers["gap_over_own_most"])
+    off = abs(sweep.alpha[sweep.gap_mean.argmax("alpha")] - 0.5).max().item()
+    step = float(sweep.alpha[1] - sweep.alpha[0])
+    where = "It is largest half-way or next to it." if off < 1.5 * step else ""
     return reading("What you should have seen", """
         {verdict} with Zhou et al., who call the gap close to 0: at all pairs, layers and α shown it is at most
         {gap_most:.3f}, and nowhere more than {gap_over_own_most:.0%} of the two ends' own distance, which runs from
-        {own_least:.2f} to {own_most:.2f}. It is largest half-way.""", verdict=agrees(holds), **numbers)
+        {own_least:.2f} to {own_most:.2f}. {where}""", verdict=agrees(holds), where=where, **numbers)
 
 
 def reading_of_coef(sweep: xarray.Dataset) -> Page:
@@ -377,9 +404,23 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
     holds = numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15
     return reading("What you should have seen", """
         {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. But 1 is not its centre. The means over the
-        images run from {coef_least:.3f} to {coef_most:.3f}: the features come out a little too short, most of all
-        half-way between tasks that are far apart.""", verdict=agrees(holds), **numbers)
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. That is not so in every layer: half-way
+        between {pair}, only {least:.0%} do in {layer}. And 1 is not the centre. The means over the images run from
+        {coef_least:.3f} to {coef_most:.3f}, so on average the features come out {length}.""",
+                   verdict=agrees(holds), **_least_near(sweep), length=_too(numbers), **numbers)
+
+
+def _too(numbers):
+    """How long features are on average, in words."""
+    return "too short" if numbers["coef_most"] < 1 else "too short or too long"
+
+
+def _least_near(sweep):
+    """The pair and hidden layer in which the fewest images have a coef within 0.1 of 1 half-way, and their share."""
+    counts = sweep.coef_count.sel(alpha=0.5).isel(layer=slice(None, -1))
+    near = (counts.sel(bin=slice(0.9, 1.1)).sum("bin") / counts.sum("bin")).stack(place=("pair", "layer"))
+    pair, layer = near.idxmin("place").item()
+    return {"least": near.min().item(), "pair": pair, "layer": in_words(layer)}
 
 
 def _chosen(sweep, name, wanted):

@@ -43,9 +43,11 @@ def guess_all(page):
 
 
 def says_nothing(view):
-    """Whether a view keeps the answer from eyes and screen readers: no curve, and a label that says that it waits."""
+    """Whether a view keeps the answer from eyes and screen readers: no curve, no table of numbers and no button that
+    shows one, and a label that says that it waits."""
     drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
-    return not drawn and "wait for your guess" in lab.says(view)
+    numbers = view.locator(".foot .quiet:visible, .numbers:visible").count()
+    return not drawn and not numbers and "wait for your guess" in lab.says(view)
 
 
 NEAREST = """({shadowRoot}, share) => {  // whether the thumb is at the notch nearest to this share of the track
@@ -206,6 +208,11 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         page.get_by_label("22.5° and 45°").check()
         here = at(sweep, pair="22.5° and 45°", alpha=0.15)
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
+        page.get_by_role("button", name="All numbers").click()
+        shares = here.gap_mean / here.own_mean
+        row = page.locator(".numbers .now").first
+        assert row.locator("th").inner_text() == "0.15"
+        assert row.locator("td").all_inner_texts() == [f"{share:.1%}".replace("%", " %") for share in shares.values]
     finally:
         page.context.set_offline(False)
 

@@ -67,10 +67,12 @@ class Mark:
         name: by which a frame gives its numbers.
         role: what it stands for, one of `ROLES`.
         label: what is written at it.
+        aside: whether it stays out of the table of all numbers, in which a mark without a label has its name.
     """
     name: str
     role: str = "other"
     label: str = ""
+    aside: bool = field(default=False, kw_only=True)
     kind: ClassVar[str] = ""
     parts: ClassVar[tuple[str, ...]] = ("y",)  # the rows of numbers that a frame gives
 

@@ -39,8 +39,9 @@ def midpoint(sweep: xarray.Dataset, prediction=None):
         step, accuracy, loss = position(alphas, alpha), *curves[pair].values()
         angle_a, angle_b = pair.split(" and ")
         ends = accuracy["both"][[0, -1]]
-        values = {**accuracy, **{f"loss {mark}": along for mark, along in loss.items()}, "chord": ends,
-                  "loss chord": loss["both"][[0, -1]], "B alone": ends[:1], "A alone": ends[1:], "chance": CHANCE}
+        values = {**accuracy, **{f"loss {mark}": along for mark, along in loss.items()}, "straight line": ends,
+                  "loss straight line": loss["both"][[0, -1]], "B alone": ends[:1], "A alone": ends[1:],
+                  "chance": CHANCE}
         alt = said(_ALT, alpha=alpha, angle_a=angle_a, angle_b=angle_b, first=ends[0], last=ends[1],
                    **{mark: along[step] for mark, along in accuracy.items()},
                    **{f"loss_{mark}": along[step] for mark, along in loss.items()})
@@ -53,7 +54,7 @@ def midpoint(sweep: xarray.Dataset, prediction=None):
         "kicker": "Chapter 1: along the line", "charts": _charts(float(sweep.loss.max())), "draw": draw,
         "controls": {"alpha": share_of_a(alphas), "pair": chips("A and B learned digits turned by", pairs)},
         "hides": [f"{prefix}{mark}" for prefix in ("", "loss ")
-                  for mark in ("chord", *(name for name, _, _ in TASKS.values()))],
+                  for mark in ("straight line", *(name for name, _, _ in TASKS.values()))],
         "caption": f"{caption(sweep)} Standard error of an accuracy: at most {percent(error, 1)}.",
     }
 
@@ -63,10 +64,10 @@ def _charts(highest):
     def lines(prefix):
         return [Line(f"{prefix}{mark}", role, label) for mark, role, label in TASKS.values()]
 
-    accuracy = (Line("chord", "merged", x=(0, 1), dashed=True), Reference("chance", "chance", "chance"), *lines(""),
-                Points("B alone", "b", x=(0,)), Points("A alone", "a", x=(1,)), Star("guess", "merged", x=(0.5,)),
-                Handle("alpha"))
-    loss = (Line("loss chord", "merged", x=(0, 1), dashed=True), *lines("loss "), Handle("alpha"))
+    accuracy = (Line("straight line", "merged", x=(0, 1), dashed=True), Reference("chance", "chance", "chance"),
+                *lines(""), Points("B alone", "b", x=(0,)), Points("A alone", "a", x=(1,)),
+                Star("guess", "merged", x=(0.5,)), Handle("alpha"))
+    loss = (Line("loss straight line", "merged", x=(0, 1), dashed=True), *lines("loss "), Handle("alpha"))
     return [Chart(ALPHA_AXIS, Axis("accuracy", 0, 1, unit="percent"), accuracy),
             Chart(ALPHA_AXIS, Axis("loss: cross-entropy, in nats", 0, 1.05 * highest, digits=2), loss)]
 
@@ -75,6 +76,6 @@ def _finding(both, middle: int, images: int) -> str:
     """What the whole line shows: is its middle better on both tasks than each of the two networks?"""
     gain = Difference.of(both[middle], max(both[0], both[-1]), 2 * images)
     if not gain.is_news:
-        return "The midpoint of two specialists is as good on both tasks as one of them"
-    return "The midpoint of two specialists is a generalist" if gain.value > 0 else \
-        "The midpoint of two specialists is worse on both tasks than one of them"
+        return "On both tasks together, the midpoint is as good as the better of A and B"
+    return "On both tasks together, the midpoint is better than A or B" if gain.value > 0 else \
+        "On both tasks together, the midpoint is worse than the better of A and B"

@@ -27,10 +27,12 @@ function texts(axis) {
 }
 
 export class Chart {
-  // spec: as the kernel describes it; places: the positions of the slider's stops on this chart's x axis.
-  constructor(spec, places) {
+  // spec: as the kernel describes it; places: the positions of the slider's stops on this chart's x axis; stops: what
+  // each of them is called.
+  constructor(spec, places, stops = []) {
     this.spec = spec;
     this.places = places;
+    this.stops = stops;
     this.marks = spec.marks.map((mark) => ({ ...mark, x: mark.x ?? places }));
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
     this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
@@ -65,7 +67,7 @@ export class Chart {
       s("g", { class: "x axis", transform: `translate(0,${box.height - box.bottom})` }),
       s("text", { class: "name", x: 0, y: 12 * k }, y.label),
       s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
-      s("g", { class: "moving" }), s("g", { class: "labels" })];
+      s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
@@ -82,6 +84,7 @@ export class Chart {
       select(this.svg).select(".y.axis").call(beside);
     }
     this.moving = this.svg.querySelector(".moving");
+    this.over = this.svg.querySelector(".over"); // values beside a curve, which no other curve may cross
     this.labels = this.svg.querySelector(".labels");
   }
 
@@ -123,8 +126,11 @@ export class Chart {
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
     if (mark) parts.push(this.star(mark, guess));
-    this.moving.replaceChildren(...parts.flat().filter(Boolean));
-    this.name(ends);
+    const drawn = parts.flat().filter(Boolean);
+    const isOver = (node) => node.classList.contains("beside");
+    this.moving.replaceChildren(...drawn.filter((node) => !isOver(node)));
+    this.over.replaceChildren(...drawn.filter(isOver));
+    this.name(ends, handle && stop !== null ? stop : null);
     if (handle && stop !== null) this.boldTick(this.places[stop]);
   }
 
@@ -171,7 +177,7 @@ export class Chart {
   // panel they stand above the plot.
   beside(mark, x, y, value, taken) {
     const { box, k } = this;
-    if (this.narrow) return s("text", { class: `end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, `${mark.label} `, s("tspan", { class: "number" }, value));
+    if (this.narrow) return s("text", { class: `beside end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, `${mark.label} `, s("tspan", { class: "number" }, value));
     const edges = { left: x < box.left + 96 * k, right: x > box.width - box.right - 96 * k };
     const left = edges.right || (taken.right && !edges.left && !taken.left);
     const above = y > box.top + 56 * k && !taken[left ? "left" : "right"];
@@ -280,8 +286,9 @@ export class Chart {
       s("rect", { class: `stands ${mark.role}`, mask: `url(#${id})`, ...place })];
   }
 
-  // Names and live values right of the plot, kept apart; in a narrow panel only the names, above the lines' ends.
-  name(ends) {
+  // Names and live values right of the plot, kept apart, below a head that says at which stop the values are; in a narrow
+  // panel only the names, above the lines' ends.
+  name(ends, stop) {
     if (this.narrow) {
       const heights = apart(ends.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
       this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
@@ -291,7 +298,8 @@ export class Chart {
     const gap = (tall ? 42 : 22) * this.k;
     const x = this.box.width - this.box.right + 14 * this.k;
     const places = apart(ends.map(({ y }) => y), gap, this.box.top + 4, this.box.height - this.box.bottom - 4);
-    this.labels.replaceChildren(...ends.flatMap(({ mark, value }, index) => {
+    const head = stop !== null && tall ? [s("text", { class: "name", x, y: 12 * this.k }, this.stopName(stop))] : [];
+    this.labels.replaceChildren(...head, ...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
       if (QUIET.has(mark.role) || mark.dashed || !value) {
         return [s("text", { class: `end ${mark.role}`, x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
@@ -299,5 +307,11 @@ export class Chart {
       return [s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
         s("text", { class: `end ${mark.role}`, x, y: y + 16 * this.k, dy: "0.1em" }, mark.label)];
     }));
+  }
+
+  // At which stop the live values are: "at α = 0.5".
+  stopName(stop) {
+    const { label } = this.spec.x;
+    return label && label.length < 4 ? `at ${label} = ${this.stops[stop]}` : `at ${this.stops[stop]}`;
   }
 }

@@ -51,6 +51,31 @@ export function verdict(guess, truth, span, percent) {
   return `Off by ${said}.`;
 }
 
+// All numbers of a chart as a table: {caption, head: names of columns, rows: [{place, name, cells}]}, a row for each place
+// on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
+// places in both dimensions and images are left to the chart. `stops` names the slider's `places`.
+export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
+  const number = (value) => written(value, { ...y, digits: (y.digits ?? 0) + 1 }) || "–";
+  const columns = marks.flatMap((mark) => {
+    const rows = values[mark.name];
+    if (!mark.parts.length || mark.aside || mark.kind === "image" || mark.parts[0] === "x") return [];
+    if (mark.kind === "map") return rows.map((row, index) => ({ name: mark.rows?.[index] ?? `${index + 1}`, at: places, row }));
+    return rows.map((row, part) => ({
+      name: `${mark.label || mark.name}${mark.parts[part] === "y" ? "" : `, ${mark.parts[part]}`}`,
+      at: mark.kind === "reference" ? null : mark.x, row,
+    }));
+  }).filter(({ row }) => row.some((value) => value !== null));
+  const all = [...new Set(columns.flatMap(({ at }) => at ?? []))].sort((one, other) => one - other);
+  const named = new Map(x.ticks ?? []);
+  const cell = ({ at, row }, place) => !at ? number(row[0]) : at.includes(place) ? number(row[at.indexOf(place)]) : "";
+  return {
+    caption: y.label ?? "", head: [x.label ?? "", ...columns.map(({ name }) => name)],
+    rows: all.map((place) => ({
+      place, name: stops[places.indexOf(place)] ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
+    })),
+  };
+}
+
 // Frames by the positions of all controls, unpacked from what the kernel sends: rows of numbers that several frames share.
 export class Frames {
   constructor() { this.known = new Map(); }

@@ -2,7 +2,7 @@
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
-import { clamp, Frames, nearest, verdict, written } from "./numbers.js";
+import { clamp, Frames, nearest, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 
 const WIDE = 860; // px: two charts side by side
@@ -22,7 +22,8 @@ export class Panel {
     this.positions = [...model.get("positions")];
     this.asked = new Set();
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
-    this.charts = this.spec.charts.map((chart) => new Chart(chart, this.slider < 0 ? [] : this.spec.controls[this.slider].at));
+    const slider = this.spec.controls[this.slider];
+    this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
     register();
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
@@ -47,16 +48,16 @@ export class Panel {
     this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
     this.table = h("div", { class: "numbers", hidden: true });
-    const numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
+    this.numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
       this.table.hidden = !this.table.hidden;
-      numbers.setAttribute("aria-expanded", String(!this.table.hidden));
+      this.numbers.setAttribute("aria-expanded", String(!this.table.hidden));
       this.show();
     } }, "All numbers");
     const section = h("section", { class: "view" },
       spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
-      h("div", { class: "foot" }, numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
+      h("div", { class: "foot" }, this.numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
     for (const chart of this.charts) if (chart.hasHandle || chart.guessed) this.drags(chart);
@@ -290,7 +291,9 @@ export class Panel {
     if (this.slider >= 0) this.showSlider(stop);
     for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();
-    if (!this.table.hidden) this.showNumbers(frame);
+    this.numbers.hidden = asks; // they would tell the answer
+    this.table.classList.toggle("waits", asks);
+    if (!this.table.hidden && !asks) this.showNumbers(frame, stop);
     this.speak(asks ? "" : frame.title);
     this.host.dataset.shown = this.positions.join(",");
     this.prefetch();
@@ -318,14 +321,13 @@ export class Panel {
     if (right) right.style.visibility = at + half > this.stops.at(-1) - right.offsetWidth - 8 ? "hidden" : "visible";
   }
 
-  showNumbers(frame) {
-    const tables = this.spec.charts.map((chart) => {
-      const marks = chart.marks.filter((mark) => mark.parts.length && mark.parts[0] !== "cells");
-      const rows = marks.flatMap((mark) => frame.values[mark.name].map((row, part) => h("tr", {},
-        h("th", { scope: "row" }, `${mark.label || mark.name}${mark.parts[part] === "y" ? "" : `, ${mark.parts[part]}`}`),
-        row.map((value) => h("td", {}, value === null ? "–" : written(value, { ...chart.y, digits: (chart.y.digits ?? 0) + 1 }))))));
-      return h("table", {}, h("caption", {}, chart.y.label), rows);
-    });
+  // A table for each chart: a row for each place on its x axis, a column for each mark.
+  showNumbers(frame, stop) {
+    const tables = this.charts.map((chart) => tableOf(chart, frame.values)).filter(({ rows }) => rows.length).map(({ caption, head, rows }) => h("table", {},
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: stop !== null && place === this.charts[0].places[stop] ? "now" : "" },
+        h("th", { scope: "row" }, name), cells.map((text) => h("td", {}, text)))))));
     this.table.replaceChildren(h("p", {}, frame.alt), ...tables);
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apart, Frames, nearest, verdict, written } from "../src/numbers.js";
+import { apart, Frames, nearest, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -36,4 +36,27 @@ test("frames are found by positions and share their rows", () => {
   frames.add({ rows: [[[1, 2]], [[3]]], frames: { "0,1": { title: "t", values: { line: 0, level: 1 } } } });
   assert.deepEqual(frames.get([0, 1]).values, { line: [[1, 2]], level: [[3]] });
   assert.equal(frames.get([0, 2]), undefined);
+});
+
+test("all numbers stand in a table with a row for each place and a column for each mark", () => {
+  const places = [0, 0.5, 1];
+  const chart = { spec: { x: { label: "α" }, y: { label: "accuracy", unit: "percent" } }, places, stops: ["0", "0.5", "1"], marks: [
+    { name: "both", label: "both tasks", kind: "line", parts: ["y"], x: places },
+    { name: "ends", kind: "line", parts: ["y"], x: [0, 1] },
+    { name: "chance", kind: "reference", parts: ["y"], x: places },
+    { name: "gone", kind: "line", parts: ["y"], x: places },
+    { name: "alpha", kind: "handle", parts: [], x: places },
+  ] };
+  const table = tableOf(chart, { both: [[0.6, 0.825, null]], ends: [[0.6, 0.7]], chance: [[0.1]], gone: [[null, null, null]] });
+  assert.equal(table.caption, "accuracy");
+  assert.deepEqual(table.head, ["α", "both tasks", "ends", "chance"]);
+  assert.deepEqual(table.rows.map(({ name, cells }) => [name, ...cells]), [
+    ["0", "60.0 %", "60.0 %", "10.0 %"], ["0.5", "82.5 %", "", "10.0 %"], ["1", "–", "70.0 %", "10.0 %"]]);
+});
+
+test("a map's table has a column for each of its rows, and named places keep their names", () => {
+  const map = { spec: { x: { label: "α", ticks: [[1, "one"]] }, y: {} }, places: [0, 1], stops: [], marks: [{ name: "map", kind: "map", parts: ["cells"], rows: ["layer 1", "output"] }] };
+  const { head, rows } = tableOf(map, { map: [[0, 1], [2, 3]] });
+  assert.deepEqual(head, ["α", "layer 1", "output"]);
+  assert.deepEqual(rows.map(({ name, cells }) => [name, ...cells]), [["0", "0.0", "2.0"], ["one", "1.0", "3.0"]]);
 });
