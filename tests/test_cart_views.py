@@ -35,12 +35,12 @@ def views(sweep):
 OPENINGS = {
     "directions": "Too few directions hurt, all give the average, the best number lies between",
     "overlap": "CART beats the average only where most pixels are permuted",
-    "peak": "CART peaks right behind the cliff in the singular values",
+    "peak": "CART reaches its best right behind the cliff in the singular values",
     "width": "Wider layers need no more directions",
     "per_layer": "Centring makes the tasks’ directions overlap more, not less",
     "plane": "CART leaves this map: nothing on it has so low a loss",
     "storage": "A few directions a task keep more than a mask of the same size",
-    "split": "No number of directions gives more than the plain average"}
+    "split": "No number of directions can be told from the plain average"}
 
 
 @pytest.mark.parametrize("name", OPENINGS)
@@ -64,7 +64,7 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
 @pytest.mark.parametrize("setting, lam, how, title", [
     (bell.DISJOINT, 3.0, HOWS[0], OPENINGS["directions"]),
     (bell.DISJOINT, 0.3, HOWS[0], "None and all give the average, the best number lies between"),
-    ("0 % of the pixels permuted", 3.0, HOWS[0], "No number of directions gives more than the plain average"),
+    ("0 % of the pixels permuted", 3.0, HOWS[0], "No number of directions can be told from the plain average"),
     (bell.DISJOINT, 1.0, HOWS[1], "Task vectors from θ₀ gain when they are cut, too"),
     ("0 % of the pixels permuted", 1.0, HOWS[1], "θ₀ is more accurate without any of these task vectors")])
 def test_the_title_over_the_directions_is_what_the_sweep_says(setting, lam, how, title, sweep, views):
@@ -97,7 +97,7 @@ def test_the_directions_have_bars_for_what_is_kept_and_grey_lines_for_each_task(
     ([0.5, 0.3, 0.9, 0.6, 0.4], "Too few directions hurt, all hurt, the best number lies between"),
     ([0.5, 0.6, 0.9, 0.6, 0.6], "No direction gives the average, all help, the best number lies between"),
     ([0.5, 0.6, 0.7, 0.8, 0.9], "The more directions, the better the merge"),
-    ([0.5, 0.51, 0.51, 0.51, 0.5], "No number of directions gives more than the plain average")])
+    ([0.5, 0.51, 0.51, 0.51, 0.5], "No number of directions can be told from the plain average")])
 def test_what_a_curve_over_directions_is_called(mean, title):
     assert directions.finding_of_cart(np.array(mean), 0.5, IMAGES) == title
 
@@ -130,8 +130,8 @@ def test_what_the_heights_are_called(heights, title):
 
 
 @pytest.mark.parametrize("case, head, title", [
-    (peak.USUAL, 0, "CART peaks right behind the cliff in the singular values"),
-    ("8 tasks", 1, "CART peaks well behind the cliff in the singular values"),
+    (peak.USUAL, 0, "CART reaches its best right behind the cliff in the singular values"),
+    ("8 tasks", 1, "CART reaches its best well behind the cliff in the singular values"),
     ("60,000 images", 0, "These singular values have no cliff that would say where to cut")])
 def test_where_cart_peaks_is_said_beside_the_cliff(case, head, title, views):
     sweep = experiment.peak.run("full", 0)

@@ -237,6 +237,16 @@ def test_a_view_asks_in_a_page_without_a_kernel_too():
     assert "How <b>high</b>" not in view._repr_mimebundle_()["text/html"]
 
 
+def test_a_view_for_a_hall_shows_one_chart_and_has_the_same_controls():
+    view = made()
+    big = view.big()
+    big.set(**{name: control.values[-1] for name, control in view.controls.items()})
+    assert view.positions == big.positions and big.title == view.title
+    assert big.spec["big"] and big.spec["alone"] == 0 and "big" not in view.spec
+    with pytest.raises(ValueError, match="there is no chart 9: this view has"):
+        view.big(9)
+
+
 def test_a_saved_page_has_every_setting_and_nothing_in_it_becomes_html(tmp_path):
     title = "</script><img src=x onerror=alert(1)>"
     view = made(draw=lambda alpha, power: Frame(title, "a", {"curve": curve(power)}), caption=title, kicker=title)

@@ -335,7 +335,7 @@ def guess(page, view, value: float) -> str:
 
 def says(panel) -> str:
     """The alternative text of a panel's picture as it is now."""
-    return panel.locator(".stage").get_attribute("aria-label")
+    return panel.locator("[role=img][aria-label]").first.get_attribute("aria-label")
 
 
 def percentile_90(times: list[float]) -> float:

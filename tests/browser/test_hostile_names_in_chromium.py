@@ -62,5 +62,5 @@ def test_no_name_from_a_file_or_a_path_runs_in_lab_in_an_exported_panel_or_in_a_
             other.goto((tmp_path / name).as_uri())
             assert "canary-tensor" in other.content()
             nothing_ran(*seen)
-        assert "canary-tensor" in other.locator(".stage").get_attribute("aria-label")
+        assert "canary-tensor" in other.locator(".stage, .says").first.get_attribute("aria-label")
         assert other.errors == []

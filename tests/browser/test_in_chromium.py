@@ -7,6 +7,7 @@ import importlib
 
 import nbformat
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from lessons.kit import chapters
 from lessons.kit.notebooks import to_html
@@ -106,6 +107,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
         assert handle.get_attribute("aria-label"), "a slider without an accessible name"
         assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
     assert page.evaluate(CUT) == []
+    assert not page.locator(lab.VIEW).count() or shut_out(page) == []
     own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")
     own.compare(page, [lab.says(panel) for panel in found])
 
@@ -192,13 +194,47 @@ def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it(ope
               reading.element_handle())
 
 
+def shut_out(page, theme=None):
+    """What axe-core finds in a page, or in the views of JupyterLab's: what a keyboard or a screen reader cannot use,
+    and too low a contrast."""
+    if theme:
+        page.emulate_media(color_scheme=theme)
+    context = None if theme else {"include": [lab.VIEW]}
+    return [(problem["id"], part["html"]) for problem in Axe().run(page, context).response["violations"]
+            for part in problem["nodes"]]
+
+
+def test_a_view_fills_the_hall_with_one_chart_whose_slider_the_arrows_move(page, folder, tmp_path):
+    sweep = mlp.run("quick", 0)
+    view = lines.coef_per_layer(sweep)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(view.save_html(tmp_path / "coef.html").as_uri())
+    host = page.locator("#view")
+    size = "({shadowRoot}) => parseFloat(getComputedStyle(shadowRoot.querySelector('.title')).fontSize)"
+    letters, stop = host.evaluate(size), host.get_attribute("data-shown")
+    page.locator(".chip").first.focus()
+    page.keyboard.press("f")
+    page.wait_for_function("() => document.fullscreenElement")
+    page.locator(".pick").get_by_text("share of the images").click()
+    assert page.locator(".chart:visible").count() == 1 and not page.locator(".foot:visible, .kicker:visible").count()
+    assert host.evaluate(size) >= letters
+    page.evaluate("() => document.querySelector('#view').shadowRoot.activeElement?.blur()")
+    page.keyboard.press("ArrowRight")
+    assert host.get_attribute("data-shown") != stop
+    page.goto(view.big(1).save_html(tmp_path / "big.html").as_uri())
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    assert page.locator(".chart:visible").count() == 1 and page.get_by_role("radio", name="share of the").is_checked()
+    assert host.evaluate(size) > 1.4 * letters
+    assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight"), "it does not fit on the screen"
+
+
 def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, folder, tmp_path):
     sweep = mlp.run("quick", 0)
     path = lines.gap_per_layer(sweep).save_html(tmp_path / "gap.html")
     page.context.set_offline(True)
     try:
         page.goto(path.as_uri())
-        slider, stage = page.locator("input[type=range]"), page.locator(".stage")
+        slider, stage = page.locator("input[type=range]"), page.locator(".says")
         slider.focus()
         page.keyboard.press("Home")
         assert "α = 0.00" in stage.get_attribute("aria-label")
@@ -210,6 +246,7 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         assert all(f"{value:.4f}" in stage.get_attribute("aria-label") for value in here.gap_mean.values)
         page.get_by_role("button", name="All numbers").click()
         shares = here.gap_mean / here.own_mean
+        assert [out for theme in ("light", "dark") for out in shut_out(page, theme)] == []
         row = page.locator(".numbers .now").first
         assert row.locator("th").inner_text() == "0.15"
         assert row.locator("td").all_inner_texts() == [f"{share:.1%}".replace("%", " %") for share in shares.values]

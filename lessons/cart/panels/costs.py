@@ -79,25 +79,25 @@ def storage(sweep: xarray.Dataset):
         times = float(low.task_bytes) / float(masks[best].peer_task_bytes)
         return Frame(finding(accuracy[row], of_masks[best], times, images), alt, values,
                      key(("merged", "CART-Indexing: the average and some directions a task"),
-                         ("", "grey: the average and a mask a task")))
+                         ("", "grey: θ₀, a shared vector and a mask a task")))
 
     opens = min(ranks, key=lambda rank: abs(rank - 0.02))
     controls = {"rank": slider("rank kept", {percent(rank): rank for rank in ranks}, opens,
                                places=tuple(map(float, sizes)), words=words.get, ends=[("", "few"), ("", "many")]),
                 "num_tasks": chips("tasks in all", NUM_TASKS, 8)}
     return {"kicker": "Chapter 8: what every task costs", "draw": draw, "controls": controls,
-            "charts": _charts(sizes, accuracy, level["own"], of_masks),
+            "charts": _charts(sizes, accuracy, level["own"], of_masks, sweep.sizes["task"]),
             "caption": f"{caption(sweep)} Sizes of safetensors files, float32. Band: two standard errors."}
 
 
-def _charts(sizes, accuracy, alone, of_masks):
+def _charts(sizes, accuracy, alone, of_masks, num_tasks):
     """Accuracy against bytes a task, and the bytes in all."""
     stops = tuple(map(float, sizes))
     ticks = {float(mark): f"{mark:,}" for mark in (10, 30, 100, 300, 1000, 3000) if stops[0] <= mark <= stops[-1] * 1.1}
     everywhere = (alone, *accuracy, *of_masks.values())
     low, high = np.floor(20 * min(everywhere)) / 20, min(1, np.ceil(20 * max(everywhere) + 0.4) / 20)
     left = Chart(Axis("kilobytes a task, in a file", 0.85 * stops[0], 1.1 * stops[-1], kind="log", ticks=ticks),
-                 Axis("accuracy, by kB a task", float(low), float(high), unit="percent"),
+                 Axis(f"accuracy of {num_tasks} tasks, by kB a task", float(low), float(high), unit="percent"),
                  (Reference("own", "single", "each alone"), Band("sure", "merged", x=stops),
                   *(Spots(name, "other", names=(name,)) for name in of_masks),
                   Line("accuracy", "merged", "CART-Indexing", x=stops, dots=True), Handle("rank")))

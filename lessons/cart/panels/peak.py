@@ -157,10 +157,10 @@ def finding(part: xarray.Dataset, head: str) -> str:
         return "These singular values have no cliff that would say where to cut"
     behind = plateau(part, head).first - large
     if behind <= 0:
-        return "CART peaks before the cliff in the singular values"
+        return "CART reaches its best before the cliff in the singular values"
     if behind <= NEAR:
-        return "CART peaks right behind the cliff in the singular values"
-    return "CART peaks well behind the cliff in the singular values"
+        return "CART reaches its best right behind the cliff in the singular values"
+    return "CART reaches its best well behind the cliff in the singular values"
 
 
 def reading_of_the_cases(sweep: xarray.Dataset) -> Page:

@@ -118,8 +118,9 @@ def reading(sweep: xarray.Dataset) -> Page:
                            holds by construction. Its mean loss falls from {average:.2f} to {best:.2f} with {rank},
                            λ = {lam:g}, lower than the average's on {lower} of {tasks} tasks. Differs: of the step to
                            that point {of_networks:.2%} lie in the plane of the finetuned networks, {of_path:.0%} in
-                           that of the path, and the lowest loss on the former is {on_plane:.2f}. The basin that CART
-                           finds is not in the picture.""",
+                           that of the path, and the lowest loss on the former is {on_plane:.2f}. The paper does not say
+                           of which weights its plane is. Its walk is a loop, so it cannot be the plane of the finetuned
+                           networks, which does not hold the basin.""",
                         average=way.isel(rank=0, lam=0).item(),
                         best=best.min().item(),
                         rank=Ranks(sweep).said(rank),

@@ -146,6 +146,6 @@ def reading_of_larger_models(sweep: xarray.Dataset) -> Page:
         less = series[0] - series[-1]
         sentences.append(f"{told(less, error)}: {label} loses {series[0]:.2f} and {series[-1]:.2f}")
     widths = widths_of(sweep)
-    return reading("“All merging approaches gain from larger models” (Choi et al., §5.2)",
+    return reading("“Model merging becomes increasingly effective with larger backbones” (Choi et al., §5.2)",
                    "With {narrow} units and with {wide}. {methods}.",
                    narrow=widths[0], wide=widths[-1], methods=". ".join(sentences))

@@ -131,6 +131,7 @@ class View(anywidget.AnyWidget):
             the view shows it. The chart's `Star` stands for the guess.
         hides: names of marks that wait for the guess.
         stacked: whether the charts stand below each other and share their x axis, also in a wide page.
+        alone: of a view for a hall, the chart that it shows first; None is the usual view.
 
     Attributes:
         controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
@@ -150,9 +151,9 @@ class View(anywidget.AnyWidget):
 
     def __init__(self, controls: Mapping[str, Control], charts: Sequence[Chart], draw: Callable[..., Frame],
                  kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = (),
-                 stacked: bool = False):
+                 stacked: bool = False, alone: int | None = None):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
-        self.stacked = stacked
+        self.stacked, self.kicker, self.hides = stacked, kicker, list(hides)
         self.prediction = prediction
         sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
         if len(sliders) > 1:
@@ -164,7 +165,9 @@ class View(anywidget.AnyWidget):
         self.caption = caption
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
                 "controls": [control.spec(name) for name, control in self.controls.items()],
-                "charts": [described(chart) for chart in self.charts], "hides": list(hides), "stacked": stacked}
+                "charts": [described(chart) for chart in self.charts], "hides": self.hides, "stacked": stacked}
+        if alone is not None:
+            spec |= {"big": True, "alone": alone}
         if prediction:
             if prediction.truth is None:
                 raise ValueError("call prediction.panel_answers(…) before the view is made: it tells what was measured")
@@ -226,6 +229,21 @@ class View(anywidget.AnyWidget):
         for name, value in values.items():
             self.controls[name].value = value
         return self
+
+    def big(self, chart: int = 0) -> "View":
+        """This view as one sees it from the back of a hall: one chart as wide as the page, letters that grow with it.
+        It has the same controls, so both move together. In the page the key f fills the screen.
+
+        Args:
+            chart: which is shown first, counted from the left; chips show the others.
+
+        Raises:
+            ValueError: there is no such chart.
+        """
+        if not 0 <= chart < len(self.charts):
+            raise ValueError(f"there is no chart {chart}: this view has {len(self.charts)}, counted from 0")
+        return View(self.controls, self.charts, self.draw, self.kicker, self.caption, self.prediction, self.hides,
+                    self.stacked, alone=chart)
 
     def still(self) -> str:
         """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""

@@ -10,6 +10,12 @@ export function nearest(places, x) {
   return best;
 }
 
+// Names of charts as chips: each as far as its first comma or colon, where that tells them apart.
+export function spellings(labels) {
+  const short = labels.map((label) => label.split(/[,:(]/)[0].trim());
+  return new Set(short).size === labels.length ? short : labels;
+}
+
 // Labels that would touch move apart, as little as possible, in their order, between low and high.
 export function apart(wanted, gap, low, high) {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);

@@ -2,13 +2,14 @@
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
-import { clamp, Frames, nearest, tableOf, verdict, written } from "./numbers.js";
+import { clamp, Frames, nearest, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 
 const WIDE = 860; // px: two charts side by side
 const MOST_CHIPS = 6;
 const NARROW = 600; // px: live values go above the plot
 const QUIET_AFTER = 500; // ms without a move, before the live region speaks
+const TAKES_ARROWS = "select, input";
 const TYPING = "select, input[type=number]"; // letters belong to these
 const isFull = (event) => event.key === "f" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches(TYPING);
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -25,6 +26,7 @@ export class Panel {
     const slider = this.spec.controls[this.slider];
     this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
     register();
+    this.alone = this.spec.big ? this.spec.alone : Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
     this.host = el;
@@ -44,17 +46,19 @@ export class Panel {
     this.bar = h("div", { class: "prediction", hidden: !spec.prediction });
     this.live = h("div", { class: "heard", "aria-live": "polite" });
     this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
-    this.stage = h("div", { class: "stage", role: "img" }, this.boxes);
+    this.says = h("div", { class: "says", role: "img" }); // in place of the charts, for those who do not see them
+    this.stage = h("div", { class: "stage" }, this.boxes);
     this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
-    this.table = h("div", { class: "numbers", hidden: true });
+    this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": "All numbers" });
+    this.pick = this.charts.length > 1 ? this.chartChips() : null;
     this.numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
       this.table.hidden = !this.table.hidden;
       this.numbers.setAttribute("aria-expanded", String(!this.table.hidden));
       this.show();
     } }, "All numbers");
     const section = h("section", { class: "view" },
-      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.stage,
+      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.pick, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
       h("div", { class: "foot" }, this.numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
@@ -66,16 +70,25 @@ export class Panel {
   }
 
   // Up to six choices are chips, more are a menu.
-  choices(control, index) {
+  choices(control, index, chosen = (place) => this.go(index, place)) {
     if (control.texts.length > MOST_CHIPS) {
-      const menu = h("select", { onchange: () => this.go(index, menu.selectedIndex) }, control.texts.map((text) => h("option", {}, text)));
+      const menu = h("select", { onchange: () => chosen(menu.selectedIndex) }, control.texts.map((text) => h("option", {}, text)));
       return { more: control.more, node: h("label", { class: "chips" }, h("span", { class: "legend" }, control.label), menu), show: (place) => { menu.selectedIndex = place; } };
     }
     const name = `${control.name}-${Math.random().toString(36).slice(2, 8)}`;
     const inputs = control.texts.map((text, place) => h("label", { class: "chip" },
-      h("input", { type: "radio", name, value: place, onchange: () => this.go(index, place) }), h("span", {}, text)));
+      h("input", { type: "radio", name, value: place, onchange: () => chosen(place) }), h("span", {}, text)));
     const show = (place) => inputs.forEach((label, one) => { label.querySelector("input").checked = one === place; });
     return { more: control.more, node: h("fieldset", { class: "chips" }, h("legend", { class: "legend" }, control.label), inputs), show };
+  }
+
+  // In a hall one chart fills the screen, and a chip names each.
+  chartChips() {
+    const labels = spellings(this.spec.charts.map((chart) => chart.y.label ?? ""));
+    const { node, show } = this.choices({ name: "chart", label: "chart", texts: labels }, null, (place) => { this.alone = place; this.lay(); });
+    this.showPick = show;
+    node.classList.add("pick");
+    return node;
   }
 
   buildSlider() {
@@ -88,10 +101,7 @@ export class Panel {
     this.ends = control.ends.map(([role, text]) => h("div", { class: `end ${role}`, "aria-hidden": "true" }, text));
     this.notches = s("svg", { class: "notches", "aria-hidden": "true" });
     this.play = h("button", { type: "button", class: "play", "aria-label": "Play once through", onclick: () => this.sweep() }, s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M4 2.5L13 8L4 13.5Z" })));
-    const place = Math.max(0, this.charts.findIndex((chart) => chart.hasHandle));
-    this.handled = this.charts[place];
     this.rail = h("div", { class: "rail" }, this.play, this.track, this.notches, this.ends, this.words, this.range, this.thumb);
-    this.boxes[place].append(this.rail);
   }
 
   // Press or drag anywhere in the plot: the nearest measured stop. While a guess is asked for, the star moves instead.
@@ -134,6 +144,15 @@ export class Panel {
     this.dress();
     this.root.addEventListener("keydown", (event) => { if (isFull(event)) this.fullscreen(event); });
     document.addEventListener("fullscreenchange", this.filled = () => this.lay());
+    document.addEventListener("keydown", this.pressed = (event) => this.stepped(event));
+  }
+
+  // On a full screen the arrows move the slider, wherever the focus is, unless a control takes them.
+  stepped(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by || document.fullscreenElement !== this.host || this.root.activeElement?.matches(TAKES_ARROWS) || this.slider < 0 || this.asks) return;
+    event.preventDefault();
+    this.go(this.slider, clamp(this.positions[this.slider] + by, 0, this.spec.controls[this.slider].texts.length - 1));
   }
 
   remove() {
@@ -141,6 +160,7 @@ export class Panel {
     this.theme.disconnect();
     this.dark.removeEventListener?.("change", this.dressed);
     document.removeEventListener("fullscreenchange", this.filled);
+    document.removeEventListener("keydown", this.pressed);
     cancelAnimationFrame(this.playing);
   }
 
@@ -238,17 +258,25 @@ export class Panel {
   lay() {
     const wide = this.host.clientWidth || 900;
     const filled = document.fullscreenElement === this.host;
-    const k = filled ? Math.min(innerWidth / 960, innerHeight / 560) : 1;
+    const hall = filled || Boolean(this.spec.big);
+    const k = hall ? Math.max(0.6, Math.min(wide / 960, innerHeight / (filled ? 640 : 700))) : 1;
     this.width = wide;
+    this.section.classList.toggle("hall", hall);
+    this.host.classList.toggle("hall", hall);
+    const shown = this.charts.filter((chart, index) => !hall || index === this.alone);
+    this.charts.forEach((chart, index) => { this.boxes[index].hidden = !shown.includes(chart); });
+    this.handled = shown.find((chart) => chart.hasHandle) ?? shown[0];
+    if (this.slider >= 0) this.boxes[this.charts.indexOf(this.handled)].append(this.rail);
+    this.showPick?.(this.alone);
     this.host.style.setProperty("--k", k);
-    const inner = Math.min(wide, filled ? wide : 1064) - 2 * (wide < NARROW ? 16 : 32) * k;
+    const inner = Math.min(wide, hall ? wide : 1064) - 2 * (wide < NARROW ? 16 : 32) * k;
     const { stacked } = this.spec;
-    const beside = this.charts.length > 1 && inner >= WIDE - 64 && !stacked;
-    const right = stacked ? Math.max(...this.charts.map((chart) => chart.margin(wide < NARROW))) : undefined;
+    const beside = shown.length > 1 && inner >= WIDE - 64 && !stacked;
+    const right = stacked && !hall ? Math.max(...this.charts.map((chart) => chart.margin(wide < NARROW))) : undefined;
     const gap = 28 * k;
     this.stage.classList.toggle("beside", beside);
     this.section.classList.toggle("narrow", wide < NARROW);
-    this.charts.forEach((chart, index) => {
+    shown.forEach((chart) => {
       const share = beside ? (inner - gap * (this.charts.length - 1)) / this.charts.length : inner;
       chart.lay(Math.max(240, share), k, wide < NARROW, right, this.asks ? this.spec.prediction : null);
     });
@@ -258,7 +286,10 @@ export class Panel {
 
   laySlider(k) {
     const chart = this.handled;
-    const stops = (chart.places ?? []).map((place) => chart.x(place));
+    const { left, right, width } = chart.box;
+    const count = this.spec.controls[this.slider].texts.length;
+    const stops = chart.hasHandle ? chart.places.map((place) => chart.x(place)) // else as wide as the chart
+      : Array.from({ length: count }, (_, index) => left + (width - left - right) * index / Math.max(1, count - 1));
     Object.assign(this, { stops, k });
     const [first, last] = [stops[0], stops.at(-1)];
     this.rail.style.height = `${58 * k}px`;
@@ -285,9 +316,9 @@ export class Panel {
     this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
     this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
     const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
-    for (const chart of this.charts) chart.show(frame, stop, hidden, guess);
+    this.charts.forEach((chart, index) => { if (!this.boxes[index].hidden) chart.show(frame, stop, hidden, guess); });
     this.section.classList.toggle("fresh", Boolean(this.fresh));
-    this.stage.setAttribute("aria-label", asks ? "The charts wait for your guess." : `${frame.title}. ${frame.alt}`);
+    this.says.setAttribute("aria-label", asks ? "The charts wait for your guess." : `${frame.title}. ${frame.alt}`);
     if (this.slider >= 0) this.showSlider(stop);
     for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apart, Frames, nearest, tableOf, verdict, written } from "../src/numbers.js";
+import { apart, Frames, nearest, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -52,6 +52,11 @@ test("all numbers stand in a table with a row for each place and a column for ea
   assert.deepEqual(table.head, ["α", "both tasks", "ends", "chance"]);
   assert.deepEqual(table.rows.map(({ name, cells }) => [name, ...cells]), [
     ["0", "60.0 %", "60.0 %", "10.0 %"], ["0.5", "82.5 %", "", "10.0 %"], ["1", "–", "70.0 %", "10.0 %"]]);
+});
+
+test("charts are named in short where that tells them apart", () => {
+  assert.deepEqual(spellings(["accuracy", "loss: cross-entropy, in nats"]), ["accuracy", "loss"]);
+  assert.deepEqual(spellings(["gap, of A", "gap, of B"]), ["gap, of A", "gap, of B"]);
 });
 
 test("a map's table has a column for each of its rows, and named places keep their names", () => {
