@@ -212,10 +212,10 @@ def test_a_view_fills_the_hall_with_one_chart_whose_slider_the_arrows_move(page,
     host = page.locator("#view")
     size = "({shadowRoot}) => parseFloat(getComputedStyle(shadowRoot.querySelector('.title')).fontSize)"
     letters, stop = host.evaluate(size), host.get_attribute("data-shown")
-    page.locator(".chip").first.focus()
+    page.locator("input[type=range]").focus()
     page.keyboard.press("f")
     page.wait_for_function("() => document.fullscreenElement")
-    page.locator(".pick").get_by_text("share of the images").click()
+    page.get_by_label("share of the images").check()
     assert page.locator(".chart:visible").count() == 1 and not page.locator(".foot:visible, .kicker:visible").count()
     assert host.evaluate(size) >= letters
     page.evaluate("() => document.querySelector('#view').shadowRoot.activeElement?.blur()")
