@@ -422,12 +422,34 @@ def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
     here = sweep.sel(models=models)
     alt = panels.features.of_the_average(sweep).set(models=models, layer="layer 2").alt
     assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
+    assert all(f"coef {value:.3f}" in alt for value in here.coef_mean.values)
     panel = panels.mixes.deviation_against_models(sweep)
     alt = panel.set(models=models, layer="output", kind="random").alt
     part = here.sel(kind="random", layer="output")
     assert f"{part.deviation.item():.4f}" in alt
     assert f"{part.predicted.item():.4f}" in alt
     assert f"{part.agreement.item():.3f}" in alt
+
+
+GAP = np.array([[0.001, 0.001], [0.001, 0.002]])  # (models, layers)
+
+
+@pytest.mark.parametrize("base, title", [
+    (0.02, "Averaged weights have nearly the averaged features, in every layer"),
+    (0.008, "Averaged weights have nearly the averaged features in layer 1, not in every layer"),
+    (0.002, "Averaged weights do not have the averaged features, in any layer")])
+def test_the_title_of_the_features_says_in_which_layers_the_gap_is_small(base, title):
+    assert panels.features.finding_of_features(["layer 1", "output"], GAP, np.full((2, 2), base)) == title
+
+
+def test_the_title_of_the_features_is_that_of_the_sweep_in_every_layer(sweep):
+    view = panels.features.of_the_average(sweep)
+    share = (sweep.gap_mean / sweep.base_mean).max().item()
+    assert share < panels.features.CLOSE and view.title.endswith("in every layer")
+    view.set(models=5, layer="layer 2")
+    here = sweep.sel(models=5).gap_mean.values
+    assert np.allclose(view.frame.values["average, to the mean"][0], here)
+    assert np.allclose(view.frame.values["to the mean"], sweep.gap_mean.sel(layer="layer 2"))
 
 
 def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
