@@ -13,6 +13,7 @@ from lessons.averaging.experiment import models, resnets
 from lessons.averaging.experiment.models import BOLD, STRANGER
 from lessons.kit import archive
 from lessons.kit.panel import settings_of
+from lessons.kit.predict import predict
 from lessons.linearity.algorithms import coef
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
@@ -429,6 +430,26 @@ def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
     assert f"{part.deviation.item():.4f}" in alt
     assert f"{part.predicted.item():.4f}" in alt
     assert f"{part.agreement.item():.3f}" in alt
+    assert f"output {(part.deviation / part.pair_deviation).item():.2f}; predicted" in alt
+
+
+@pytest.mark.parametrize("measured, predicted, title", [
+    ([1, 1.2, 1.3, 1.2], [1, 1.1, 1.2, 1.1], "The error does not add up from model to model, and pairs foretell"),
+    ([1, 1.2, 1.3, 1.2], [1, 0.5, 0.6, 0.7], "The error does not add up from model to model, but pairs do not"),
+    ([1, 1.5, 2.5, 5], [1, 1.5, 2.5, 5], "The error grows from model to model, as pairs foretell"),
+    ([1, 1.5, 2.5, 5], [1, 1.3, 1.6, 1.9], "The error grows from model to model, but pairs do not foretell it")])
+def test_the_title_of_the_mixes_says_whether_errors_add_up_and_whether_pairs_tell(measured, predicted, title):
+    bound = 2 * (1 - 1 / np.array([2, 3, 5, 20]))
+    assert panels.mixes.finding_of_growth(*np.array([measured, predicted]), bound).startswith(title)
+
+
+def test_the_question_about_twenty_models_is_answered_by_the_view(sweep):
+    guess = predict("how many times as long?", high=5.0)
+    view = panels.mixes.deviation_against_models(sweep, guess)
+    asked = sweep.sel(kind="equal", models=20, layer="output")
+    assert guess.truth == pytest.approx((asked.deviation / asked.pair_deviation).item())
+    assert view.frame.values["measured"][-1] == pytest.approx(guess.truth)
+    assert {mark.name for mark in view.marks} - {"two models", "guess", "models"} == set(view.spec["hides"])
 
 
 GAP = np.array([[0.001, 0.001], [0.001, 0.002]])  # (models, layers)
@@ -442,10 +463,10 @@ def test_the_title_of_the_features_says_in_which_layers_the_gap_is_small(base, t
     assert panels.features.finding_of_features(["layer 1", "output"], GAP, np.full((2, 2), base)) == title
 
 
-def test_the_title_of_the_features_is_that_of_the_sweep_in_every_layer(sweep):
+def test_the_chart_of_the_features_has_the_sweeps_numbers(sweep):
     view = panels.features.of_the_average(sweep)
-    share = (sweep.gap_mean / sweep.base_mean).max().item()
-    assert share < panels.features.CLOSE and view.title.endswith("in every layer")
+    everywhere = (sweep.gap_mean / sweep.base_mean).max().item() < panels.features.CLOSE
+    assert view.title.endswith(", in every layer") == everywhere
     view.set(models=5, layer="layer 2")
     here = sweep.sel(models=5).gap_mean.values
     assert np.allclose(view.frame.values["average, to the mean"][0], here)
