@@ -489,6 +489,30 @@ def test_the_soup_panel_says_the_sweeps_numbers(sweep):
         here = sweep.sel(guest=guest, size=size)
         panel.set(guest=guest, size=size)
         assert f"uniform {here.uniform.item():.4f}, greedy {here.greedy.item():.4f}" in panel.alt
+        gains = [here[f"{soup}_gain"].item() for soup in ("uniform", "soup_ensemble", "greedy")]
+        assert all(f"{gain:+.4f}" in panel.alt for gain in gains)
+        drawn = panel.frame.values["uniform soup"][size - 1]
+        assert np.isnan(drawn) or drawn == pytest.approx(100 * gains[0])
+
+
+@pytest.mark.parametrize("uniform, greedy, error, title", [
+    (-0.01, 0, 0.001, "The uniform soup falls behind the best single model, the greedy one keeps up"),
+    (-0.01, 0.01, 0.001, "The uniform soup falls behind the best single model, the greedy one gets ahead"),
+    (-0.01, -0.01, 0.001, "The uniform soup falls behind the best single model, and so does the greedy one"),
+    (0.01, 0.01, 0.001, "The uniform soup gets ahead of the best single model, and so does the greedy one"),
+    (0.01, -0.01, 0.01, "The uniform soup keeps up with the best single model, and so does the greedy one"),
+    (0.0, 0.0, 0.0, "The uniform soup keeps up with the best single model, and so does the greedy one")])
+def test_the_title_of_the_soups_says_by_two_errors_which_soup_pays(uniform, greedy, error, title, sweep):
+    gains = {"uniform_gain": uniform, "greedy_gain": greedy, "uniform_gain_error": error, "greedy_gain_error": error}
+    other = sweep.assign({name: xarray.full_like(sweep[name], value) for name, value in gains.items()})
+    assert panels.soups.finding_of_soups(other.sel(guest="nobody")) == title
+    assert panels.soups.finding_of_soups(other.sel(guest=BOLD)) == title.replace("The", "With the bold one, the", 1)
+
+
+def test_a_soup_that_lies_below_the_axis_is_a_gap_and_is_named(sweep):
+    low = sweep.assign(uniform_gain=sweep.uniform_gain.where(sweep["size"] != 3, -0.5))
+    frame = panels.soups.of_the_best(low).frame
+    assert np.isnan(frame.values["uniform soup"][2]) and ("", "below the axis: k = 3") in frame.key
 
 
 def _left_over(sweep):
