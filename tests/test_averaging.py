@@ -480,7 +480,45 @@ def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
         here = sweep.sel(three=three, first=alpha, second=rest)
         average, ensemble = here.triangle_average.item(), here.triangle_ensemble.item()
         assert f"averaged weights {average:.3f}, ensemble {ensemble:.3f}" in panel.alt
+    corners = [sweep.sel(three=three, first=1.0).triangle_average.values for three in sweep.three.values]
+    assert all(np.ptp(corner) == 0 for corner in corners), "the first model alone, whatever is left of nothing"
     assert experiment.triangle.mix_of(0.2, 0.25).tolist() == pytest.approx([0.2, 0.2, 0.6])
+
+
+def test_the_triangle_lies_on_its_side_with_every_measured_mix_in_its_place(sweep):
+    view = panels.triangle.mixes_of_three(sweep)
+    grid = sweep.first.values
+    steps = panels.triangle._STEPS
+    for place, (alpha, rest) in enumerate(itertools.product(grid, grid)):
+        x, y = view.frame.values["mixes"][:, place]
+        assert (x, y) == pytest.approx((alpha, (1 - alpha) * (rest - 0.5)))
+    here = sweep.sel(three=view.values["three"])
+    lost = 100 * (here.triangle_ensemble - here.triangle_average).values
+    cells = view.frame.values["points lost"]
+    assert np.allclose(cells[:, 0][::steps], lost[0, ::-1], atol=0.01), "without the first model, the second alone above"
+    assert np.isfinite(cells[:, -1]).sum() == 1 and np.nanmax(cells) <= lost.max() + 0.01
+    view.set(alpha=grid[2], rest=grid[3])
+    assert view.frame.values["here"][:, 0] == pytest.approx(view.frame.values["mixes"][:, 2 * len(grid) + 3])
+
+
+@pytest.mark.parametrize("middle, together, title", [
+    (0.95, 0.95, "Every mix of these weights is as good as the ensemble"),
+    (0.80, 0.95, "Mixing these weights digs a hole, an ensemble of the same three has none"),
+    (0.92, 0.95, "Mixing these weights is worse than an ensemble of the same three"),
+    (0.80, 0.86, "Mixing these weights is worse than an ensemble of the same three")])
+def test_the_title_of_the_triangle_says_whether_averaging_digs_a_hole(middle, together, title):
+    average, ensemble = np.full((3, 3), 0.95), np.full((3, 3), 0.95)
+    average[2] = ensemble[2] = 0.92
+    average[1], ensemble[1] = middle, together
+    assert panels.triangle.finding_of_mixes(average, ensemble, 2000) == title
+
+
+def test_the_question_about_the_bold_one_is_answered_by_the_triangle(sweep):
+    guess = predict("which share?")
+    view = panels.triangle.mixes_of_three(sweep, guess)
+    here = sweep.sel(three="the bold one and the two best", first=guess.at["alpha"], second=0.5)
+    assert guess.truth == here.triangle_average.item() and guess.at["alpha"] == pytest.approx(1 / 3, abs=1e-4)
+    assert view.frame.values["averaged weights"][4] == guess.truth
 
 
 def test_the_soup_panel_says_the_sweeps_numbers(sweep):
