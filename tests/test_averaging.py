@@ -13,6 +13,7 @@ from lessons.averaging.experiment import models, resnets
 from lessons.averaging.experiment.models import BOLD, STRANGER
 from lessons.kit import archive
 from lessons.kit.panel import settings_of
+from lessons.kit.predict import predict
 from lessons.linearity.algorithms import coef
 from toy_models import MLP, Architecture, Recipe, weights, zoo
 
@@ -422,12 +423,54 @@ def test_the_panels_against_k_say_the_sweeps_numbers(models, sweep):
     here = sweep.sel(models=models)
     alt = panels.features.of_the_average(sweep).set(models=models, layer="layer 2").alt
     assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
+    assert all(f"coef {value:.3f}" in alt for value in here.coef_mean.values)
     panel = panels.mixes.deviation_against_models(sweep)
     alt = panel.set(models=models, layer="output", kind="random").alt
     part = here.sel(kind="random", layer="output")
     assert f"{part.deviation.item():.4f}" in alt
     assert f"{part.predicted.item():.4f}" in alt
     assert f"{part.agreement.item():.3f}" in alt
+    assert f"output {(part.deviation / part.pair_deviation).item():.2f}; predicted" in alt
+
+
+@pytest.mark.parametrize("measured, predicted, title", [
+    ([1, 1.2, 1.3, 1.2], [1, 1.1, 1.2, 1.1], "The error does not add up from model to model, and pairs foretell"),
+    ([1, 1.2, 1.3, 1.2], [1, 0.5, 0.6, 0.7], "The error does not add up from model to model, but pairs do not"),
+    ([1, 1.5, 2.5, 5], [1, 1.5, 2.5, 5], "The error grows from model to model, as pairs foretell"),
+    ([1, 1.5, 2.5, 5], [1, 1.3, 1.6, 1.9], "The error grows from model to model, but pairs do not foretell it")])
+def test_the_title_of_the_mixes_says_whether_errors_add_up_and_whether_pairs_tell(measured, predicted, title):
+    bound = 2 * (1 - 1 / np.array([2, 3, 5, 20]))
+    assert panels.mixes.finding_of_growth(*np.array([measured, predicted]), bound).startswith(title)
+
+
+def test_the_question_about_twenty_models_is_answered_by_the_view(sweep):
+    guess = predict("how many times as long?", high=5.0)
+    view = panels.mixes.deviation_against_models(sweep, guess)
+    asked = sweep.sel(kind="equal", models=20, layer="output")
+    assert guess.truth == pytest.approx((asked.deviation / asked.pair_deviation).item())
+    assert view.frame.values["measured"][-1] == pytest.approx(guess.truth)
+    assert {mark.name for mark in view.marks} - {"two models", "guess", "models"} == set(view.spec["hides"])
+
+
+GAP = np.array([[0.001, 0.001], [0.001, 0.002]])  # (models, layers)
+
+
+@pytest.mark.parametrize("base, title", [
+    (0.02, "Averaged weights have nearly the averaged features, in every layer"),
+    (0.008, "Averaged weights have nearly the averaged features in layer 1, not in every layer"),
+    (0.002, "Averaged weights do not have the averaged features, in any layer")])
+def test_the_title_of_the_features_says_in_which_layers_the_gap_is_small(base, title):
+    assert panels.features.finding_of_features(["layer 1", "output"], GAP, np.full((2, 2), base)) == title
+
+
+def test_the_chart_of_the_features_has_the_sweeps_numbers(sweep):
+    view = panels.features.of_the_average(sweep)
+    everywhere = (sweep.gap_mean / sweep.base_mean).max().item() < panels.features.CLOSE
+    assert view.title.endswith(", in every layer") == everywhere
+    view.set(models=5, layer="layer 2")
+    here = sweep.sel(models=5).gap_mean.values
+    assert np.allclose(view.frame.values["average, to the mean"][0], here)
+    assert np.allclose(view.frame.values["to the mean"], sweep.gap_mean.sel(layer="layer 2"))
 
 
 def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
@@ -437,7 +480,45 @@ def test_the_triangle_says_the_sweeps_numbers_at_its_corners_and_inside(sweep):
         here = sweep.sel(three=three, first=alpha, second=rest)
         average, ensemble = here.triangle_average.item(), here.triangle_ensemble.item()
         assert f"averaged weights {average:.3f}, ensemble {ensemble:.3f}" in panel.alt
+    corners = [sweep.sel(three=three, first=1.0).triangle_average.values for three in sweep.three.values]
+    assert all(np.ptp(corner) == 0 for corner in corners), "the first model alone, whatever is left of nothing"
     assert experiment.triangle.mix_of(0.2, 0.25).tolist() == pytest.approx([0.2, 0.2, 0.6])
+
+
+def test_the_triangle_lies_on_its_side_with_every_measured_mix_in_its_place(sweep):
+    view = panels.triangle.mixes_of_three(sweep)
+    grid = sweep.first.values
+    steps = panels.triangle._STEPS
+    for place, (alpha, rest) in enumerate(itertools.product(grid, grid)):
+        x, y = view.frame.values["mixes"][:, place]
+        assert (x, y) == pytest.approx((alpha, (1 - alpha) * (rest - 0.5)))
+    here = sweep.sel(three=view.values["three"])
+    lost = 100 * (here.triangle_ensemble - here.triangle_average).values
+    cells = view.frame.values["points lost"]
+    assert np.allclose(cells[:, 0][::steps], lost[0, ::-1], atol=0.01), "without the first model, the second alone above"
+    assert np.isfinite(cells[:, -1]).sum() == 1 and np.nanmax(cells) <= lost.max() + 0.01
+    view.set(alpha=grid[2], rest=grid[3])
+    assert view.frame.values["here"][:, 0] == pytest.approx(view.frame.values["mixes"][:, 2 * len(grid) + 3])
+
+
+@pytest.mark.parametrize("middle, together, title", [
+    (0.95, 0.95, "Every mix of these weights is as good as the ensemble"),
+    (0.80, 0.95, "Mixing these weights digs a hole, an ensemble of the same three has none"),
+    (0.92, 0.95, "Mixing these weights is worse than an ensemble of the same three"),
+    (0.80, 0.86, "Mixing these weights is worse than an ensemble of the same three")])
+def test_the_title_of_the_triangle_says_whether_averaging_digs_a_hole(middle, together, title):
+    average, ensemble = np.full((3, 3), 0.95), np.full((3, 3), 0.95)
+    average[2] = ensemble[2] = 0.92
+    average[1], ensemble[1] = middle, together
+    assert panels.triangle.finding_of_mixes(average, ensemble, 2000) == title
+
+
+def test_the_question_about_the_bold_one_is_answered_by_the_triangle(sweep):
+    guess = predict("which share?")
+    view = panels.triangle.mixes_of_three(sweep, guess)
+    here = sweep.sel(three="the bold one and the two best", first=guess.at["alpha"], second=0.5)
+    assert guess.truth == here.triangle_average.item() and guess.at["alpha"] == pytest.approx(1 / 3, abs=1e-4)
+    assert view.frame.values["averaged weights"][4] == guess.truth
 
 
 def test_the_soup_panel_says_the_sweeps_numbers(sweep):
@@ -446,6 +527,30 @@ def test_the_soup_panel_says_the_sweeps_numbers(sweep):
         here = sweep.sel(guest=guest, size=size)
         panel.set(guest=guest, size=size)
         assert f"uniform {here.uniform.item():.4f}, greedy {here.greedy.item():.4f}" in panel.alt
+        gains = [here[f"{soup}_gain"].item() for soup in ("uniform", "soup_ensemble", "greedy")]
+        assert all(f"{gain:+.4f}" in panel.alt for gain in gains)
+        drawn = panel.frame.values["uniform soup"][size - 1]
+        assert np.isnan(drawn) or drawn == pytest.approx(100 * gains[0])
+
+
+@pytest.mark.parametrize("uniform, greedy, error, title", [
+    (-0.01, 0, 0.001, "The uniform soup falls behind the best single model, the greedy one keeps up"),
+    (-0.01, 0.01, 0.001, "The uniform soup falls behind the best single model, the greedy one gets ahead"),
+    (-0.01, -0.01, 0.001, "The uniform soup falls behind the best single model, and so does the greedy one"),
+    (0.01, 0.01, 0.001, "The uniform soup gets ahead of the best single model, and so does the greedy one"),
+    (0.01, -0.01, 0.01, "The uniform soup keeps up with the best single model, and so does the greedy one"),
+    (0.0, 0.0, 0.0, "The uniform soup keeps up with the best single model, and so does the greedy one")])
+def test_the_title_of_the_soups_says_by_two_errors_which_soup_pays(uniform, greedy, error, title, sweep):
+    gains = {"uniform_gain": uniform, "greedy_gain": greedy, "uniform_gain_error": error, "greedy_gain_error": error}
+    other = sweep.assign({name: xarray.full_like(sweep[name], value) for name, value in gains.items()})
+    assert panels.soups.finding_of_soups(other.sel(guest="nobody")) == title
+    assert panels.soups.finding_of_soups(other.sel(guest=BOLD)) == title.replace("The", "With the bold one, the", 1)
+
+
+def test_a_soup_that_lies_below_the_axis_is_a_gap_and_is_named(sweep):
+    low = sweep.assign(uniform_gain=sweep.uniform_gain.where(sweep["size"] != 3, -0.5))
+    frame = panels.soups.of_the_best(low).frame
+    assert np.isnan(frame.values["uniform soup"][2]) and ("", "below the axis: k = 3") in frame.key
 
 
 def _left_over(sweep):

@@ -196,6 +196,15 @@ def test_a_walk_and_named_points_lie_on_a_map_that_fills_both_axes():
     assert 'alt="a walk"' in view.still()
 
 
+def test_a_press_in_a_cloud_picks_among_all_settings_of_controls_that_there_are():
+    chart = Chart(X, SHARE, (Spots("cloud", small=True, picks=("alpha", "power")),))
+    x, y = np.tile([[0.1], [0.9]], 6)
+    view = made(charts=[chart], draw=lambda alpha, power: Frame("t", "a cloud", {"cloud": (x, y)}))
+    assert view.spec["charts"][0]["marks"][0]["picks"] == ["alpha", "power"] and 'alt="a cloud"' in view.still()
+    with pytest.raises(ValueError, match="a press in a chart picks beta, which is no control of this view"):
+        made(charts=[Chart(X, SHARE, (Spots("cloud", picks=("alpha", "beta")),))])
+
+
 def test_stacked_charts_stand_below_each_other_on_paper_too():
     bars = Chart(X, Axis("y", 0, 1), (Bars("bars", x=THREE, bare=True), Handle("alpha")), height=150)
     line = Chart(X, SHARE, (Line("curve", "a", "curve", near=True), Star("guess", along="x"), Handle("alpha")))

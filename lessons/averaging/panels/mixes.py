@@ -1,75 +1,83 @@
 """Panel (c) and what belongs to it: Lemma 2 of CTL, what pairs say about many models."""
+import numpy as np
 import xarray
 
 from lessons.averaging.experiment.mixes import KINDS
-from lessons.kit import plotting
 from lessons.kit.page import said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Spots, Star, chips, key, slider, view
+from lessons.lines.panels import in_words
 
-MEASURED, PREDICTED = Look(BLUE, "o"), Look(ORANGE, "s", "--")
+LEVEL = 1.15  # times as long for the most models as for half of them: less than that does not grow any more
+WELL = 0.15  # of the deviation: a prediction that misses less predicts it
 _KINDS = dict(zip(("equal shares", "random shares"), KINDS))
 _NAMES = ("deviation", "predicted", "agreement")
+_ALT = """
+    Deviation of mixes of {models} models with {kind} shares. In {layer} its length is {deviation:.4f} of the features',
+    predicted from pairs {predicted:.4f}, cosine between the two {agreement:.3f}. In units of the half-way deviation of
+    two models: {units}; predicted {in_units:.2f}; at most {bound:.2f} if nothing cancels."""
 
 
-@panel
+@view
 def deviation_against_models(sweep: xarray.Dataset, prediction=None):
-    """Panel (c): how long the deviation of k models is, measured and predicted from pairs; right, in units of that of
-    two models.
+    """Panel (c): how long the deviation of k models is in one layer, in units of that of two models half-way, measured
+    and predicted from pairs; grey, the other layers.
 
-    Controls: models, layer, kind. The prediction, the growth from 2 to 20 models in the output layer, is a star.
+    Controls: models, kind, layer. The prediction, the growth from 2 to 20 models in the output layer, is a star.
     """
-    layers = names(sweep.layer)
-    counts = list(map(int, sweep.models.values))
+    layers, counts = names(sweep.layer), [int(count) for count in sweep.models.values]
     by_kind = {kind: {name: sweep[name].sel(kind=kind).transpose("models", "layer").values for name in _NAMES}
                for kind in KINDS}
-    fig, (left, right) = plotting.figure(2, height=3.8)
-    left.set(xlabel="models in the mix, k", ylabel="deviation, share of the features' length", xlim=(1.5, 20.5),
-             ylim=(0, 1.25 * float(sweep.deviation.max())), xticks=range(2, 21, 3))
-    measured = curve(left, MEASURED, "measured")
-    predicted = curve(left, PREDICTED, "predicted from pairs alone", markersize=5)
-    left.legend(loc="upper left")
-    right.set(xlabel="models in the mix, k", ylabel="in units of the half-way point of two", xlim=(1.5, 20.5),
-              ylim=(0, 5.2), xticks=range(2, 21, 3))
-    quadratic = 2 * (1 - 1 / sweep.models.values)
-    right.plot(counts, quadratic, color=GREY, linestyle=":", marker="", label="2·(1 − 1/k)")
-    growth = [curve(right, Look(colour, marker), layer, markersize=4, linewidth=1.4)
-              for layer, colour, marker in zip(layers, COLOURS, MARKERS)]
-    right.legend(loc="upper left", ncols=2)
-    uprights = [here(ax, 2) for ax in (left, right)]
-    asked = {"layer": layers[-1], "kind": KINDS[0], "models": 20}
-    truth = sweep.deviation.sel(asked) / sweep.pair_deviation.sel(layer=asked["layer"])
-    star = Star(right, prediction, 20, truth.item(), asked)
-    titles = moving_titles((left, right))
+    unit = sweep.pair_deviation.values
+    bound = 2 * (1 - 1 / sweep.models.values)
+    asked = {"layer": layers[-1], "kind": KINDS[0], "models": counts[-1]}
+    if prediction:
+        prediction.panel_answers(by_kind[asked["kind"]]["deviation"][-1, -1] / unit[-1], asked, "star")
 
-    def draw(models, layer, kind):
-        row = counts.index(models)
-        column = layers.index(layer)
-        numbers = by_kind[kind]
-        measured.set_data(counts, numbers["deviation"][:, column])
-        predicted.set_data(counts, numbers["predicted"][:, column])
-        ratio = numbers["deviation"] / sweep.pair_deviation.values
-        for line, values in zip(growth, ratio.T):
-            line.set_data(counts, values)
-        for upright in uprights:
-            upright.set_xdata([models, models])
-        star.place(models=models, layer=layer, kind=kind)
-        now = {name: values[row, column] for name, values in numbers.items()}
-        text = "{name}, k = {models}: {deviation:.4f}, predicted {predicted:.4f}, cosine {agreement:.3f}"
-        titles[0].set_text(text.format(name=layer.capitalize(), models=models, **now))
-        titles[1].set_text(f"Growth at k = {models}: {ratio[row].min():.2f} to {ratio[row].max():.2f}")
-        units = "; ".join(f"{name} {value:.2f}" for name, value in zip(layers, ratio[row]))
-        return said("""Deviation of mixes of {models} models with {kind} shares. In {layer} its length is
-                       {deviation:.4f} of the features', predicted from pairs {predicted:.4f}, cosine between the two
-                       {agreement:.3f}. In units of the half-way deviation of two models: {units}.""",
-                    models=models, kind=kind, layer=layer, units=units, **now)
+    def draw(models, kind, layer):
+        row, column, numbers = position(counts, models), layers.index(layer), by_kind[kind]
+        measured, predicted = (numbers[name] / unit for name in ("deviation", "predicted"))
+        values = {name: np.full(len(counts), np.nan) if name == layer else measured[:, place]
+                  for place, name in enumerate(layers)}
+        values |= {"measured": measured[:, column], "predicted from pairs": predicted[:, column],
+                   "if nothing cancels": bound, "two models": ([2], [1])}
+        units = "; ".join(f"{name} {value:.2f}" for name, value in zip(layers, measured[row]))
+        alt = said(_ALT, models=models, kind=kind, layer=in_words(layer), units=units, bound=bound[row],
+                   in_units=predicted[row, column], **{name: numbers[name][row, column] for name in _NAMES})
+        about = key(("merged", f"Mixes of k models: what they miss in {in_words(layer)}"),
+                    ("", "dashed: predicted from pairs alone"), ("", "grey: the other layers"))
+        return Frame(finding_of_growth(measured[:, column], predicted[:, column], bound), alt, values, about)
 
-    controls = {"models": slider("models in the mix, k", counts, 3),
-                "layer": choice("left-hand picture", layers[::-1]),
-                "kind": choice("weights", _KINDS)}
-    thinned = caption(sweep).replace("test images.", "test images, thinned out here.")
-    below = " Lengths over all images together, mean over random choices of models."
-    return controls, fig, draw, thinned + below
+    return {"kicker": "Chapter 3: from pairs to many", "charts": [_chart(layers, counts, by_kind, unit)], "draw": draw,
+            "controls": {"models": slider("k, models in the mix", counts, counts[-1], words=lambda k: f"{k} models"),
+                         "kind": chips("weights", _KINDS), "layer": chips("layer", layers, layers[-1], more=True)},
+            "hides": ["measured", "predicted from pairs", "if nothing cancels", *layers],
+            "caption": caption(sweep).replace("test images.", "test images, thinned out here.") +
+            " Lengths over all images together, mean over random choices of models."}
+
+
+def _chart(layers, counts, by_kind, unit):
+    """Deviations against the number of models, on an axis with room for all layers and shares."""
+    lengths = np.stack([numbers[name] / unit for numbers in by_kind.values() for name in ("deviation", "predicted")])
+    axis = Axis("deviation (half-way between two models: 1)", min(0.9, float(lengths.min()) - 0.1),
+                2.1, digits=2)
+    return Chart(Axis("k", counts[0], counts[-1], ticks={k: f"{k}" for k in counts if k == 2 or k % 5 == 0}), axis,
+                 (*(Line(layer, "other") for layer in layers),
+                  Line("if nothing cancels", "chance", "if nothing cancels", dashed=True),
+                  Line("predicted from pairs", "merged", dashed=True),
+                  Line("measured", "merged", "measured", dots=True),
+                  Spots("two models", "single", names=("half-way between two, mean of all pairs",)),
+                  Star("guess", "merged", x=(counts[-1],)), Handle("models")))
+
+
+def finding_of_growth(measured: np.ndarray, predicted: np.ndarray, bound: np.ndarray) -> str:
+    """Whether the deviation stops growing with the number of models, below what pairs allow, and follows the pairs.
+    All: (models,), in units of the half-way deviation of two models."""
+    levels = measured[-1] < LEVEL * measured[len(measured) // 2] and (measured < bound[-1]).all()
+    follows = (np.abs(predicted / measured - 1) < WELL).all()
+    grows = "does not add up" if levels else "grows"
+    if follows:
+        told = "and pairs foretell how large it is" if levels else "as pairs foretell"
+    else:
+        told = "but pairs do not foretell it"
+    return f"The error {grows} from model to model, {told}"

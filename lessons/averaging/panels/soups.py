@@ -1,85 +1,96 @@
 """Panel (e) and what belongs to it: soups, and the guest that spoils one."""
+import numpy as np
 import xarray
 
 from lessons.averaging.experiment.models import BOLD, HELD_OUT_IMAGES, STRANGER
 from lessons.averaging.experiment.soups import GUESTS, NOBODY, SOUPS
-from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, WithQuartiles
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 
-LABELS = {"uniform": "uniform soup",
-          "greedy": "greedy soup",
-          "soup_ensemble": "logits ensemble of all k",
-          "best_single": "single model, best on held-out data"}
-LOOKS = {"uniform": Look(BLUE, "o"),
-         "greedy": Look(GREEN, "^"),
-         "soup_ensemble": Look(ORANGE, "s"),
-         "best_single": Look(GREY, "D")}
+LOWEST = -11.0  # points below the best single model, where the axis ends
+_LABELS = {"uniform": "uniform soup", "soup_ensemble": "ensemble of all k", "greedy": "greedy soup"}
+_ALT = """
+    Soups of {who}: uniform {uniform:.4f}, greedy {greedy:.4f} (it took {greedy_size:.0f}), logits ensemble
+    {soup_ensemble:.4f}, the single model that held-out data chooses {best_single:.4f}. Compared with that, the uniform
+    soup has {uniform_gain:+.4f}, standard error {uniform_gain_error:.4f}, the ensemble {soup_ensemble_gain:+.4f},
+    {soup_ensemble_gain_error:.4f}, the greedy soup {greedy_gain:+.4f}, {greedy_gain_error:.4f}."""
+_NAMES = ("best_single", "greedy_size", *(f"{soup}{what}" for soup in SOUPS for what in ("", "_gain", "_gain_error")))
 
 
-@panel
+@view
 def of_the_best(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): soups of the k best models; left, by how many points they beat the best single model, with two
-    standard errors; right, their accuracies.
+    """Panel (e): by how many points soups of the k best models beat the best single model, with two standard errors;
+    left, the uniform soup and, in grey, the logits ensemble of the same models; right, the greedy soup.
 
     Controls: size, guest. The prediction, what the uniform soup of all twenty gains in points, is a star.
     """
-    sizes = list(map(int, sweep["size"].values))
-    by_guest = {guest: sweep.sel(guest=guest) for guest in GUESTS}
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    points = 100 * sweep.sel(guest=NOBODY)[[f"{name}_gain" for name in SOUPS]].to_dataarray()
-    left.axhline(0, color=GREY, linewidth=1.6, marker="")
-    left.set(xlabel="models to choose from, k", ylabel="points above the best single model", xlim=(0.3, 20.7),
-             ylim=(float(points.min()) - 0.6, float(points.max()) + 0.6), xticks=range(2, 21, 3))
-    gains = {}
-    for shift, name in zip((-0.2, 0.0, 0.2), ("uniform", "soup_ensemble", "greedy")):
-        places = [size + shift for size in sizes]
-        gains[name] = WithQuartiles(left, places, LOOKS[name].colour, LOOKS[name].marker, LABELS[name])
-    everything = sweep[list(LABELS)].to_dataarray()
-    right.set(xlabel="models to choose from, k", ylabel=plotting.ACCURACY, xlim=(0.5, 20.5), xticks=range(2, 21, 3),
-              ylim=(float(everything.min()) - 0.03, float(everything.max()) + 0.01))
-    curves = {name: curve(right, LOOKS[name], label, markersize=4, linewidth=1.6) for name, label in LABELS.items()}
-    uprights = [here(ax, 2) for ax in (left, right)]
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    asked = {"size": 20, "guest": NOBODY}
-    star = Star(left, prediction, 20, 100 * sweep.uniform_gain.sel(asked).item(), asked)
-    titles = moving_titles((left, right))
+    sizes = [int(size) for size in sweep["size"].values]
+    by_guest = {guest: {name: sweep.sel(guest=guest)[name].values for name in _NAMES} for guest in GUESTS}
+    findings = {guest: finding_of_soups(sweep.sel(guest=guest)) for guest in GUESTS}
+    asked = {"size": sizes[-1], "guest": NOBODY}
+    if prediction:
+        prediction.panel_answers(100 * by_guest[NOBODY]["uniform_gain"][-1], asked, "star")
 
     def draw(size, guest):
-        part = by_guest[guest]
-        now = {name: part[name].sel(size=size).item() for name in (*LABELS, "greedy_size", *_GAINS)}
-        for name, line in curves.items():
-            line.set_data(sizes, part[name].values)
-        for name, marks in gains.items():
-            gain = 100 * part[f"{name}_gain"].values
-            reach = 100 * WIDE * part[f"{name}_gain_error"].values
-            marks.set_values(gain, gain - reach, gain + reach)
-        for upright in uprights:
-            upright.set_xdata([size, size])
-        star.place(size=size, guest=guest)
-        gained = round(100 * now["greedy_gain"], 1) + 0.0  # no minus before a zero
-        error = 100 * now["greedy_gain_error"]
-        titles[0].set_text(f"k = {size}: greedy {gained:+.1f} ± {error:.1f} points, took {now['greedy_size']:.0f}")
-        titles[1].set_text(f"Uniform {now['uniform']:.3f}, greedy {now['greedy']:.3f}")
+        numbers, place = by_guest[guest], position(sizes, size)
+        values, cut = {"single left": 0, "single right": 0}, []
+        for soup, name in _LABELS.items():
+            gain, reach = 100 * numbers[f"{soup}_gain"], 100 * WIDE * numbers[f"{soup}_gain_error"]
+            inside = gain - reach > LOWEST
+            cut += [f"{k}" for k, is_inside in zip(sizes, inside) if not is_inside]
+            gain = np.where(inside, gain, np.nan)
+            values |= {name: gain, f"{name}, two standard errors": (gain - reach, gain + reach)}
         who = f"the {size} best" if guest == NOBODY else f"the {size - 1} best and {guest}"
-        return said("""Soups of {who}: uniform {uniform:.4f}, greedy {greedy:.4f} (it took {greedy_size:.0f}), logits
-                       ensemble {soup_ensemble:.4f}, the single model that held-out data chooses {best_single:.4f}. The
-                       greedy soup beats that by {greedy_gain:+.4f}, standard error {greedy_gain_error:.4f}.""",
-                    who=who, **now)
+        alt = said(_ALT, who=who, **{name: along[place] for name, along in numbers.items()})
+        about = key(("merged", f"Soups of {who}; the greedy one took {numbers['greedy_size'][place]:.0f}"),
+                    ("single", f"Best single model: {percent(numbers['best_single'][place], 1)}"),
+                    ("", "grey: the logits ensemble of all k"),
+                    *([("", f"below the axis: k = {', '.join(cut)}")] if cut else []))
+        return Frame(findings[guest], alt, values, about)
 
-    controls = {"size": slider("models, k", sizes, 5),
-                "guest": choice("throw in as the last of the k", GUESTS)}
-    below = f" Chosen on {HELD_OUT_IMAGES:,} held-out training images. Bars on the left: two standard errors."
+    controls = {"size": slider("k, models to choose from", sizes, sizes[-1], words=lambda k: f"the {k} best"),
+                "guest": chips("the last of the k", {"one of the twenty": NOBODY} | {who: who for who in GUESTS[1:]})}
+    below = f" Chosen on {HELD_OUT_IMAGES:,} held-out training images. Bands: two standard errors of the difference."
     images = f"{sweep.attrs['soup_images']:,} test images"  # more than the rest is measured on
-    return controls, fig, draw, caption(sweep.assign_attrs(images=images)) + below
+    return {"kicker": "Chapter 3: soups", "charts": _charts(sizes, sweep), "draw": draw, "controls": controls,
+            "hides": [f"{name}{of}" for name in _LABELS.values() for of in ("", ", two standard errors")],
+            "caption": caption(sweep.assign_attrs(images=images)) + below}
 
 
-_GAINS = ("greedy_gain", "greedy_gain_error")
+def _charts(sizes, sweep):
+    """The uniform soup with the ensemble, and the greedy soup, on the same axes."""
+    gains = [100 * (sweep[f"{name}_gain"] + WIDE * sweep[f"{name}_gain_error"]) for name in SOUPS]
+    highest = max(float(gain.max()) for gain in gains)
+    across = Axis("k", sizes[0], sizes[-1], ticks={k: f"{k}" for k in sizes if k == 1 or k % 5 == 0})
+    up = Axis("points above the best single model", LOWEST, 1.1 * highest, digits=1)
+    bands = {name: Band(f"{name}, two standard errors", "other" if soup == "soup_ensemble" else "merged")
+             for soup, name in _LABELS.items()}
+    uniform, ensemble, greedy = _LABELS.values()
+    left = Chart(across, up, (Reference("single left", "single", aside=True), bands[ensemble], Line(ensemble, "other"),
+                              bands[uniform], Line(uniform, "merged", uniform, dots=True, near=True),
+                              Star("guess", "merged", x=(sizes[-1],)), Handle("size")))
+    right = Chart(across, up, (Reference("single right", "single", aside=True), bands[greedy],
+                               Line(greedy, "merged", greedy, dots=True, near=True), Handle("size")))
+    return [left, right]
+
+
+def finding_of_soups(part: xarray.Dataset) -> str:
+    """Where the uniform soup of two or more is worst beside the best single model: is it behind, and is the greedy one
+    there? part: one guest's."""
+    several = part.isel(size=slice(1, None))
+    worst = several.isel(size=int(several.uniform_gain.values.argmin()))
+    ways = []
+    for soup in ("uniform", "greedy"):
+        gain = Difference(worst[f"{soup}_gain"].item(), worst[f"{soup}_gain_error"].item())
+        news = gain.is_news and gain.value
+        ways.append("keeps up" if not news else "gets ahead" if gain.value > 0 else "falls behind")
+    uniform, greedy = ways
+    where = {"keeps up": "keeps up with", "gets ahead": "gets ahead of", "falls behind": "falls behind"}[uniform]
+    guest = "The" if part.guest.item() == NOBODY else f"With {part.guest.item()}, the"
+    beside = "and so does the greedy one" if uniform == greedy else f"the greedy one {greedy}"
+    return f"{guest} uniform soup {where} the best single model, {beside}"
 
 
 def reading_of_the_soups(sweep: xarray.Dataset) -> Page:

@@ -1,110 +1,162 @@
 """Panel (d): all mixes of three models."""
-import matplotlib as mpl
 import numpy as np
-import torch
-import torch.nn.functional as F
 import xarray
 
 from lessons.averaging.experiment.models import BOLD
 from lessons.averaging.experiment.triangle import mix_of
-from lessons.kit import plotting
+from lessons.averaging.panels.triples import images_of
+from lessons.kit.noise import WIDE, Difference, error_of_share
 from lessons.kit.page import said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, level, moving_titles
-from lessons.kit.plotting import BLACK, PURPLE
-from lessons.kit.predict import guessed
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Map,
+    Points,
+    Spots,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
 
-HEIGHT = np.sqrt(3) / 2
-CORNERS = np.array([[0.5, HEIGHT], [0.0, 0.0], [1.0, 0.0]])  # of the first, second and third model
-GUESS = Look(PURPLE)
-HOW = ("triangle_average", "triangle_ensemble")
+DEEP = 20.0  # points lost, where the map is darkest
+_STEPS = 3  # columns of the map from one measured mix to the next
+_WAYS = {"averaged weights": ("triangle_average", "merged"), "ensemble": ("triangle_ensemble", "single")}
+_ALT = """
+    Mix of {mix} (α = {alpha:.2f}, {rest:.2f} of the rest): averaged weights {average:.3f}, ensemble {ensemble:.3f}, so
+    averaging the weights loses {lost:.1f} points. Over the whole triangle the averaged weights have at least
+    {average_least:.3f}, the ensemble at least {ensemble_least:.3f}, and the most that is lost is {most:.1f} points."""
 
 
-@panel
+@view
 def mixes_of_three(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): accuracy over all mixes of three models, of averaged weights and of the ensemble.
+    """Panel (d): accuracy of mixes of three models, of averaged weights and of the ensemble; left, along the first
+    model's share; right, over the triangle of all mixes, how many points averaged weights lose beside the ensemble.
 
-    Controls: alpha (first model's share), rest, three. The prediction, the average of the bold one and the two best,
-    is a purple line on the scale of colours.
+    Controls: alpha (first model's share), three, rest; a press in the triangle sets alpha and rest. The prediction, the
+    average of the bold one and the two best, is a star.
     """
-    fig, axes = plotting.figure(2, height=3.6)
-    accuracies = sweep[list(HOW)].to_dataarray()
-    # most colours for the highest accuracies, where most mixes are
-    norm = mpl.colors.PowerNorm(2.5, float(accuracies.min()), float(accuracies.max()))
-    triangles = [_Triangle(ax, what) for ax, what in zip(axes, ("Averaged weights", "Ensemble of outputs"))]
-    bar = fig.colorbar(mpl.cm.ScalarMappable(norm, "cividis"), ax=list(axes), pad=0.03, shrink=0.9,
-                       label="accuracy: share correct (uneven steps)")
-    bar.set_ticks([tick for tick in (0.5, 0.7, 0.8, 0.9, 0.95) if norm.vmin <= tick <= norm.vmax])
     threes = sorted(map(str, sweep.three.values), key=lambda three: BOLD not in three)  # the bold one first
-    grid = list(map(float, sweep.first.values))
+    grid = [float(share) for share in sweep.first.values]
     names = [str(name).split(":")[0] for name in sweep.name.values]
-    values = {three: [sweep[how].sel(three=three) for how in HOW] for three in threes}
-    a_third = grid[len(grid) // 3]
-    asked = {"alpha": a_third, "rest": 0.5, "three": threes[0]}
-    guess = level(bar.ax, GUESS)
+    members = {three: [names[i] for i in sweep.triangle_member.sel(three=three).values] for three in threes}
+    numbers = {three: {way: sweep[name].sel(three=three).transpose("first", "second").values
+                       for way, (name, _) in _WAYS.items()} for three in threes}
+    lost = {three: 100 * (ways["ensemble"] - ways["averaged weights"]) for three, ways in numbers.items()}
+    maps = {three: _map(points, grid) for three, points in lost.items()}
+    images, places = images_of(sweep), _places(grid)
+    findings = {three: finding_of_mixes(*ways.values(), images) for three, ways in numbers.items()}
+    asked = {"alpha": grid[len(grid) // 3], "rest": 0.5, "three": threes[0]}
     if prediction:
-        truth = sweep.triangle_average.sel(three=threes[0], first=a_third, second=0.5).item()
-        prediction.panel_answers(truth, asked, mark="purple line on the scale of colours")
-    pictures = {three: [_picture(part, norm) for part in parts] for three, parts in values.items()}
+        row, column = position(grid, asked["alpha"]), position(grid, 0.5)
+        prediction.panel_answers(numbers[threes[0]]["averaged weights"][row, column], asked, "star")
 
-    def draw(alpha, rest, three):
+    def draw(alpha, three, rest):
+        row, column, ways = position(grid, alpha), position(grid, rest), numbers[three]
+        values = {"points lost": maps[three], "mixes": places,
+                  "the first alone": ways["ensemble"][-1, [column]], "here": places[:, [row * len(grid) + column]]}
+        for way, along in ((way, ways[way][:, column]) for way in _WAYS):
+            reach = WIDE * np.array([error_of_share(share, images) for share in along])
+            values |= {way: along, f"{way}, two standard errors": (along - reach, along + reach)}
+        values |= {f"models of {other}": _CORNERS if other == three else np.full((2, 3), np.nan) for other in threes}
         shares = mix_of(alpha, rest).numpy()
-        members = [names[i] for i in sweep.triangle_member.sel(three=three).values]
-        now = []
-        for triangle, picture, part in zip(triangles, pictures[three], values[three]):
-            accuracy = float(part.values[grid.index(alpha), grid.index(rest)])
-            triangle.show(picture, members, shares, f"{accuracy:.3f}  at α = {alpha:.2f}, rest {rest:.2f}")
-            now.append(accuracy)
-        height = guessed(prediction, asked, {"alpha": alpha, "rest": rest, "three": three})
-        guess.set_ydata([height, height])
-        mix = ", ".join(f"{share:.2f} of {name}" for share, name in zip(shares, members))
-        least = [float(part.min()) for part in values[three]]
-        return said("""Mix of {mix} (α = {alpha:.2f}, {rest:.2f} of the rest): averaged weights {average:.3f}, ensemble
-                       {ensemble:.3f}. Over the whole triangle the averaged weights have at least {average_least:.3f},
-                       the ensemble at least {ensemble_least:.3f}.""",
-                    mix=mix, alpha=alpha, rest=rest, average=now[0], ensemble=now[1],
-                    average_least=least[0], ensemble_least=least[1])
+        average, ensemble = ways.values()
+        alt = said(_ALT, mix=", ".join(f"{share:.2f} of {name}" for share, name in zip(shares, members[three])),
+                   alpha=alpha, rest=rest, average=average[row, column], ensemble=ensemble[row, column],
+                   lost=lost[three][row, column], average_least=average.min(), ensemble_least=ensemble.min(),
+                   most=lost[three].max())
+        about = key(("merged", "Averaged weights of {} (the first), {} and {}".format(*members[three])),
+                    ("single", "Ensemble with the same shares"), ("", "dark: averaging loses most"))
+        return Frame(findings[three], alt, values, about)
 
-    controls = {"alpha": slider("α, share of the model at the top", grid, a_third),
-                "rest": slider("of the rest, to the left", grid, 0.5),
-                "three": choice("three models", threes)}
-    return controls, fig, draw
-
-
-class _Triangle:
-    """A picture over the triangle with a spot in it, its corners' names and a title."""
-
-    def __init__(self, ax, what):
-        self._what = what
-        self._image = ax.imshow(np.zeros((2, 2, 4)), origin="lower", extent=(0, 1, 0, HEIGHT),
-                                interpolation="bilinear", animated=True)
-        ax.set(xlim=(-0.2, 1.2), ylim=(-0.1, HEIGHT + 0.1), aspect="equal")
-        ax.set_axis_off()
-        self._spot = cloud(ax, Look("white", "o"), markersize=11, markeredgecolor=BLACK, markeredgewidth=1.5)
-        self._title, = moving_titles((ax,))
-        self._names = []
-        for (x, y), off, va in zip(CORNERS, (0.03, -0.03, -0.03), ("bottom", "top", "top")):
-            self._names.append(ax.text(x, y + off, "", ha="center", va=va, fontsize=9.5, animated=True))
-
-    def show(self, picture, members, shares, text):
-        """picture: (size, size, 4) colours; members: a name a corner; shares: (3,), where the spot lies."""
-        self._image.set_data(picture)
-        self._spot.set_data(*(shares @ CORNERS)[:, None])
-        for name, member in zip(self._names, members):
-            name.set_text(member)
-        self._title.set_text(f"{self._what}: {text}")
+    rests = {_rest_in_words(rest): rest for rest in grid}
+    controls = {"alpha": slider("α, share of the first model", grid, asked["alpha"], words=_words,
+                                ends=[("", "without the first"), ("", "the first alone")]),
+                "three": chips("mix", {_short(three): three for three in threes}),
+                "rest": chips("of the rest, to the second", rests, 0.5, more=True)}
+    return {"kicker": "Chapter 3: mixes of three", "draw": draw, "controls": controls,
+            "charts": _charts(grid, numbers, members),
+            "caption": f"{caption(sweep)} Bands: two standard errors. The map is darkest where {DEEP:.0f} points or "
+                       "more are lost.",
+            "hides": ["points lost", *_WAYS, *(f"{way}, two standard errors" for way in _WAYS)]}
 
 
-def _picture(values, norm, size=90):
-    """(size, size, 4) colours over the triangle, from accuracies on the grid of the two sliders."""
-    x, y = np.meshgrid(np.linspace(0, 1, size), np.linspace(0, HEIGHT, size))
-    first = y / HEIGHT
-    second = np.divide(1 - x - first / 2, 1 - first, out=np.full_like(x, 0.5), where=first < 1)
-    inside = (x >= first / 2 - 0.005) & (x <= 1 - first / 2 + 0.005)
-    grid = torch.tensor(values.transpose("first", "second").values)[None, None]
-    places = np.stack([second.clip(0, 1), first], -1)
-    places = torch.tensor(places)[None] * 2 - 1  # grid_sample counts from −1 to 1, columns first
-    between = F.grid_sample(grid, places, align_corners=True, padding_mode="border")  # bilinear
-    colours = mpl.colormaps["cividis"](norm(between[0, 0].numpy()))
-    colours[~inside, 3] = 0
-    return colours
+_CORNERS = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, -0.5]])  # of the first, second and third model
+
+
+def _short(three):
+    """On a chip: "the three furthest apart"."""
+    return three.replace(" of the twenty", "").replace(" that lie", "")
+
+
+def _words(alpha):
+    """Where the slider stands."""
+    return f"{percent(alpha)} of the first"
+
+
+def _rest_in_words(rest):
+    return {0.0: "none", 0.5: "half", 1.0: "all"}.get(rest, f"{rest:.0%}")
+
+
+def _places(grid):
+    """(2, mixes): where in the triangle the mixes lie, of which `rest` runs fastest."""
+    first, second = np.meshgrid(grid, grid, indexing="ij")
+    return np.stack([first, (1 - first) * (second - 0.5)]).reshape(2, -1)
+
+
+def _map(lost, grid):
+    """(rows, columns) of the triangle on its side, in between straight from measured mix to mix; NaN outside.
+
+    Args:
+        lost: (first, second), at the measured mixes.
+    """
+    size = _STEPS * (len(grid) - 1) + 1
+    columns = np.linspace(0, 1, size)
+    cells = np.full((size, size), np.nan)
+    heights = 0.5 - columns  # from above
+    for place, first in enumerate(columns):
+        of_column = [np.interp(first, grid, of_rest) for of_rest in lost.T]
+        inside = np.abs(heights) <= (1 - first) / 2 + 1e-9
+        rest = 0.5 + heights[inside] / max(1 - first, 1e-9)
+        cells[inside, place] = np.interp(rest, grid, of_column)
+    return cells
+
+
+def _charts(grid, numbers, members):
+    """Accuracies along the first model's share, and the triangle of all mixes."""
+    lowest = min(float(along.min()) for ways in numbers.values() for along in ways.values())
+    ticks = {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}
+    bands = [Band(f"{way}, two standard errors", role) for way, (_, role) in _WAYS.items()]
+    left = Chart(Axis("α", 0, 1, ticks=ticks), Axis("accuracy", max(0, lowest - 0.03), 1, unit="percent"),
+                 (*bands, *(Line(way, role, way) for way, (_, role) in _WAYS.items()),
+                  Points("the first alone", "single", x=(1,)),
+                  Star("guess", "merged", x=(grid[len(grid) // 3],)), Handle("alpha")))
+    half = 0.5 / (_STEPS * (len(grid) - 1))
+    corners = [Spots(f"models of {three}", "single", names=tuple(names)) for three, names in members.items()]
+    right = Chart(Axis("α", -half, 1 + half, ticks=ticks),
+                  Axis("points lost by averaging", -0.5 - half, 0.5 + half, ticks={0: ""}),
+                  (Map("points lost", "merged", high=DEEP, aside=True),
+                   Spots("mixes", "other", small=True, picks=("alpha", "rest")), *corners, Spots("here", "merged")))
+    return [left, right]
+
+
+def finding_of_mixes(average: np.ndarray, ensemble: np.ndarray, images: int) -> str:
+    """Whether averaged weights lose beside the ensemble where they lose most, and whether either is worse there than
+    the worst of the three alone, which would be a hole. Both: (first, second), accuracies."""
+    worst = np.unravel_index((ensemble - average).argmax(), average.shape)
+    lost = Difference.of(float(ensemble[worst]), float(average[worst]), images)
+    if not (lost.is_news and lost.value > 0):
+        return "Every mix of these weights is as good as the ensemble"
+    alone = float(min(average[-1, 0], average[0, 0], average[0, -1]))
+    holes = [Difference.of(float(accuracies), alone, images) for accuracies in (average[worst], ensemble.min())]
+    of_average, of_ensemble = (hole.is_news and hole.value < 0 for hole in holes)
+    if of_average and not of_ensemble:
+        return "Mixing these weights digs a hole, an ensemble of the same three has none"
+    return "Mixing these weights is worse than an ensemble of the same three"

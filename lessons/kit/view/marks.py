@@ -151,8 +151,13 @@ class Spots(Mark):
 
     Attributes:
         names: written beside them, one each, or one for the first.
+        small: whether they are the many dots of a cloud.
+        picks: names of controls, where the points are all their settings, those of the last control running fastest: a
+            press in the chart chooses the nearest one.
     """
     names: tuple[str, ...] = ()
+    small: bool = False
+    picks: tuple[str, ...] = ()
     kind: ClassVar[str] = "spots"
     parts: ClassVar[tuple[str, ...]] = ("x", "y")
 

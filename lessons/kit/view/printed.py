@@ -128,8 +128,8 @@ def _path(ax, chart, mark, rows):
 
 
 def _spots(ax, chart, mark, rows):
-    ax.plot(*rows, color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="", markersize=8,
-            markeredgecolor="white")
+    ax.plot(*rows, color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="",
+            markersize=3 if mark.small else 8, markeredgecolor="none" if mark.small else "white")
     for x, y, name in zip(*rows, mark.names):
         if np.isfinite([x, y]).all():
             ax.annotate(name, (x, y), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9.5)

@@ -161,6 +161,9 @@ class View(anywidget.AnyWidget):
         for chart in self.charts:
             if chart.slider and chart.slider not in sliders:
                 raise ValueError(f"a chart has the handle of {chart.slider!r}, which is no slider of this view")
+            unknown = [name for mark in chart.marks for name in getattr(mark, "picks", ()) if name not in self.controls]
+            if unknown:
+                raise ValueError(f"a press in a chart picks {', '.join(unknown)}, which is no control of this view")
         self.slider = sliders[0] if sliders else ""
         self.caption = caption
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,

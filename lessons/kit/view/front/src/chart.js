@@ -36,6 +36,7 @@ export class Chart {
     this.marks = spec.marks.map((mark) => ({ ...mark, x: mark.x ?? places }));
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
     this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
+    this.picking = spec.marks.find((mark) => mark.picks); // whose points a press chooses from
     this.svg = s("svg", { class: "plot", "aria-hidden": "true" });
   }
 
@@ -193,6 +194,10 @@ export class Chart {
   }
 
   spots(mark, [xs, ys]) {
+    if (mark.small) {
+      const dots = xs.map((x, index) => x === null || ys[index] === null ? "" : `M${this.x(x).toFixed(1)} ${this.y(ys[index]).toFixed(1)}h0`);
+      return [s("path", { class: `cloud ${mark.role}`, d: dots.join("") })];
+    }
     const middle = (this.box.left + this.box.width - this.box.right) / 2;
     return xs.flatMap((value, index) => {
       if (value === null || ys[index] === null) return [];

@@ -16,6 +16,26 @@ export function spellings(labels) {
   return new Set(short).size === labels.length ? short : labels;
 }
 
+// The index of the point that lies nearest to (x, y); a gap is nowhere.
+export function nearestPoint(xs, ys, x, y) {
+  let [best, least] = [-1, Infinity];
+  xs.forEach((at, index) => {
+    const apart = at === null || ys[index] === null ? Infinity : (at - x) ** 2 + (ys[index] - y) ** 2;
+    if (apart < least) [best, least] = [index, apart];
+  });
+  return best;
+}
+
+// The places of several controls that a running number means: the last control runs fastest.
+export function placesOf(number, counts) {
+  const places = [];
+  for (const count of [...counts].reverse()) {
+    places.unshift(number % count);
+    number = Math.floor(number / count);
+  }
+  return places;
+}
+
 // Labels that would touch move apart, as little as possible, in their order, between low and high.
 export function apart(wanted, gap, low, high) {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);
@@ -59,7 +79,8 @@ export function verdict(guess, truth, span, percent) {
 
 // All numbers of a chart as a table: {caption, head: names of columns, rows: [{place, name, cells}]}, a row for each place
 // on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
-// places in both dimensions and images are left to the chart. `stops` names the slider's `places`.
+// places in both dimensions and images are left to the chart. `stops` names the slider's `places`
+// where the chart has its handle.
 export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   const number = (value) => written(value, { ...y, digits: (y.digits ?? 0) + 1 }) || "–";
   const columns = marks.flatMap((mark) => {
@@ -73,11 +94,12 @@ export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   }).filter(({ row }) => row.some((value) => value !== null));
   const all = [...new Set(columns.flatMap(({ at }) => at ?? []))].sort((one, other) => one - other);
   const named = new Map(x.ticks ?? []);
+  const stopAt = (place) => marks.some(({ kind }) => kind === "handle") ? stops[places.indexOf(place)] : undefined;
   const cell = ({ at, row }, place) => !at ? number(row[0]) : at.includes(place) ? number(row[at.indexOf(place)]) : "";
   return {
     caption: y.label ?? "", head: [x.label ?? "", ...columns.map(({ name }) => name)],
     rows: all.map((place) => ({
-      place, name: stops[places.indexOf(place)] ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
+      place, name: stopAt(place) ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
     })),
   };
 }

@@ -2,7 +2,7 @@
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
-import { clamp, Frames, nearest, spellings, tableOf, verdict, written } from "./numbers.js";
+import { clamp, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 
 const WIDE = 860; // px: two charts side by side
@@ -64,7 +64,7 @@ export class Panel {
       h("div", { class: "foot" }, this.numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
-    for (const chart of this.charts) if (chart.hasHandle || chart.guessed) this.drags(chart);
+    for (const chart of this.charts) if (chart.hasHandle || chart.guessed || chart.picking) this.drags(chart);
     this.root.replaceChildren(h("style", {}, STYLE), section);
     this.section = section;
   }
@@ -112,7 +112,8 @@ export class Panel {
       const asked = chart.guessed;
       if (this.asks) {
         if (asked) this.propose(clamp(asked.along === "x" ? chart.x.invert(x) : chart.y.invert(y), this.spec.prediction.low, this.spec.prediction.high));
-      } else if (this.slider >= 0) this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
+      } else if (chart.picking) this.pick(chart, x, y);
+      else if (this.slider >= 0) this.go(this.slider, nearest(chart.places.map((place) => chart.x(place)), x));
     };
     chart.svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
@@ -120,6 +121,17 @@ export class Panel {
       at(event);
     });
     chart.svg.addEventListener("pointermove", (event) => { if (chart.svg.hasPointerCapture(event.pointerId)) at(event); });
+  }
+
+  // Set the controls to the point of a chart that lies nearest to a press.
+  pick(chart, x, y) {
+    const { name, picks } = chart.picking;
+    const numbers = this.frames.get(this.positions)?.values[name];
+    if (!numbers) return;
+    const [xs, ys] = [chart.x, chart.y].map((scale, row) => numbers[row].map((value) => value === null ? null : scale(value)));
+    const controls = picks.map((one) => this.spec.controls.findIndex((control) => control.name === one));
+    const places = placesOf(nearestPoint(xs, ys, x, y), controls.map((index) => this.spec.controls[index].texts.length));
+    this.goTo(this.positions.map((old, index) => controls.includes(index) ? places[controls.indexOf(index)] : old));
   }
 
   // -- what happens ---------------------------------------------------------------------------------------------------
@@ -178,8 +190,12 @@ export class Panel {
   get asks() { return Boolean(this.spec.prediction) && this.model.get("guess") === null && !this.model.get("shown"); }
 
   go(control, place) {
-    if (this.positions[control] === place) return;
-    this.positions = this.positions.map((old, index) => index === control ? place : old);
+    this.goTo(this.positions.map((old, index) => index === control ? place : old));
+  }
+
+  goTo(positions) {
+    if (positions.every((place, index) => place === this.positions[index])) return;
+    this.positions = positions;
     this.model.set("positions", this.positions);
     this.model.save_changes();
     this.show();
@@ -354,10 +370,10 @@ export class Panel {
 
   // A table for each chart: a row for each place on its x axis, a column for each mark.
   showNumbers(frame, stop) {
-    const tables = this.charts.map((chart) => tableOf(chart, frame.values)).filter(({ rows }) => rows.length).map(({ caption, head, rows }) => h("table", {},
+    const tables = this.charts.map((chart) => ({ chart, ...tableOf(chart, frame.values) })).filter(({ rows }) => rows.length).map(({ chart, caption, head, rows }) => h("table", {},
       h("caption", {}, caption),
       h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: stop !== null && place === this.charts[0].places[stop] ? "now" : "" },
+      h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: chart.hasHandle && stop !== null && place === chart.places[stop] ? "now" : "" },
         h("th", { scope: "row" }, name), cells.map((text) => h("td", {}, text)))))));
     this.table.replaceChildren(h("p", {}, frame.alt), ...tables);
   }

@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apart, Frames, nearest, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { apart, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
   assert.equal(nearest([0, 10, 20], 16), 2);
   assert.equal(nearest([5], -100), 0);
+});
+
+test("the nearest point, and the settings of several controls that its number means", () => {
+  assert.equal(nearestPoint([0, 10, 20], [0, 10, 0], 14, 9), 1);
+  assert.equal(nearestPoint([0, null, 20], [0, 10, null], 14, 9), 0);
+  assert.deepEqual([0, 4, 5, 11].map((number) => placesOf(number, [3, 4])), [[0, 0], [1, 0], [1, 1], [2, 3]]);
+  assert.deepEqual(placesOf(7, [1140]), [7]);
 });
 
 test("labels keep apart, in their order and inside", () => {
@@ -60,7 +67,7 @@ test("charts are named in short where that tells them apart", () => {
 });
 
 test("a map's table has a column for each of its rows, and named places keep their names", () => {
-  const map = { spec: { x: { label: "α", ticks: [[1, "one"]] }, y: {} }, places: [0, 1], stops: [], marks: [{ name: "map", kind: "map", parts: ["cells"], rows: ["layer 1", "output"] }] };
+  const map = { spec: { x: { label: "α", ticks: [[1, "one"]] }, y: {} }, places: [0, 1], stops: ["0", "a stop of a slider elsewhere"], marks: [{ name: "map", kind: "map", parts: ["cells"], rows: ["layer 1", "output"] }] };
   const { head, rows } = tableOf(map, { map: [[0, 1], [2, 3]] });
   assert.deepEqual(head, ["α", "layer 1", "output"]);
   assert.deepEqual(rows.map(({ name, cells }) => [name, ...cells]), [["0", "0.0", "2.0"], ["one", "1.0", "3.0"]]);
