@@ -401,21 +401,41 @@ def test_every_frame_of_the_scatter_names_its_three_models(sweep):
         panel.set(triple=rank)
         chosen = ranked[rank - 1]
         names = [str(sweep.name.values[i]) for i in sweep.member.values[chosen]]
-        assert all(name in panel.alt and name in panel.picture.frame["marks"] for name in names)
-        assert f"{sweep.average_accuracy.values[chosen]:.4f}" in panel.alt
+        assert all(name in panel.alt and name in panel.frame.key[-1][1] for name in names)
+        average, ensemble = sweep.average_accuracy.values[chosen], sweep.ensemble_accuracy.values[chosen]
+        assert f"Averaged weights {average:.4f}, logits ensemble {ensemble:.4f}" in panel.alt
+        values = panel.frame.values
+        assert (values["averaged weights"][0][0], values["ensemble"][0][0]) == (average, ensemble)
+        assert sorted(sweep.accuracy.values[sweep.member.values[chosen]]) == values["members"][0].tolist()
+        middle = 100 * sweep.average_accuracy.values.mean(), 100 * sweep.ensemble_accuracy.values.mean()
+        assert values["chosen"][:, 0] == pytest.approx((100 * average - middle[0], 100 * ensemble - middle[1]))
 
 
-def test_choosing_a_dot_moves_the_slider_and_every_dot_has_its_place_and_its_text(sweep):
+def test_the_dots_of_the_scatter_are_the_settings_of_its_slider(sweep):
     panel = panels.triples.all_triples(sweep)
-    points = panel.children[-1]
-    points.chosen = 41
-    assert panel.controls["triple"].value == 42 and "Triple 42 of" in panel.alt
-    assert len(points.places) == len(points.texts) == 1140
-    places = np.array(points.places)
-    assert (places > 0).all() and (places < 1).all()
-    assert (np.diff(places[:, 0]) >= -1e-3).all(), "dots are in the order of the slider, left to right"
-    worst = sweep.member.values[sweep.average_accuracy.values.argmin()]
-    assert all(str(sweep.name.values[i]) in points.texts[0] for i in worst)
+    cloud, picks = panel.frame.values["triples"], {mark.name: mark for mark in panel.marks}["triples"].picks
+    assert picks == ("triple",) and cloud.shape == (2, 1140)
+    assert (np.diff(cloud[0]) >= 0).all() and np.allclose(panel.controls["triple"].at, cloud[0])
+    assert np.allclose(panel.set(triple=42).frame.values["chosen"][:, 0], cloud[:, 41])
+
+
+@pytest.mark.parametrize("r2, slope, title", [
+    (0.96, 0.99, "The better the averaged weights of a triple, the better its ensemble, point for point"),
+    (0.96, 0.80, "The better the averaged weights of a triple, the better its ensemble"),
+    (0.70, 0.99, "The better the averaged weights of a triple, the better its ensemble, more or less"),
+    (0.70, -0.5, "The better the averaged weights of a triple, the worse its ensemble"),
+    (0.20, 0.99, "The averaged weights of a triple tell little about its ensemble")])
+def test_the_title_of_the_scatter_follows_its_line(r2, slope, title):
+    assert panels.triples.finding_of_triples({"r2": r2, "slope": slope}) == title
+
+
+def test_the_question_about_a_slope_is_answered_by_the_scatter(sweep):
+    guess = predict("by how many points?", low=-1.0, high=2.0)
+    view = panels.triples.all_triples(sweep, guess)
+    assert guess.truth == pytest.approx(experiment.claims(sweep)["CTL-7"]["slope"])
+    x, y = view.frame.values["regression line"]
+    assert np.diff(y) / np.diff(x) == pytest.approx(guess.truth)
+    assert {mark.name for mark in view.marks} - {"mean", "guess"} == set(view.spec["hides"])
 
 
 @pytest.mark.parametrize("models", [2, 9, 20])
@@ -495,7 +515,7 @@ def test_the_triangle_lies_on_its_side_with_every_measured_mix_in_its_place(swee
     here = sweep.sel(three=view.values["three"])
     lost = 100 * (here.triangle_ensemble - here.triangle_average).values
     cells = view.frame.values["points lost"]
-    assert np.allclose(cells[:, 0][::steps], lost[0, ::-1], atol=0.01), "without the first model, the second alone above"
+    assert np.allclose(cells[:, 0][::steps], lost[0, ::-1], atol=0.01), "without the first, the second alone above"
     assert np.isfinite(cells[:, -1]).sum() == 1 and np.nanmax(cells) <= lost.max() + 0.01
     view.set(alpha=grid[2], rest=grid[3])
     assert view.frame.values["here"][:, 0] == pytest.approx(view.frame.values["mixes"][:, 2 * len(grid) + 3])

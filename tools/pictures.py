@@ -93,7 +93,7 @@ PICTURES = {
         "Three ways to treat BatchNorm's statistics between two ResNets, side by side.",
         lambda: lessons.resnet.panels.pairs.batchnorm_side_by_side(resnet.pairs.run(*FULL))),
     "averaging_triangle": Picture(
-        "All mixes of three models: in a triangle of weights, and in one of ensembles.",
+        "All mixes of three models: where averaging their weights loses beside an ensemble of the same three.",
         lambda: lessons.averaging.panels.triangle.mixes_of_three(averaging.run(*FULL))),
     "task_arithmetic_mixing_desk": Picture(
         "A fader for every task vector, and what the network that they make reads of every task.",

@@ -4,20 +4,19 @@ import xarray
 
 from lessons.averaging import algorithms
 from lessons.averaging.experiment.triples import claim, explained, members_mean
-from lessons.averaging.panels.points import Points, places_of
 from lessons.kit import plotting
-from lessons.kit.noise import error_of_share
+from lessons.kit.noise import WIDE, error_of_share
 from lessons.kit.page import Page, agrees, reading, said, table
-from lessons.kit.panel import Panel, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption
+from lessons.kit.view import Axis, Chart, Frame, Path, Points, Spots, Star, key, percent, slider, view
 
 AVERAGE, ENSEMBLE = "accuracy of the averaged weights", "accuracy of the logits ensemble"  # of axes
 
-MEMBER, AVERAGED, TOGETHER = Look(GREY, "o"), Look(BLUE, "D"), Look(ORANGE, "s")
-CHOSEN = Look(RED, "D")
-GUESS = Look(PURPLE, line="-.")
+AVERAGED, TOGETHER = Look(BLUE, "D"), Look(ORANGE, "s")  # in still figures
+TIGHT, LOOSE = 0.9, 0.5  # R² of a line, as the reading asks of CTL-7, and of hardly one
+LIKE_ONE = 0.1  # how far a slope may be from 1 to be called so
 
 
 def images_of(sweep: xarray.Dataset) -> int:
@@ -41,14 +40,6 @@ class _Triples:
     def __len__(self):
         return len(self.average)
 
-    def texts(self):
-        """What each dot is called."""
-        texts = []
-        for members, average, ensemble in zip(self.member, self.average, self.ensemble):
-            names = "; ".join(self.names[i] for i in members)
-            texts.append(f"{names}. Averaged weights {average:.4f}, ensemble {ensemble:.4f}")
-        return texts
-
     def said(self, triple):
         """The n-th triple in words."""
         members = [f"{self.names[i]}, accuracy {self.accuracy[i]:.4f}" for i in self.member[triple - 1]]
@@ -59,80 +50,90 @@ class _Triples:
                     ensemble=self.ensemble[triple - 1], **self.line)
 
 
-def all_triples(sweep: xarray.Dataset, prediction=None) -> Panel:
-    """Panel (a): Figure 4 of CTL, one dot a triple; right, the members of the chosen one.
+@view
+def all_triples(sweep: xarray.Dataset, prediction=None):
+    """Panel (a): Figure 4 of CTL, one dot a triple, in points around the mean of all; right, the members of the chosen
+    one, their average and their ensemble.
 
-    Control: triple, its rank by the averaged weights' accuracy; clicking a dot moves it. The prediction, a slope, is a
-    purple line.
+    Control: triple, its rank by the averaged weights' accuracy; a press on a dot chooses it. The prediction, a slope,
+    is a star, one point better than the mean.
     """
-    shown = _all_triples(sweep, prediction)
     triples = _Triples(sweep)
-    places = places_of(shown.figure.axes[0], triples.average, triples.ensemble)
-    points = Points(places=places, texts=triples.texts())
-    points.observe(lambda change: shown.set(triple=change["new"] + 1), "chosen")
-    shown.children = [*shown.children, points]
-    return shown
-
-
-@panel
-def _all_triples(sweep, prediction):
-    triples = _Triples(sweep)
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
-    ends = np.array([triples.average.min(), triples.average.max()])
-    low = min(triples.average.min(), triples.ensemble.min()) - 0.005
-    high = max(triples.average.max(), triples.ensemble.max()) + 0.005
-    line = triples.line
-    label = f"regression line: slope {line['slope']:.2f}, R² = {line['r2']:.3f}"
-    left.scatter(triples.average, triples.ensemble, s=9, color=BLUE, alpha=0.45, linewidth=0)
-    left.plot([low, high], [low, high], color=GREY, linestyle="--", linewidth=1.2, marker="", label="equal")
-    left.plot(ends, line["slope"] * ends + line["intercept"], color=BLACK, marker="", linewidth=1.6, label=label)
-    left.set(xlabel=AVERAGE, ylabel=ENSEMBLE, xlim=(low, high), ylim=(low, high), title=f"All {len(triples):,} triples")
-    left.legend(loc="upper left")
-    guess = curve(left, GUESS)
+    centre = np.array([[triples.average.mean()], [triples.ensemble.mean()]])
+    cloud = 100 * (np.array([triples.average, triples.ensemble]) - centre)
+    ends = cloud[0, [0, -1]]
+    regression = ends, triples.line["slope"] * ends
+    equal = 100 * (np.array([triples.average[[0, -1]]] * 2) - centre)
+    mean = [0], [0]
+    finding, images = finding_of_triples(triples.line), images_of(sweep)
     if prediction:
-        prediction.panel_answers(triples.line["slope"], mark="purple line")
-    chosen = cloud(left, CHOSEN, markersize=9, markeredgecolor=BLACK)
-    row_of_dots = _Members(right, float(sweep.accuracy[:20].min()) - 0.01, high + 0.01)
-    title, = moving_titles((right,))
+        prediction.panel_answers(triples.line["slope"], mark="star")
 
     def draw(triple):
-        average = triples.average[triple - 1]
-        ensemble = triples.ensemble[triple - 1]
-        member = triples.member[triple - 1]
-        names = [triples.names[i] for i in member]
-        chosen.set_data([average], [ensemble])
-        row_of_dots.set_values([*names, "their averaged weights", "their logits ensemble"],
-                               [*triples.accuracy[member], average, ensemble])
-        title.set_text(f"Triple {triple}, counted from the worst average")
-        slope = prediction.committed if prediction else None
-        if slope is None:
-            guess.set_data([], [])
-        else:
-            guess.set_data(ends, triples.ensemble.mean() + slope * (ends - triples.average.mean()))
-        return triples.said(triple)
+        place = triple - 1
+        of_members = np.sort(triples.accuracy[triples.member[place]])
+        values = {"triples": cloud, "regression line": regression, "equally accurate": equal, "mean": mean,
+                  "chosen": cloud[:, [place]], "members": _with_errors(of_members, images),
+                  "averaged weights": _with_errors(triples.average[[place]], images),
+                  "ensemble": _with_errors(triples.ensemble[[place]], images)}
+        who = "; ".join(triples.names[i] for i in triples.member[place])
+        about = key(("merged", "Averaged weights of three models"), ("single", "Ensemble of the three"), ("", who))
+        return Frame(finding, triples.said(triple), values, about)
 
-    controls = {"triple": slider("triple", range(1, len(triples) + 1), len(triples) // 2)}
-    error = 100 * error_of_share(triples.average.mean(), images_of(sweep))
-    below = f" Standard error of an accuracy: {error:.1f} points. Rest the mouse on a dot for its models, or click it."
-    return controls, fig, draw, caption(sweep) + below
+    middle = len(triples) // 2
+    controls = {"triple": slider("triple, from the worst average", range(1, len(triples) + 1), middle, places=cloud[0],
+                                 words=lambda triple: f"triple {triple:,} of {len(triples):,}",
+                                 ends=[("", "worst average"), ("", "best average")])}
+    error = percent(error_of_share(triples.average.mean(), images), 1)
+    below = f" Standard error of an accuracy: {error}; bars: two of them. Black line: regression. Dotted: equal."
+    return {"kicker": "Chapter 3: two ways to combine three models", "draw": draw, "controls": controls,
+            "charts": _charts(triples, cloud, centre, float(sweep.accuracy[:20].min())),
+            "hides": ["triples", "regression line", "equally accurate", "chosen", *_SHOWN],
+            "caption": caption(sweep) + below}
 
 
-class _Members:
-    """Five named accuracies, one below the other: three members, their averaged weights, their logits ensemble."""
+_SHOWN = {"members": ("other", (0, 1, 2)), "averaged weights": ("merged", (3,)), "ensemble": ("single", (4,))}
 
-    def __init__(self, ax, low, high):
-        ax.set(xlabel="accuracy: share correct", xlim=(low, high), ylim=(-0.5, 4.9), yticks=[])
-        ax.grid(False, axis="y")
-        self._rows = (4, 3, 2, 1, 0)
-        self._dots = [cloud(ax, look, markersize=8) for look in (MEMBER, MEMBER, MEMBER, AVERAGED, TOGETHER)]
-        style = {"transform": ax.transAxes, "fontsize": 9.5, "animated": True}
-        self._texts = [ax.text(0.01, (row + 0.72) / 5.4, "", **style) for row in self._rows]
 
-    def set_values(self, names, values):
-        """One of each a row."""
-        for row, dot, text, name, value in zip(self._rows, self._dots, self._texts, names, values):
-            dot.set_data([value], [row])
-            text.set_text(f"{name}: {value:.4f}")
+def _charts(triples, cloud, centre, least):
+    """The cloud of all triples, and the accuracies of one; `least` is the lowest of a single model."""
+    (low_x, low_y), (high_x, high_y) = cloud.min(1) - 0.4, cloud.max(1) + 0.4
+    shares = np.arange(0, 1.001, 0.02)
+    (ticks_x, ticks_y) = ({float(100 * (share - mean)): percent(share) for share in shares} for mean in centre[:, 0])
+    left = Chart(Axis(AVERAGE, low_x, high_x, ticks=_between(low_x, high_x, ticks_x)),
+                 Axis(ENSEMBLE, low_y, high_y, unit="points", digits=2, ticks=_between(low_y, high_y, ticks_y)),
+                 (Path("equally accurate", "chance"), Path("regression line", "single"),
+                  Spots("triples", "merged", small=True, picks=("triple",)),
+                  Spots("mean", "single", names=("mean",)), Spots("chosen", "merged"), Star("guess", "merged", x=(1,))))
+    names = {0: "worst", 1: "middle", 2: "best", 3: "weights", 4: "outputs"}
+    high = max(triples.average.max(), triples.ensemble.max(), triples.accuracy[:20].max()) + 0.02
+    right = Chart(Axis("the three models, and their averages", -0.5, 4.5, kind="places", ticks=names),
+                  Axis("accuracy of this triple", least - 0.02, high, unit="percent", digits=1),
+                  tuple(Points(name, role, x=x, written=True) for name, (role, x) in _SHOWN.items()))
+    return [left, right]
+
+
+def _between(low, high, ticks):
+    """Those ticks that lie on an axis."""
+    return {place: text for place, text in ticks.items() if low <= place <= high}
+
+
+def _with_errors(shares, images):
+    """(3, shares): accuracies, and two standard errors below and above them."""
+    reach = WIDE * np.array([error_of_share(share, images) for share in shares])
+    return np.array([shares, shares - reach, shares + reach])
+
+
+def finding_of_triples(line: dict[str, float]) -> str:
+    """What the cloud shows. line: slope and r2 of the regression of ensembles on averages."""
+    if line["r2"] < LOOSE:
+        return "The averaged weights of a triple tell little about its ensemble"
+    if line["slope"] < 0:
+        return "The better the averaged weights of a triple, the worse its ensemble"
+    better = "The better the averaged weights of a triple, the better its ensemble"
+    if line["r2"] < TIGHT:
+        return f"{better}, more or less"
+    return f"{better}, point for point" if abs(line["slope"] - 1) < LIKE_ONE else better
 
 
 @still

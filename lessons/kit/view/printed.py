@@ -97,9 +97,9 @@ def _points(ax, chart, mark, rows):
         ax.vlines(x, rows[1], rows[2], color=COLOURS[mark.role], linewidth=1.6)
     ax.plot(x, rows[0], color=COLOURS[mark.role], marker=FORMS[mark.role] or "o", linestyle="", label=mark.label)
     if mark.written:
-        for place, value in zip(x, rows[0]):
+        for place, value, top in zip(x, rows[0], rows[-1]):
             if np.isfinite(value):
-                ax.annotate(chart.y.written(value), (place, value), xytext=(0, 6), textcoords="offset points",
+                ax.annotate(chart.y.written(value), (place, top), xytext=(0, 6), textcoords="offset points",
                             ha="center", fontsize=9)
 
 

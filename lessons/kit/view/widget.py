@@ -281,14 +281,21 @@ class View(anywidget.AnyWidget):
         rows: dict[str, int] = {}
         frames = {}
         wanted = {mark.name: mark for mark in self.marks if mark.parts}
+        known = {}  # by mark and identity, for what does not move; it holds the numbers, so that no others get their id
+
+        def row_of(name, numbers):
+            if (name, id(numbers)) not in known:
+                row = json.dumps(rows_of(wanted[name], numbers))
+                known[name, id(numbers)] = rows.setdefault(row, len(rows)), numbers
+            return known[name, id(numbers)][0]
+
         for place in places:
             frame = self.draw(**{name: control.values[index]
                                  for (name, control), index in zip(self.controls.items(), place)})
             if frame.values.keys() != wanted.keys():
                 different = sorted(frame.values.keys() ^ wanted.keys())
                 raise ValueError(f"a frame gives numbers for every mark and no other; look at {', '.join(different)}")
-            values = {name: rows.setdefault(json.dumps(rows_of(wanted[name], numbers)), len(rows))
-                      for name, numbers in frame.values.items()}
+            values = {name: row_of(name, numbers) for name, numbers in frame.values.items()}
             frames[",".join(map(str, place))] = {"title": frame.title, "alt": frame.alt, "values": values,
                                                  "key": [list(item) for item in frame.key]}
         return {"rows": [json.loads(row) for row in rows], "frames": frames}

@@ -222,7 +222,7 @@ export class Chart {
       if (y === null) return;
       if (low && low[index] !== null) parts.push(s("path", { class: `error ${mark.role}`, d: `M${x} ${this.at(low[index])}V${this.at(high[index])}` }));
       parts.push(s("path", { class: `dot ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${x},${y})` }));
-      if (mark.written) parts.push(s("text", { class: `value ${mark.role}`, x, y: y - 12 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
+      if (mark.written) parts.push(s("text", { class: `value ${mark.role}`, x, y: Math.min(y - 5 * this.k, high && high[index] !== null ? this.at(high[index]) : y) - 7 * this.k, "text-anchor": "middle" }, written(value, this.spec.y)));
     });
     return parts;
   }
