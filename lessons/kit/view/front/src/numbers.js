@@ -53,8 +53,9 @@ export function verdict(guess, truth, span, percent) {
 
 // All numbers of a chart as a table: {caption, head: names of columns, rows: [{place, name, cells}]}, a row for each place
 // on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
-// places in both dimensions and images are left to the chart. `stops` names the slider's `places`.
-export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
+// places in both dimensions and images are left to the chart. `stops` names the slider's `places`, where the chart has its
+// handle.
+export function tableOf({ spec: { x, y }, marks, places, stops, hasHandle }, values) {
   const number = (value) => written(value, { ...y, digits: (y.digits ?? 0) + 1 }) || "–";
   const columns = marks.flatMap((mark) => {
     const rows = values[mark.name];
@@ -71,7 +72,7 @@ export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   return {
     caption: y.label ?? "", head: [x.label ?? "", ...columns.map(({ name }) => name)],
     rows: all.map((place) => ({
-      place, name: stops[places.indexOf(place)] ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
+      place, name: (hasHandle ? stops[places.indexOf(place)] : undefined) ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
     })),
   };
 }

@@ -323,10 +323,10 @@ export class Panel {
 
   // A table for each chart: a row for each place on its x axis, a column for each mark.
   showNumbers(frame, stop) {
-    const tables = this.charts.map((chart) => tableOf(chart, frame.values)).filter(({ rows }) => rows.length).map(({ caption, head, rows }) => h("table", {},
+    const tables = this.charts.map((chart) => ({ ...tableOf(chart, frame.values), now: stop !== null && chart.hasHandle ? chart.places[stop] : null })).filter(({ rows }) => rows.length).map(({ caption, head, rows, now }) => h("table", {},
       h("caption", {}, caption),
       h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: stop !== null && place === this.charts[0].places[stop] ? "now" : "" },
+      h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: place === now ? "now" : "" },
         h("th", { scope: "row" }, name), cells.map((text) => h("td", {}, text)))))));
     this.table.replaceChildren(h("p", {}, frame.alt), ...tables);
   }
