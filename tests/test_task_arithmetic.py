@@ -1,6 +1,5 @@
 import dataclasses
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
-from lessons.kit import archive, claims, plotting
+from lessons.kit import archive, claims
+from lessons.kit.predict import predict
 from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
@@ -537,12 +537,41 @@ def test_the_edit_panel_says_the_sweeps_numbers(sweep):
 
 
 def test_the_bars_of_the_tasks_added_have_a_colour_of_their_own(sweep):
-    panel = panels.edits(sweep)
+    view = panels.edits(sweep)
+    roles = {mark.name: mark.role for mark in view.marks}
+    assert (roles["added"], roles["other"]) == ("merged", "other")
     for edit, added in (("180°", 1), ("22.5° and 90°", 2), ("all eight", 8)):
-        marks = panel.set(edit=edit).picture.frame["marks"]
-        bars = re.findall(r"stroke: (#\w+); stroke-width: 15", marks)
-        colours = {colour.lower(): bars.count(colour) for colour in bars}
-        assert len(bars) == 9 and colours[plotting.BLUE.lower()] == added and colours[plotting.GREEN.lower()] == 1
+        bars = {name: np.isfinite(view.set(edit=edit).frame.values[name][0]) for name in ("added", "other")}
+        assert (bars["added"] ^ bars["other"]).all() and bars["added"].sum() == added and bars["other"][0]
+
+
+HALF = "Half of each task vector"
+
+
+@pytest.mark.parametrize("count, mean, alone, title", [
+    (2, (0.1, 0.4, 0.8, 0.6), 0.6, f"{HALF} makes one network for both tasks, all of each is too much"),
+    (2, (0.1, 0.4, 0.8, 0.8), 0.6, f"{HALF} makes one network for both tasks"),
+    (2, (0.1, 0.4, 0.6, 0.8), 0.6, f"{HALF} is no better on both tasks together than one network alone"),
+    (8, (0.1, 0.4, 0.6, 0.5), 0.7, "The right part of each task vector is no better on all the tasks together than one "
+                                   "network alone"),
+    (1, (0.1, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task, subtracting it takes right answers away"),
+    (1, (0.4, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task"),
+    (1, (0.1, 0.4, 0.4, 0.4), 0.4, "Adding this task vector teaches nothing, subtracting it takes right answers away")])
+def test_the_title_of_sums_says_what_the_curve_shows(count, mean, alone, title):
+    assert panels.finding_of_sums([-1.0, 0.0, 0.5, 1.0], np.array(mean), alone, count, 1000) == title
+
+
+def test_a_small_best_part_of_eight_task_vectors_is_called_small():
+    title = panels.finding_of_sums([-1.0, 0.0, 0.2, 1.0], np.array((0.1, 0.3, 0.6, 0.2)), 0.5, 8, 1000)
+    assert title == "A small part of each task vector makes one network for all the tasks, all of each is too much"
+
+
+def test_the_guess_about_a_sum_is_compared_with_half_of_each_task_vector(sweep):
+    guess = predict("What share?")
+    view = panels.edits(sweep, guess).set(edit="180°", lam=-1.0)
+    assert guess.truth == sweep.accuracy.sel(edit="22.5° and 90°", lam=0.5, task=[22.5, 90.0]).mean().item()
+    guess.commit(0.5)
+    assert view.values == {"lam": 0.5, "edit": "22.5° and 90°"}
 
 
 def test_the_panel_of_equations_says_the_sweeps_numbers(sweep):

@@ -8,4 +8,4 @@ from lessons.task_arithmetic.panels.forgetting import is_it_forgotten, learned_a
 from lessons.task_arithmetic.panels.resnet import reading_of_the_resnets, resnets
 from lessons.task_arithmetic.panels.stitching import negation, reading_of_figure_9, reading_of_figure_10, stitching
 from lessons.task_arithmetic.panels.sums import (
-    analogies, best_shares, edits, heat_map, many, misconception, reading_of_the_heat_map)
+    analogies, best_shares, edits, finding_of_sums, heat_map, many, misconception, reading_of_the_heat_map)
