@@ -575,12 +575,33 @@ def test_the_guess_about_a_sum_is_compared_with_half_of_each_task_vector(sweep):
 
 
 def test_the_panel_of_equations_says_the_sweeps_numbers(sweep):
-    panel = panels.equations(sweep)
+    view = panels.equations(sweep)
     for ends, lam in itertools.product(("45° and 180°", mlp.negation_of(90.0)), (0.05, 1.0)):
         here = sweep.sel(ends=ends, step=lam)
-        alt = panel.set(ends=ends, lam=lam).alt
+        alt = view.set(ends=ends, lam=lam).alt
         assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
-        assert ("Eq. 2" in alt) == (" and 180°" in ends)
+        assert ("Eq. 2" in alt) == (" and 180°" in ends) == ("Eq. 2" in view.frame.key[0][1])
+    frame = view.set(ends="45° and 180°", layer="output").frame
+    part = sweep.sel(ends="45° and 180°", layer="output")
+    assert frame.values["coef of this layer"] == pytest.approx(part.coef_mean.values)
+    assert frame.values["gap of this layer"] == pytest.approx((part.gap_mean / part.base_mean).values)
+    low, high = frame.values["middle half of coef"]
+    for counts, least, most in zip(part.coef_count.transpose("step", "bin"), low, high):
+        assert counts.sel(bin=slice(least, most)).sum() >= 0.5 * counts.sum()
+    assert np.isnan(frame.values["gap, output"]).all() and not np.isnan(frame.values["gap, layer 1"]).any()
+
+
+FOLLOW = "For small λ the features follow the weights, for large λ they"
+
+
+@pytest.mark.parametrize("gap, coef, title", [
+    ((0.01, 0.2), (1.0, 0.7), f"{FOLLOW} turn and come out too short"),
+    ((0.01, 0.2), (1.0, 0.95), f"{FOLLOW} turn"),
+    ((0.01, 0.02), (1.0, 0.7), f"{FOLLOW} come out too short"),
+    ((0.01, 0.02), (1.0, 0.95), "The features follow the weights, whatever λ is"),
+    ((0.1, 0.2), (1.0, 0.7), "The features do not follow the weights, even for small λ")])
+def test_the_title_of_the_equations_says_what_happens_in_any_layer(gap, coef, title):
+    assert panels.finding_of_equations(np.array([(0.0, 0.0), gap]), np.array([coef, (1.0, 1.0)])) == title
 
 
 def test_the_panels_of_stitching_and_negation_say_the_sweeps_numbers(sweep):
