@@ -615,6 +615,47 @@ def test_the_panels_of_stitching_and_negation_say_the_sweeps_numbers(sweep):
         assert all(f"{value:.3f}" in alt for value in here.values.flatten())
 
 
+def test_the_views_of_stitching_and_negation_draw_the_sweeps_numbers(sweep):
+    frame = panels.stitching(sweep).set(layer="layer 3", lam=0.8).frame
+    part = sweep.stitched.sel(layer="layer 3")
+    here = part.sel(step=0.8, features=mlp.FEATURES[1])
+    assert np.array_equal(frame.values["A"], here.transpose("two", "pair").values)
+    own = (part.sel(features=mlp.FEATURES[1], two="i") + part.sel(features=mlp.FEATURES[2], two="j")).mean("pair") / 2
+    assert frame.values["one network, own task"] == pytest.approx(own.values)
+    guess = predict("What share?")
+    view = panels.negation(sweep, guess).set(angle=90.0)
+    truth = sweep.negated.sel(angle=45.0, layer="output", lam0=1.0, how=mlp.HOW[1], which="pretraining").item()
+    assert guess.truth == truth and "θ₀ − λτ, pretraining" in view.spec["hides"]
+    guess.commit(0.5)
+    assert view.values["angle"] == 45.0 and view.frame.values["θ₀ − λτ, pretraining"][-1] == truth
+
+
+PAIR = np.array([-0.01, 0.0, 0.01])
+
+
+@pytest.mark.parametrize("worse, alone, title", [
+    (0.8, 0.4, "Averaged features know both tasks, one network’s own know only one"),
+    (0.5, 0.4, "On the worse of two tasks, averaged features are a little better than one network’s own"),
+    (0.4, 0.4, "On the worse of two tasks, averaged features are no better than one network’s own"),
+    (0.3, 0.4, "On the worse of two tasks, averaged features are worse than one network’s own")])
+def test_the_title_of_stitching_says_what_averages_are_worth(worse, alone, title):
+    assert panels.finding_of_averages(worse + PAIR, alone - PAIR, 0.9 + PAIR, 0.3 + PAIR) == title
+
+
+SUBTRACTING = "Subtracting a task vector costs its task"
+
+
+@pytest.mark.parametrize("by_equation, by_weights, title", [
+    ((0.9, 0.1), (0.6, 0.1), f"{SUBTRACTING}, and more of pretraining than Eq. 4 says"),
+    ((0.6, 0.1), (0.8, 0.1), f"{SUBTRACTING}, and less of pretraining than Eq. 4 says"),
+    ((0.6, 0.1), (0.6, 0.1), f"{SUBTRACTING} and some of pretraining, as Eq. 4 says"),
+    ((0.9, 0.1), (0.9, 0.1), f"{SUBTRACTING} alone"),
+    ((0.9, 0.1), (0.6, 0.4), "Subtracting this task vector does not cost its task")])
+def test_the_title_of_negation_says_what_it_costs(by_equation, by_weights, title):
+    at_end = np.array([by_equation, by_weights])
+    assert panels.finding_of_negation(at_end, np.array([0.9, 0.4]), 1000) == title
+
+
 def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):
     panel = panels.mixing_desk(sweep, networks)
     base = networks[0.0].state_dict()

@@ -11,7 +11,7 @@ from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, 
 from lessons.lines.panels import in_words
 from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import dotted, grid, ordered
+from lessons.task_arithmetic.panels.common import OF_LAM, dotted, grid, ordered
 
 QUARTILES = ("mean", "low", "high")
 
@@ -80,14 +80,13 @@ def _key(ends, layer):
 
 def _charts(numbers):
     """The gap and coef over λ, on axes on which all sums and negations have room."""
-    of_lam = Axis("λ", 0, 1, ticks={0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6", 0.8: "0.8", 1: "1"})
     highest = max(part["share_high"].max() for part in numbers)
     lowest = min(part["coef_low"].min() for part in numbers)
     longest = max(part["coef_high"].max() for part in numbers)
-    left = Chart(of_lam, Axis("gap: how far they turn", 0, 1.1 * float(highest), unit="percent", digits=1),
+    left = Chart(OF_LAM, Axis("gap: how far they turn", 0, 1.1 * float(highest), unit="percent", digits=1),
                  (*(Line(f"gap, {layer}", "other", layer) for layer in LAYERS), Band("middle half", "merged"),
                   Line("gap of this layer", "merged", "this layer", near=True), Handle("lam")))
-    right = Chart(of_lam, Axis("coef: how long they are", float(lowest) - 0.02, float(longest) + 0.02, digits=2),
+    right = Chart(OF_LAM, Axis("coef: how long they are", float(lowest) - 0.02, float(longest) + 0.02, digits=2),
                   (*(Line(f"coef, {layer}", "other", layer) for layer in LAYERS),
                    Reference("as long as the mean", "single"), Band("middle half of coef", "merged"),
                    Line("coef of this layer", "merged", "this layer", near=True), Handle("lam")))
