@@ -1,6 +1,5 @@
 import dataclasses
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons.averaging.algorithms import Family
-from lessons.kit import archive, claims, plotting
+from lessons.kit import archive, claims
+from lessons.kit.predict import predict
 from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
@@ -537,21 +537,71 @@ def test_the_edit_panel_says_the_sweeps_numbers(sweep):
 
 
 def test_the_bars_of_the_tasks_added_have_a_colour_of_their_own(sweep):
-    panel = panels.edits(sweep)
+    view = panels.edits(sweep)
+    roles = {mark.name: mark.role for mark in view.marks}
+    assert (roles["added"], roles["other"]) == ("merged", "other")
     for edit, added in (("180°", 1), ("22.5° and 90°", 2), ("all eight", 8)):
-        marks = panel.set(edit=edit).picture.frame["marks"]
-        bars = re.findall(r"stroke: (#\w+); stroke-width: 15", marks)
-        colours = {colour.lower(): bars.count(colour) for colour in bars}
-        assert len(bars) == 9 and colours[plotting.BLUE.lower()] == added and colours[plotting.GREEN.lower()] == 1
+        bars = {name: np.isfinite(view.set(edit=edit).frame.values[name][0]) for name in ("added", "other")}
+        assert (bars["added"] ^ bars["other"]).all() and bars["added"].sum() == added and bars["other"][0]
+
+
+HALF = "Half of each task vector"
+
+
+@pytest.mark.parametrize("count, mean, alone, title", [
+    (2, (0.1, 0.4, 0.8, 0.6), 0.6, f"{HALF} makes one network for both tasks, all of each is too much"),
+    (2, (0.1, 0.4, 0.8, 0.8), 0.6, f"{HALF} makes one network for both tasks"),
+    (2, (0.1, 0.4, 0.6, 0.8), 0.6, f"{HALF} is no better on both tasks together than one network alone"),
+    (8, (0.1, 0.4, 0.6, 0.5), 0.7, "The right part of each task vector is no better on all the tasks together than one "
+                                   "network alone"),
+    (1, (0.1, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task, subtracting it takes right answers away"),
+    (1, (0.4, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task"),
+    (1, (0.1, 0.4, 0.4, 0.4), 0.4, "Adding this task vector teaches nothing, subtracting it takes right answers away")])
+def test_the_title_of_sums_says_what_the_curve_shows(count, mean, alone, title):
+    assert panels.finding_of_sums([-1.0, 0.0, 0.5, 1.0], np.array(mean), alone, count, 1000) == title
+
+
+def test_a_small_best_part_of_eight_task_vectors_is_called_small():
+    title = panels.finding_of_sums([-1.0, 0.0, 0.2, 1.0], np.array((0.1, 0.3, 0.6, 0.2)), 0.5, 8, 1000)
+    assert title == "A small part of each task vector makes one network for all the tasks, all of each is too much"
+
+
+def test_the_guess_about_a_sum_is_compared_with_half_of_each_task_vector(sweep):
+    guess = predict("What share?")
+    view = panels.edits(sweep, guess).set(edit="180°", lam=-1.0)
+    assert guess.truth == sweep.accuracy.sel(edit="22.5° and 90°", lam=0.5, task=[22.5, 90.0]).mean().item()
+    guess.commit(0.5)
+    assert view.values == {"lam": 0.5, "edit": "22.5° and 90°"}
 
 
 def test_the_panel_of_equations_says_the_sweeps_numbers(sweep):
-    panel = panels.equations(sweep)
+    view = panels.equations(sweep)
     for ends, lam in itertools.product(("45° and 180°", mlp.negation_of(90.0)), (0.05, 1.0)):
         here = sweep.sel(ends=ends, step=lam)
-        alt = panel.set(ends=ends, lam=lam).alt
+        alt = view.set(ends=ends, lam=lam).alt
         assert all(f"{value:.4f}" in alt for value in (*here.gap_mean.values, *here.base_mean.values))
-        assert ("Eq. 2" in alt) == (" and 180°" in ends)
+        assert ("Eq. 2" in alt) == (" and 180°" in ends) == ("Eq. 2" in view.frame.key[0][1])
+    frame = view.set(ends="45° and 180°", layer="output").frame
+    part = sweep.sel(ends="45° and 180°", layer="output")
+    assert frame.values["coef of this layer"] == pytest.approx(part.coef_mean.values)
+    assert frame.values["gap of this layer"] == pytest.approx((part.gap_mean / part.base_mean).values)
+    low, high = frame.values["middle half of coef"]
+    for counts, least, most in zip(part.coef_count.transpose("step", "bin"), low, high):
+        assert counts.sel(bin=slice(least, most)).sum() >= 0.5 * counts.sum()
+    assert np.isnan(frame.values["gap, output"]).all() and not np.isnan(frame.values["gap, layer 1"]).any()
+
+
+FOLLOW = "For small λ the features follow the weights, for large λ they"
+
+
+@pytest.mark.parametrize("gap, coef, title", [
+    ((0.01, 0.2), (1.0, 0.7), f"{FOLLOW} turn and come out too short"),
+    ((0.01, 0.2), (1.0, 0.95), f"{FOLLOW} turn"),
+    ((0.01, 0.02), (1.0, 0.7), f"{FOLLOW} come out too short"),
+    ((0.01, 0.02), (1.0, 0.95), "The features follow the weights, whatever λ is"),
+    ((0.1, 0.2), (1.0, 0.7), "The features do not follow the weights, even for small λ")])
+def test_the_title_of_the_equations_says_what_happens_in_any_layer(gap, coef, title):
+    assert panels.finding_of_equations(np.array([(0.0, 0.0), gap]), np.array([coef, (1.0, 1.0)])) == title
 
 
 def test_the_panels_of_stitching_and_negation_say_the_sweeps_numbers(sweep):
@@ -563,6 +613,47 @@ def test_the_panels_of_stitching_and_negation_say_the_sweeps_numbers(sweep):
         here = sweep.negated.sel(angle=67.5, layer=layer, lam0=lam)
         alt = negation.set(angle=67.5, layer=layer, lam=lam).alt
         assert all(f"{value:.3f}" in alt for value in here.values.flatten())
+
+
+def test_the_views_of_stitching_and_negation_draw_the_sweeps_numbers(sweep):
+    frame = panels.stitching(sweep).set(layer="layer 3", lam=0.8).frame
+    part = sweep.stitched.sel(layer="layer 3")
+    here = part.sel(step=0.8, features=mlp.FEATURES[1])
+    assert np.array_equal(frame.values["A"], here.transpose("two", "pair").values)
+    own = (part.sel(features=mlp.FEATURES[1], two="i") + part.sel(features=mlp.FEATURES[2], two="j")).mean("pair") / 2
+    assert frame.values["one network, own task"] == pytest.approx(own.values)
+    guess = predict("What share?")
+    view = panels.negation(sweep, guess).set(angle=90.0)
+    truth = sweep.negated.sel(angle=45.0, layer="output", lam0=1.0, how=mlp.HOW[1], which="pretraining").item()
+    assert guess.truth == truth and "θ₀ − λτ, pretraining" in view.spec["hides"]
+    guess.commit(0.5)
+    assert view.values["angle"] == 45.0 and view.frame.values["θ₀ − λτ, pretraining"][-1] == truth
+
+
+PAIR = np.array([-0.01, 0.0, 0.01])
+
+
+@pytest.mark.parametrize("worse, alone, title", [
+    (0.8, 0.4, "Averaged features know both tasks, one network’s own know only one"),
+    (0.5, 0.4, "On the worse of two tasks, averaged features are a little better than one network’s own"),
+    (0.4, 0.4, "On the worse of two tasks, averaged features are no better than one network’s own"),
+    (0.3, 0.4, "On the worse of two tasks, averaged features are worse than one network’s own")])
+def test_the_title_of_stitching_says_what_averages_are_worth(worse, alone, title):
+    assert panels.finding_of_averages(worse + PAIR, alone - PAIR, 0.9 + PAIR, 0.3 + PAIR) == title
+
+
+SUBTRACTING = "Subtracting a task vector costs its task"
+
+
+@pytest.mark.parametrize("by_equation, by_weights, title", [
+    ((0.9, 0.1), (0.6, 0.1), f"{SUBTRACTING}, and more of pretraining than Eq. 4 says"),
+    ((0.6, 0.1), (0.8, 0.1), f"{SUBTRACTING}, and less of pretraining than Eq. 4 says"),
+    ((0.6, 0.1), (0.6, 0.1), f"{SUBTRACTING} and some of pretraining, as Eq. 4 says"),
+    ((0.9, 0.1), (0.9, 0.1), f"{SUBTRACTING} alone"),
+    ((0.9, 0.1), (0.6, 0.4), "Subtracting this task vector does not cost its task")])
+def test_the_title_of_negation_says_what_it_costs(by_equation, by_weights, title):
+    at_end = np.array([by_equation, by_weights])
+    assert panels.finding_of_negation(at_end, np.array([0.9, 0.4]), 1000) == title
 
 
 def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):

@@ -3,9 +3,10 @@ from lessons.kit.sweep import caption
 from lessons.task_arithmetic.panels.causes import growth, reading_of_growth
 from lessons.task_arithmetic.panels.desk import mixing_desk
 from lessons.task_arithmetic.panels.equations import (
-    equations, figure_7, reading_of_figure_7, where_it_ends)
+    equations, figure_7, finding_of_equations, reading_of_figure_7, where_it_ends)
 from lessons.task_arithmetic.panels.forgetting import is_it_forgotten, learned_again, reading_of_forgetting
 from lessons.task_arithmetic.panels.resnet import reading_of_the_resnets, resnets
-from lessons.task_arithmetic.panels.stitching import negation, reading_of_figure_9, reading_of_figure_10, stitching
+from lessons.task_arithmetic.panels.stitching import (
+    finding_of_averages, finding_of_negation, negation, reading_of_figure_9, reading_of_figure_10, stitching)
 from lessons.task_arithmetic.panels.sums import (
-    analogies, best_shares, edits, heat_map, many, misconception, reading_of_the_heat_map)
+    analogies, best_shares, edits, finding_of_sums, heat_map, many, misconception, reading_of_the_heat_map)

@@ -1,12 +1,15 @@
 """What the pictures of chapter 4 share."""
+import numpy as np
 import xarray
 
 from lessons.kit import noise
 from lessons.kit.plotting import GREY
 from lessons.kit.sweep import caption
+from lessons.kit.view import Axis
 from lessons.task_arithmetic.experiment.mlp import ANGLES
 
 CHANCE = 0.1
+OF_LAM = Axis("λ", 0, 1, ticks={0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6", 0.8: "0.8", 1: "1"})
 # every other name a line lower, so that they do not touch
 TASK_NAMES = ["0°", *(f"{chr(10) * (place % 2)}{angle:g}°" for place, angle in enumerate(ANGLES, 1))]
 
@@ -16,6 +19,17 @@ def with_error(sweep: xarray.Dataset) -> str:
     error = noise.error_of_share(0.5, int(sweep.attrs["test_images"]))
     sure = f"The standard error of an accuracy is at most {100 * error:.1f} points"
     return f"{caption(sweep)} {sure}; chance is {CHANCE:g}."
+
+
+def with_noise(accuracies: np.ndarray, images: int) -> np.ndarray:
+    """(3, points): accuracies, and two standard errors below and above them; those that are not measured stay NaN."""
+    errors = noise.WIDE * np.sqrt(accuracies * (1 - accuracies) / images)
+    return np.stack([accuracies, accuracies - errors, accuracies + errors])
+
+
+def only(values: np.ndarray, places: list[int]) -> np.ndarray:
+    """Those at some places; the others are NaN."""
+    return np.where(np.isin(np.arange(len(values)), places), values, np.nan)
 
 
 def at_least(share: float) -> str:

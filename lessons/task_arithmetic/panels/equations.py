@@ -5,67 +5,109 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, agrees, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still, violin
-from lessons.kit.sweep import caption, names, position
+from lessons.kit.plotting import BLUE, COLOURS, GREY, WithQuartiles, still, violin
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
+from lessons.lines.panels import in_words
 from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import dotted, grid, ordered
+from lessons.task_arithmetic.panels.common import OF_LAM, dotted, grid, ordered
 
-LOOKS = {layer: Look(colour, marker) for layer, colour, marker in zip(LAYERS, COLOURS, MARKERS)}
 QUARTILES = ("mean", "low", "high")
 
 
 # -- panel (b) -------------------------------------------------------------------------------------
 
-@panel
+_ALT = """
+    {equation} for {ends} at λ = {lam:.2f}. 1 − cosine, gap against baseline: {by_layer}. In {layer} half of the images
+    have a gap between {gap_low:.4f} and {gap_high:.4f}, and a baseline between {base_low:.4f} and {base_high:.4f}."""
+
+
+@view
 def equations(sweep: xarray.Dataset):
-    """Panel (b): 1 − cosine_arith beside 1 − cosine_base, per layer, with quartiles; right, coef against λ. Controls:
-    lam, ends."""
-    fig, (left, right) = plotting.figure(2, height=4.2)
+    """Panel (b): Eq. 2 or Eq. 3 against λ in one layer, with the middle half of the images; grey, in the others. Left,
+    1 − cosine_arith as a share of 1 − cosine_base; right, coef. Controls: lam, layer, ends."""
     lams = grid(sweep.step)
-    places = np.arange(len(LAYERS))
-    left.set(xlim=(-0.5, len(LAYERS) - 0.5), ylim=(1e-5, 2), yscale="log", ylabel="1 − cosine (logarithmic)")
-    left.set_xticks(places, LAYERS)
-    base = WithQuartiles(left, places - 0.1, ORANGE, "s", "between the two ends (baseline)")
-    gap = WithQuartiles(left, places + 0.1, BLUE, "o", "edited network to the mean of the ends (gap)")
-    right.set(xlabel="λ", ylabel="coef: length beside the mean of the ends", xlim=(0, 1.03),
-              ylim=(float(sweep.coef_mean.min()) - 0.05, 1.08))
-    dotted(right, 1)
-    curves = [curve(right, look, layer, markersize=4, linewidth=1.5) for layer, look in LOOKS.items()]
-    at_lam = here(right, 0.4)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left")
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
-    titles = moving_titles((left, right))
-    parts = [f"{name}_{quantity}" for name in ("gap", "base") for quantity in QUARTILES] + ["coef_mean", "deviation"]
-    values = {}  # (steps, layers): a slider's step then costs no selection in the whole sweep
-    for name in names(sweep.ends):
-        part = sweep.sel(ends=name)
-        values[name] = {quantity: part[quantity].transpose("step", "layer").values for quantity in parts}
+    of_all = {str(name): _numbers(sweep.sel(ends=name)) for name in sweep.ends.values}
 
-    def draw(lam, ends):
-        of_ends = values[ends]
-        row = position(lams, lam, "lam")
-        now = {part: of_ends[part][row] for part in of_ends}
-        base.set_values(*(now[f"base_{part}"] for part in QUARTILES))
-        gap.set_values(*(now[f"gap_{part}"].clip(FLOOR) for part in QUARTILES))
-        for line, lengths in zip(curves, of_ends["coef_mean"].T):
-            line.set_data(lams, lengths)
-        at_lam.set_xdata([lam, lam])
-        ratio = now["gap_mean"] / now["base_mean"]
-        coef = now["coef_mean"]
-        titles[0].set_text(f"{ends}, λ = {lam:.2f}: at most {ratio.max():.1%}")
-        titles[1].set_text(f"coef {coef.min():.3f} to {coef.max():.3f}")
-        return said("{equation} for {ends} at λ = {lam:.2f}. 1 − cosine, gap against baseline: {by_layer}.",
-                    equation="Eq. 2" if ends in PAIRS else "Eq. 3", ends=ends, lam=lam, by_layer=_by_layer(now))
+    def draw(lam, layer, ends):
+        numbers, row, place = of_all[ends], position(lams, lam, "lam"), LAYERS.index(layer)
+        gap, coef = (numbers[name].T for name in ("share", "coef_mean"))  # (layers, λ)
+        values = {"gap of this layer": gap[place], "coef of this layer": coef[place], "as long as the mean": 1}
+        values |= {"middle half": [numbers[name][:, place] for name in ("share_low", "share_high")],
+                   "middle half of coef": [numbers[name][:, place] for name in ("coef_low", "coef_high")]}
+        for name, of_gap, of_coef in zip(LAYERS, gap, coef):
+            for mark, along in ((f"gap, {name}", of_gap), (f"coef, {name}", of_coef)):
+                values[mark] = np.full(len(lams), np.nan) if name == layer else along
+        here = {name: part[row] for name, part in numbers.items()}
+        sure = {name: here[name][place] for name in ("gap_low", "gap_high", "base_low", "base_high")}
+        alt = said(_ALT, equation="Eq. 2" if ends in PAIRS else "Eq. 3", ends=ends, lam=lam,
+                   by_layer=_by_layer(here), layer=in_words(layer), **sure)
+        return Frame(finding_of_equations(gap, coef), alt, values, _key(ends, layer))
 
-    controls = {"lam": slider("λ", lams, 0.4), "ends": choice("task vectors", ordered(values))}
-    below = " Markers: mean; bars: quartiles over the images. Percentage: the largest gap as a share of its baseline."
-    return controls, fig, draw, caption(_of_features(sweep)) + below
+    return {"kicker": "Chapter 4: do the features follow the weights?", "charts": _charts(of_all.values()),
+            "draw": draw,
+            "controls": {"lam": slider("λ", lams, 0.5, words=lambda lam: f"λ = {lam:g}"),
+                         "layer": chips("layer", LAYERS, "layer 3"),
+                         "ends": chips("task vectors", ordered(of_all), more=True)},
+            "caption": f"{caption(_of_features(sweep))} Lines: mean over the images. A gap of 100 % is the distance "
+                       "between the two ends, the baseline; coef 1 is the length of their mean. Above a gap of "
+                       f"{mlp.SHARE:.0%}, features are said to turn, below a coef of {mlp.LENGTH:g} to be too short."}
 
 
-FLOOR = 1e-6  # a quartile of 0 has no place on a logarithmic axis
+def _numbers(part):
+    """Of one sum or negation {name: (λ, layers)}: means and quartiles over the images; gaps also as shares of the mean
+    baseline, coef's quartiles from its distribution."""
+    part = part.transpose("step", "layer", "bin", ...)
+    numbers = {f"{name}_{quantity}": part[f"{name}_{quantity}"].values for name in ("gap", "base")
+               for quantity in QUARTILES}
+    for end, name in (("", "mean"), ("_low", "low"), ("_high", "high")):
+        numbers[f"share{end}"] = np.maximum(numbers[f"gap_{name}"] / numbers["base_mean"], 0)
+    below = part.coef_count.values.cumsum(-1) / part.coef_count.values.sum(-1, keepdims=True)
+    for name, share in (("coef_low", 0.25), ("coef_high", 0.75)):
+        numbers[name] = part.bin.values[(below >= share).argmax(-1)]
+    return numbers | {name: part[name].values for name in ("coef_mean", "deviation")}
+
+
+def _key(ends, layer):
+    """What the lines stand for."""
+    between = f"Eq. 2: the task vectors of {ends}, added" if ends in PAIRS else \
+        f"Eq. 3: the task vector of {ends.partition(' and')[0]}, added and subtracted"
+    shown = in_words(layer)
+    return key(("", between), ("merged", f"{shown[:1].upper()}{shown[1:]}, with the middle half of the images"),
+               ("", "grey: the other layers"))
+
+
+def _charts(numbers):
+    """The gap and coef over λ, on axes on which all sums and negations have room."""
+    highest = max(part["share_high"].max() for part in numbers)
+    lowest = min(part["coef_low"].min() for part in numbers)
+    longest = max(part["coef_high"].max() for part in numbers)
+    left = Chart(OF_LAM, Axis("gap: how far they turn", 0, 1.1 * float(highest), unit="percent", digits=1),
+                 (*(Line(f"gap, {layer}", "other", layer) for layer in LAYERS), Band("middle half", "merged"),
+                  Line("gap of this layer", "merged", "this layer", near=True), Handle("lam")))
+    right = Chart(OF_LAM, Axis("coef: how long they are", float(lowest) - 0.02, float(longest) + 0.02, digits=2),
+                  (*(Line(f"coef, {layer}", "other", layer) for layer in LAYERS),
+                   Reference("as long as the mean", "single"), Band("middle half of coef", "merged"),
+                   Line("coef of this layer", "merged", "this layer", near=True), Handle("lam")))
+    return [left, right]
+
+
+def finding_of_equations(gap: np.ndarray, coef: np.ndarray) -> str:
+    """Whether the features follow the weights, and what they do where they no longer do: turn, come out too short, or
+    both; by the shares from which on an equation is said to hold no longer, in any layer.
+
+    Args:
+        gap: (layers, λ) as a share of the baseline, mean over the images.
+        coef: (layers, λ), mean over the images.
+    """
+    turned, short = (beyond.any(0) for beyond in (gap > mlp.SHARE, coef < mlp.LENGTH))
+    if turned[0] or short[0]:
+        return "The features do not follow the weights, even for small λ"
+    happens = [says for says, beyond in (("turn", turned), ("come out too short", short)) if beyond.any()]
+    if not happens:
+        return "The features follow the weights, whatever λ is"
+    return f"For small λ the features follow the weights, for large λ they {' and '.join(happens)}"
 
 
 def _of_features(sweep):

@@ -1,81 +1,106 @@
 """Stitching: panel (c), features averaged, and panel (d), features with Δ taken away; the source's Figures 9 and 10."""
+import math
+
+import numpy as np
 import xarray
 
-from lessons.kit import plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, agrees, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-from lessons.kit.predict import Star
 from lessons.kit.sweep import position
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Points,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
+from lessons.lines.panels import in_words
 from lessons.task_arithmetic.experiment import mlp
-from lessons.task_arithmetic.experiment.mlp import ANGLES, HOW, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import CHANCE, at_least, dotted, grid, with_error
+from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
+from lessons.task_arithmetic.panels.common import CHANCE, OF_LAM, at_least, grid, with_error, with_noise
 
-FEATURES = {"average of both": Look(PURPLE, "D"),
-            "θ₀ + λτᵢ alone": Look(BLUE, "o"),
-            "θ₀ + λτⱼ alone": Look(ORANGE, "s")}
-MEANS = {"average of both, worse of two tasks": Look(PURPLE, "D"),
-         "one alone, its own task": Look(BLUE, "o"),
-         "one alone, the other task": Look(BLUE, "o", ":")}
+MATTERS = 0.5  # of the way from the other task's accuracy to the own one's: from there on a task is called known
+_ALT_OF_STITCHING = """
+    28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs: with the average of
+    both networks' features {both:.3f}, and {worse:.3f} on the worse of the two tasks; with one network's features
+    {own:.3f} on its own task and {other:.3f} on the other. The pretrained network itself has {before:.3f}."""
 
 
 # -- panel (c) -------------------------------------------------------------------------------------
 
-@panel
+@view
 def stitching(sweep: xarray.Dataset):
     """Panel (c): Figure 9 of CTL, one dot a pair and kind of features; right, the mean over pairs against λ. Controls:
     lam, layer."""
-    fig, (left, right) = plotting.figure(2, height=4.4)
     lams = grid(sweep.step)
-    left.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, marker="")
-    left.set(xlabel="accuracy on task i", ylabel="accuracy on task j", xlim=(0, 1.02), ylim=(0, 1.02))
-    dotted(left)
-    left.axvline(CHANCE, color=GREY, linestyle=":", linewidth=1, marker="")
-    dots = [cloud(left, look, label, markersize=5, alpha=0.75) for label, look in FEATURES.items()]
-    right.set(xlabel="λ", ylabel=ACCURACY, xlim=(0, 1.03), ylim=(0, 1.02))
-    dotted(right)
-    curves = [curve(right, look, label, markersize=4) for label, look in MEANS.items()]
-    at_lam = here(right, 1)
-    of_base = sweep.own.sel(model=0.0)
-    of_i = [of_base.sel(task=i).item() for i, _ in PAIRS.values()]
-    of_j = [of_base.sel(task=j).item() for _, j in PAIRS.values()]
-    left.plot(of_i, of_j, color=BLACK, marker="x", markersize=4, markeredgewidth=0.8, linestyle="", label="θ₀ itself")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right")
-    titles = moving_titles((left, right))
-    values = {}
-    for layer in LAYERS:
-        values[layer] = sweep.stitched.sel(layer=layer).transpose("step", "pair", "features", "two").values
+    by_layer = {layer: sweep.stitched.sel(layer=layer).transpose("step", "features", "two", "pair").values
+                for layer in LAYERS}
+    pretrained = np.array([sweep.own.sel(model=0.0, task=list(tasks)).values for tasks in zip(*PAIRS.values())])
 
     def draw(lam, layer):
-        row = position(lams, lam, "lam")
-        accuracies = values[layer]
-        for dot, points in zip(dots, accuracies[row].transpose(1, 2, 0)):
-            dot.set_data(*points)
-        worse = accuracies[:, :, 0].min(-1).mean(1)
-        own = (accuracies[:, :, 1, 0] + accuracies[:, :, 2, 1]).mean(1) / 2
-        other = (accuracies[:, :, 1, 1] + accuracies[:, :, 2, 0]).mean(1) / 2
-        for line, series in zip(curves, (worse, own, other)):
-            line.set_data(lams, series)
-        at_lam.set_xdata([lam, lam])
-        means = {"worse": worse[row], "own": own[row], "other": other[row]}
-        titles[0].set_text(f"Put in at {layer}, λ = {lam:.2f}")
-        titles[1].set_text(said("Means: average {worse:.3f}, own {own:.3f}, other {other:.3f}", **means))
-        return said("""28 pairs, features put into the pretrained network at {layer}, λ = {lam:.2f}. Mean over pairs:
-                       with the average of both networks' features {both:.3f}, and {worse:.3f} on the worse of the two
-                       tasks; with one network's features {own:.3f} on its own task and {other:.3f} on the other.""",
-                    layer=layer, lam=lam, both=accuracies[row, :, 0].mean(), **means)
+        both, of_a, of_b = by_layer[layer].swapaxes(0, 1)  # each (λ, two tasks, pairs)
+        row, worse = position(lams, lam, "lam"), both.min(1)
+        own, other = (of_a[:, 0] + of_b[:, 1]) / 2, (of_a[:, 1] + of_b[:, 0]) / 2  # (λ, pairs)
+        means = {"worse": worse.mean(1), "own": own.mean(1), "other": other.mean(1)}
+        spread = WIDE * worse.std(1, ddof=1) / math.sqrt(worse.shape[1])
+        values = {"pretrained": pretrained, "A": of_a[row], "B": of_b[row], "average of both": both[row],
+                  "equal": (0, 1), "average, worse task": means["worse"],
+                  "two standard errors": (means["worse"] - spread, means["worse"] + spread),
+                  "one network, own task": means["own"], "one network, other task": means["other"], "chance": CHANCE}
+        alt = said(_ALT_OF_STITCHING, layer=in_words(layer), lam=lam, both=both[row].mean(), before=pretrained.mean(),
+                   **{name: mean[row] for name, mean in means.items()})
+        about = key(("a", "features of A alone"), ("b", "of B alone"), ("merged", "the average of both"),
+                    ("", "a dot is a pair; grey: the pretrained network"))
+        alone = np.maximum(of_a.min(1), of_b.min(1))
+        return Frame(finding_of_averages(worse[row], alone[row], own[row], other[row]), alt, values, about)
 
-    controls = {"lam": slider("λ", lams, 1.0), "layer": _layers("layer 2", "layer 1", "layer 3", "output")}
-    below = " At the output no layers follow: the averaged features are the mean of the two answers."
-    return controls, fig, draw, with_error(sweep) + below
+    return {"kicker": "Chapter 4: what averaged features are good for", "charts": _charts_of_stitching(lams),
+            "draw": draw,
+            "controls": {"lam": slider("λ", lams, 1.0, words=lambda lam: f"λ = {lam:g}"),
+                         "layer": chips("features put in at", LAYERS, "layer 2")},
+            "caption": f"{with_error(sweep)} Band: two standard errors over the pairs. At the output no layers follow: "
+                       "the averaged features are the mean of the two answers."}
 
 
-def _layers(*names):
-    """The menu of layers."""
-    return choice("put in at", names)
+def _charts_of_stitching(lams):
+    """Both tasks' accuracies of every pair at one λ, and means over λ."""
+    left = Chart(Axis("accuracy on the task of A", 0, 1, unit="percent"),
+                 Axis("accuracy on the task of B", 0, 1, unit="percent"),
+                 (Line("equal", "other", x=(0, 1), aside=True), Spots("pretrained", "other"), Spots("A", "a"),
+                  Spots("B", "b"), Spots("average of both", "merged")), height=352)
+    right = Chart(OF_LAM, Axis("accuracy, mean over pairs", 0, 1, unit="percent"),
+                  (Reference("chance", "chance", "chance"),
+                   Line("one network, other task", "single", "alone, other task", x=tuple(lams)),
+                   Line("one network, own task", "single", "alone, own task", x=tuple(lams)),
+                   Band("two standard errors", "merged", x=tuple(lams)),
+                   Line("average, worse task", "merged", "average, worse task", x=tuple(lams)), Handle("lam")))
+    return [left, right]
+
+
+def finding_of_averages(worse: np.ndarray, alone: np.ndarray, own: np.ndarray, other: np.ndarray) -> str:
+    """What averaged features are worth at one λ: whether the worse of two tasks gains by them, and whether it comes
+    nearer to what one network's features reach on their own task than to what they reach on the other.
+
+    Args:
+        worse, alone: (pairs,) accuracy on the worse task, with the average and with the better of the two alone.
+        own, other: (pairs,) accuracy of one network's features on its own task and on the other one.
+    """
+    gain = Difference.paired(worse, alone)
+    known = worse.mean() >= other.mean() + MATTERS * (own.mean() - other.mean())
+    if gain.is_news and gain.value > 0 and known:
+        return "Averaged features know both tasks, one network’s own know only one"
+    compared = "no better" if not gain.is_news else "a little better" if gain.value > 0 else "worse"
+    return f"On the worse of two tasks, averaged features are {compared} than one network’s own"
 
 
 def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
@@ -103,52 +128,88 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
 
 # -- panel (d) -------------------------------------------------------------------------------------
 
-@panel
+ASKED = {"angle": 45.0, "layer": "output", "lam": 1.0}  # what the prediction is about
+_ALT_OF_NEGATION = """
+    The pretrained network with other features at {layer}; the task is {angle:g}°, λ = {lam:.2f}. Features minus Δ:
+    pretraining task {f[0]:.3f}, task A {f[1]:.3f}. Features of θ₀ − λτ: {w[0]:.3f} and {w[1]:.3f}. Untouched:
+    {before[0]:.3f} and {before[1]:.3f}."""
+
+
+@view
 def negation(sweep: xarray.Dataset, prediction=None):
     """Panel (d): Figure 10 of CTL, accuracy of the two stitched networks on the pretraining task and on the task taken
     away. Controls: lam, angle, layer.
 
     The prediction, the accuracy on the pretraining task of θ₀ − τ for 45°, is a star.
     """
-    fig, ax = plotting.figure(height=4.0, width=7.2)
-    lams = grid(sweep.lam0)
-    ax.set(xlabel="λ, of the task vector that is taken away", ylabel=ACCURACY, xlim=(-0.02, 1.04), ylim=(0, 1.02))
-    dotted(ax)
-    ax.text(1.03, CHANCE + 0.01, "chance", color="#666666", fontsize=9.5, ha="right")
-    curves = {}
-    for which, (task, colour, marker) in enumerate((("pretraining task", GREEN, "^"), ("task i", RED, "o"))):
-        for way, (line, filling) in enumerate((("-", None), ("--", "white"))):
-            curves[way, which] = curve(ax, Look(colour, marker, line), f"{task}, {HOW[way]}", markersize=5,
-                                       markerfacecolor=filling)
-    at_lam = here(ax, 0.4)
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    title, = moving_titles((ax,))
-    values = {}
-    for angle in ANGLES:
-        for layer in LAYERS:
-            part = sweep.negated.sel(angle=angle, layer=layer)
-            values[angle, layer] = part.transpose("lam0", "how", "which").values
-    asked = {"angle": 45.0, "layer": "output", "lam": 1.0}
-    star = Star(ax, prediction, 1.0, values[45.0, "output"][position(lams, 1.0, "lam"), 1, 0], asked)
+    lams, images = grid(sweep.lam0), int(sweep.attrs["test_images"])
+    by_choice = {(angle, layer): sweep.negated.sel(angle=angle, layer=layer).transpose("lam0", "how", "which").values
+                 for angle in ANGLES for layer in LAYERS}
+    if prediction:
+        asked = by_choice[ASKED["angle"], ASKED["layer"]]
+        prediction.panel_answers(asked[position(lams, ASKED["lam"], "lam"), 1, 0], ASKED, "star")
 
     def draw(lam, angle, layer):
-        accuracies = values[angle, layer]
-        for (way, which), line in curves.items():
-            line.set_data(lams, accuracies[:, way, which])
-        at_lam.set_xdata([lam, lam])
-        star.place(lam=lam, angle=angle, layer=layer)
-        features, negated = accuracies[position(lams, lam, "lam")]
-        title.set_text(said("""{angle:g}° at {layer}, λ = {lam:.2f}: task {f[1]:.3f} and {w[1]:.3f}, pretraining
-                               {f[0]:.3f} and {w[0]:.3f}""", angle=angle, layer=layer, lam=lam, f=features, w=negated))
-        return said("""The pretrained network with other features at {layer}; the task is {angle:g}°, λ = {lam:.2f}.
-                       Features minus Δ: pretraining task {f[0]:.3f}, task i {f[1]:.3f}. Features of θ₀ − λτ: {w[0]:.3f}
-                       and {w[1]:.3f}. Untouched: {before[0]:.3f} and {before[1]:.3f}.""",
-                    layer=layer, angle=angle, lam=lam, f=features, w=negated, before=accuracies[0, 0])
+        accuracies, row = by_choice[angle, layer], position(lams, lam, "lam")
+        values = {"chance": CHANCE, "guessing": CHANCE}
+        for which, name in enumerate(TASKS_OF_NEGATION):
+            values |= {f"Eq. 4, {name}": accuracies[:, 0, which], f"θ₀ − λτ, {name}": accuracies[:, 1, which],
+                       f"two standard errors, {name}": with_noise(accuracies[:, 1, which], images)[1:],
+                       f"untouched, {name}": accuracies[:1, 0, which]}
+        features, negated = accuracies[row]
+        alt = said(_ALT_OF_NEGATION, layer=in_words(layer), angle=angle, lam=lam, f=features, w=negated,
+                   before=accuracies[0, 0])
+        about = key(("", f"Task A: digits turned by {angle:g}°"), ("merged", "subtracted in the weights: θ₀ − λτ"),
+                    ("single", "Eq. 4: features minus Δ"))
+        return Frame(finding_of_negation(accuracies[-1], accuracies[0, 0], images), alt, values, about)
 
-    angles = {f"{angle:g}°": angle for angle in sorted(ANGLES, key=lambda angle: angle != 45)}
-    controls = {"lam": slider("λ", lams, 0.4), "angle": choice("task i", angles),
-                "layer": _layers("output", "layer 1", "layer 2", "layer 3")}
-    return controls, fig, draw, with_error(sweep) + " At the output the dashed lines are θ₀ − λτ itself."
+    return {"kicker": "Chapter 4: subtracting a task", "charts": _charts_of_negation(lams), "draw": draw,
+            "controls": {"lam": slider("λ", lams, ASKED["lam"], words=lambda lam: f"{percent(lam)} taken away" if lam
+                                       else "nothing taken away"),
+                         "angle": chips("task A", {f"{angle:g}°": angle for angle in ANGLES}, ASKED["angle"]),
+                         "layer": chips("features put in at", LAYERS, ASKED["layer"], more=True)},
+            "hides": [f"{name}, {task}" for task in TASKS_OF_NEGATION
+                      for name in ("Eq. 4", "θ₀ − λτ", "two standard errors")],
+            "caption": f"{with_error(sweep)} Bands: two standard errors. At the output the green lines are θ₀ − λτ "
+                       "itself."}
+
+
+TASKS_OF_NEGATION = ("pretraining", "task A")
+
+
+def _charts_of_negation(lams):
+    """The pretraining task, and the task that is taken away."""
+    charts = []
+    for task, below in zip(TASKS_OF_NEGATION, ("chance", "guessing")):
+        star = (Star("guess", "merged", x=(ASKED["lam"],)),) if task == "pretraining" else ()
+        marks = (Reference(below, "chance", "chance"), Points(f"untouched, {task}", "single", x=(0,)),
+                 Line(f"Eq. 4, {task}", "single", "Eq. 4", x=tuple(lams)),
+                 Band(f"two standard errors, {task}", "merged", x=tuple(lams)),
+                 Line(f"θ₀ − λτ, {task}", "merged", "θ₀ − λτ", x=tuple(lams)), *star, Handle("lam"))
+        about = "accuracy on upright digits (pretraining)" if star else "accuracy on task A, which is taken away"
+        charts.append(Chart(OF_LAM, Axis(about, 0, 1, unit="percent"), marks))
+    return charts
+
+
+def finding_of_negation(at_end: np.ndarray, before: np.ndarray, images: int) -> str:
+    """What taking away a whole task vector does: does it cost its task, and does it cost the pretraining task, more
+    than Eq. 4 says?
+
+    Args:
+        at_end: (2, 2) at λ = 1, features minus Δ and features of θ₀ − λτ, each on the pretraining task and on its own.
+        before: (2,) on both, untouched.
+    """
+    (by_equation, _), (kept, left) = at_end
+    own, lost, more = (Difference.of(a, b, images) for a, b in ((before[1], left), (before[0], kept),
+                                                                (by_equation, kept)))
+    if not (own.is_news and own.value > 0):
+        return "Subtracting this task vector does not cost its task"
+    if not (lost.is_news and lost.value > 0):
+        return "Subtracting a task vector costs its task alone"
+    if more.is_news:
+        how_much = "more" if more.value > 0 else "less"
+        return f"Subtracting a task vector costs its task, and {how_much} of pretraining than Eq. 4 says"
+    return "Subtracting a task vector costs its task and some of pretraining, as Eq. 4 says"
 
 
 def reading_of_figure_10(sweep: xarray.Dataset) -> Page:

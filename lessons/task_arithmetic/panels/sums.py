@@ -4,14 +4,29 @@ import seaborn
 import xarray
 
 from lessons.kit import plotting
+from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, paragraph, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, ORANGE, still
-from lessons.kit.predict import Star
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption, position
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Points,
+    Reference,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS, PARTS, QUADRUPLES
-from lessons.task_arithmetic.panels.common import CHANCE, TASK_NAMES, dotted, grid, ordered, with_error
+from lessons.task_arithmetic.panels.common import CHANCE, dotted, grid, only, with_error, with_noise
 
 
 @still
@@ -58,54 +73,104 @@ def reading_of_the_heat_map(sweep: xarray.Dataset) -> Page:
 
 # -- panel (a) -------------------------------------------------------------------------------------
 
-@panel
+TASKS = tuple(range(len(EVALUATED)))  # places on the axis of all tasks
+SMALL = 0.25  # of a task vector: a λ up to it is called small
+ASKED = {"edit": "22.5° and 90°", "lam": 0.5}  # what the prediction is about, and where the view opens
+_ALT = """
+    Accuracy of θ₀ + λ·(sum of the task vectors of {edit}) at λ = {lam:.2f}, by angle, 0° being the pretraining task:
+    {by_angle}. Mean over the tasks added: {added:.3f}; the best of their networks has {alone:.3f}."""
+
+
+@view
 def edits(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): accuracy of θ₀ + λ·Σ τ against λ; right, on every task at one λ. Controls: lam, edit.
+    """Panel (a): accuracy of θ₀ + λ·Σ τ against λ on the tasks added, beside the best of their networks; grey, on the
+    others. Right, on every task at one λ, beside the network that learned this task. Controls: lam, edit.
 
     The prediction, the mean accuracy on both tasks of "22.5° and 90°" at λ = ½, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(5, 4))
-    lams = grid(sweep.lam)
-    left.set(xlabel="λ", ylabel=ACCURACY, xlim=(-1.03, 1.03), ylim=(0, 1.02))
-    dotted(left)
-    looks = {"the tasks added": Look(BLUE, "o"),
-             "pretraining task": Look(GREEN, "^"),
-             "all other tasks": Look(GREY, "s")}
-    curves = [curve(left, look, label, markersize=4) for label, look in looks.items()]
-    at_lam = here(left, 0)
-    places = np.arange(len(EVALUATED))
-    right.set(ylabel=ACCURACY, ylim=(0, 1.02), xlim=(-0.6, len(places) - 0.4))
-    right.set_xticks(places, TASK_NAMES)
-    dotted(right)
-    right.plot(places, np.diagonal(sweep.own.values), color=BLACK, marker="_", markersize=13, linestyle="",
-               label="network trained on it")
-    bars = Bars(right, places, BLUE, width=15)
-    handles = [part for ax in (left, right) for part in ax.get_legend_handles_labels()[0]]
-    fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=4)
-    titles = moving_titles((left, right))
-    values = {edit: sweep.accuracy.sel(edit=edit).transpose("lam", "task").values for edit in EDITS}
-    asked = {"edit": "22.5° and 90°", "lam": 0.5}
-    truth = values[asked["edit"]][position(lams, 0.5, "lam")][[EVALUATED.index(22.5), EVALUATED.index(90.0)]].mean()
-    star = Star(left, prediction, 0.5, truth, asked)
+    lams, images = grid(sweep.lam), int(sweep.attrs["test_images"])
+    tables = {edit: sweep.accuracy.sel(edit=edit).transpose("lam", "task").values for edit in EDITS}
+    added_to = {edit: [EVALUATED.index(angle) for angle in angles] for edit, angles in EDITS.items()}
+    own = sweep.own.transpose("model", "task").values
+    if prediction:
+        row = position(lams, ASKED["lam"], "lam")
+        prediction.panel_answers(tables[ASKED["edit"]][row, added_to[ASKED["edit"]]].mean(), ASKED, "star")
 
     def draw(lam, edit):
-        table = values[edit]
-        now = table[position(lams, lam, "lam")]
-        added = [EVALUATED.index(angle) for angle in EDITS[edit]]
-        others = [task for task in range(1, len(EVALUATED)) if task not in added]
-        for line, tasks in zip(curves, (added, [0], others)):
-            line.set_data(lams if tasks else [], table[:, tasks].mean(1) if tasks else [])
-        at_lam.set_xdata([lam, lam])
-        bars.set_values(now, [GREEN, *(BLUE if task in added else GREY for task in range(1, len(now)))])
-        star.place(lam=lam, edit=edit)
-        titles[0].set_text(f"θ₀ + λ·(sum of {edit})")
-        titles[1].set_text(f"λ = {lam:.2f}: added {now[added].mean():.3f}, pretraining {now[0]:.3f}")
-        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, now))
-        return said("""Accuracy of θ₀ + λ·(sum of the task vectors of {edit}) at λ = {lam:.2f}, by angle, 0° being the
-                       pretraining task: {by_angle}.""", edit=edit, lam=lam, by_angle=by_angle)
+        by_task, added = tables[edit], added_to[edit]
+        here, others = by_task[position(lams, lam, "lam")], [task for task in TASKS[1:] if task not in added]
+        mean, alone = by_task[:, added].mean(1), own[np.ix_(added, added)].mean(1).max()
+        values = {"tasks added": mean, "two standard errors": with_noise(mean, images * len(added))[1:],
+                  "pretraining task": by_task[:, 0], "best network alone": alone, "chance": CHANCE,
+                  "all other tasks": by_task[:, others].mean(1) if others else np.full(len(lams), np.nan),
+                  "added": 100 * with_noise(only(here, added), images), "guessing": 100 * CHANCE,
+                  "other": 100 * with_noise(only(here, [0, *others]), images),
+                  "network trained on it": 100 * np.diagonal(own)}
+        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, here))
+        alt = said(_ALT, edit=edit, lam=lam, by_angle=by_angle, added=here[added].mean(), alone=alone)
+        vectors, tasks = ("task vector", "on this task") if len(added) == 1 else ("task vectors", "on these tasks")
+        return Frame(finding_of_sums(lams, mean, alone, len(added), images), alt, values,
+                     key(("merged", f"The network with the {vectors} of {edit} added, {tasks}"),
+                         ("", "grey: on the other tasks"), ("single", "networks that learned one task")))
 
-    controls = {"lam": slider("λ", lams, 0.5), "edit": choice("task vectors", ordered(EDITS))}
-    return controls, fig, draw, with_error(sweep)
+    menu = sorted(EDITS, key=lambda edit: (edit != ASKED["edit"], len(EDITS[edit]) < 8))
+    return {"kicker": "Chapter 4: adding and subtracting task vectors", "charts": _charts_of_edits(lams), "draw": draw,
+            "controls": {"lam": slider("λ", {f"{lam:g}".replace("-", "−"): lam for lam in lams}, ASKED["lam"],
+                                       words=_words, ends=[("", "all subtracted"), ("", "all added")]),
+                         "edit": chips("task vectors added", menu)},
+            "hides": ["tasks added", "two standard errors", "pretraining task", "all other tasks", "added", "other"],
+            "caption": with_error(sweep) + " Band and bars: two standard errors."}
+
+
+def _charts_of_edits(lams):
+    """Accuracy over λ, and on every task."""
+    left = Chart(Axis("λ", lams[0], lams[-1], ticks={-1: "−1", -0.5: "−0.5", 0: "0", 0.5: "0.5", 1: "1"}),
+                 Axis("accuracy", 0, 1, unit="percent"),
+                 (Reference("best network alone", "single", "best alone"), Reference("chance", "chance", "chance"),
+                  Line("pretraining task", "other", "pretraining"), Line("all other tasks", "other", "other tasks"),
+                  Band("two standard errors", "merged"), Line("tasks added", "merged", "tasks added", near=True),
+                  Star("guess", "merged", x=(ASKED["lam"],)), Handle("lam")))
+    right = Chart(Axis("angle of the task, in degrees", -0.6, len(TASKS) - 0.4, "places",
+                       ticks={task: f"{angle:g}" for task, angle in zip(TASKS, EVALUATED)}),
+                  Axis("accuracy on every task at this λ, in per cent", 0, 105,
+                       ticks={share: f"{share}" for share in range(0, 101, 20)}),
+                  (Reference("guessing", "chance", aside=True), Bars("added", "merged", x=TASKS),
+                   Bars("other", "other", x=TASKS), Points("network trained on it", "single", x=TASKS)), height=352)
+    return [left, right]
+
+
+def _words(lam):
+    """Where the slider stands."""
+    if lam in (-1, 0, 1):
+        return {-1: "all subtracted", 0: "nothing added", 1: "all added"}[lam]
+    return f"{percent(abs(lam))} {'added' if lam > 0 else 'subtracted'}"
+
+
+def finding_of_sums(lams: list[float], mean: np.ndarray, alone: float, count: int, images: int) -> str:
+    """What the whole curve shows: of one task vector, what adding and subtracting it does to its task; of several,
+    whether half of each of two, or the best part of each of more, serves all tasks better than one network alone does,
+    and than all of each.
+
+    Args:
+        mean: (λ,) accuracy on the tasks added.
+        alone: of the best of their networks, on the same tasks.
+        count, images: of tasks added, and of images a task.
+    """
+    at_end, at_none = mean[-1], mean[position(lams, 0.0, "lam")]
+    if count == 1:
+        more, less = (Difference.of(at, at_none, images) for at in (at_end, mean[0]))
+        adds = "Adding a task vector teaches its task" if more.is_news and more.value > 0 else \
+            "Adding this task vector teaches nothing"
+        return f"{adds}, subtracting it takes right answers away" if less.is_news and less.value < 0 else adds
+    best = position(lams, 0.5, "lam") if count == 2 else int(mean.argmax())
+    tasks = "both tasks" if count == 2 else "all the tasks"
+    part = "Half of each task vector" if count == 2 else "A small part of each task vector" if lams[best] <= SMALL \
+        else "The right part of each task vector"
+    gain, excess = (Difference.of(mean[best], other, count * images) for other in (alone, at_end))
+    if not (gain.is_news and gain.value > 0):
+        return f"{part} is no better on {tasks} together than one network alone"
+    too_much = ", all of each is too much" if excess.is_news and excess.value > 0 else ""
+    return f"{part} makes one network for {tasks}{too_much}"
 
 
 def misconception(sweep: xarray.Dataset) -> Page:
