@@ -37,8 +37,8 @@ def of_the_average(sweep: xarray.Dataset):
             values |= {name: mean[:, column], f"middle half {name}": (low[:, column], high[:, column]),
                        f"average, {name}": (mean[row], low[row], high[row])}
         gap, base, coef = (numbers[name][row] for name in ("gap_mean", "base_mean", "coef_mean"))
-        per_layer = "; ".join(f"{name} {one:.4f} against {other:.4f}, coef {length:.3f}"
-                              for name, one, other, length in zip(layers, gap, base, coef))
+        per_layer = "; ".join(f"{name} {to_mean:.4f} against {to_single:.4f}, coef {length:.3f}"
+                              for name, to_mean, to_single, length in zip(layers, gap, base, coef))
         alt = f"1 − cosine per layer for averages of {models} models, gap against baseline: {per_layer}."
         about = key(("merged", "From the average to the mean of the features"),
                     ("single", "From the average to single models: the baseline"),
@@ -58,15 +58,15 @@ _NAMES = ("gap_mean", "gap_low", "gap_high", "base_mean", "base_low", "base_high
 def _charts(layers, counts, lowest, highest):
     """One layer against the number of models, and every layer, on the same logarithmic axis."""
     ticks = {tick: f"{tick:g}" for tick in (0.0001, 0.001, 0.01, 0.1) if lowest < tick < highest}
-    one, every = (Axis(f"1 − cosine in {where} (log)", lowest, highest, kind="log", digits=4, ticks=ticks)
-                  for where in ("one layer", "every layer"))
+    in_one, in_every = (Axis(f"1 − cosine in {where} (log)", lowest, highest, kind="log", digits=4, ticks=ticks)
+                        for where in ("one layer", "every layer"))
     roles = {_OF_SINGLE: "single", _OF_MEAN: "merged"}
     bands = [Band(f"middle half {name}", role) for name, role in roles.items()]
     lines = [Line(name, role, name) for name, role in roles.items()]
     left = Chart(Axis("k", counts[0], counts[-1], ticks={count: f"{count}" for count in counts if count % 5 == 0}),
-                 one, (*bands, *lines, Handle("models")))
+                 in_one, (*bands, *lines, Handle("models")))
     places = tuple(map(float, range(len(layers))))
-    right = Chart(Axis("", -0.5, len(layers) - 0.5, kind="places", ticks=dict(enumerate(layers))), every,
+    right = Chart(Axis("", -0.5, len(layers) - 0.5, kind="places", ticks=dict(enumerate(layers))), in_every,
                   tuple(Points(f"average, {name}", role, x=places) for name, role in roles.items()))
     return [left, right]
 

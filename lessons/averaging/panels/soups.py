@@ -55,7 +55,7 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
     below = f" Chosen on {HELD_OUT_IMAGES:,} held-out training images. Bands: two standard errors of the difference."
     images = f"{sweep.attrs['soup_images']:,} test images"  # more than the rest is measured on
     return {"kicker": "Chapter 3: soups", "charts": _charts(sizes, sweep), "draw": draw, "controls": controls,
-            "hides": [f"{name}{of}" for name in _LABELS.values() for of in ("", ", two standard errors")],
+            "hides": [f"{name}{what}" for name in _LABELS.values() for what in ("", ", two standard errors")],
             "caption": caption(sweep.assign_attrs(images=images)) + below}
 
 
