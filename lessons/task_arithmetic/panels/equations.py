@@ -39,10 +39,10 @@ def equations(sweep: xarray.Dataset):
         for name, of_gap, of_coef in zip(LAYERS, gap, coef):
             for mark, along in ((f"gap, {name}", of_gap), (f"coef, {name}", of_coef)):
                 values[mark] = np.full(len(lams), np.nan) if name == layer else along
-        here = {name: part[row] for name, part in numbers.items()}
-        sure = {name: here[name][place] for name in ("gap_low", "gap_high", "base_low", "base_high")}
+        at_lam = {name: part[row] for name, part in numbers.items()}
+        sure = {name: at_lam[name][place] for name in ("gap_low", "gap_high", "base_low", "base_high")}
         alt = said(_ALT, equation="Eq. 2" if ends in PAIRS else "Eq. 3", ends=ends, lam=lam,
-                   by_layer=_by_layer(here), layer=in_words(layer), **sure)
+                   by_layer=_by_layer(at_lam), layer=in_words(layer), **sure)
         return Frame(finding_of_equations(gap, coef), alt, values, _key(ends, layer))
 
     return {"kicker": "Chapter 4: do the features follow the weights?", "charts": _charts(of_all.values()),

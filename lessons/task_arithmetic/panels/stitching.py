@@ -50,8 +50,8 @@ def stitching(sweep: xarray.Dataset):
     def draw(lam, layer):
         both, of_a, of_b = by_layer[layer].swapaxes(0, 1)  # each (λ, two tasks, pairs)
         row, worse = position(lams, lam, "lam"), both.min(1)
-        own, other = (of_a[:, 0] + of_b[:, 1]) / 2, (of_a[:, 1] + of_b[:, 0]) / 2  # (λ, pairs)
-        means = {"worse": worse.mean(1), "own": own.mean(1), "other": other.mean(1)}
+        own_task, other_task = (of_a[:, 0] + of_b[:, 1]) / 2, (of_a[:, 1] + of_b[:, 0]) / 2  # (λ, pairs)
+        means = {"worse": worse.mean(1), "own": own_task.mean(1), "other": other_task.mean(1)}
         spread = WIDE * worse.std(1, ddof=1) / math.sqrt(worse.shape[1])
         values = {"pretrained": pretrained, "A": of_a[row], "B": of_b[row], "average of both": both[row],
                   "equal": (0, 1), "average, worse task": means["worse"],
@@ -62,7 +62,7 @@ def stitching(sweep: xarray.Dataset):
         about = key(("a", "features of A alone"), ("b", "of B alone"), ("merged", "the average of both"),
                     ("", "a dot is a pair; grey: the pretrained network"))
         alone = np.maximum(of_a.min(1), of_b.min(1))
-        return Frame(finding_of_averages(worse[row], alone[row], own[row], other[row]), alt, values, about)
+        return Frame(finding_of_averages(worse[row], alone[row], own_task[row], other_task[row]), alt, values, about)
 
     return {"kicker": "Chapter 4: what averaged features are good for", "charts": _charts_of_stitching(lams),
             "draw": draw,
@@ -87,16 +87,16 @@ def _charts_of_stitching(lams):
     return [left, right]
 
 
-def finding_of_averages(worse: np.ndarray, alone: np.ndarray, own: np.ndarray, other: np.ndarray) -> str:
+def finding_of_averages(worse: np.ndarray, alone: np.ndarray, own_task: np.ndarray, other_task: np.ndarray) -> str:
     """What averaged features are worth at one λ: whether the worse of two tasks gains by them, and whether it comes
     nearer to what one network's features reach on their own task than to what they reach on the other.
 
     Args:
         worse, alone: (pairs,) accuracy on the worse task, with the average and with the better of the two alone.
-        own, other: (pairs,) accuracy of one network's features on its own task and on the other one.
+        own_task, other_task: (pairs,) accuracy of one network's features on its own task and on the other one.
     """
     gain = Difference.paired(worse, alone)
-    known = worse.mean() >= other.mean() + MATTERS * (own.mean() - other.mean())
+    known = worse.mean() >= other_task.mean() + MATTERS * (own_task.mean() - other_task.mean())
     if gain.is_news and gain.value > 0 and known:
         return "Averaged features know both tasks, one network’s own know only one"
     compared = "no better" if not gain.is_news else "a little better" if gain.value > 0 else "worse"
@@ -199,10 +199,10 @@ def finding_of_negation(at_end: np.ndarray, before: np.ndarray, images: int) -> 
         at_end: (2, 2) at λ = 1, features minus Δ and features of θ₀ − λτ, each on the pretraining task and on its own.
         before: (2,) on both, untouched.
     """
-    (by_equation, _), (kept, left) = at_end
-    own, lost, more = (Difference.of(a, b, images) for a, b in ((before[1], left), (before[0], kept),
-                                                                (by_equation, kept)))
-    if not (own.is_news and own.value > 0):
+    (by_equation, _), (pretraining, left) = at_end
+    costs, lost, more = (Difference.of(a, b, images) for a, b in ((before[1], left), (before[0], pretraining),
+                                                                  (by_equation, pretraining)))
+    if not (costs.is_news and costs.value > 0):
         return "Subtracting this task vector does not cost its task"
     if not (lost.is_news and lost.value > 0):
         return "Subtracting a task vector costs its task alone"

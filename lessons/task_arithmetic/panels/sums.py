@@ -91,23 +91,23 @@ def edits(sweep: xarray.Dataset, prediction=None):
     lams, images = grid(sweep.lam), int(sweep.attrs["test_images"])
     tables = {edit: sweep.accuracy.sel(edit=edit).transpose("lam", "task").values for edit in EDITS}
     added_to = {edit: [EVALUATED.index(angle) for angle in angles] for edit, angles in EDITS.items()}
-    own = sweep.own.transpose("model", "task").values
+    of_single = sweep.own.transpose("model", "task").values
     if prediction:
         row = position(lams, ASKED["lam"], "lam")
         prediction.panel_answers(tables[ASKED["edit"]][row, added_to[ASKED["edit"]]].mean(), ASKED, "star")
 
     def draw(lam, edit):
         by_task, added = tables[edit], added_to[edit]
-        here, others = by_task[position(lams, lam, "lam")], [task for task in TASKS[1:] if task not in added]
-        mean, alone = by_task[:, added].mean(1), own[np.ix_(added, added)].mean(1).max()
+        at_lam, others = by_task[position(lams, lam, "lam")], [task for task in TASKS[1:] if task not in added]
+        mean, alone = by_task[:, added].mean(1), of_single[np.ix_(added, added)].mean(1).max()
         values = {"tasks added": mean, "two standard errors": with_noise(mean, images * len(added))[1:],
                   "pretraining task": by_task[:, 0], "best network alone": alone, "chance": CHANCE,
                   "all other tasks": by_task[:, others].mean(1) if others else np.full(len(lams), np.nan),
-                  "added": 100 * with_noise(only(here, added), images), "guessing": 100 * CHANCE,
-                  "other": 100 * with_noise(only(here, [0, *others]), images),
-                  "network trained on it": 100 * np.diagonal(own)}
-        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, here))
-        alt = said(_ALT, edit=edit, lam=lam, by_angle=by_angle, added=here[added].mean(), alone=alone)
+                  "added": 100 * with_noise(only(at_lam, added), images), "guessing": 100 * CHANCE,
+                  "other": 100 * with_noise(only(at_lam, [0, *others]), images),
+                  "network trained on it": 100 * np.diagonal(of_single)}
+        by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, at_lam))
+        alt = said(_ALT, edit=edit, lam=lam, by_angle=by_angle, added=at_lam[added].mean(), alone=alone)
         vectors, tasks = ("task vector", "on this task") if len(added) == 1 else ("task vectors", "on these tasks")
         return Frame(finding_of_sums(lams, mean, alone, len(added), images), alt, values,
                      key(("merged", f"The network with the {vectors} of {edit} added, {tasks}"),
