@@ -65,8 +65,12 @@ def move(page, panel):
     then a slider one step back. A view is dragged too, in its plot."""
     if lab.is_view(panel):
         for start, end in ((0.9, 0.25), (0.25, 0.75)):  # twice: what a first drag selects must not stop a second
+            before = lab.settled(page, panel)
             lab.drag(page, panel, start, end)
-            assert panel.evaluate(NEAREST, end), "the slider does not stand at the stop nearest to the pointer"
+            if panel.locator(".chart:has(.rail) .cloud").count():  # the nearest dot is picked, wherever its stop is
+                assert lab.settled(page, panel) != before
+            else:
+                assert panel.evaluate(NEAREST, end), "the slider does not stand at the stop nearest to the pointer"
     if panel.locator(lab.HANDLE).count():
         lab.press(page, panel, ["Home"])
         first = marks(panel)

@@ -51,14 +51,14 @@ export class Panel {
     this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
     this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": "All numbers" });
-    this.pick = this.charts.length > 1 ? this.chartChips() : null;
+    this.alternatives = this.charts.length > 1 ? this.chartChips() : null;
     this.numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
       this.table.hidden = !this.table.hidden;
       this.numbers.setAttribute("aria-expanded", String(!this.table.hidden));
       this.show();
     } }, "All numbers");
     const section = h("section", { class: "view" },
-      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.pick, this.stage,
+      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
       h("div", { class: "foot" }, this.numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
