@@ -522,7 +522,7 @@ def test_the_triangle_lies_on_its_side_with_every_measured_mix_in_its_place(swee
 
 
 @pytest.mark.parametrize("middle, together, title", [
-    (0.95, 0.95, "Every mix of these weights is as good as the ensemble"),
+    (0.95, 0.95, "No mix of these weights is surely worse than the ensemble"),
     (0.80, 0.95, "Mixing these weights digs a hole, an ensemble of the same three has none"),
     (0.92, 0.95, "Mixing these weights is worse than an ensemble of the same three"),
     (0.80, 0.86, "Mixing these weights is worse than an ensemble of the same three")])

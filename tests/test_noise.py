@@ -1,9 +1,10 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from lessons.kit.noise import Difference, error_of_difference, error_of_share, told
+from lessons.kit.noise import WIDE, Difference, error_of_difference, error_of_share, reach, told, with_reach
 
 
 def test_the_error_of_a_share_is_the_spread_of_draws():
@@ -35,6 +36,15 @@ def test_a_difference_can_be_asked_to_be_large():
 def test_what_is_no_share_is_refused(share, images):
     with pytest.raises(ValueError, match="lies between 0 and 1"):
         error_of_share(share, images)
+
+
+def test_errors_reach_from_every_share_that_was_measured_to_either_side():
+    shares = np.array([0.7, np.nan, 1.0])
+    assert reach(shares, 120) == pytest.approx([WIDE * error_of_share(0.7, 120), np.nan, 0], nan_ok=True)
+    mean, low, high = with_reach(shares, 120)
+    assert high[0] - low[0] == pytest.approx(2 * reach([0.7], 120)[0]) and np.isnan(low[1]) and mean[2] == high[2] == 1
+    with pytest.raises(ValueError, match="lies between 0 and 1"):
+        reach([0.5, 1.2], 120)
 
 
 def test_a_difference_knows_its_error_and_whether_it_is_news():

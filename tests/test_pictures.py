@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lessons.gradients.experiment import steps as gradients
+from lessons.gradients.panels import steps
 from lessons.kit import sweep
 from lessons.kit.chapters import CHAPTERS
+from lessons.kit.predict import predict
+from lessons.linearity.experiment import mlp as linearity
+from lessons.linearity.panels import midpoint
 from lessons.start import experiment as start
 from lessons.task_arithmetic.experiment import mlp
 from tools import pictures
@@ -48,6 +53,17 @@ def test_a_stale_picture_is_told(monkeypatch, nothing_is_measured):
     kept = {"Description": "something that the panel said once", "Positions": "[1, 0, 0]"}
     monkeypatch.setattr(pictures, "_kept", lambda name: kept)
     assert pictures.said("merging_interference") != pictures.today("merging_interference")
+
+
+@pytest.mark.slow  # draws a panel
+@pytest.mark.parametrize("name, draw", [("linearity_along_the_line", midpoint.midpoint), ("gradients_gap", steps.gap)],
+                         ids=["view", "panel"])
+def test_no_picture_is_taken_of_a_panel_that_waits_for_a_guess(name, draw, monkeypatch, nothing_is_measured):
+    measured = {"linearity_along_the_line": linearity.run, "gradients_gap": gradients.run}[name](*pictures.FULL)
+    waiting = pictures.Picture("", lambda: draw(measured, predict("How much?")))
+    monkeypatch.setitem(pictures.PICTURES, name, waiting)
+    with pytest.raises(ValueError, match="waits for a guess"):
+        pictures.today(name)
 
 
 @pytest.fixture

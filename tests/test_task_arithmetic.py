@@ -556,7 +556,8 @@ HALF = "Half of each task vector"
                                    "network alone"),
     (1, (0.1, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task, subtracting it takes right answers away"),
     (1, (0.4, 0.4, 0.8, 0.9), 0.9, "Adding a task vector teaches its task"),
-    (1, (0.1, 0.4, 0.4, 0.4), 0.4, "Adding this task vector teaches nothing, subtracting it takes right answers away")])
+    (1, (0.1, 0.4, 0.4, 0.4), 0.4,
+     "Adding this task vector is not seen to help its task, subtracting it takes right answers away")])
 def test_the_title_of_sums_says_what_the_curve_shows(count, mean, alone, title):
     assert panels.finding_of_sums([-1.0, 0.0, 0.5, 1.0], np.array(mean), alone, count, 1000) == title
 

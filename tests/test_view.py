@@ -251,7 +251,7 @@ def test_a_view_for_a_hall_shows_one_chart_and_has_the_same_controls():
     big = view.big()
     big.set(**{name: control.values[-1] for name, control in view.controls.items()})
     assert view.positions == big.positions and big.title == view.title
-    assert big.spec["big"] and big.spec["alone"] == 0 and "big" not in view.spec
+    assert big.spec["alone"] == 0 and "alone" not in view.spec
     with pytest.raises(ValueError, match="there is no chart 9: this view has"):
         view.big(9)
 

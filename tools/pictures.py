@@ -141,7 +141,13 @@ def today(name: str) -> str:
 
 
 def _says(panel, positions):
-    """A panel's alternative text with every control at its position."""
+    """A panel's alternative text with every control at its position.
+
+    Raises:
+        ValueError: the panel waits for a guess, so its picture would show a veil.
+    """
+    if panel.prediction and panel.prediction.hides if isinstance(panel, View) else panel.picture.veil:
+        raise ValueError("the panel of a picture waits for a guess: make it without its prediction")
     for control, position in zip(panel.controls.values(), positions, strict=True):
         control.value = settings_of(control)[position]
     return panel.spoken if isinstance(panel, View) else panel.alt

@@ -24,6 +24,23 @@ def error_of_share(share: float, images: int) -> float:
     return math.sqrt(share * (1 - share) / images)
 
 
+def reach(shares: Sequence[float], images: int) -> np.ndarray:
+    """How far `WIDE` standard errors reach from every share of so many images, to either side; NaN where a share is.
+
+    Raises:
+        ValueError: as of `error_of_share`.
+    """
+    shares = np.asarray(shares, dtype=float)
+    errors = [math.nan if math.isnan(share) else error_of_share(share, images) for share in shares.flat]
+    return WIDE * np.reshape(errors, shares.shape)
+
+
+def with_reach(shares: Sequence[float], images: int) -> np.ndarray:
+    """(3, …): shares, and what lies `reach` below and above them, as points and bars with errors take them."""
+    far = reach(shares, images)
+    return np.stack([shares, shares - far, shares + far])
+
+
 def error_of_difference(a: float, b: float, images: int) -> float:
     """The standard error of the difference of two shares, at most, if both are of the same images."""
     return math.hypot(error_of_share(a, images), error_of_share(b, images))

@@ -116,6 +116,11 @@ def reading(title: str, template: str, **numbers) -> Page:
     return Page(text, Markup("<p><b>{}{}</b> {}</p>").format(title, stop, text))
 
 
+def capital(text: str) -> str:
+    """With its first letter as at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def agrees(holds: bool) -> str:
     """How a reading begins."""
     return "Agrees" if holds else "Does not agree here"

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting, view
-from lessons.kit.page import Page, agrees, reading, said
+from lessons.kit.page import Page, agrees, capital, reading, said
 from lessons.kit.panel import choice, slider
 from lessons.kit.plotting import BLUE, GREEN, GREY, RED, WithQuartiles, still, violin
 from lessons.kit.sweep import at, caption, names, position
@@ -117,7 +117,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
                    pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=in_words(layer),
                    share=mean[row, step])
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"{_capital(in_words(layer))}, with the middle half of the images"),
+                    ("merged", f"{capital(in_words(layer))}, with the middle half of the images"),
                     ("", "grey: the other layers"))
         return Frame(finding_of_gaps(layers, mean, low, high), alt, values | {"this layer": mean[row]}, about)
 
@@ -127,11 +127,6 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
             "hides": ["map", "this layer", "middle half", *layers],
             "caption": f"{caption(sweep)} 100 % is the distance between A and B; a gap below {CLOSE:.0%} of it is "
                        "called near."}
-
-
-def _capital(text: str) -> str:
-    """With its first letter as at the beginning of a sentence."""
-    return text[:1].upper() + text[1:]
 
 
 def _shares(line, alphas):
@@ -236,7 +231,7 @@ def coef_per_layer(sweep: xarray.Dataset):
                       α = {alpha:.2f}: {numbers}. In {layer}, {longer:.0%} of the images have a coef above 1.01.""",
                    pair=pair, alpha=alpha, numbers=numbers, layer=in_words(layer), longer=longer)
         about = key(("", f"A and B were finetuned on {pair}"),
-                    ("merged", f"{_capital(in_words(layer))}, with the middle half of the images"),
+                    ("merged", f"{capital(in_words(layer))}, with the middle half of the images"),
                     ("", "grey: the other layers"))
         quartiles = [line[name].values for name in ("coef_low", "coef_median", "coef_high")]
         finding = finding_of_lengths(layers, *quartiles) if layer != layers[-1] else \
@@ -404,15 +399,17 @@ def reading_of_coef(sweep: xarray.Dataset) -> Page:
     holds = numbers["coef_least"] > 0.85 and numbers["coef_most"] < 1.15
     return reading("What you should have seen", """
         {verdict} with Zhou et al., who call coef close to 1: in the hidden layers it is {coef_mean:.2f} on average, and
-        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. That is not so in every layer: half-way
-        between {pair}, only {least:.0%} do in {layer}. And 1 is not the centre. The means over the images run from
-        {coef_least:.3f} to {coef_most:.3f}, so on average the features come out {length}.""",
+        {share_within_10_percent:.0%} of the images lie within 0.1 of 1. Half-way between {pair} the fewest do, in
+        {layer} {least:.0%}. The means over the images run from {coef_least:.3f} to {coef_most:.3f}, so on average the
+        features come out {length}.""",
                    verdict=agrees(holds), **_least_near(sweep), length=_too(numbers), **numbers)
 
 
 def _too(numbers):
     """How long features are on average, in words."""
-    return "too short" if numbers["coef_most"] < 1 else "too short or too long"
+    if numbers["coef_most"] < 1:
+        return "too short"
+    return "too long" if numbers["coef_least"] > 1 else "too short in some places and too long in others"
 
 
 def _least_near(sweep):

@@ -5,7 +5,7 @@ import xarray
 from lessons.averaging.experiment.models import BOLD
 from lessons.averaging.experiment.triangle import mix_of
 from lessons.averaging.panels.triples import images_of
-from lessons.kit.noise import WIDE, Difference, error_of_share
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import (
@@ -62,9 +62,9 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
         row, column, ways = position(grid, alpha), position(grid, rest), numbers[three]
         values = {"points lost": maps[three], "mixes": places,
                   "the first alone": ways["ensemble"][-1, [column]], "here": places[:, [row * len(grid) + column]]}
-        for way, along in ((way, ways[way][:, column]) for way in _WAYS):
-            reach = WIDE * np.array([error_of_share(share, images) for share in along])
-            values |= {way: along, f"{way}, two standard errors": (along - reach, along + reach)}
+        for way in _WAYS:
+            along, *sure = with_reach(ways[way][:, column], images)
+            values |= {way: along, f"{way}, two standard errors": sure}
         values |= {f"models of {other}": _CORNERS if other == three else np.full((2, 3), np.nan) for other in threes}
         shares = mix_of(alpha, rest).numpy()
         average, ensemble = ways.values()
@@ -153,7 +153,7 @@ def finding_of_mixes(average: np.ndarray, ensemble: np.ndarray, images: int) -> 
     worst = np.unravel_index((ensemble - average).argmax(), average.shape)
     lost = Difference.of(float(ensemble[worst]), float(average[worst]), images)
     if not (lost.is_news and lost.value > 0):
-        return "Every mix of these weights is as good as the ensemble"
+        return "No mix of these weights is surely worse than the ensemble"
     alone = float(min(average[-1, 0], average[0, 0], average[0, -1]))
     holes = [Difference.of(float(accuracies), alone, images) for accuracies in (average[worst], ensemble.min())]
     of_average, of_ensemble = (hole.is_news and hole.value < 0 for hole in holes)

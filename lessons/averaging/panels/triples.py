@@ -5,7 +5,7 @@ import xarray
 from lessons.averaging import algorithms
 from lessons.averaging.experiment.triples import claim, explained, members_mean
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, error_of_share
+from lessons.kit.noise import error_of_share, with_reach
 from lessons.kit.page import Page, agrees, reading, said, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
@@ -73,9 +73,9 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
         place = triple - 1
         of_members = np.sort(triples.accuracy[triples.member[place]])
         values = {"triples": cloud, "regression line": regression, "equally accurate": equal, "mean": mean,
-                  "chosen": cloud[:, [place]], "members": _with_errors(of_members, images),
-                  "averaged weights": _with_errors(triples.average[[place]], images),
-                  "ensemble": _with_errors(triples.ensemble[[place]], images)}
+                  "chosen": cloud[:, [place]], "members": with_reach(of_members, images),
+                  "averaged weights": with_reach(triples.average[[place]], images),
+                  "ensemble": with_reach(triples.ensemble[[place]], images)}
         who = "; ".join(triples.names[i] for i in triples.member[place])
         about = key(("merged", "Averaged weights of three models"), ("single", "Ensemble of the three"), ("", who))
         return Frame(finding, triples.said(triple), values, about)
@@ -116,12 +116,6 @@ def _charts(triples, cloud, centre, least):
 def _between(low, high, ticks):
     """Those ticks that lie on an axis."""
     return {place: text for place, text in ticks.items() if low <= place <= high}
-
-
-def _with_errors(shares, images):
-    """(3, shares): accuracies, and two standard errors below and above them."""
-    reach = WIDE * np.array([error_of_share(share, images) for share in shares])
-    return np.array([shares, shares - reach, shares + reach])
 
 
 def finding_of_triples(line: dict[str, float]) -> str:

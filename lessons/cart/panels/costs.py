@@ -9,7 +9,7 @@ from lessons.cart.algorithms.costs import low_rank_bits, mask_bits, width_where_
 from lessons.cart.experiment import tasks
 from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, Difference, error_of_share
+from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, still
@@ -58,7 +58,7 @@ def storage(sweep: xarray.Dataset):
     of_masks = {name: float(part.peer_accuracy.mean()) for name, part in masks.items()}
     level = {"average": float(sweep.average.mean()), "own": float(sweep.own.mean())}
     images, model = sweep.sizes["task"] * int(sweep.attrs["test_images"]), float(sweep.model_bytes)
-    errors = np.array([WIDE * error_of_share(value, images) for value in accuracy])
+    errors = reach(accuracy, images)
     ways = ["CART-Indexing", *masks, "networks one by one"]
     words = {rank: f"{percent(rank)} of the rank: {size:,.0f} kB" for rank, size in zip(ranks, sizes)}
 

@@ -7,7 +7,7 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import one
 from lessons.cart.panels.bell import CHANCE, DISJOINT, SHOWN, SHOWN_LAM, SHOWN_RANK, error_said, levels_of
 from lessons.cart.panels.parts import Ranks, by_rank, listed, numbers_of
-from lessons.kit.noise import WIDE, Difference, error_of_share
+from lessons.kit.noise import Difference, reach
 from lessons.kit.page import said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Bars, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
@@ -47,7 +47,7 @@ def directions(sweep: xarray.Dataset, prediction=None):
         of_lams = accuracies[setting][HOWS.index(how)]  # (lam, rank, task)
         by_task = of_lams[position(lams, lam, "lam")]
         mean, column = by_task.mean(1), position(ranks.values, rank, "rank")
-        errors = np.array([WIDE * error_of_share(value, images[setting]) for value in mean])
+        errors = reach(mean, images[setting])
         sigma, level = parts[setting].sigma.sel(how=how).values, levels[setting]
         kept_bars, cut = ranks.bars(sigma, lambda count: count <= ranks.count(rank))
         beside = by_task.T if grey == EACH_TASK else [of_lams[position(lams, other, "lam")].mean(1) for other in LAMS]

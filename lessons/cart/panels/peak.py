@@ -11,8 +11,8 @@ from lessons.cart.experiment.grid import HOWS
 from lessons.cart.experiment.readings import centred_over_truncated, plateau
 from lessons.cart.panels.parts import Ranks, by_rank, listed
 from lessons.kit import plotting
-from lessons.kit.noise import WIDE, Difference, error_of_share
-from lessons.kit.page import Markup, Page, bold, paragraph, quiet, reading, said, table
+from lessons.kit.noise import Difference, reach
+from lessons.kit.page import Markup, Page, bold, capital, paragraph, quiet, reading, said, table
 from lessons.kit.panel.moving import Look
 from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, still
 from lessons.kit.sweep import caption, position
@@ -95,7 +95,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
     def draw(rank, case, head):
         part = parts[case]
         centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
-        errors = np.array([WIDE * error_of_share(value, int(part.images)) for value in centred])
+        errors = reach(centred, int(part.images))
         sigma, column = part.sigma.sel(how=HOWS[1]).values, position(ranks.values, rank, "rank")
         large, small = ranks.bars(sigma / sigma[0], lambda count: count <= round(part.large.item()))
         values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, "large": large,
@@ -209,6 +209,6 @@ def reading_of_the_best(sweep: xarray.Dataset) -> Page:
         sentences.append(said(Markup("""
             <b>{head}</b>: CART {centred:.3f}, from θ₀ {plain:.3f} at its best and {all:.3f} with all directions.
             {ahead}: that leaving the centring out is better. {gains}: that cutting helps task vectors from θ₀."""),
-                              head=f"{head[0].upper()}{head[1:]}", centred=centred.max(), plain=plain.max(),
+                              head=capital(head), centred=centred.max(), plain=plain.max(),
                               all=plain[-1], ahead=ahead, gains=gains))
     return reading("Does centring help, and does cutting?", Markup("{text}"), text=Markup(" ").join(sentences))

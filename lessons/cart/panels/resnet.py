@@ -10,7 +10,7 @@ from lessons.cart.experiment.readings import chosen, height, one
 from lessons.cart.panels import bell, costs, directions
 from lessons.cart.panels.parts import Ranks, by_rank, numbers_of, percent
 from lessons.kit import page
-from lessons.kit.noise import WIDE, error_of_share
+from lessons.kit.noise import reach
 from lessons.kit.page import Markup, Page, in_full_alone, said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, View, chips, key, view
@@ -48,7 +48,7 @@ def _split(sweep):
     def draw(rank, lam, how):
         of_lams = means[HOWS.index(how)]
         mean, column = of_lams[position(lams, lam, "lam")], position(ranks.values, rank, "rank")
-        errors = np.array([WIDE * error_of_share(value, images) for value in mean])
+        errors = reach(mean, images)
         values = {f"λ = {text}": of_lams[position(lams, other, "lam")] for text, other in shown.items()} | {
             "sure": (mean - errors, mean + errors), "mean": mean, "own": level["own"], "average": level["average"]}
         alt = said("""{how}, λ = {lam:g}, {rank} of the rank: mean accuracy {mean:.3f} ± {error:.3f}; by rank in per

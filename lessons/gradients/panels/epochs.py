@@ -6,7 +6,7 @@ from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN, SPIRALS
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
-from lessons.kit.page import Page, reading, said, table
+from lessons.kit.page import Page, capital, reading, said, table
 from lessons.kit.panel import choice, panel, slider
 from lessons.kit.panel.moving import Look, cloud, curve, level, moving_titles
 from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
@@ -41,7 +41,7 @@ def first_epoch(sweep: xarray.Dataset, data: str):
     axes[0, 0].set_ylabel("share of the gradient norm")
     axes[1, 0].set_ylabel("cosine with the first epoch")
     alt = f"{data}, first five epochs, mean over six tasks. {'; '.join(told)}."
-    return plotting.show(fig, alt, f"{caption(sweep)} {data[0].upper()}{data[1:]}, one line a task.")
+    return plotting.show(fig, alt, f"{caption(sweep)} {capital(data)}, one line a task.")
 
 
 def _per_task(ax, values):
@@ -233,7 +233,7 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
     for data in (DIGITS, FAR):
         accuracies = best.sel(data=data, optimiser=SGD)
         gains = [_gain_said(accuracies, first, images) for first in (1, 5)]
-        sentences.append(f"{data[0].upper()}{data[1:]}, from epoch 1 to 20 the merge {gains[0]}; "
+        sentences.append(f"{capital(data)}, from epoch 1 to 20 the merge {gains[0]}; "
                          f"from epoch 5 to 20 it {gains[1]}.")
     return reading("Is one epoch enough?", " ".join(sentences))
 

@@ -170,7 +170,7 @@ class View(anywidget.AnyWidget):
                 "controls": [control.spec(name) for name, control in self.controls.items()],
                 "charts": [described(chart) for chart in self.charts], "hides": self.hides, "stacked": stacked}
         if alone is not None:
-            spec |= {"big": True, "alone": alone}
+            spec["alone"] = alone
         if prediction:
             if prediction.truth is None:
                 raise ValueError("call prediction.panel_answers(…) before the view is made: it tells what was measured")

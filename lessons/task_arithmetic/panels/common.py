@@ -21,12 +21,6 @@ def with_error(sweep: xarray.Dataset) -> str:
     return f"{caption(sweep)} {sure}; chance is {CHANCE:g}."
 
 
-def with_noise(accuracies: np.ndarray, images: int) -> np.ndarray:
-    """(3, points): accuracies, and two standard errors below and above them; those that are not measured stay NaN."""
-    errors = noise.WIDE * np.sqrt(accuracies * (1 - accuracies) / images)
-    return np.stack([accuracies, accuracies - errors, accuracies + errors])
-
-
 def only(values: np.ndarray, places: list[int]) -> np.ndarray:
     """Those at some places; the others are NaN."""
     return np.where(np.isin(np.arange(len(values)), places), values, np.nan)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, quiet, reading, said, table
+from lessons.kit.page import Page, agrees, capital, quiet, reading, said, table
 from lessons.kit.plotting import BLUE, COLOURS, GREY, WithQuartiles, still, violin
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
@@ -73,8 +73,7 @@ def _key(ends, layer):
     """What the lines stand for."""
     between = f"Eq. 2: the task vectors of {ends}, added" if ends in PAIRS else \
         f"Eq. 3: the task vector of {ends.partition(' and')[0]}, added and subtracted"
-    shown = in_words(layer)
-    return key(("", between), ("merged", f"{shown[:1].upper()}{shown[1:]}, with the middle half of the images"),
+    return key(("", between), ("merged", f"{capital(in_words(layer))}, with the middle half of the images"),
                ("", "grey: the other layers"))
 
 

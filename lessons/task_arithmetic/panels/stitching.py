@@ -4,7 +4,7 @@ import math
 import numpy as np
 import xarray
 
-from lessons.kit.noise import WIDE, Difference
+from lessons.kit.noise import WIDE, Difference, with_reach
 from lessons.kit.page import Page, agrees, reading, said
 from lessons.kit.sweep import position
 from lessons.kit.view import (
@@ -27,7 +27,7 @@ from lessons.kit.view import (
 from lessons.lines.panels import in_words
 from lessons.task_arithmetic.experiment import mlp
 from lessons.task_arithmetic.experiment.mlp import ANGLES, LAYERS, PAIRS
-from lessons.task_arithmetic.panels.common import CHANCE, OF_LAM, at_least, grid, with_error, with_noise
+from lessons.task_arithmetic.panels.common import CHANCE, OF_LAM, at_least, grid, with_error
 
 MATTERS = 0.5  # of the way from the other task's accuracy to the own one's: from there on a task is called known
 _ALT_OF_STITCHING = """
@@ -154,7 +154,7 @@ def negation(sweep: xarray.Dataset, prediction=None):
         values = {"chance": CHANCE, "guessing": CHANCE}
         for which, name in enumerate(TASKS_OF_NEGATION):
             values |= {f"Eq. 4, {name}": accuracies[:, 0, which], f"θ₀ − λτ, {name}": accuracies[:, 1, which],
-                       f"two standard errors, {name}": with_noise(accuracies[:, 1, which], images)[1:],
+                       f"two standard errors, {name}": with_reach(accuracies[:, 1, which], images)[1:],
                        f"untouched, {name}": accuracies[:1, 0, which]}
         features, negated = accuracies[row]
         alt = said(_ALT_OF_NEGATION, layer=in_words(layer), angle=angle, lam=lam, f=features, w=negated,

@@ -4,7 +4,7 @@ import seaborn
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, said
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption, position
@@ -26,7 +26,7 @@ from lessons.kit.view import (
     view,
 )
 from lessons.task_arithmetic.experiment.mlp import ANGLES, EDITS, EVALUATED, PAIRS, PARTS, QUADRUPLES
-from lessons.task_arithmetic.panels.common import CHANCE, dotted, grid, only, with_error, with_noise
+from lessons.task_arithmetic.panels.common import CHANCE, dotted, grid, only, with_error
 
 
 @still
@@ -100,11 +100,11 @@ def edits(sweep: xarray.Dataset, prediction=None):
         by_task, added = tables[edit], added_to[edit]
         at_lam, others = by_task[position(lams, lam, "lam")], [task for task in TASKS[1:] if task not in added]
         mean, alone = by_task[:, added].mean(1), of_single[np.ix_(added, added)].mean(1).max()
-        values = {"tasks added": mean, "two standard errors": with_noise(mean, images * len(added))[1:],
+        values = {"tasks added": mean, "two standard errors": with_reach(mean, images * len(added))[1:],
                   "pretraining task": by_task[:, 0], "best network alone": alone, "chance": CHANCE,
                   "all other tasks": by_task[:, others].mean(1) if others else np.full(len(lams), np.nan),
-                  "added": 100 * with_noise(only(at_lam, added), images), "guessing": 100 * CHANCE,
-                  "other": 100 * with_noise(only(at_lam, [0, *others]), images),
+                  "added": 100 * with_reach(only(at_lam, added), images), "guessing": 100 * CHANCE,
+                  "other": 100 * with_reach(only(at_lam, [0, *others]), images),
                   "network trained on it": 100 * np.diagonal(of_single)}
         by_angle = "; ".join(f"{angle:g}° {value:.3f}" for angle, value in zip(EVALUATED, at_lam))
         alt = said(_ALT, edit=edit, lam=lam, by_angle=by_angle, added=at_lam[added].mean(), alone=alone)
@@ -160,7 +160,7 @@ def finding_of_sums(lams: list[float], mean: np.ndarray, alone: float, count: in
     if count == 1:
         more, less = (Difference.of(at, at_none, images) for at in (at_end, mean[0]))
         adds = "Adding a task vector teaches its task" if more.is_news and more.value > 0 else \
-            "Adding this task vector teaches nothing"
+            "Adding this task vector is not seen to help its task"
         return f"{adds}, subtracting it takes right answers away" if less.is_news and less.value < 0 else adds
     best = position(lams, 0.5, "lam") if count == 2 else int(mean.argmax())
     tasks = "both tasks" if count == 2 else "all the tasks"

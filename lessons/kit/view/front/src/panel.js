@@ -26,7 +26,7 @@ export class Panel {
     const slider = this.spec.controls[this.slider];
     this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
     register();
-    this.alone = this.spec.big ? this.spec.alone : Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
+    this.alone = this.spec.alone ?? Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
     this.draft = null; // a guess that is not committed yet
     el.dataset.lmSuppressShortcuts = "true"; // the notebook cannot see an input inside a shadow root and would take its keys
     this.host = el;
@@ -274,7 +274,7 @@ export class Panel {
   lay() {
     const wide = this.host.clientWidth || 900;
     const filled = document.fullscreenElement === this.host;
-    const hall = filled || Boolean(this.spec.big);
+    const hall = filled || this.spec.alone !== undefined;
     const k = hall ? Math.max(0.6, Math.min(wide / 960, innerHeight / (filled ? 640 : 700))) : 1;
     this.width = wide;
     this.section.classList.toggle("hall", hall);

@@ -47,7 +47,7 @@ test("frames are found by positions and share their rows", () => {
 
 test("all numbers stand in a table with a row for each place and a column for each mark", () => {
   const places = [0, 0.5, 1];
-  const chart = { spec: { x: { label: "α" }, y: { label: "accuracy", unit: "percent" } }, places, stops: ["0", "0.5", "1"], hasHandle: true, marks: [
+  const chart = { spec: { x: { label: "α" }, y: { label: "accuracy", unit: "percent" } }, places, stops: ["0", "0.5", "1"], marks: [
     { name: "both", label: "both tasks", kind: "line", parts: ["y"], x: places },
     { name: "ends", kind: "line", parts: ["y"], x: [0, 1] },
     { name: "chance", kind: "reference", parts: ["y"], x: places },
@@ -67,7 +67,7 @@ test("charts are named in short where that tells them apart", () => {
 });
 
 test("a chart without the slider's handle names its places itself, also where the slider has stops of these values", () => {
-  const chart = { spec: { x: { ticks: [[0, "0°"], [1, "45°"]] }, y: {} }, places: [0, 1], stops: ["none", "all"], hasHandle: false, marks: [{ name: "bars", kind: "bars", parts: ["y"], x: [0, 1] }] };
+  const chart = { spec: { x: { ticks: [[0, "0°"], [1, "45°"]] }, y: {} }, places: [0, 1], stops: ["none", "all"], marks: [{ name: "bars", kind: "bars", parts: ["y"], x: [0, 1] }] };
   assert.deepEqual(tableOf(chart, { bars: [[5, 6]] }).rows.map(({ name }) => name), ["0°", "45°"]);
 });
 
