@@ -565,7 +565,7 @@ EXERCISES = [
                   "features with features, and asks no label."),
         ],
         hints=[
-            "Which is larger at the output, its own cross term or what is handed on from below?",
+            "Which is larger at the output, its own cross term or what is passed on from below?",
             "Which layer, when repaired, takes most of the output's gap away?",
             "In layer 1 nothing but kinks can cause a gap. Follow it upwards.",
         ],

@@ -26,7 +26,7 @@ from lessons.kit.view import (
     view,
 )
 
-DEEP = 20.0  # points lost, where the map is darkest
+DEEP = 20.0  # points lost, at which the scale of the map ends
 _STEPS = 3  # columns of the map from one measured mix to the next
 _WAYS = {"averaged weights": ("triangle_average", "merged"), "ensemble": ("triangle_ensemble", "single")}
 _ALT = """
@@ -73,7 +73,7 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
                    lost=lost[three][row, column], average_least=average.min(), ensemble_least=ensemble.min(),
                    most=lost[three].max())
         about = key(("merged", "Averaged weights of {} (the first), {} and {}".format(*members[three])),
-                    ("single", "Ensemble with the same shares"), ("", "dark: averaging loses most"))
+                    ("single", "Ensemble with the same shares"))
         return Frame(findings[three], alt, values, about)
 
     rests = {_rest_in_words(rest): rest for rest in grid}
@@ -83,8 +83,8 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
                 "rest": chips("of the rest, to the second", rests, 0.5, more=True)}
     return {"kicker": "Chapter 3: mixes of three", "draw": draw, "controls": controls,
             "charts": _charts(grid, numbers, members),
-            "caption": f"{caption(sweep)} Bands: two standard errors. The map is darkest where {DEEP:.0f} points or "
-                       "more are lost.",
+            "caption": f"{caption(sweep)} Bands: two standard errors. The map's scale ends at {DEEP:.0f} points; "
+                       "where more are lost, it looks the same.",
             "hides": ["points lost", *_WAYS, *(f"{way}, two standard errors" for way in _WAYS)]}
 
 

@@ -36,7 +36,7 @@ def one_unit(sweep: xarray.Dataset):
     fig, axes = plotting.figure(2, height=3.7, sharey=True)
     highest = 1.15 * max(z_i[both], z_j[both], z_i[flips])
     missed = [_draw_unit(ax, z_i[unit], z_j[unit], highest) for ax, unit in zip(axes, (both, flips))]
-    axes[0].set(title="On in both networks: nothing is missed", ylabel="what it hands on: ReLU(z)")
+    axes[0].set(title="On in both networks: nothing is missed", ylabel="what it passes on: ReLU(z)")
     axes[1].set(title="On in one of them: too little comes out")
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     alt = said("""Two pictures of a ReLU over a unit's input z. Left, z is {on_i:.2f} in θ_i and {on_j:.2f} in θ_j: the
@@ -124,8 +124,8 @@ class _Layer:
     Attributes:
         in_one: (units,), 1 where a unit is on in A alone, −1 in B alone, 0 elsewhere.
         flipped: how many are on in one alone; on: how many in one or both.
-        largest: what any unit hands on in A or in B, at most.
-        kept: for every α of `ALPHAS` what the network between hands on, as a share of the mix.
+        largest: what any unit passes on in A or in B, at most.
+        kept: for every α of `ALPHAS` what the network between passes on, as a share of the mix.
         missed: the share that it does not, half-way.
     """
 
@@ -140,11 +140,11 @@ class _Layer:
         self.missed = 1 - self.kept[len(ALPHAS) // 2]
 
     def between(self, alpha):
-        """(units,), what the network between the two hands on."""
+        """(units,), what the network between the two passes on."""
         return relu(alpha * self._a + (1 - alpha) * self._b)
 
     def mix(self, alpha):
-        """(units,), the mix of what the two hand on."""
+        """(units,), the mix of what the two pass on."""
         return alpha * relu(self._a) + (1 - alpha) * relu(self._b)
 
 
@@ -154,12 +154,12 @@ def _unit_charts(layers, count):
     lowest = min(layer.kept.min() for layer in every) - 0.08
     side = (1.03 - lowest) / 4
     grey = [Line(f"digit {image + 1}", "other") for image in range(len(every) // len(layers))]
-    left = Chart(ALPHA_AXIS, Axis("layer 1 hands on, share of the mix", lowest, 1.03, unit="percent"),
+    left = Chart(ALPHA_AXIS, Axis("layer 1 passes on, share of the mix", lowest, 1.03, unit="percent"),
                  (*grey, Image("digit", "single", extent=(0.01, 0.21, lowest + 0.1 * side, lowest + 1.1 * side)),
                   Reference("mix", "single", "mix"), Line("network", "merged", near=True), Handle("alpha")))
     places = tuple(range(count))
     right = Chart(Axis("units of layer 1", -0.5, count - 0.5),
-                  Axis("one unit hands on, share of the largest", 0, 1, unit="percent"),
+                  Axis("one unit passes on, share of the largest", 0, 1, unit="percent"),
                   (Bars("A", "a", x=places, bare=True), Bars("B", "b", x=places, bare=True),
                    Bars("units", "merged", x=places, bare=True)))
     return [left, right]
