@@ -58,7 +58,8 @@ _NAMES = ("gap_mean", "gap_low", "gap_high", "base_mean", "base_low", "base_high
 def _charts(layers, counts, lowest, highest):
     """One layer against the number of models, and every layer, on the same logarithmic axis."""
     ticks = {tick: f"{tick:g}" for tick in (0.0001, 0.001, 0.01, 0.1) if lowest < tick < highest}
-    in_one, in_every = (Axis(f"1 − cosine in {where} (log)", lowest, highest, kind="log", digits=4, ticks=ticks)
+    in_one, in_every = (Axis(f"1 − cosine in {where} (log; lower is closer)", lowest, highest, kind="log", digits=4,
+                             ticks=ticks)
                         for where in ("one layer", "every layer"))
     roles = {_OF_SINGLE: "single", _OF_MEAN: "merged"}
     bands = [Band(f"middle half {name}", role) for name, role in roles.items()]

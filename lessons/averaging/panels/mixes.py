@@ -9,7 +9,7 @@ from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Spots, Star, chip
 from lessons.lines.panels import in_words
 
 LEVEL = 1.15  # times as long for the most models as for half of them: less than that does not grow any more
-WELL = 0.15  # of the deviation: a prediction that misses less predicts it
+WELL = 0.15  # of the deviation: a prediction that misses less nearly predicts it
 _KINDS = dict(zip(("equal shares", "random shares"), KINDS))
 _NAMES = ("deviation", "predicted", "agreement")
 _ALT = """
@@ -45,7 +45,7 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
         alt = said(_ALT, models=models, kind=kind, layer=in_words(layer), units=units, bound=bound[row],
                    in_units=predicted[row, column], **{name: numbers[name][row, column] for name in _NAMES})
         about = key(("merged", f"Mixes of k models: what they miss in {in_words(layer)}"),
-                    ("", "dashed: predicted from pairs alone"), ("", "grey: the other layers"))
+                    ("", "grey: the other layers"))
         return Frame(finding_of_growth(measured[:, column], predicted[:, column], bound), alt, values, about)
 
     return {"kicker": "Chapter 3: from pairs to many", "charts": [_chart(layers, counts, by_kind, unit)], "draw": draw,
@@ -64,7 +64,7 @@ def _chart(layers, counts, by_kind, unit):
     return Chart(Axis("k", counts[0], counts[-1], ticks={k: f"{k}" for k in counts if k == 2 or k % 5 == 0}), axis,
                  (*(Line(layer, "other") for layer in layers),
                   Line("if nothing cancels", "chance", "if nothing cancels", dashed=True),
-                  Line("predicted from pairs", "merged", dashed=True),
+                  Line("predicted from pairs", "merged", "from pairs alone", dashed=True),
                   Line("measured", "merged", "measured", dots=True),
                   Spots("two models", "single", names=("half-way between two, mean of all pairs",)),
                   Star("guess", "merged", x=(counts[-1],)), Handle("models")))
@@ -77,7 +77,7 @@ def finding_of_growth(measured: np.ndarray, predicted: np.ndarray, bound: np.nda
     follows = (np.abs(predicted / measured - 1) < WELL).all()
     grows = "does not add up" if levels else "grows"
     if follows:
-        told = "and pairs foretell how large it is" if levels else "as pairs foretell"
+        told = "and pairs nearly foretell it" if levels else "nearly as pairs foretell"
     else:
         told = "but pairs do not foretell it"
     return f"The error {grows} from model to model, {told}"

@@ -77,7 +77,8 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
                   "averaged weights": with_reach(triples.average[[place]], images),
                   "ensemble": with_reach(triples.ensemble[[place]], images)}
         who = "; ".join(triples.names[i] for i in triples.member[place])
-        about = key(("merged", "Averaged weights of three models"), ("single", "Ensemble of the three"), ("", who))
+        about = key(("merged", "Averaged weights of three models"), ("single", "Ensemble of the three"),
+                    ("", "black line: regression; dotted: equally accurate"), ("", who))
         return Frame(finding, triples.said(triple), values, about)
 
     middle = len(triples) // 2

@@ -82,13 +82,15 @@ def _charts(numbers):
     highest = max(part["share_high"].max() for part in numbers)
     lowest = min(part["coef_low"].min() for part in numbers)
     longest = max(part["coef_high"].max() for part in numbers)
-    left = Chart(OF_LAM, Axis("gap: how far they turn", 0, 1.1 * float(highest), unit="percent", digits=1),
+    left = Chart(OF_LAM, Axis("gap: how far they turn, of the ends' distance", 0, 1.1 * float(highest), unit="percent",
+                              digits=1),
                  (*(Line(f"gap, {layer}", "other", layer) for layer in LAYERS), Band("middle half", "merged"),
-                  Line("gap of this layer", "merged", "this layer", near=True), Handle("lam")))
-    right = Chart(OF_LAM, Axis("coef: how long they are", float(lowest) - 0.02, float(longest) + 0.02, digits=2),
+                  Line("gap of this layer", "merged", near=True), Handle("lam")))
+    right = Chart(OF_LAM, Axis("coef: how far along the ends' mean", float(lowest) - 0.02, float(longest) + 0.02,
+                               digits=2),
                   (*(Line(f"coef, {layer}", "other", layer) for layer in LAYERS),
                    Reference("as long as the mean", "single"), Band("middle half of coef", "merged"),
-                   Line("coef of this layer", "merged", "this layer", near=True), Handle("lam")))
+                   Line("coef of this layer", "merged", near=True), Handle("lam")))
     return [left, right]
 
 

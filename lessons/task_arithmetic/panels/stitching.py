@@ -182,7 +182,7 @@ def _charts_of_negation(lams):
     charts = []
     for task, below in zip(TASKS_OF_NEGATION, ("chance", "guessing")):
         star = (Star("guess", "merged", x=(ASKED["lam"],)),) if task == "pretraining" else ()
-        marks = (Reference(below, "chance", "chance"), Points(f"untouched, {task}", "single", x=(0,)),
+        marks = (Reference(below, "chance", "chance" if star else ""), Points(f"untouched, {task}", "single", x=(0,)),
                  Line(f"Eq. 4, {task}", "single", "Eq. 4", x=tuple(lams)),
                  Band(f"two standard errors, {task}", "merged", x=tuple(lams)),
                  Line(f"θ₀ − λτ, {task}", "merged", "θ₀ − λτ", x=tuple(lams)), *star, Handle("lam"))
