@@ -178,6 +178,8 @@ class View(anywidget.AnyWidget):
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
                                   "step": prediction.step, "truth": prediction.truth, "at": where}
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
+        if prediction:  # it may be older than this view
+            self.guess, self.shown = prediction.committed, prediction.shown
         self._tell()
         for control in self.controls.values():
             control.observe(self._moved, "index")
@@ -368,7 +370,8 @@ def view(function):
         sweep = arguments[0] if arguments else None
         predictions = [given for given in (*arguments, *options.values()) if isinstance(given, Prediction)]
         about = function(*arguments, **options)
-        about.setdefault("caption", "" if sweep is None else caption(sweep))
+        if "caption" not in about:
+            about["caption"] = "" if sweep is None else caption(sweep)
         about.setdefault("prediction", predictions[0] if predictions else None)
         return View(**about)
     return inside
