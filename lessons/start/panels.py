@@ -74,10 +74,12 @@ def decision_map(networks: dict, prediction=None):
                     ("class2", "second arm"))
         return Frame(finding(start, upright, images), alt, values, about)
 
+    labels = {label: task for task, label in TASKS.items()}
     generated = sweep.attrs["source"].split(",")[0]
-    return {"kicker": "Chapter 0: between two networks", "charts": _charts(float(sweep.accuracy.min()) - 0.05), "draw": draw,
-            "controls": {"alpha": share_of_a(experiment.ALPHAS), "start": chips("A and B began from", networks.keys()),
-                         "points": chips("points of", {label: task for task, label in TASKS.items()}, more=True)},
+    return {"kicker": "Chapter 0: between two networks", "charts": _charts(float(sweep.accuracy.min()) - 0.05),
+            "draw": draw, "controls": {"alpha": share_of_a(experiment.ALPHAS),
+                                       "start": chips("A and B began from", list(networks)),
+                                       "points": chips("points of", labels, more=True)},
             "hides": ["the first arm’s side", "the second arm’s side", "task A", "task B", "upright"],
             "caption": f"Computed here: {generated} (generated), MLP 2–32–32–2, {images:,} test points of every task."}
 
@@ -92,9 +94,9 @@ def _charts(lowest):
                   Image("the second arm’s side", "class2", extent=plane, low=low, high=high),
                   Spots("first arm", "class1", small=True), Spots("second arm", "class2", small=True)), height=430)
     right = Chart(ALPHA_AXIS, Axis("accuracy: share of the points classified correctly", lowest, 1, unit="percent"),
-                  (Reference("chance", "chance", "chance"), Line("task A", "a", "task A"), Line("task B", "b", "task B"),
-                   Line("upright", "merged", "upright"), Points("A alone", "a", x=(1,)), Points("B alone", "b", x=(0,)),
-                   Star("guess", "merged", x=(0.5,)), Handle("alpha")), height=430)
+                  (Reference("chance", "chance", "chance"), Line("task A", "a", "task A"),
+                   Line("task B", "b", "task B"), Line("upright", "merged", "upright"), Points("A alone", "a", x=(1,)),
+                   Points("B alone", "b", x=(0,)), Star("guess", "merged", x=(0.5,)), Handle("alpha")), height=430)
     return [left, right]
 
 

@@ -178,14 +178,13 @@ class View(anywidget.AnyWidget):
             spec["prediction"] = {"question": prediction.question, "low": prediction.low, "high": prediction.high,
                                   "step": prediction.step, "truth": prediction.truth, "at": where}
         super().__init__(spec=spec, positions=[control.index for control in self.controls.values()])
-        if prediction:  # it may be older than this view
-            self.guess, self.shown = prediction.committed, prediction.shown
         self._tell()
         for control in self.controls.values():
             control.observe(self._moved, "index")
         self.observe(self._moved_in_the_page, "positions")
         self.on_msg(self._asked)
         if prediction:
+            self.guess, self.shown = prediction.committed, prediction.shown  # it may be older than this view
             self.observe(self._guessed_in_the_page, ["guess", "shown"])
             prediction.observe(self._guessed, ["committed", "shown"])
 

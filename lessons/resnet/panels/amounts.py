@@ -2,7 +2,7 @@
 import numpy as np
 import xarray
 
-from lessons.kit.noise import Difference, reach
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
 from lessons.kit.sweep import at, caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
@@ -13,8 +13,8 @@ ASKED = {"amount": "nothing", "treatment": "interpolated", "alpha": 0.5}  # what
 SAME_STEPS = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")  # the last two are as many steps
 MUCH = 0.15  # of a gap: a change of less is called none
 _WORDS = """
-    pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1, {last:.3f} in block 8, accuracy
-    half-way {network:.3f}, mixed outputs {mixed:.3f}, A and B on their own tasks {ends:.3f}"""
+    pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1, {last:.3f} in block 8,
+    accuracy half-way {network:.3f}, mixed outputs {mixed:.3f}, A and B on their own tasks {ends:.3f}"""
 
 
 @view
@@ -35,10 +35,8 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
         part = at(sweep, treatment=treatment, alpha=alpha).sel(layer=list(BLOCKS)).transpose("layer", "amount", ...)
         share, low, high = (part[name].values / part.own_mean.values for name in ("gap_mean", "gap_low", "gap_high"))
         now = scores[treatment]
-        far = reach(now["network"], images)
-        values = dict(zip(BLOCKS, share)) | now
-        values |= {"middle half": (low[-1], high[-1]), "two standard errors": (now["network"] - far, now["network"] + far),
-                   "chance": CHANCE}
+        values = dict(zip(BLOCKS, share)) | now | {"middle half": (low[-1], high[-1]), "chance": CHANCE,
+                                                   "two standard errors": with_reach(now["network"], images)[1:]}
         told = "; ".join(said(_WORDS, amount=name, first=share[0, place], last=share[-1, place],
                               **{what: along[place] for what, along in now.items()})
                          for place, name in enumerate(amounts))

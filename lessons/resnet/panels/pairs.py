@@ -46,8 +46,8 @@ def error_in_words(sweep: xarray.Dataset) -> str:
 NEARLY = 0.06  # a length that differs less from that of the mix is about as long
 _TICKS = {POOLED: "mean", TEN: "10", HUNDRED: "100"}  # the others have their number
 _COEF_ALT = """
-    Length of the features along the mix (coef, 1 is as long) for {pair} at α = {alpha:.2f}{treated}. Medians: {numbers}.
-    In {layer} the middle half of the images lies between {low:.2f} and {high:.2f}."""
+    Length of the features along the mix (coef, 1 is as long) for {pair} at α = {alpha:.2f}{treated}. Medians:
+    {numbers}. In {layer} the middle half of the images lies between {low:.2f} and {high:.2f}."""
 
 
 @view
@@ -71,30 +71,34 @@ def coef_per_block(sweep: xarray.Dataset):
         values = {"as long as the mix": 1, "median": median, "middle half": (low, high), "one": (0, lines.MOST_SHOWN),
                   "area": (0 * images, images), "images": images}
         numbers = ", ".join(f"{in_words(name)} {value:.2f}" for name, value in zip(layers, median))
-        alt = said(_COEF_ALT, pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers, layer=in_words(layer),
-                   low=low[row], high=high[row])
+        alt = said(_COEF_ALT, pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers,
+                   layer=in_words(layer), low=low[row], high=high[row])
         title = finding_of_lengths(treatment, median[:len(BLOCKS)], high[layers.index(TEN)])
         about = key(("merged", f"The network between A and B, with {STATISTICS[treatment]}"),
                     ("", f"A and B were finetuned on {pair}"))
         return Frame(title, alt, values, about)
 
-    places = tuple(range(len(layers)))
-    lowest = float(sweep.coef_low.sel(alpha=list(lines.SHOWN_ALPHAS)).min()) - 0.03
-    left = Chart(Axis("layer", -0.4, len(layers) - 0.6,
-                      ticks={place: _TICKS.get(name, name.removeprefix("block ")) for place, name in enumerate(layers)}),
-                 Axis("coef: length along the mix", lowest, float(sweep.coef_high.max()) + 0.03, digits=2),
-                 (Reference("as long as the mix", "single", "mix"), Band("middle half", "merged", x=places),
-                  Line("median", "merged", x=places, dots=True, near=True), Handle("layer")))
-    ticks = {0.4: "0.4", 0.6: "0.6", 0.8: "0.8", 1: "1"}
-    right = Chart(Axis("coef of one image, in this layer", 0.2, 1.3, ticks=ticks),
-                  Axis(f"share of the images (cut at {lines.MOST_SHOWN:.0%})", 0, lines.MOST_SHOWN, unit="percent"),
-                  (Line("one", "single", x=(1, 1), aside=True), Band("area", "merged", x=tuple(across), aside=True),
-                   Line("images", "merged", x=tuple(across))))
-    along = slider("layer", {in_words(layer): layer for layer in layers}, "block 8", places=places)
-    return {"kicker": "Chapter 2: the length of features", "charts": [left, right], "draw": draw,
+    along = slider("layer", {in_words(layer): layer for layer in layers}, "block 8", places=range(len(layers)))
+    return {"kicker": "Chapter 2: the length of features", "charts": _coef_charts(sweep, layers, across), "draw": draw,
             "controls": {"layer": along, "treatment": chips("BatchNorm statistics", names(sweep.treatment)),
                          "pair": pairs_of(sweep), "alpha": inner_alphas()},
             "caption": f"{caption(sweep)} Shaded: the middle half of the images."}
+
+
+def _coef_charts(sweep, layers, across):
+    """coef over the layers, and the share of images at every coef."""
+    places, across = tuple(range(len(layers))), tuple(across)
+    lowest = float(sweep.coef_low.sel(alpha=list(lines.SHOWN_ALPHAS)).min()) - 0.03
+    ticks = {place: _TICKS.get(name, name.removeprefix("block ")) for place, name in enumerate(layers)}
+    left = Chart(Axis("layer", -0.4, len(layers) - 0.6, ticks=ticks),
+                 Axis("coef: length along the mix", lowest, float(sweep.coef_high.max()) + 0.03, digits=2),
+                 (Reference("as long as the mix", "single", "mix"), Band("middle half", "merged", x=places),
+                  Line("median", "merged", x=places, dots=True, near=True), Handle("layer")))
+    right = Chart(Axis("coef of one image, in this layer", 0.2, 1.3),
+                  Axis(f"share of the images (cut at {lines.MOST_SHOWN:.0%})", 0, lines.MOST_SHOWN, unit="percent"),
+                  (Line("one", "single", x=(1, 1), aside=True), Band("area", "merged", x=across, aside=True),
+                   Line("images", "merged", x=across)))
+    return [left, right]
 
 
 def pairs_of(sweep):
@@ -157,16 +161,16 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
         for how in STATISTICS:
             now = at(parts[pair, how], alpha=alpha)
             blocks[how] = now.gap_mean.values / now.own_mean.values, now.coef_mean.values
-            numbers.append(said("""{how}: gap {gap:.3f} and coef {coef:.3f} in {layer}, accuracy half-way {right:.3f}, of
-                                   the mixed outputs {mixed:.3f}""",
+            numbers.append(said("""{how}: gap {gap:.3f} and coef {coef:.3f} in {layer}, accuracy half-way {right:.3f},
+                                   of the mixed outputs {mixed:.3f}""",
                                 how=how, layer=layer, gap=now.gap_mean.values[row], coef=blocks[how][1][row],
                                 right=scores[pair, how]["half-way"], mixed=scores[pair, how]["outputs"]))
         for name, how in (("interpolated", "interpolated"), ("renewed", treatment)):
             values[f"gap, {name}"], values[f"coef, {name}"] = blocks[how]
             values[f"{name} half-way"] = with_reach([scores[pair, how]["half-way"]], images)
-        both = {place: [scores[pair, how][place] for how in ("interpolated", treatment)] for place in scores[pair, treatment]}
-        values |= {"A alone": both["A alone"], "B alone": both["B alone"],
-                   "outputs": np.insert(np.repeat(both["outputs"], 2), 2, np.nan)}
+        both = [scores[pair, how] for how in ("interpolated", treatment)]
+        values |= {name: [of_one[name] for of_one in both] for name in ("A alone", "B alone")}
+        values["outputs"] = [both[0]["outputs"]] * 2 + [np.nan] + [both[1]["outputs"]] * 2
         gain = gain_half_way(sweep, pair, treatment)
         alt = said(_BATCHNORM_ALT, pair=pair, alpha=alpha, numbers="; ".join(numbers), how=treatment, gain=gain)
         about = key(("merged", f"The network between A and B, with {STATISTICS[treatment]}"),
@@ -211,11 +215,11 @@ def _batchnorm_charts(sweep):
 
     half_way = sweep[["right", "mixed_right"]].astype(float).mean(["task", "image"])
     most = max(float(half_way[name].max()) for name in half_way)
-    groups = {0: "interpolated", 1: "renewed"}
+    groups = Axis("statistics", -0.5, 1.5, ticks={0: "interpolated", 1: "renewed"})
     return [Chart(across, Axis("gap, share of the distance A to B", 0, 1.1 * highest, unit="percent"), of("gap")),
             Chart(across, Axis("coef: length along the mix", float(inside.coef_mean.min()) - 0.03, 1.1, digits=2),
                   of("coef", Reference("mix", "single", aside=True))),
-            Chart(Axis("statistics", -0.5, 1.5, ticks=groups), Axis("accuracy half-way", 0.1, most + 0.05, unit="percent"),
+            Chart(groups, Axis("accuracy half-way", 0.1, most + 0.05, unit="percent"),
                   (Reference("chance", "chance", aside=True), Points("B alone", "b", x=(-0.3, 0.7)),
                    Points("A alone", "a", x=(-0.2, 0.8)), Line("outputs", "single", x=(-0.35, 0.35, 0.5, 0.65, 1.35)),
                    Points("interpolated half-way", "other", x=(0,), written=True),
@@ -239,6 +243,52 @@ def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
     accuracy = "a gain in accuracy cannot be told" if not gain.is_news else \
         f"accuracy {'rises' if gain.value > 0 else 'falls'}"
     return f"Renewed statistics {done}; {accuracy}"
+
+
+def reading_of_treatments(sweep: xarray.Dataset) -> Page:
+    """Whether other statistics help the network half-way, with paired differences and their errors."""
+    gains = {name: Difference(*gain) for name, gain in comparisons(sweep).items()}
+    anew, batch = gains["anew"], gains["batch"]
+    scores = accuracies(sweep)
+    verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
+    return reading("Does it help the network?", Markup("""
+        Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
+        {verdict}: estimating anew changes that by {gain} points{doubt}. (Behind ±: the standard error of the
+        difference, from the same {images:,} images.) Those of the batch change it by another {of_batch} points{still}.
+        Is all of it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If
+        their statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what
+        estimating anew adds to that is {rest}."""),
+        interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=anew, doubt=anew.doubt(),
+        verdict=verdict, images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], of_batch=batch,
+        still=batch.doubt(), ends=gains["ends"], fresh=gains["fresh ends"], rest=gains["rest"])
+
+
+def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
+    """How far the half-way network is from what it would be if CTL were exact, in accuracy."""
+    gains = comparisons(sweep)
+    scores = accuracies(sweep)
+    mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
+    return reading("If CTL were exact", """
+        the half-way network would say what the two ends' outputs say, mixed (the thick dark lines). With interpolated
+        statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it has
+        {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
+        network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
+        network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=mixed,
+        doubt=mixed.doubt(), anew=anew, doubt_anew=anew.doubt())
+
+
+def reading_of_rows(sweep: xarray.Dataset) -> Page:
+    """Whether half-random rows of the head cost the half-way network anything."""
+    gain = Difference(*comparisons(sweep)["own rows"])
+    part = sweep.right.sel(treatment="interpolated").astype(float).mean(["pair", "image"])
+    elsewhere = float(np.mean([part.sel(place="θᵢ", task="j"), part.sel(place="θⱼ", task="i")]))
+    own = float(np.mean([part.sel(place="θᵢ", task="i"), part.sel(place="θⱼ", task="j")]))
+    return reading("Rows nobody trained", """
+        On their own tasks the ends score {own:.1%}, on each other's {elsewhere:.1%}, where guessing gives 20%. So
+        “both tasks together”, they stand near {both:.0%}, whatever their features may know. Half-way every row is the
+        mean of a trained and a random one. Give each task the rows of the network that learned it instead, and the
+        accuracy changes by {gain} points (statistics estimated anew){doubt}.""",
+        own=own, elsewhere=elsewhere, both=(own + elsewhere) / 2, gain=gain, doubt=gain.doubt())
 
 
 # -- what the networks say -------------------------------------------------------------------------
@@ -272,8 +322,9 @@ def answers(sweep: xarray.Dataset):
         x, y = np.meshgrid(alphas, rows, indexing="ij")
         values = {"right": (x.ravel(), np.where(right, y, np.nan).ravel()),
                   "wrong": (x.ravel(), np.where(right, np.nan, y).ravel())}
-        values |= {f"{name}, {how}": (0 * rows + alpha, np.where((called[step] == label) & those, rows, np.nan))
-                   for label, name in classes.items() for how, those in (("right", right[step]), ("wrong", ~right[step]))}
+        for how, those in (("right", right[step]), ("wrong", ~right[step])):
+            values |= {f"{name}, {how}": (0 * rows + alpha, np.where(those & (called[step] == label), rows, np.nan))
+                       for label, name in classes.items()}
         for split, place in splits.items():
             here = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
             values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(here)}
@@ -287,10 +338,10 @@ def answers(sweep: xarray.Dataset):
                     ("", f"A and B were finetuned on {pair}"))
         return Frame(finding_of_answers(alpha, sums[step], sums[[-1, 0]].sum(1)), alt, values, about)
 
-    return {"kicker": "Chapter 2: what the networks say", "charts": [_answers_chart(sweep, rows, classes)], "draw": draw,
-            "controls": {"alpha": share_of_a(alphas, 1.0),
-                         "pair": chips("A and B finetuned on", names(sweep.pair)),
-                         "treatment": chips("BatchNorm statistics", names(sweep.treatment), more=True)},
+    return {"kicker": "Chapter 2: what the networks say", "charts": [_answers_chart(sweep, rows, classes)],
+            "draw": draw, "controls": {"alpha": share_of_a(alphas, 1.0),
+                                       "pair": chips("A and B finetuned on", names(sweep.pair)),
+                                       "treatment": chips("BatchNorm statistics", names(sweep.treatment), more=True)},
             "caption": f"{caption(sweep)} Each network chooses among the five classes of the image's split."}
 
 
@@ -313,7 +364,8 @@ def _answers_chart(sweep, rows, classes):
     return Chart(Axis("α", -0.2, 1.04, ticks=lines.ALPHA_AXIS.ticks),
                  Axis("test images of A’s split and of B’s", -0.5, len(rows) - 0.5,
                       ticks={3 * middle - 0.5: "A’s", middle - 0.5: "B’s"}),
-                 (*true, *photos, Handle("alpha"), Spots("wrong", "other"), Spots("right", "merged"), *called), height=480)
+                 (*true, *photos, Handle("alpha"), Spots("wrong", "other"), Spots("right", "merged"), *called),
+                 height=480)
 
 
 def finding_of_answers(alpha: float, right: np.ndarray, alone: np.ndarray) -> str:

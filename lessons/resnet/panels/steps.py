@@ -60,11 +60,12 @@ _KNOWN = ("before", "before, again", "chance")  # before the guess
 def _charts(counts, lengths):
     """Accuracy over the number of images, and over the length of the step."""
     up = Axis("accuracy on its own task", 0, 1, unit="percent")
-    left = Chart(Axis("images", 0.8 * counts[0], 1.25 * counts[-1], "log", ticks={count: f"{count}" for count in counts}),
-                 up, (Reference("chance", "chance", "chance"), Reference("before", "single", "before"),
-                      Line("with new statistics", "other", "new statistics"), Band("two standard errors", "a"),
-                      Spots("draws", "a", small=True), Line("after the step", "a", dots=True, near=True),
-                      Star("guess", "a", x=(ASKED["images"],)), Handle("images")))
+    ticks = {count: f"{count}" for count in counts}
+    left = Chart(Axis("images", 0.8 * counts[0], 1.25 * counts[-1], "log", ticks=ticks), up,
+                 (Reference("chance", "chance", "chance"), Reference("before", "single", "before"),
+                  Line("with new statistics", "other", "new statistics"), Band("two standard errors", "a"),
+                  Spots("draws", "a", small=True), Line("after the step", "a", dots=True, near=True),
+                  Star("guess", "a", x=(ASKED["images"],)), Handle("images")))
     low, high = 0.7 * lengths.min(), 1.4 * lengths.max()
     ticks = {length: f"{length:g}" for length in _LENGTHS if low < length < high}
     right = Chart(Axis("length of the step, ‖Δθ‖", low, high, "log", ticks=ticks), up,
