@@ -47,12 +47,11 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
         return Frame(finding_of_amounts(amounts, share[-1]), alt, values, about)
 
     charts = _charts(sweep, amounts)
-    known = ("chance", "ends")
     return {"kicker": "Chapter 2: how much pretraining?", "charts": charts, "draw": draw,
             "controls": {"amount": slider("pretrained on", {amount: amount for amount in amounts}, ASKED["amount"],
                                           places=range(len(amounts))),
                          "treatment": chips("BatchNorm statistics", names(sweep.treatment)), "alpha": inner_alphas()},
-            "hides": [mark.name for chart in charts for mark in chart.marks if mark.parts and mark.name not in known],
+            "hides": [mark.name for chart in charts for mark in chart.marks if mark.parts and mark.name != "chance"],
             "caption": f"{_caption(sweep)} Shaded: left, the middle half of the images, right, two standard errors."}
 
 
