@@ -89,27 +89,27 @@ from tests.natural import dresses
 '''
 
 
-def dressed_cells(notebook, number):
-    """Cells that answer each exercise in another dress and run what uses the answer again, at last one that tries every
-    natural right answer in every dress on what these gave; and how many answers there are."""
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    cells, count = [DRESS], 0
-    for place, source in enumerate(code):
-        answers = re.findall(r'mine\("([\d.]+)", (\w+)\)', source)
-        if not answers:
-            continue
-        count += len(answers)
-        cells += [f'{name} = dresses.in_another_dress("{id}")' for id, name in answers]
-        given = {name for line in re.findall(r"^([\w, ]+) = mine\(", source, re.MULTILINE) for name in line.split(", ")}
-        later = [cell for cell in code[place + 1:] if given & names(cell) and "mine(" not in cell]
-        cells += [source, *later]
+def dressed(notebook, number):
+    """The notebook with right answers in another dress: before each cell that uses an answer stands one that gives it.
+    At its end every natural right answer is tried in every dress on what these cells gave, and every exercise is open
+    once more. And how many answers there are."""
+    cells, given = [], []
+    for cell in notebook.cells:
+        answers = re.findall(r'mine\("([\d.]+)", (\w+)\)', cell.source) if cell.cell_type == "code" else []
+        given += answers
+        if answers:
+            cells.append(added("\n".join(f'{name} = dresses.in_another_dress("{id}")' for id, name in answers)))
+        cells.append(cell)
     natural = f"count, problems = dresses.problems({number!r})\nprint('natural answers:', count, *problems, sep='\\n')"
-    return [*cells, natural], count
+    still_open = "\n".join(f'assert mine("{id}", None) is dresses.find("{id}").solution' for id, _ in given)
+    first = next(place for place, cell in enumerate(cells) if cell.cell_type == "code") + 1
+    notebook.cells = [*cells[:first], added(DRESS), *cells[first:], added(natural), added(still_open)]
+    return notebook, len(given)
 
 
-def names(source):
-    """The names that a cell uses or gives."""
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+def added(source):
+    """A cell whose time is not the notebook's own."""
+    return nbformat.v4.new_code_cell(source, metadata={"tags": ["added"]})
 
 
 def check_cells(notebook):
@@ -119,25 +119,24 @@ def check_cells(notebook):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """run(name, folder, *extra, **parameters) -> (executed notebook, with cells `extra` at its end; its own seconds).
+    """run(name, folder, notebook=None, **parameters) -> (the chapter or this form of it, executed; its seconds,
+    which are those without the cells that were `added`).
 
     The test is alone, so its notebook may have all cores, as a learner's has.
     """
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
-    def run(name, folder, *extra, **parameters):
+    def run(name, folder, notebook=None, **parameters):
         monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
-        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
-        notebook.cells += map(nbformat.v4.new_code_cell, extra)
         beside = tmp_path / "notebooks"  # a folder of its own: beside a folder `data`, Python would import that one
         beside.mkdir(exist_ok=True)
         source = beside / f"{name}.ipynb"
-        nbformat.write(notebook, source)
+        nbformat.write(notebook or nbformat.read(chapters.chapter(name).notebook, as_version=4), source)
         start = time.monotonic()
         executed = execute(source, beside / f"{name}.executed.ipynb", **parameters)
         seconds = time.monotonic() - start
-        added = executed.cells[len(executed.cells) - len(extra):]
-        return executed, seconds - sum(cell.metadata.papermill.duration for cell in added)
+        return executed, seconds - sum(cell.metadata.papermill.duration for cell in executed.cells
+                                       if "added" in cell.metadata.get("tags", []))
     return run
 
 
@@ -145,13 +144,15 @@ def run(tmp_path, monkeypatch):
 def run_from_nothing(run):
     """run_from_nothing(name, folder) -> the executed notebook, after all that holds on whatever data was looked at."""
     def run_from_nothing(name, folder):
-        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
+        notebook = nbformat.read(chapters.chapter(name).notebook, as_version=4)
         checked = [cell.source.splitlines()[-1] for cell in check_cells(notebook)]
         answered = [line.replace("solved=solved", "solved=True") for line in checked]
-        dressed, mines = dressed_cells(notebook, chapters.chapter(name).number)
-        executed, seconds = run(name, folder, DRIVE, GUESS, *answered, *dressed, profile="quick")
+        notebook, mines = dressed(notebook, chapters.chapter(name).number)
+        notebook.cells += map(added, [DRIVE, GUESS, *answered])
+        executed, seconds = run(name, folder, notebook, profile="quick")
         texts = list(outputs_of(executed))
         assert sum(text.count("This cell runs your") for text in texts) == mines, "a right answer in another dress"
+        assert sum(text.count("is still open") for text in texts) == mines
         (_, natural, *wrong), = (text.splitlines() for text in texts if text.startswith("natural answers:"))
         assert int(natural) > 0 and not wrong
         assert sum(text.count("drove a panel") for text in texts) == chapters.chapter(name).panels
