@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from PIL import Image as Pixels
 
-from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
 from lessons.kit.view import (
     Axis,
@@ -234,7 +233,7 @@ def test_an_image_is_a_grey_png_that_the_page_colours():
 
 def test_a_control_says_its_settings_as_those_of_ipywidgets_do():
     control = made().controls["power"]
-    assert settings_of(control) == [1, 2] and control.options[0] == ("one", 1) and control.description == "power"
+    assert control.values == [1, 2] and control.options[0] == ("one", 1) and control.description == "power"
 
 
 def test_a_view_asks_in_a_page_without_a_kernel_too():

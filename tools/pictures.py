@@ -31,7 +31,6 @@ from lessons.cart import experiment as cart
 from lessons.gradients import experiment as gradients
 from lessons.interference import experiment as interference
 from lessons.kit.chapters import CHAPTERS, ROOT
-from lessons.kit.panel import Panel, settings_of
 from lessons.kit.view import View
 from lessons.linearity import experiment as linearity
 from lessons.linearization import experiment as linearization
@@ -58,7 +57,7 @@ class Picture:
         trained: its numbers come from networks, which are trained where it is drawn if the zoo does not have them.
     """
     shows: str
-    panel: Callable[[], Panel | View]
+    panel: Callable[[], View]
     trained: bool = False
 
 
@@ -141,16 +140,16 @@ def today(name: str) -> str:
 
 
 def _says(panel, positions):
-    """A panel's alternative text with every control at its position.
+    """What a panel says with every control at its position.
 
     Raises:
-        ValueError: the panel waits for a guess, so its picture would show a veil.
+        ValueError: the panel waits for a guess, so its picture would not show what was measured.
     """
-    if panel.prediction and panel.prediction.hides if isinstance(panel, View) else panel.picture.veil:
+    if panel.prediction and panel.prediction.hides:
         raise ValueError("the panel of a picture waits for a guess: make it without its prediction")
     for control, position in zip(panel.controls.values(), positions, strict=True):
-        control.value = settings_of(control)[position]
-    return panel.spoken if isinstance(panel, View) else panel.alt
+        control.index = position
+    return panel.spoken
 
 
 def moving_panel() -> Panel:

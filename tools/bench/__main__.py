@@ -14,7 +14,6 @@ import torch
 import data
 from lessons.averaging.experiment import speed_of_sharing
 from lessons.kit.notebooks import CHAPTERS, budget, execute
-from lessons.kit.panel import settings_of
 from lessons.pretraining.algorithms import matching as permutations
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
@@ -200,15 +199,14 @@ def sliders() -> None:
         for chapter in CHAPTERS:
             with lab.chromium() as page:
                 lab.run_all(page, address, chapter.name)
-                for number, panel in enumerate(lab.panels(page), 1):
-                    if not panel.locator(lab.HANDLE).count():
-                        continue  # has menus alone
-                    lab.press(page, panel, ["Home"])
-                    lab.drawn_ahead(page, panel)
-                    times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
+                for number, view in enumerate(lab.views(page), 1):
+                    if not view.locator(lab.HANDLE).count():
+                        continue  # has chips alone
+                    lab.press(page, view, ["Home"])
+                    times = lab.press(page, view, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
                     changed = _spread([time["changed"] for time in times])
                     painted = _spread([time["painted"] for time in times])
-                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; "
+                    print(f"{chapter.stem}, view {number}: {len(times)} of 40 keys changed the picture; "
                           f"to the page {changed}, to the screen {painted}")
 
 
