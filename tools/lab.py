@@ -204,7 +204,8 @@ WITH_VIEWS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carr
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const views = [...node.querySelectorAll('.weightspace-view')];
-    return (views.length || node.querySelector('.weightspace-waiting')) && views.every((view) => 'shown' in view.dataset); }"""
+    return (views.length || node.querySelector('.weightspace-waiting'))
+        && views.every((view) => 'shown' in view.dataset); }"""
 
 
 def until(page, wanted: str, condition: str, argument=None, seconds: float = 60) -> None:

@@ -1,6 +1,8 @@
 """`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute;
 ratios travel better."""
 import argparse
+import gzip
+import json
 import os
 import random
 import statistics
@@ -188,6 +190,16 @@ def _open_twice(chapter, profile, folder):
         cells = sum(cell.metadata.papermill.duration or 0 for cell in ran)
         print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, "
               f"{seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
+    sizes = _sizes(notebook)
+    print(f"{chapter.stem}, {profile}: the page is told {sum(sizes) / 1024:.0f} kB, compressed, of {len(sizes)} views")
+
+
+def _sizes(notebook):
+    """Bytes that the page is told of every view when it opens, compressed: its marks, and the numbers along its
+    slider."""
+    states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
+    views = [one["state"] for one in states if {"spec", "frames"} <= one["state"].keys()]
+    return [len(gzip.compress(json.dumps([view["spec"], view["frames"]]).encode())) for view in views]
 
 
 def sliders() -> None:
