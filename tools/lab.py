@@ -142,7 +142,7 @@ def server(folder: Path, **environment: str):
         process = subprocess.Popen(_command(_course(home / "course", folder), port, token), env=variables, cwd=ROOT,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
+            wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
             yield f"http://127.0.0.1:{port}/lab/tree/notebooks/{{name}}?token={token}&reset"
         finally:
             process.terminate()
@@ -174,16 +174,21 @@ def _settings(home):
             **{f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}}
 
 
-def _wait_for(address, process, seconds=90):
+def wait_for(address: str, process: subprocess.Popen, seconds: float = 90) -> None:
+    """Wait until a server that was started answers.
+
+    Raises:
+        RuntimeError: its process has ended. TimeoutError: it does not answer within so many seconds.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(OSError):
             urllib.request.urlopen(address, timeout=2).close()
             return
         if process.poll() is not None:
-            raise RuntimeError(f"JupyterLab stopped at once with code {process.returncode}")
+            raise RuntimeError(f"the server at {address.partition('?')[0]} stopped with code {process.returncode}")
         time.sleep(0.3)
-    raise TimeoutError(f"JupyterLab did not start within {seconds} s")
+    raise TimeoutError(f"the server at {address.partition('?')[0]} did not start within {seconds} s")
 
 
 READY = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
