@@ -1,4 +1,4 @@
-"""One JupyterLab and one browser for all chapters."""
+"""One JupyterLab and one browser for all chapters, or one of each in every process."""
 import pytest
 
 from lessons.kit.notebooks import CHAPTERS
