@@ -201,7 +201,8 @@ def test_make_help_names_what_there_is(tmp_path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
-    parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "test-environment", "help"}
+    parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "test-environment",
+             "help"}
     (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert named == set(targets.split()) - parts
 
