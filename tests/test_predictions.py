@@ -122,7 +122,6 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
     ("03_averaging", "speed"): "seconds",
     ("03_averaging", "resnet"): "other networks",
-    ("07_interference", "chosen"): "the λ that were chosen; asked was an accuracy",
     ("09_sail", "overlap"): "other parents",
     ("11_vit_checkpoints", "averaged"): "averages of eight; asked was what lies between two",
     ("11_vit_checkpoints", "control"): "averages of eight; asked was what lies between two",

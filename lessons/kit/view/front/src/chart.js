@@ -56,7 +56,8 @@ export class Chart {
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
-    const box = { left: (rows ? 92 : 52) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
+    const names = Math.max(0, ...(y.ticks ?? []).map(([, text]) => text.length)); // letters left of the plot
+    const box = { left: (rows ? 92 : Math.max(52, 16 + 7 * names)) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
     Object.assign(this, { box, k, narrow });
     this.x = scale(x, box.left, box.width - box.right);
     this.y = rows ? scaleLinear().domain([-0.5, rows.length - 0.5]).range([box.top, box.height - box.bottom])
