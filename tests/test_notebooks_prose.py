@@ -32,12 +32,12 @@ ALLOWED = {
     "00_start_here": {
         "training-loop": {"0.5": CHANCE},
         "try": {"0.5": SLIDER},
-        "prediction": {"0.5": SLIDER}},
+        "panel": {"0.5": SLIDER}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},
         "own-and-other-text": {"0.2": CHANCE},
         "nearest-text": {"0.2": CHANCE},
-        "prediction-step": {"0.2": CHANCE},
+        "panel-steps": {"0.2": CHANCE},
         "prediction-batchnorm": {"0.2": CHANCE},
         "exercise-2-6-text": {"0.5": SLIDER}},
     "03_averaging": {

@@ -8,7 +8,7 @@ import torch
 import data
 from data import split_cifar100
 from lessons import cast
-from lessons.kit import claims, plotting
+from lessons.kit import claims
 from lessons.kit.noise import Difference
 from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
@@ -212,6 +212,13 @@ def every(panel):
         yield dict(zip(grids, values)), panel.set(**dict(zip(grids, values)))
 
 
+def frames(view):
+    """What a view shows at all settings of its controls, each with its setting."""
+    grids = {name: control.values for name, control in view.controls.items()}
+    for values in itertools.product(*grids.values()):
+        yield dict(zip(grids, values)), view.draw(**dict(zip(grids, values)))
+
+
 def test_every_frame_of_the_gap_panel_says_the_sweeps_numbers(sweep):
     for where, panel in every(lines.gap_per_layer(sweep)):
         shown = where.pop("layer")
@@ -230,82 +237,74 @@ def test_the_gaps_guess_is_about_block_8(sweep):
 
 
 def test_every_frame_of_the_coef_panel_says_the_sweeps_numbers(sweep):
-    for where, panel in every(panels.coef_per_block(sweep)):
-        medians = at(sweep, **where).coef_median.values
-        assert all(f"{layer} {median:.2f}" in panel.alt for layer, median in zip(sweep.layer.values, medians))
+    for where, frame in frames(panels.coef_per_block(sweep)):
+        here = at(sweep, **{name: where[name] for name in ("treatment", "pair", "alpha")})
+        medians = here.coef_median.values
+        for layer, median in zip(sweep.layer.values, medians):
+            assert f"{lines.in_words(layer)} {median:.2f}" in frame.alt
+        assert frame.values["median"] == pytest.approx(medians)
+        counted = here.coef_count.sel(layer=where["layer"])
+        assert (frame.values["images"] <= 0.25).all() and frame.values["images"].sum() * counted.sum() <= counted.sum()
 
 
 def test_every_frame_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
-    for where, panel in every(panels.batchnorm_side_by_side(sweep)):
+    for where, frame in frames(panels.batchnorm_side_by_side(sweep)):
+        part = at(sweep, pair=where["pair"])
+        half_way = part.sel(place="half-way")
         for treatment in TREATMENTS:
-            here = at(sweep, treatment=treatment, **where)
-            last = here.sel(layer="block 8")
-            half_way = here.sel(place="half-way")
-            numbers = f"gap {last.gap_mean.item():.3f} and coef {last.coef_mean.item():.3f} in block 8"
-            scores = f"{of_both(half_way.right):.3f}, of the mixed outputs {of_both(half_way.mixed_right):.3f}"
-            assert f"{treatment}: {numbers}, accuracy half-way {scores}" in panel.alt
+            here = at(part, treatment=treatment, alpha=where["alpha"], layer=where["layer"])
+            scores = [of_both(half_way[name].sel(treatment=treatment)) for name in ("right", "mixed_right")]
+            numbers = f"gap {here.gap_mean.item():.3f} and coef {here.coef_mean.item():.3f} in {where['layer']}"
+            told = f"accuracy half-way {scores[0]:.3f}, of the mixed outputs {scores[1]:.3f}"
+            assert f"{treatment}: {numbers}, {told}" in frame.alt
+        here = at(part, treatment=where["treatment"], alpha=where["alpha"]).isel(layer=slice(8))
+        assert frame.values["gap, renewed"] == pytest.approx(here.gap_mean.values / here.own_mean.values)
+        assert frame.values["A alone"][0] == of_both(part.right.sel(treatment="interpolated", place="θᵢ"))
 
 
 def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
     amounts = amounts_experiment.run("tiny")
-    for where, panel in every(amounts_panels.pretraining(amounts)):
-        here = at(amounts, **where)
+    for where, frame in frames(amounts_panels.pretraining(amounts)):
+        here = at(amounts, treatment=where["treatment"], alpha=where["alpha"])
         for amount in amounts.amount.values:
             part = here.sel(amount=amount)
             first, last = ((part.gap_mean / part.own_mean).sel(layer=layer).item() for layer in ("block 1", "block 8"))
             half_way = part.sel(place="half-way")
-            shares = f"share of own distance {first:.3f} in block 1, {last:.3f} in block 8"
             scores = f"{of_both(half_way.right):.3f}, mixed outputs {of_both(half_way.mixed_right):.3f}"
-            assert f"pretrained on {amount}: {shares}, accuracy half-way {scores}, the ends" in panel.alt
             ends = (part.right.sel(place=place, task=task) for place, task in (("θᵢ", "i"), ("θⱼ", "j")))
             own = np.mean([of_both(end) for end in ends])
-            assert f"{scores}, the ends on their own tasks {own:.3f}" in panel.alt
+            assert f"pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1" in frame.alt
+            assert f"{last:.3f} in block 8, accuracy half-way {scores}, A and B on their own tasks {own:.3f}" \
+                in frame.alt
 
 
 def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
     steps = steps_experiment.run("tiny")
-    for where, panel in every(steps_panels.small_steps(steps)):
+    for where, frame in frames(steps_panels.small_steps(steps)):
         here = at(steps, **where)
         running, anew = (of_both(here.right.sel(treatment=treatment)) for treatment in steps_experiment.TREATMENTS)
-        assert f"{running:.3f} with running statistics, {anew:.3f} with new ones" in panel.alt
-        assert f"mean length of the step is {here.moved.mean().item():.3f}" in panel.alt
+        assert f"{running:.3f} with running statistics, {anew:.3f} with new ones" in frame.alt
+        assert f"mean length of the step is {here.moved.mean().item():.3f}" in frame.alt
+        assert frame.values["here"][0] == pytest.approx(here.moved.values)
 
 
 def test_every_frame_of_the_answers_panel_counts_right_answers(sweep):
     names = sweep.class_name.values
-    for where, panel in every(panels.answers(sweep)):
+    view = panels.answers(sweep)
+    for where, frame in frames(view):
         line = at(sweep, treatment=where["treatment"], pair=where["pair"])
-        i, j = experiment.PAIRS[where["pair"]]
-        labels = sweep.example_label.sel(task_number=[i, j]).values
-        right = []
-        for alpha in (1.0, where["alpha"], 0.0):
-            answers = line.answer.sel(alpha=alpha).transpose("task", "picture").values
-            right.append((answers == labels)[:, :3].sum())
-        assert f"θᵢ names {right[0]} right, the network at α = {where['alpha']:.2f} names {right[1]}" in panel.alt
-        assert f"θⱼ names {right[2]}. " in panel.alt
-        assert f"The first is a {names[labels[0, 0]]}" in panel.alt
-
-
-@pytest.mark.parametrize("make", [panels.coef_per_block, panels.batchnorm_side_by_side,
-                                  panels.answers], ids=lambda make: make.__name__)
-def test_a_panels_background_is_drawn_once_and_its_frames_stay_the_same(make, sweep, monkeypatch):
-    attributes = {name: value for name, value in sweep.attrs.items() if name != "digest"}
-    unkept = make(sweep.drop_attrs().assign_attrs(attributes))
-    first = make(sweep)
-    monkeypatch.setattr(plotting.MovingFigure, "_drawn", lambda self: pytest.fail("drawn again"))
-    second = make(sweep)
-    for panel in (unkept, first, second):
-        panel.set(alpha=0.25, pair="splits 2 and 3")
-    assert unkept.picture.background == first.picture.background == second.picture.background
-    assert unkept.picture.frame["marks"] == first.picture.frame["marks"] == second.picture.frame["marks"]
-
-
-def test_a_damaged_background_is_drawn_again(sweep, folder):
-    background = panels.coef_per_block(sweep).picture.background
-    kept = next((folder / "figures").glob("coef_per_block-*.json"))
-    kept.write_bytes(kept.read_bytes()[:-40])
-    with pytest.warns(UserWarning, match="damaged"):
-        assert panels.coef_per_block(sweep).picture.background == background
+        both = experiment.PAIRS[where["pair"]]
+        labels = sweep.example_label.sel(task_number=list(both)).values
+        a, here, b = (line.answer.sel(alpha=alpha).transpose("task", "picture").values == labels
+                      for alpha in (1.0, where["alpha"], 0.0))
+        assert f"A names {a.sum()} right, the network at α = {where['alpha']:.2f} names {here.sum()}" in frame.alt
+        assert f"B names {b.sum()}. " in frame.alt
+        called = [mark.name for mark in view.marks if mark.kind == "spots" and mark.names
+                  and np.isfinite(frame.values[mark.name][1]).any()]
+        assert {name.partition(", ")[2] for name in called} <= {"right", "wrong"}
+        named = [name for name in called if name.endswith("right")]
+        assert {name.partition(",")[0] for name in named} == set(names[labels[here]])
+        assert np.array_equal(frame.values["photo 1"], sweep.example.sel(task_number=both[0])[0])
 
 
 def test_the_example_images_are_those_of_the_labels(sweep):
@@ -318,9 +317,8 @@ def test_the_example_images_are_those_of_the_labels(sweep):
 
 
 def test_figures_have_words_and_differ_between_treatments(sweep):
-    amounts, causes = amounts_experiment.run("tiny"), causes_experiment.run("tiny")
+    causes = causes_experiment.run("tiny")
     drawn = [panels.figure_15(sweep), panels.figure_15(sweep, "batch"), panels.figure_16(sweep), panels.examples(sweep),
-             amounts_panels.all_amounts(amounts), amounts_panels.all_amounts(amounts, "batch"),
              causes_panels.growth(causes), causes_panels.growth(causes, "interpolated")]
     pages = [page.data for page in drawn]
     assert len(set(pages)) == len(pages)
@@ -328,13 +326,21 @@ def test_figures_have_words_and_differ_between_treatments(sweep):
         assert 'alt="' in page and 'alt=""' not in page and "Not CIFAR-100!" in page
 
 
-def test_the_guess_about_small_steps_is_answered():
-    steps = steps_experiment.run("tiny")
-    guess = predict("how accurate?")
-    steps_panels.small_steps(steps, guess)
-    guess.commit(0.5)
-    mean = of_both(steps.right.sel(treatment="interpolated", images=4))
-    assert f"measured: <b>{mean:.2f}" in guess.said
+@pytest.mark.parametrize("make, measured, told, known", [
+    (steps_panels.small_steps, steps_experiment.run, lambda steps: of_both(steps.right[0].sel(images=4)),
+     {"before", "before, again", "chance"}),
+    (panels.batchnorm_side_by_side, experiment.run,
+     lambda sweep: of_both(sweep.right.sel(pair="splits 1 and 2", treatment="interpolated", place="half-way")),
+     {"mix", "chance", "A alone", "B alone"}),
+    (amounts_panels.pretraining, amounts_experiment.run,
+     lambda amounts: (amounts.gap_mean / amounts.own_mean).sel(
+         amount="nothing", treatment="interpolated", alpha=0.5, layer="block 8").item(), {"chance", "ends"})],
+    ids=["steps", "batchnorm", "pretraining"])
+def test_a_view_that_asks_knows_the_answer_and_shows_only_what_is_known(make, measured, told, known):
+    guess = predict("how much?")
+    view = make(measured("tiny"), guess)
+    assert guess.truth == pytest.approx(told(measured("tiny")))
+    assert {mark.name for mark in view.marks if mark.parts} - set(view.hides) == known
 
 
 # -- how sure ----------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 import torch
 
 from lessons.kit import experiment as kit
+from lessons.kit.predict import predict
 from lessons.linearity.experiment import mlp as chapter_1
 from lessons.start import algorithms, experiment, panels
 from toy_models import MLP
@@ -61,13 +63,49 @@ def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(netw
     assert f"From two random starts: {half.sel(start='two random starts').item():.2f}," in said
 
 
-def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks):
-    panel = panels.decision_map(networks)
+@pytest.fixture(scope="module")
+def view(networks):
+    return panels.decision_map(networks)
+
+
+def test_every_frame_of_the_panel_says_what_the_network_gets_right(networks, view):
     accuracy = experiment.run(networks).accuracy
     for start in experiment.STARTS:
         for alpha in (0.0, 0.5, 1.0):
-            panel.set(start=start, alpha=alpha)
-            assert all(f"{value:.3f}" in panel.alt for value in accuracy.sel(start=start, alpha=alpha).values)
+            frame = view.draw(start=start, alpha=alpha, points="between")
+            assert f"α = {alpha:.2f}" in frame.alt
+            assert all(f"{value:.3f}" in frame.alt for value in accuracy.sel(start=start, alpha=alpha).values)
+
+
+def test_the_map_shows_both_sides_and_the_points_of_the_chosen_task(networks, view):
+    frame = view.draw(start=experiment.STARTS[0], alpha=0.5, points="i")
+    first, second = (frame.values[f"the {arm} arm’s side"] for arm in ("first", "second"))
+    network = experiment.between(networks[experiment.STARTS[0]], 0.5)
+    lowest_row = algorithms.decision_map(network, algorithms.grid())[0].numpy()
+    assert (first + second == 1).all() and (second[-1] == lowest_row).all(), "an image's first row is above"
+    upright = view.draw(start=experiment.STARTS[0], alpha=0.5, points="between")
+    assert not np.array_equal(frame.values["first arm"], upright.values["first arm"])
+
+
+def test_the_panel_opens_on_one_start_and_keeps_the_answer_until_the_guess(networks, view):
+    assert view.values == {"alpha": 0.5, "start": experiment.STARTS[0], "points": "between"}
+    assert view.title == "From one pretrained start, the network half-way beats A and B on upright spirals"
+    guess = predict("how accurate?")
+    waiting = panels.decision_map(networks, guess)
+    assert waiting.spec["prediction"]["at"] == {"start": 1, "alpha": 10}
+    upright = experiment.run(networks).accuracy.sel(start=experiment.STARTS[1], alpha=0.5, task="between").item()
+    assert guess.truth == upright
+    shown = {mark.name for mark in waiting.marks if mark.parts} - set(waiting.hides)
+    assert shown == {"first arm", "second arm", "chance", "A alone", "B alone"}
+
+
+@pytest.mark.parametrize("upright, says", [
+    ([0.90, 0.99, 0.92], "beats A and B on upright spirals"), ([0.90, 0.70, 0.92], "falls behind A and B"),
+    ([0.90, 0.93, 0.92], "is neither better nor worse than both A and B"),
+    ([0.70, 0.80, 0.92], "is neither better nor worse than both A and B")])
+def test_the_title_says_of_the_network_half_way_what_its_error_allows(upright, says):
+    title = panels.finding("two random starts", np.array(upright), 1000)
+    assert title.startswith(f"From two random starts, the network half-way {says}")
 
 
 def test_what_is_found_here_names_a_stand_in():

@@ -134,7 +134,7 @@ def test_a_prediction_tells_the_page_what_was_asked_and_hears_what_is_committed(
     view.guess = 0.3
     assert guess.committed == 0.3 and view.values == {"alpha": 0.5, "power": 2}
     other = made(guess)
-    assert other.guess is None
+    assert other.guess == 0.3, "the guess was made before this view"
     guess.commit(0.4)
     assert view.guess == 0.4 and other.guess == 0.4
 
@@ -226,6 +226,11 @@ def test_an_image_is_a_grey_png_that_the_page_colours():
         assert png.mode == "L" and np.asarray(png).tolist() == [[0, 0, 128], [255, 255, 0]]
     with pytest.raises(ValueError, match="the image 'digit' takes rows of numbers"):
         rows_of(picture, [1, 2])
+    photo = rows_of(Image("photo", photo=True), np.eye(3)[None])
+    with Pixels.open(io.BytesIO(base64.b64decode(photo.partition(",")[2]))) as png:
+        assert png.mode == "RGB" and np.asarray(png).tolist() == [[[255, 0, 0], [0, 255, 0], [0, 0, 255]]]
+    with pytest.raises(ValueError, match="the image 'digit' takes rows of numbers"):
+        rows_of(picture, np.zeros((2, 2, 3)))
     chart = Chart(X, SHARE, (picture, Bars("bars", "a", x=(0, 1), bare=True), Line("here", "merged", near=True)))
     values = {"digit": np.eye(3), "bars": [1, 2], "here": [0, 1]}
     view = View({"how": chips("how", ["x"])}, [chart], lambda how: Frame("t", "a digit", values))

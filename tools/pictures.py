@@ -4,7 +4,6 @@ A picture keeps its alternative text and the positions of its controls, within i
 says there now, without a browser, so that a test finds a picture that is out of date. `python -m tools.pictures` writes
 docs/gallery.md from the pictures that are there (`make docs`).
 """
-import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -152,13 +151,9 @@ def _says(panel, positions):
     return panel.spoken
 
 
-def moving_panel() -> Panel:
-    """Chapter 0's panel with the spirals on which no network was finetuned, all its frames drawn."""
-    panel = PICTURES["start_decision_map"].panel().set(points="between")
-    alphas, starts = map(settings_of, (panel.controls["alpha"], panel.controls["start"]))
-    for pair, alpha in itertools.product(starts, alphas):
-        panel.set(start=pair, alpha=alpha)
-    return panel.set(start=starts[0], alpha=alphas[0])
+def moving_panel() -> View:
+    """Chapter 0's panel, where the moving picture begins."""
+    return PICTURES["start_decision_map"].panel().set(alpha=0.0)
 
 
 def said_by_moving() -> str:

@@ -5,7 +5,6 @@ import xarray
 
 from lessons.kit import claims, plotting, view
 from lessons.kit.page import Page, agrees, capital, reading, said
-from lessons.kit.panel import choice, slider
 from lessons.kit.plotting import BLUE, GREEN, GREY, RED, WithQuartiles, still, violin
 from lessons.kit.sweep import at, caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Map, Reference, Star, chips, key
@@ -30,20 +29,6 @@ def by_choice(sweep: xarray.Dataset, *names) -> dict[tuple, xarray.Dataset]:
         for treatment in map(str, sweep.treatment.values):
             parts[pair, treatment] = of_pair.sel(treatment=treatment)
     return parts
-
-
-def controls(sweep: xarray.Dataset) -> dict:
-    """The controls alpha and pair, and treatment where the sweep has several; the pair that its attribute `opens_on`
-    names comes first."""
-    pairs = sorted(map(str, sweep.pair.values), key=lambda pair: pair != sweep.attrs["opens_on"])
-    handles = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5),
-               "pair": choice("θᵢ and θⱼ finetuned on", pairs)}
-    return handles | ({"treatment": treatments(sweep)} if "treatment" in sweep.dims else {})
-
-
-def treatments(sweep: xarray.Dataset):
-    """The choice between the sweep's treatments of BatchNorm."""
-    return choice("BatchNorm statistics", sweep.treatment.values)
 
 
 def said_of(treatment: str | None) -> str:

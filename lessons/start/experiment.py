@@ -18,7 +18,7 @@ from toy_models import MLP, Architecture, Recipe, training, weights, zoo
 ARCHITECTURE = Architecture.of("MLP", widths=(2, 32, 32, 2))
 ANGLES = {"i": 45.0, "between": 0.0, "j": -45.0}
 STARTS = ("one pretrained start", "two random starts")
-ALPHAS = tuple(round(i / 50, 2) for i in range(51))
+ALPHAS = tuple(round(i / 20, 2) for i in range(21))
 SECONDS_OF_CHAPTER_1 = Profiles(quick=35, full=80)  # rough, on 2 cores, nothing kept
 
 

@@ -1,114 +1,121 @@
 """The panel of chapter 0, and the table of what was found on this machine."""
-import matplotlib as mpl
+import functools
+
 import numpy as np
 
 import data
 from lessons.kit import plotting
 from lessons.kit.chapters import CHAPTERS
+from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, themed
-from lessons.kit.predict import Star
+from lessons.kit.plotting import BLUE, ORANGE, themed
+from lessons.kit.view import Axis, Chart, Frame, Handle, Image, Line, Points, Reference, Spots, Star, chips, key, view
+from lessons.lines.panels import ALPHA_AXIS, share_of_a
 from lessons.start import algorithms, experiment
 
-TASKS = {"i": "task i: spirals turned by +45°", "between": "upright spirals", "j": "task j: spirals turned by −45°"}
-LOOKS = {"i": Look(BLUE, "o"), "between": Look(GREEN, "^"), "j": Look(ORANGE, "s")}
-ARMS = (Look(BLUE, "o"), Look(ORANGE, "s"))
-COLOURS = mpl.colors.LinearSegmentedColormap.from_list("arms", ["#8dbfe0", "#fafafa", "#f6cf7d"])
+TASKS = {"between": "upright spirals", "i": "spirals turned by +45°", "j": "spirals turned by −45°"}
+ARMS = ((BLUE, "o"), (ORANGE, "s"))
 EXTENT = 1.2
 CHANCE = 0.5  # of two arms
+_ALT = """
+    Decision map of the network at α = {alpha:.2f} between A and B, trained from {start}, with the points of {points}.
+    Accuracy: A’s task {i:.3f}, upright spirals {between:.3f}, B’s task {j:.3f}. On the upright spirals A alone has
+    {a:.3f}, B alone {b:.3f}."""
 
 
 @themed
 def spirals():
     """The three tasks: the spirals as they are, and turned both ways."""
     fig, axes = plotting.figure(3, height=3.1)
-    for ax, (task, title) in zip(axes, TASKS.items()):
+    for ax, task in zip(axes, ("i", "between", "j")):
         points = data.load("spirals", "test", angle=experiment.ANGLES[task])
-        for arm, look in enumerate(ARMS):
-            ax.plot(*points.x[points.y == arm][::4].T.numpy(), color=look.colour, marker=look.marker, linestyle="",
+        for arm, (colour, marker) in enumerate(ARMS):
+            ax.plot(*points.x[points.y == arm][::4].T.numpy(), color=colour, marker=marker, linestyle="",
                     markersize=3.5)
-        ax.set(title=title.partition(": ")[2].capitalize() or title.capitalize(), xticks=[], yticks=[], aspect="equal",
+        ax.set(title=TASKS[task].capitalize(), xticks=[], yticks=[], aspect="equal",
                xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
     alt = "Three pictures of two spiral arms: turned by +45°, upright, and turned by −45°."
     return plotting.show(fig, alt, "Computed here: test points of every task (generated).")
 
 
-@panel
+@view
 def decision_map(networks: dict, prediction=None):
-    """The decision map of the interpolated network beside its accuracy on three spirals.
+    """The decision map of the network at α, and its accuracy on three spirals over α.
 
     Controls: alpha, start, points. The prediction, the accuracy on the upright spirals half-way between strangers, is a
     star.
 
     Args:
-        networks: {start: (θ_i, θ_j)} as `experiment.ends` gives them.
+        networks: {start: (θ_i, θ_j)} as `experiment.ends` gives them; A is θ_i, B is θ_j.
     """
     sweep = experiment.run(networks)
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
-    chart = _Map(left)
-    lines = _curves(right)
-    right.text(0.99, CHANCE + 0.01, "by chance", color="#666666", fontsize=9.5, ha="right")
-    upright = here(right)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=3, fontsize=9)
-    titles = moving_titles((left, right))
-    accuracy = {start: sweep.accuracy.sel(start=start).transpose("task", "alpha").values for start in networks}
+    curves = {start: {task: sweep.accuracy.sel(start=start, task=task).values for task in TASKS} for start in networks}
+    tests = {task: data.load("spirals", "test", angle=experiment.ANGLES[task]) for task in TASKS}
+    dots = {task: [test.x[test.y == arm][::4].T.numpy() for arm in (0, 1)] for task, test in tests.items()}
+    images, plane = len(tests["between"].x), algorithms.grid(extent=EXTENT)
     asked = {"start": experiment.STARTS[1], "alpha": 0.5}
-    star = Star(right, prediction, 0.5, sweep.accuracy.sel(task="between", **asked).item(), asked)
+    if prediction:
+        prediction.panel_answers(curves[asked["start"]]["between"][experiment.ALPHAS.index(0.5)], asked, "star")
+
+    @functools.cache
+    def maps(start, alpha):
+        second = algorithms.decision_map(experiment.between(networks[start], alpha), plane).numpy()[::-1]
+        return 1 - second, second
 
     def draw(alpha, start, points):
-        chart.show(experiment.between(networks[start], alpha), points)
-        for line, values in zip(lines, accuracy[start]):
-            line.set_data(experiment.ALPHAS, values)
-        upright.set_xdata([alpha, alpha])
-        star.place(alpha=alpha, start=start)
-        now = dict(zip(TASKS, accuracy[start][:, experiment.ALPHAS.index(alpha)]))
-        titles[0].set_text(f"What the network at α = {alpha:.2f} thinks")
-        text = "Correct: task i {i:.2f}, upright {between:.2f}, task j {j:.2f}"
-        titles[1].set_text(text.format(**now))
-        return _said(alpha, start, points, now)
+        now, upright = curves[start], curves[start]["between"]
+        values = {"the first arm’s side": maps(start, alpha)[0], "the second arm’s side": maps(start, alpha)[1],
+                  "first arm": dots[points][0], "second arm": dots[points][1], "chance": CHANCE, "task A": now["i"],
+                  "task B": now["j"], "upright": upright, "A alone": upright[-1:], "B alone": upright[:1]}
+        step = experiment.ALPHAS.index(alpha)
+        alt = said(_ALT, alpha=alpha, start=start, points=TASKS[points], a=upright[-1], b=upright[0],
+                   **{task: along[step] for task, along in now.items()})
+        about = key(("a", f"A learned {TASKS['i']}"), ("b", f"B learned {TASKS['j']}"), ("class1", "first arm"),
+                    ("class2", "second arm"))
+        return Frame(finding(start, upright, images), alt, values, about)
 
-    controls = {"alpha": slider("α", experiment.ALPHAS, 0.5),
-                "start": choice("the two networks began from", {start: start for start in networks}),
-                "points": choice("show the points of", {label: task for task, label in TASKS.items()})}
+    labels = {label: task for task, label in TASKS.items()}
     generated = sweep.attrs["source"].split(",")[0]
-    return controls, fig, draw, f"Computed here: {generated} (generated), MLP 2–32–32–2."
+    return {"kicker": "Chapter 0: between two networks", "charts": _charts(float(sweep.accuracy.min()) - 0.05),
+            "draw": draw, "controls": {"alpha": share_of_a(experiment.ALPHAS),
+                                       "start": chips("A and B began from", list(networks)),
+                                       "points": chips("points of", labels, more=True)},
+            "hides": ["the first arm’s side", "the second arm’s side", "task A", "task B", "upright"],
+            "caption": f"Computed here: {generated} (generated), MLP 2–32–32–2, {images:,} test points of every task."}
 
 
-class _Map:
-    """What a network thinks of every point of the plane, with the points of one task."""
-
-    def __init__(self, ax):
-        self._grid = algorithms.grid(extent=EXTENT)
-        self._tests = {task: data.load("spirals", "test", angle=angle) for task, angle in experiment.ANGLES.items()}
-        self._image = ax.imshow(np.zeros((72, 72, 3)), origin="lower", extent=(-EXTENT, EXTENT) * 2,
-                                interpolation="none", animated=True)
-        white = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5}
-        self._arms = [cloud(ax, look, **white) for look in ARMS]
-        ax.set(xlabel="x₁", ylabel="x₂", xlim=(-EXTENT, EXTENT), ylim=(-EXTENT, EXTENT))
-        ax.grid(False)
-
-    def show(self, network, points):
-        """points: the task of which every sixth point is shown."""
-        probability = algorithms.decision_map(network, self._grid).numpy()
-        self._image.set_data(COLOURS(probability)[..., :3])
-        test = self._tests[points]
-        for arm, dots in enumerate(self._arms):
-            dots.set_data(*test.x[test.y == arm][::6].T.numpy())
+def _charts(lowest):
+    """The plane as the network sees it, and accuracy over α."""
+    plane = (-EXTENT, EXTENT) * 2
+    low, high = 0.5, 1.8  # the sides stay pale enough for the dots
+    left = Chart(Axis("", -EXTENT, EXTENT, ticks={-EXTENT: ""}),
+                 Axis("what the network says of every point", -EXTENT, EXTENT, ticks={-EXTENT: ""}),
+                 (Image("the first arm’s side", "class1", extent=plane, low=low, high=high),
+                  Image("the second arm’s side", "class2", extent=plane, low=low, high=high),
+                  Spots("first arm", "class1", small=True), Spots("second arm", "class2", small=True)), height=430)
+    right = Chart(ALPHA_AXIS, Axis("accuracy: share of the points classified correctly", lowest, 1, unit="percent"),
+                  (Reference("chance", "chance", "chance"), Line("task A", "a", "task A"),
+                   Line("task B", "b", "task B"), Line("upright", "merged", "upright"), Points("A alone", "a", x=(1,)),
+                   Points("B alone", "b", x=(0,)), Star("guess", "merged", x=(0.5,)), Handle("alpha")), height=430)
+    return [left, right]
 
 
-def _curves(ax):
-    """One for each task."""
-    ax.set(xlabel="α (weight of θᵢ)", ylabel="accuracy: share correct", xlim=(-0.03, 1.03), ylim=(0, 1.03))
-    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    return [curve(ax, LOOKS[task], label, markevery=10) for task, label in TASKS.items()]
+def finding(start: str, upright: np.ndarray, images: int) -> str:
+    """How accurate the network half-way is on the upright spirals beside A and B alone, in one sentence.
 
-
-def _said(alpha, start, points, accuracy):
-    return said("""Decision map of the network with weights {alpha:.2f}·θ_i + {rest:.2f}·θ_j, trained from {start}, with
-                   the points of {points}. Accuracy: task i {i:.3f}, upright spirals {between:.3f}, task j {j:.3f}.""",
-                alpha=alpha, rest=1 - alpha, start=start, points=TASKS[points], **accuracy)
+    Args:
+        upright: over α.
+        images: test points.
+    """
+    half_way = float(upright[len(upright) // 2])
+    over_best, over_worst = (Difference.of(half_way, float(end), images) for end in np.sort(upright[[-1, 0]])[::-1])
+    if over_best.is_news and over_best.value > 0:
+        beside = "beats A and B on upright spirals"
+    elif over_worst.is_news and over_worst.value < 0:
+        beside = "falls behind A and B on upright spirals"
+    else:
+        beside = "is neither better nor worse than both A and B"
+    return f"From {start}, the network half-way {beside}"
 
 
 def what_you_saw(networks: dict) -> Page:

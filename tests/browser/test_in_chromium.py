@@ -116,14 +116,13 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     own.compare(page, [lab.says(panel) for panel in found])
 
 
-def test_a_veil_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_lifted(opened):
-    page, (panel,) = opened("00_start_here")
-    veil, stage = panel.locator(".veil"), panel.locator(".stage")
-    assert veil.is_visible() and stage.get_attribute("aria-hidden") == "true"
-    veil.locator("button").click()
-    veil.wait_for(state="hidden")
-    assert stage.get_attribute("aria-hidden") is None
-    assert "measured" not in page.locator(".weightspace-prediction").first.inner_text()
+def test_a_view_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_asked_to_show_it(opened):
+    page, (view,) = opened("00_start_here")
+    assert says_nothing(view) and not view.locator(".stage .stands").count()
+    view.get_by_role("button", name="Just show me").click()
+    view.locator(".prediction", has_text="Shown without a guess").wait_for()
+    assert not says_nothing(view) and view.locator(".stage .stands").count() == 2
+    assert "Measured" not in view.locator(".prediction").inner_text()
 
 
 CONTRAST = """(element) => {  // of its letters with what lies behind them, as WCAG 2 defines it
@@ -155,7 +154,7 @@ def test_captions_results_tables_and_labels_are_read_in_both_themes_and_on_a_nar
     page, _ = opened("00_start_here")
     for name in ("JupyterLab Light", "JupyterLab Dark"):
         theme(name)
-        for kind in ("figure > img + figcaption", f"{lab.PICTURE} figcaption", "[role=status]", "summary", "td"):
+        for kind in ("figure > img + figcaption", "[role=status]", "summary", "td"):
             found = page.locator(f".jp-OutputArea-output {kind}").first
             found.scroll_into_view_if_needed()
             assert found.evaluate(CONTRAST) >= 4.5, (name, kind)

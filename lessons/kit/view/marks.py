@@ -201,15 +201,17 @@ class Map(Mark):
 @dataclass(frozen=True)
 class Image(Mark):
     """A grey picture of numbers from `low` to `high`, its first row above. The page colours it: low fades into the
-    page, high is the role's colour.
+    page, high is the role's colour. Those of two classes can lie on each other.
 
     Attributes:
         extent: where it lies on the axes, (left, right, below, above).
         low, high: the numbers that fade and stand out; beyond them nothing changes.
+        photo: whether its numbers are red, green and blue, (rows, columns, 3), which the page shows as they are.
     """
     extent: tuple[float, ...] = (0.0, 1.0, 0.0, 1.0)
     low: float = 0.0
     high: float = 1.0
+    photo: bool = False
     kind: ClassVar[str] = "image"
     parts: ClassVar[tuple[str, ...]] = ("cells",)
 
@@ -289,13 +291,13 @@ def described(part) -> dict:
 
 
 def png_of(image: Image, numbers) -> str:
-    """An image's numbers as a grey PNG of 8 bits, in a data URI.
+    """An image's numbers as a PNG of 8 bits, grey unless it is a photo, in a data URI.
 
     Raises:
-        ValueError: they are not (rows, columns).
+        ValueError: they are not (rows, columns), of a photo (rows, columns, 3).
     """
     array = np.asarray(numbers, dtype=float)
-    if array.ndim != 2 or not array.size:
+    if array.shape[2:] != ((3,) if image.photo else ()) or array.ndim < 2 or not array.size:
         raise ValueError(f"the image {image.name!r} takes rows of numbers, not numbers of shape {array.shape}")
     share = np.nan_to_num((array - image.low) / (image.high - image.low)).clip(0, 1)
     file = io.BytesIO()

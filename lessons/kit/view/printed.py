@@ -148,7 +148,7 @@ def _map(ax, chart, mark, rows):
 
 
 def _image(ax, chart, mark, rows):
-    fading = LinearSegmentedColormap.from_list(mark.name, ["#FFFFFF", COLOURS[mark.role]])
+    fading = LinearSegmentedColormap.from_list(mark.name, [COLOURS[mark.role] + opaque for opaque in ("00", "FF")])
     ax.imshow(rows, aspect="auto", cmap=fading, vmin=mark.low, vmax=mark.high, interpolation="nearest",
               extent=mark.extent, zorder=3)
     ax.set(xlim=(chart.x.low, chart.x.high), ylim=(chart.y.low, chart.y.high))

@@ -184,6 +184,7 @@ class View(anywidget.AnyWidget):
         self.observe(self._moved_in_the_page, "positions")
         self.on_msg(self._asked)
         if prediction:
+            self.guess, self.shown = prediction.committed, prediction.shown  # it may be older than this view
             self.observe(self._guessed_in_the_page, ["guess", "shown"])
             prediction.observe(self._guessed, ["committed", "shown"])
 
@@ -368,7 +369,8 @@ def view(function):
         sweep = arguments[0] if arguments else None
         predictions = [given for given in (*arguments, *options.values()) if isinstance(given, Prediction)]
         about = function(*arguments, **options)
-        about.setdefault("caption", "" if sweep is None else caption(sweep))
+        if "caption" not in about:
+            about["caption"] = "" if sweep is None else caption(sweep)
         about.setdefault("prediction", predictions[0] if predictions else None)
         return View(**about)
     return inside

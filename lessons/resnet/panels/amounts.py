@@ -1,105 +1,94 @@
 """How much pretraining it takes."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
-from lessons.kit import plotting
-from lessons.kit.noise import Difference, error_of_share
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, WithQuartiles, still
-from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, names, position
-from lessons.lines.panels import layer_ticks, said_of, treatments
-from lessons.resnet.panels.pairs import chance_line, error_in_words
+from lessons.kit.sweep import at, caption, names
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
+from lessons.lines.numbers import SHOWN_ALPHAS
+from lessons.resnet.panels.pairs import BLOCKS, CHANCE, error_in_words, inner_alphas
 
-_SHOWN = {"network": ("half-way", Look(BLUE, "o"), -0.15), "mixed": ("mixed outputs", Look(ORANGE, "s"), 0.0),
-          "ends": ("the ends, own tasks", Look(GREY, "D"), 0.15)}
+ASKED = {"amount": "nothing", "treatment": "interpolated", "alpha": 0.5}  # what the prediction is about
+SAME_STEPS = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")  # the last two are as many steps
+MUCH = 0.15  # of a gap: a change of less is called none
+_WORDS = """
+    pretrained on {amount}: share of the distance between A and B {first:.3f} in block 1, {last:.3f} in block 8,
+    accuracy half-way {network:.3f}, mixed outputs {mixed:.3f}, A and B on their own tasks {ends:.3f}"""
 
 
-@panel
+@view
 def pretraining(sweep: xarray.Dataset, prediction=None):
-    """CTL against the amount of pretraining: the gap per block as a share of the ends' own distance; right, the
-    accuracy of the network half-way, of the mixed outputs, and of the two ends on their own tasks.
+    """CTL against the amount of pretraining: left, the gap in block 8 as a share of the distance between A and B, with
+    the middle half of the images; grey, in the other blocks. Right, the accuracy of the network half-way, of the mixed
+    outputs, and of A and B on their own tasks.
 
-    Controls: alpha, treatment. The prediction, the share in block 8 without any pretraining, is a star.
+    Controls: amount, treatment, alpha. The prediction, the share in block 8 without any pretraining, is a star.
     """
-    fig, axes, looks = _two_axes(sweep)
-    curves = [curve(axes[0], look, label) for label, look in looks.items()]
-    marks = _marks(axes[1], sweep)
-    _legends(axes)
-    titles = moving_titles(axes)
-    ratio = (sweep.gap_mean / sweep.own_mean).transpose("treatment", "alpha", "amount", "layer")
-    layers = names(sweep.layer)
-    asked = {"treatment": "interpolated", "alpha": 0.5}
-    none = at(ratio.to_dataset(name="ratio"), layer="block 8", **asked).ratio.isel(amount=0).item()
-    star = Star(axes[0], prediction, layers.index("block 8"), none, asked)
-    scores = {str(treatment): _scores(sweep, treatment) for treatment in sweep.treatment.values}
+    amounts, images = names(sweep.amount), 2 * sweep.sizes["image"]
+    scores = {treatment: _scores(sweep, treatment) for treatment in names(sweep.treatment)}
+    if prediction:
+        asked = at(sweep, layer=BLOCKS[-1], **ASKED)
+        prediction.panel_answers(float(asked.gap_mean / asked.own_mean), ASKED, "star")
 
-    def draw(alpha, treatment):
-        now = ratio.sel(treatment=treatment).isel(alpha=position(sweep.alpha.values, alpha)).values
-        for line, row in zip(curves, now):
-            line.set_data(range(len(layers)), row)
-        _place(marks, scores[treatment], sweep)
-        titles[0].set_text(f"Gap at α = {alpha:.2f}{said_of(treatment)}")
-        titles[1].set_text("Accuracy, both tasks")
-        star.place(alpha=alpha, treatment=treatment)
-        return said("""CTL between splits 1 and 2 against the amount of pretraining at α = {alpha:.2f}{treated}:
-                       {numbers}.""", alpha=alpha, treated=said_of(treatment),
-                    numbers=_in_words(sweep, now, scores[treatment]))
+    def draw(amount, treatment, alpha):
+        part = at(sweep, treatment=treatment, alpha=alpha).sel(layer=list(BLOCKS)).transpose("layer", "amount", ...)
+        share, low, high = (part[name].values / part.own_mean.values for name in ("gap_mean", "gap_low", "gap_high"))
+        now = scores[treatment]
+        values = dict(zip(BLOCKS, share)) | now | {"middle half": (low[-1], high[-1]), "chance": CHANCE,
+                                                   "two standard errors": with_reach(now["network"], images)[1:]}
+        told = "; ".join(said(_WORDS, amount=name, first=share[0, place], last=share[-1, place],
+                              **{what: along[place] for what, along in now.items()})
+                         for place, name in enumerate(amounts))
+        alt = said("""CTL between splits 1 and 2 against the amount of pretraining at α = {alpha:.2f}, BatchNorm
+                      statistics {treatment}: {told}.""", alpha=alpha, treatment=treatment, told=told)
+        about = key(("merged", f"The network between A and B, which were pretrained on {amount}"),
+                    ("", "grey, left: the other blocks"))
+        return Frame(finding_of_amounts(amounts, share[-1]), alt, values, about)
 
-    two = {"alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5), "treatment": treatments(sweep)}
-    return two, fig, draw, _caption(sweep)
-
-
-@still
-def all_amounts(sweep: xarray.Dataset, treatment: str = "re-estimated"):
-    """The panel's picture, half-way: for a sweep that may be of another profile than the chapter's."""
-    fig, axes, looks = _two_axes(sweep)
-    part = sweep.sel(treatment=treatment, alpha=0.5)
-    ratio = (part.gap_mean / part.own_mean).transpose("amount", "layer").values
-    for (label, look), row in zip(looks.items(), ratio):
-        axes[0].plot(range(len(row)), row, color=look.colour, marker=look.marker, label=label)
-    scores = _scores(sweep, treatment)
-    _place(_marks(axes[1], sweep, animated=False), scores, sweep)
-    _legends(axes)
-    axes[0].set_title(f"Gap half-way, BatchNorm statistics {treatment}")
-    axes[1].set_title("Accuracy, both tasks")
-    alt = f"CTL half-way against the amount of pretraining: {_in_words(sweep, ratio, scores)}."
-    return plotting.show(fig, alt, _caption(sweep))
+    charts = _charts(sweep, amounts)
+    known = ("chance", "ends")
+    return {"kicker": "Chapter 2: how much pretraining?", "charts": charts, "draw": draw,
+            "controls": {"amount": slider("pretrained on", {amount: amount for amount in amounts}, ASKED["amount"],
+                                          places=range(len(amounts))),
+                         "treatment": chips("BatchNorm statistics", names(sweep.treatment)), "alpha": inner_alphas()},
+            "hides": [mark.name for chart in charts for mark in chart.marks if mark.parts and mark.name not in known],
+            "caption": f"{_caption(sweep)} Shaded: left, the middle half of the images, right, two standard errors."}
 
 
-def _two_axes(sweep):
-    """The figure, its axes over the layers and over the amounts, and {label: look} of every amount."""
-    fig, axes = plotting.figure(2, height=5.2, width_ratios=(3, 2))
-    inside = (sweep.gap_mean / sweep.own_mean).sel(alpha=slice(0.01, 0.99))
-    layer_ticks(axes[0], names(sweep.layer))
-    axes[0].set(ylabel="gap, share of own distance", ylim=(0, 1.1 * float(inside.max())))
-    axes[0].yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    amounts = names(sweep.amount)
-    axes[1].set(ylim=(0, 1), ylabel="accuracy", xlim=(-0.5, len(amounts) - 0.5))
-    axes[1].set_xticks(range(len(amounts)), [amount.replace(", ", ",\n") for amount in amounts],
-                       rotation=0 if len(amounts) < 4 else 40, ha="center" if len(amounts) < 4 else "right")
-    axes[1].grid(False, axis="x")
-    chance_line(axes[1])
-    looks = {}
-    for amount, steps, colour, marker in zip(amounts, sweep.steps.values, COLOURS, MARKERS):
-        looks[f"{amount} ({steps:,} steps)"] = Look(colour, marker)
-    return fig, axes, looks
+def _charts(sweep, amounts):
+    """Gap and accuracies over the amounts."""
+    inside = sweep.sel(layer=list(BLOCKS), alpha=list(SHOWN_ALPHAS))
+    highest = float((inside.gap_high / inside.own_mean).max())
+    split = [amount.partition(",")[0].removesuffix(" splits") for amount in amounts]
+    ticks = {place: "longer" if place and name == split[place - 1] else name for place, name in enumerate(split)}
+    across = Axis("splits", -0.2, len(amounts) - 0.8, ticks=ticks)
+    places = tuple(range(len(amounts)))
+    left = Chart(across, Axis("gap, share of the distance from A to B", 0, 1.05 * highest, unit="percent"),
+                 (*(Line(block, "other", x=places) for block in BLOCKS[:-1]), Band("middle half", "merged", x=places),
+                  Line(BLOCKS[-1], "merged", BLOCKS[-1], x=places, dots=True, near=True),
+                  Star("guess", "merged", x=(amounts.index(ASKED["amount"]),)), Handle("amount")))
+    right = Chart(across, Axis("accuracy half-way, both tasks", 0, 1, unit="percent"),
+                  (Reference("chance", "chance", "chance"), Line("ends", "other", "A, B, own tasks", x=places),
+                   Line("mixed", "single", "outputs mixed", x=places), Band("two standard errors", "merged", x=places),
+                   Line("network", "merged", "weights mixed", x=places, dots=True), Handle("amount")))
+    return [left, right]
 
 
-def _marks(ax, sweep, animated=True):
-    """Markers with standard errors over the amounts, for everything in `_SHOWN`."""
-    places = np.arange(sweep.sizes["amount"])
-    return {name: WithQuartiles(ax, places + shift, look.colour, look.marker, label, animated)
-            for name, (label, look, shift) in _SHOWN.items()}
+def finding_of_amounts(amounts: list[str], gaps: np.ndarray) -> str:
+    """Whether pretraining shrinks the gap, and whether more steps or more splits do, in one sentence.
 
-
-def _legends(axes):
-    """Below each of the axes: what its series are."""
-    axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, title="pretrained on")
-    axes[1].legend(loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=1)
+    Args:
+        gaps: (amounts,), in block 8, as shares of the distance between the ends; the first is without pretraining.
+    """
+    if gaps[1:].max() > (1 - MUCH) * gaps[0]:
+        return "Not every pretraining shrinks the gap"
+    if not set(SAME_STEPS) <= set(amounts):
+        return "Pretraining shrinks the gap"
+    once, twice, varied = (gaps[amounts.index(name)] for name in SAME_STEPS)
+    if varied > (1 - MUCH) * twice:
+        return "Pretraining shrinks the gap, but more splits shrink it no further than more steps"
+    return "Pretraining shrinks the gap, and more splits shrink it further than more steps"
 
 
 def _scores(sweep, treatment):
@@ -112,28 +101,8 @@ def _scores(sweep, treatment):
             "ends": np.mean([end.astype(float).mean("image").values for end in ends], axis=0)}
 
 
-def _place(marks, scores, sweep):
-    """Move the markers to what was measured."""
-    for name, values in scores.items():
-        error = np.array([error_of_share(value, 2 * sweep.sizes["image"]) for value in values])
-        marks[name].set_values(values, values - error, values + error)
-
-
-def _in_words(sweep, ratio, scores):
-    """Every amount's numbers; ratio is (amounts, layers)."""
-    layers = names(sweep.layer)
-    words = []
-    for amount, row, *accuracies in zip(map(str, sweep.amount.values), ratio, *scores.values()):
-        numbers = dict(zip(scores, accuracies))
-        words.append(said("""pretrained on {amount}: share of own distance {first:.3f} in block 1, {last:.3f} in block
-                             8, accuracy half-way {network:.3f}, mixed outputs {mixed:.3f}, the ends on their own tasks
-                             {ends:.3f}""",
-                          amount=amount, first=row[0], last=row[layers.index("block 8")], **numbers))
-    return "; ".join(words)
-
-
 def _caption(sweep):
-    return f"{caption(sweep)} Bars: standard errors. {error_in_words(sweep)}"
+    return f"{caption(sweep)} {error_in_words(sweep)}"
 
 
 # -- in words --------------------------------------------------------------------------------------
@@ -171,10 +140,9 @@ def _compared(sweep, accuracy, first, second):
 def _at_equal_steps(sweep, shares, accuracy):
     """More steps or more variety: a sentence, or nothing where not all of the networks for that were pretrained."""
     amounts = {str(amount): place for place, amount in enumerate(sweep.amount.values)}
-    wanted = ("1 split, 10 passes", "1 split, 20 passes", "10 splits, 2 passes")
-    if not amounts.keys() >= set(wanted):
+    if not amounts.keys() >= set(SAME_STEPS):
         return ""
-    once, twice, varied = (amounts[name] for name in wanted)
+    once, twice, varied = (amounts[name] for name in SAME_STEPS)
     return said(Markup("""
                    <b>More steps or more variety?</b> Twice the steps on the same split: block 8 goes from {once:.0%}
                    to {twice:.0%}, the accuracy half-way changes {longer}. As many steps on ten splits, none of them
@@ -190,5 +158,6 @@ def more_pretraining(sweep: xarray.Dataset | None):
                        of the course. experiment.amounts.run("full") trains these eighteen networks of width 16
                        and measures them.""")
         return Page(text, Markup("<p><i>{}</i></p>").format(text))
-    picture, words = all_amounts(sweep), reading_of_amounts(sweep)
-    return Page(words.text, Markup(picture.data) + words.page)
+    picture = pretraining(sweep).set(treatment="re-estimated", amount=names(sweep.amount)[-1])
+    words = reading_of_amounts(sweep)
+    return Page(words.text, picture.still() + words.page)

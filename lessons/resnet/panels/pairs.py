@@ -4,27 +4,36 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.noise import Difference, error_of_share
+from lessons.kit.noise import Difference, error_of_share, with_reach
 from lessons.kit.page import Markup, Page, folded, reading, said
-from lessons.kit.panel import panel
-from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, RED, WithQuartiles, still
-from lessons.kit.predict import Star
-from lessons.kit.sweep import at, caption, names, position
+from lessons.kit.plotting import BLUE, GREEN, GREY, MARKERS, RED, WithQuartiles, still
+from lessons.kit.sweep import at, caption, names
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Image,
+    Line,
+    Points,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.lines import panels as lines
-from lessons.lines.panels import by_choice, controls, said_of
-from lessons.resnet.experiment.line import PLACES
+from lessons.lines.panels import by_choice, in_words, said_of, share_of_a
+from lessons.resnet.experiment.line import HUNDRED, POOLED, TEN
 from lessons.resnet.experiment.pairs import PAIRS, accuracies, by_depth, comparisons
 
-LOOKS = {"interpolated": Look(BLUE, "o"), "re-estimated": Look(ORANGE, "s"), "batch": Look(GREEN, "^")}
 CHANCE = 0.2  # one of a split's five classes
-
-
-def chance_line(ax) -> None:
-    """Where guessing lies, with its name."""
-    ax.axhline(CHANCE, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    ax.text(0.99, CHANCE - 0.012, "chance", color=GREY, fontsize=9.5, ha="right", va="top",
-            transform=ax.get_yaxis_transform())
+BLOCKS = tuple(f"block {number}" for number in range(1, 9))
+STATISTICS = {"interpolated": "interpolated statistics", "re-estimated": "statistics estimated anew",
+              "batch": "the batch’s own statistics"}
 
 
 def error_in_words(sweep: xarray.Dataset) -> str:
@@ -34,142 +43,206 @@ def error_in_words(sweep: xarray.Dataset) -> str:
 
 # -- coef per block --------------------------------------------------------------------------------
 
-@panel
+NEARLY = 0.06  # a length that differs less from that of the mix is about as long
+_TICKS = {POOLED: "mean", TEN: "10", HUNDRED: "100"}  # the others have their number
+_COEF_ALT = """
+    Length of the features along the mix (coef, 1 is as long) for {pair} at α = {alpha:.2f}{treated}. Medians:
+    {numbers}. In {layer} the middle half of the images lies between {low:.2f} and {high:.2f}."""
+
+
+@view
 def coef_per_block(sweep: xarray.Dataset):
-    """The distribution of coef over the images, one upright shape a block, with its median. Controls: alpha, pair,
-    treatment."""
-    layers = names(sweep.layer)
-    fig, ax = plotting.figure(height=3.8)
-    places = lines.layer_ticks(ax, layers)
-    inside = sweep.coef_count.sel(alpha=list(lines.SHOWN_ALPHAS))
-    below = (inside.sum([name for name in inside.dims if name != "bin"]).cumsum("bin") / inside.sum()).values
-    # where coef lies inside the lines, but for two images in a thousand on either side
-    lowest, highest = sweep.bin.values[np.searchsorted(below, (0.002, 0.998))]
-    low, high = lowest - 0.05, max(highest, 1.0) + 0.12
-    ax.set(ylim=(low, high), ylabel="coef")
-    ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    shapes = _Shapes(ax, places, sweep.bin.values, high)
-    title, = moving_titles((ax,))
-    by_place = by_choice(sweep, "coef_count", "coef_median", "coef_mean")
-    by_place = {place: line.transpose("alpha", "layer", "bin") for place, line in by_place.items()}
+    """How far the features reach along the mix, in units of its length: coef per block and behind the blocks, with the
+    middle half of the images; right, its distribution over the images in one layer.
 
-    def draw(alpha, pair, treatment):
-        now = by_place[pair, treatment].isel(alpha=position(sweep.alpha.values, alpha))
-        medians = now.coef_median.values
-        shapes.set_values(now.coef_count.values, medians)
-        title.set_text(f"coef for {pair} at α = {alpha:.2f}{said_of(treatment)}; numbers: medians")
-        numbers = ", ".join(f"{layer} {median:.2f}" for layer, median in zip(layers, medians))
-        return f"Distribution of coef per block for {pair} at α = {alpha:.2f}{said_of(treatment)}. Medians: {numbers}."
+    Controls: layer, treatment, pair, alpha.
+    """
+    layers, bins = names(sweep.layer), sweep.bin.values
+    parts = {choice: line.transpose("alpha", "layer", "bin")
+             for choice, line in by_choice(sweep, "coef_count", "coef_median", "coef_low", "coef_high").items()}
+    shown = slice(*np.searchsorted(bins, (0.2, 1.3)))
+    across = bins[shown].reshape(-1, 2).mean(1)  # two bins of the sweep are one here
 
-    return controls(sweep), fig, draw, caption(sweep) + " Width: share of the images."
+    def draw(layer, treatment, pair, alpha):
+        row, now = layers.index(layer), at(parts[pair, treatment], alpha=alpha)
+        low, median, high = (now[f"coef_{name}"].values for name in ("low", "median", "high"))
+        counts = now.coef_count.values[row]
+        images = (counts[shown].reshape(-1, 2).sum(1) / counts.sum()).clip(max=lines.MOST_SHOWN)
+        values = {"as long as the mix": 1, "median": median, "middle half": (low, high), "one": (0, lines.MOST_SHOWN),
+                  "area": (0 * images, images), "images": images}
+        numbers = ", ".join(f"{in_words(name)} {value:.2f}" for name, value in zip(layers, median))
+        alt = said(_COEF_ALT, pair=pair, alpha=alpha, treated=said_of(treatment), numbers=numbers,
+                   layer=in_words(layer), low=low[row], high=high[row])
+        title = finding_of_lengths(treatment, median[:len(BLOCKS)], high[layers.index(TEN)])
+        about = key(("merged", f"The network between A and B, with {STATISTICS[treatment]}"),
+                    ("", f"A and B were finetuned on {pair}"))
+        return Frame(title, alt, values, about)
+
+    along = slider("layer", {in_words(layer): layer for layer in layers}, "block 8", places=range(len(layers)))
+    return {"kicker": "Chapter 2: the length of features", "charts": _coef_charts(sweep, layers, across), "draw": draw,
+            "controls": {"layer": along, "treatment": chips("BatchNorm statistics", names(sweep.treatment)),
+                         "pair": pairs_of(sweep), "alpha": inner_alphas()},
+            "caption": f"{caption(sweep)} Shaded: the middle half of the images."}
 
 
-class _Shapes:
-    """Distributions that stand upright side by side, each with its median as a line and a number, and all moving."""
+def _coef_charts(sweep, layers, across):
+    """coef over the layers, and the share of images at every coef."""
+    places, across = tuple(range(len(layers))), tuple(across)
+    lowest = float(sweep.coef_low.sel(alpha=list(lines.SHOWN_ALPHAS)).min()) - 0.03
+    ticks = {place: _TICKS.get(name, name.removeprefix("block ")) for place, name in enumerate(layers)}
+    left = Chart(Axis("layer", -0.4, len(layers) - 0.6, ticks=ticks),
+                 Axis("coef: length along the mix", lowest, float(sweep.coef_high.max()) + 0.03, digits=2),
+                 (Reference("as long as the mix", "single", "mix"), Band("middle half", "merged", x=places),
+                  Line("median", "merged", x=places, dots=True, near=True), Handle("layer")))
+    right = Chart(Axis("coef of one image, in this layer", 0.2, 1.3),
+                  Axis(f"share of the images (cut at {lines.MOST_SHOWN:.0%})", 0, lines.MOST_SHOWN, unit="percent"),
+                  (Line("one", "single", x=(1, 1), aside=True), Band("area", "merged", x=across, aside=True),
+                   Line("images", "merged", x=across)))
+    return [left, right]
 
-    def __init__(self, ax, places, bins, top):
-        self._places = places
-        self._bins = bins
-        filled = {"alpha": 0.75, "linewidth": 0, "animated": True}
-        self._shapes = [ax.fill([], [], color=COLOURS[place % len(COLOURS)], **filled)[0] for place in places]
-        self._medians = [curve(ax, Look(BLACK), linewidth=1.2) for _ in places]
-        text = {"ha": "center", "va": "top", "fontsize": 9.5, "animated": True}
-        self._texts = [ax.text(place, top - 0.01, "", **text) for place in places]
 
-    def set_values(self, counts, medians):
-        """Counts (places, bins) and medians (places,)."""
-        for place, count, median in zip(self._places, counts, medians):
-            inside = np.flatnonzero(count)
-            part = slice(inside[0], inside[-1] + 1)
-            half = 0.42 * count[part] / count.max()
-            bins = self._bins[part]
-            around = np.append(place - half, (place + half)[::-1])
-            self._shapes[place].set_xy(np.column_stack([around, np.append(bins, bins[::-1])]))
-            self._medians[place].set_data([place - 0.42, place + 0.42], [median] * 2)
-            self._texts[place].set_text(f"{median:.2f}")
+def pairs_of(sweep):
+    """The choice of a pair, waiting behind "More"."""
+    return chips("A and B finetuned on", sorted(names(sweep.pair), key=lambda pair: pair != sweep.attrs["opens_on"]),
+                 more=True)
+
+
+def inner_alphas():
+    """The choice of a place between A and B, waiting behind "More"."""
+    return chips("α, the share of A", {f"{alpha:g}": alpha for alpha in lines.SHOWN_ALPHAS}, 0.5, more=True)
+
+
+def finding_of_lengths(treatment: str, median: np.ndarray, outputs: float) -> str:
+    """Where features come out shorter than the mix, in one sentence.
+
+    Args:
+        median: (blocks,), of coef over the images.
+        outputs: upper quartile of coef on the outputs of both tasks.
+    """
+    short = np.flatnonzero(median < 1 - NEARLY)
+    how = f"With {STATISTICS[treatment]}"
+    if not len(short):
+        but = ", but the outputs of both tasks come out too short" if outputs < 1 else ""
+        return f"{how}, features are about as long as the mix in every block{but}"
+    if (short >= len(median) / 2).all():
+        where = "in the last blocks"
+    else:
+        where = "in most blocks" if len(short) > len(median) / 2 else "in some blocks"
+        where += ", most of all in the last" if median.argmin() == len(median) - 1 else ""
+    return f"{how}, features come out too short {where}"
 
 
 # -- BatchNorm, side by side -----------------------------------------------------------------------
 
-@panel
+_BATCHNORM_ALT = """
+    Three treatments of BatchNorm for {pair} at α = {alpha:.2f}. {numbers}. {how}: accuracy half-way {gain} points above
+    that with interpolated statistics."""
+
+
+@view
 def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
-    """The three treatments of BatchNorm: gap and coef per block at α, and, at the two ends and half-way, the accuracy
-    of the network and of the mixed outputs.
+    """BatchNorm with interpolated statistics and with renewed ones: per block the gap as a share of the distance
+    between A and B, and coef; and the accuracy half-way of the network and of the mixed outputs, beside A and B alone.
 
-    Controls: alpha, pair. The prediction, the accuracy half-way with interpolated statistics, is a star.
+    Controls: layer, treatment (of the renewed ones), pair, alpha. The prediction, the accuracy half-way with
+    interpolated statistics, is a star.
     """
-    fig, (left, middle, right) = plotting.figure(3, height=4.2)
-    layers = names(sweep.layer)
-    places = lines.layer_ticks(left, layers)
-    lines.layer_ticks(middle, layers)
-    for ax in (left, middle):
-        ax.set_xlabel("block; then as above")
-    inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS))
-    left.set(ylabel="gap (1 − cosine)", ylim=(0, 1.1 * float(inside.gap_mean.max())))
-    low, high = float(inside.coef_mean.min()), float(inside.coef_mean.max())
-    middle.set(ylabel="coef, mean", ylim=(low - 0.05, high + 0.05))
-    middle.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-    looked = {treatment: [curve(ax, look, treatment) for ax in (left, middle)] for treatment, look in LOOKS.items()}
-    shown = _Accuracies(right)
-    handles = {}  # each label once
-    for ax in (left, right):
-        for handle, label in zip(*ax.get_legend_handles_labels()):
-            handles.setdefault(label, handle)
-    fig.legend(handles.values(), handles, loc="outside lower center", ncols=4)
-    titles = moving_titles((left, middle, right))
+    images = 2 * sweep.sizes["image"]
+    parts = {choice: line.sel(layer=list(BLOCKS)).transpose("alpha", "layer")
+             for choice, line in by_choice(sweep, "gap_mean", "own_mean", "coef_mean").items()}
+    scores = {choice: of_places(right) for choice, right in by_choice(sweep, "right", "mixed_right").items()}
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
-    truth = at(sweep, treatment="interpolated", place="half-way", pair=asked["pair"]).right.mean().item()
-    star = Star(right, prediction, 1, truth, asked)
-    by_place = by_choice(sweep, "gap_mean", "coef_mean")
-    shares = sweep[["right", "mixed_right"]].astype(float).mean(["task", "image"])  # at θⱼ, half-way and θᵢ
-    said_there = {pair: {treatment: {name: shares[name].sel(pair=pair, treatment=treatment).values for name in shares}
-                         for treatment in LOOKS} for pair in names(sweep.pair)}
+    if prediction:
+        prediction.panel_answers(scores[asked["pair"], "interpolated"]["half-way"], asked, "star")
 
-    def draw(alpha, pair):
-        step = position(sweep.alpha.values, alpha)
-        numbers = []
-        for treatment, (gap, coef) in looked.items():
-            now = by_place[pair, treatment].isel(alpha=step)
-            gap.set_data(places, now.gap_mean)
-            coef.set_data(places, now.coef_mean)
-            block = layers.index("block 8")
-            of_treatment = said_there[pair][treatment]
-            numbers.append(said("""{treatment}: gap {gap:.3f} and coef {coef:.3f} in block 8, accuracy half-way
-                                   {accuracy:.3f}, of the mixed outputs {mixed:.3f}""",
-                                treatment=treatment, gap=now.gap_mean.values[block], coef=now.coef_mean.values[block],
-                                accuracy=of_treatment["right"][1], mixed=of_treatment["mixed_right"][1]))
-        shown.set_values(said_there[pair])
-        for title, text in zip(titles, (f"Gap, α = {alpha:.2f}", f"Length, α = {alpha:.2f}", "Accuracy, both tasks")):
-            title.set_text(text)
-        star.place(alpha=alpha, pair=pair)
-        return f"Three treatments of BatchNorm for {pair} at α = {alpha:.2f}. {'; '.join(numbers)}."
+    def draw(layer, treatment, pair, alpha):
+        row, values, numbers = BLOCKS.index(layer), {"mix": 1, "chance": CHANCE}, []
+        blocks = {}
+        for how in STATISTICS:
+            now = at(parts[pair, how], alpha=alpha)
+            blocks[how] = now.gap_mean.values / now.own_mean.values, now.coef_mean.values
+            numbers.append(said("""{how}: gap {gap:.3f} and coef {coef:.3f} in {layer}, accuracy half-way {right:.3f},
+                                   of the mixed outputs {mixed:.3f}""",
+                                how=how, layer=layer, gap=now.gap_mean.values[row], coef=blocks[how][1][row],
+                                right=scores[pair, how]["half-way"], mixed=scores[pair, how]["outputs"]))
+        for name, how in (("interpolated", "interpolated"), ("renewed", treatment)):
+            values[f"gap, {name}"], values[f"coef, {name}"] = blocks[how]
+            values[f"{name} half-way"] = with_reach([scores[pair, how]["half-way"]], images)
+        both = [scores[pair, how] for how in ("interpolated", treatment)]
+        values |= {name: [of_one[name] for of_one in both] for name in ("A alone", "B alone")}
+        values["outputs"] = [both[0]["outputs"]] * 2 + [np.nan] + [both[1]["outputs"]] * 2
+        gain = gain_half_way(sweep, pair, treatment)
+        alt = said(_BATCHNORM_ALT, pair=pair, alpha=alpha, numbers="; ".join(numbers), how=treatment, gain=gain)
+        about = key(("merged", f"The network between A and B, with {STATISTICS[treatment]}"),
+                    ("", "grey: with interpolated statistics"), ("single", "outputs of A and B, mixed"),
+                    ("a", "A alone"), ("b", "B alone"))
+        return Frame(finding_of_statistics(blocks["interpolated"], blocks[treatment], gain), alt, values, about)
 
-    two = {name: control for name, control in controls(sweep).items() if name != "treatment"}
-    below = f" {error_in_words(sweep)} Hollow: the two ends' outputs, mixed."
-    return two, fig, draw, caption(sweep) + below
+    along = slider("block", {block: block for block in BLOCKS}, BLOCKS[-1], places=range(len(BLOCKS)))
+    renewed = chips("renewed statistics", {"estimated anew": "re-estimated", "of the batch": "batch"})
+    known = ("mix", "chance", "A alone", "B alone")
+    charts = _batchnorm_charts(sweep)
+    return {"kicker": "Chapter 2: BatchNorm’s statistics", "charts": charts, "draw": draw,
+            "controls": {"layer": along, "treatment": renewed, "pair": pairs_of(sweep), "alpha": inner_alphas()},
+            "hides": [mark.name for chart in charts for mark in chart.marks if mark.parts and mark.name not in known],
+            "caption": f"{caption(sweep)} Bars: two standard errors. 100 % of the gap is the distance from A to B."}
 
 
-class _Accuracies:
-    """Accuracies at the two ends and half-way, a marker for every treatment, hollow ones for the mixed outputs."""
+def of_places(part):
+    """The accuracies of one pair under one treatment: of A and B alone, of the network half-way, and of the outputs,
+    mixed half-way; each on both tasks together."""
+    right, mixed = (part[name].astype(float).mean(["task", "image"]) for name in ("right", "mixed_right"))
+    return {"A alone": right.sel(place="θᵢ").item(), "B alone": right.sel(place="θⱼ").item(),
+            "half-way": right.sel(place="half-way").item(), "outputs": mixed.sel(place="half-way").item()}
 
-    def __init__(self, ax):
-        ax.set(ylim=(0, 1), xlim=(-0.6, 2.6), ylabel="accuracy, mean of both tasks")
-        ax.set_xticks(range(len(PLACES)), list(PLACES))
-        ax.grid(False, axis="x")
-        chance_line(ax)
-        self._marks = {}
-        for shift, (treatment, look) in zip((-0.25, 0.0, 0.25), LOOKS.items()):
-            filled = curve(ax, Look(look.colour, look.marker, ""), markersize=8)
-            label = "mixed outputs" if treatment == "interpolated" else None
-            hollow = curve(ax, Look(look.colour, look.marker, ""), label, markersize=8, markerfacecolor="none",
-                           markeredgewidth=1.8)
-            self._marks[treatment] = (shift, filled, hollow)
 
-    def set_values(self, accuracies):
-        """{treatment: {"right", "mixed_right": (3,)}}; at the ends the mixed outputs are the network's own."""
-        for treatment, (shift, filled, hollow) in self._marks.items():
-            filled.set_data(np.arange(len(PLACES)) + shift, accuracies[treatment]["right"])
-            hollow.set_data([1 + shift], [accuracies[treatment]["mixed_right"][1]])
+def gain_half_way(sweep, pair, treatment) -> Difference:
+    """What renewed statistics gain in accuracy half-way, on the same images."""
+    half_way = sweep.right.sel(place="half-way", pair=pair)
+    return Difference.paired(*(half_way.sel(treatment=how).values.ravel() for how in (treatment, "interpolated")))
+
+
+def _batchnorm_charts(sweep):
+    """Gap and coef over the blocks, and accuracies, on axes with room for every pair and α."""
+    inside = sweep.sel(alpha=list(lines.SHOWN_ALPHAS), layer=list(BLOCKS))
+    highest = float((inside.gap_mean / inside.own_mean).max())
+    places = tuple(range(len(BLOCKS)))
+    across = Axis("block", -0.3, len(BLOCKS) - 0.7, ticks={place: f"{place + 1}" for place in places})
+
+    def of(quantity, *others):
+        return (*others, Line(f"{quantity}, interpolated", "other", x=places, dots=True),
+                Line(f"{quantity}, renewed", "merged", x=places, dots=True, near=True), Handle("layer"))
+
+    half_way = sweep[["right", "mixed_right"]].astype(float).mean(["task", "image"])
+    most = max(float(half_way[name].max()) for name in half_way)
+    groups = Axis("statistics", -0.5, 1.5, ticks={0: "interpolated", 1: "renewed"})
+    return [Chart(across, Axis("gap, share of the distance A to B", 0, 1.1 * highest, unit="percent"), of("gap")),
+            Chart(across, Axis("coef: length along the mix", float(inside.coef_mean.min()) - 0.03, 1.1, digits=2),
+                  of("coef", Reference("mix", "single", aside=True))),
+            Chart(groups, Axis("accuracy half-way", 0.1, most + 0.05, unit="percent"),
+                  (Reference("chance", "chance", aside=True), Points("B alone", "b", x=(-0.3, 0.7)),
+                   Points("A alone", "a", x=(-0.2, 0.8)), Line("outputs", "single", x=(-0.35, 0.35, 0.5, 0.65, 1.35)),
+                   Points("interpolated half-way", "other", x=(0,), written=True),
+                   Points("renewed half-way", "merged", x=(1,), written=True), Star("guess", "merged", x=(0,))))]
+
+
+def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
+    """What renewed statistics do to length, direction and accuracy, in one sentence.
+
+    Args:
+        interpolated, renewed: each (gaps, coefs) by block, gaps as shares of the distance from A to B.
+        gain: of accuracy half-way.
+    """
+    (gap_before, coef_before), (gap, coef) = ([part[-1] for part in both] for both in (interpolated, renewed))
+    mends = abs(coef_before - 1) > NEARLY > abs(coef - 1)
+    keeps = gap > gap_before / 2
+    if mends:
+        done = f"mend the length{', not the gap' if keeps else ' and most of the gap'}"
+    else:
+        done = "mend neither length nor gap" if keeps else "mend most of the gap, not the length"
+    accuracy = "a gain in accuracy cannot be told" if not gain.is_news else \
+        f"accuracy {'rises' if gain.value > 0 else 'falls'}"
+    return f"Renewed statistics {done}; {accuracy}"
 
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
@@ -196,7 +269,7 @@ def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     scores = accuracies(sweep)
     mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
     return reading("If CTL were exact", """
-        the half-way network would say what the two ends' outputs say, mixed (hollow markers). With interpolated
+        the half-way network would say what the two ends' outputs say, mixed (the thick dark lines). With interpolated
         statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it has
         {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
@@ -220,73 +293,99 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
 
 # -- what the networks say -------------------------------------------------------------------------
 
-@panel
+_ENDS = {1.0: "A", 0.0: "B"}
+_ANSWERS_ALT = """
+    {pictures} test images of {pair}{treated}: A names {of_a} right, the network at α = {alpha:.2f} names {of_line}, B
+    names {of_b}. At α = {alpha:.2f} they are called, with their true names and the probability: {told}."""
+
+
+@view
 def answers(sweep: xarray.Dataset):
-    """Test images of both tasks, and what θᵢ, the network on the line and θⱼ call them, each choosing among the task's
-    five classes.
+    """Test images of both tasks, whether every network on the line names them right, and what the one at α calls them,
+    each choosing among the task's five classes.
 
     Controls: alpha, pair, treatment.
     """
-    images = 3
-    fig, axes = plotting.figure(images, 2, height=2.9)
-    class_names = names(sweep.class_name)
-    cells = [[_Cell(ax, class_names) for ax in row] for row in axes]
-    tasks = {int(task): number for number, task in enumerate(sweep.task_number.values)}
-    which = {pair: [tasks[split] for split in PAIRS[pair]] for pair in names(sweep.pair)}
-    by_place = by_choice(sweep, "answer", "confidence")
-    by_place = {place: line.transpose("alpha", "task", "picture") for place, line in by_place.items()}
-    labels = sweep.example_label.values
-    shown = sweep.example.values
-    titles = moving_titles(axes[:, 0])
+    pictures, class_names = sweep.sizes["picture"], names(sweep.class_name)
+    splits = {int(split): place for place, split in enumerate(sweep.task_number.values)}
+    alphas, photos = [float(alpha) for alpha in sweep.alpha.values], sweep.example.values
+    parts = {choice: line.transpose("alpha", "task", "picture")
+             for choice, line in by_choice(sweep, "answer", "confidence").items()}
+    rows = np.arange(2 * pictures)[::-1].astype(float)  # A's images above
+    classes = {label: class_names[label] for label in np.unique(sweep.answer)}
 
     def draw(alpha, pair, treatment):
-        line = by_place[pair, treatment]
-        step = position(sweep.alpha.values, alpha)
-        split_i, split_j = PAIRS[pair]
-        who = {f"split {split_i}": -1, f"α = {alpha:.2f}": step, f"split {split_j}": 0}
-        answer = line.answer.values[list(who.values())]
-        confidence = line.confidence.values[list(who.values())]
-        right = np.zeros(3, int)
-        for end, task in enumerate(which[pair]):
-            titles[end].set_text(f"Test images of split {PAIRS[pair][end]}")
-            for image in range(images):
-                said_here = zip(who, answer[:, end, image], confidence[:, end, image])
-                right += cells[end][image].set_values(shown[task, image], labels[task, image], said_here)
-        return said("""{images} test images of {pair}{treated}: θᵢ names {of_i} right, the network at α = {alpha:.2f}
-                       names {of_line}, θⱼ names {of_j}. The first is a {truth}, and at α = {alpha:.2f} it is called
-                       {called} with probability {probability:.3f}.""",
-                    images=2 * images, pair=pair, treated=said_of(treatment), alpha=alpha,
-                    of_i=right[0], of_line=right[1], of_j=right[2], truth=class_names[labels[which[pair][0], 0]],
-                    called=class_names[answer[1, 0, 0]], probability=confidence[1, 0, 0])
+        which, line = [splits[split] for split in PAIRS[pair]], parts[pair, treatment]
+        truth = sweep.example_label.values[which].ravel()
+        called = line.answer.values.reshape(len(alphas), -1)
+        right, step = called == truth, alphas.index(alpha)
+        x, y = np.meshgrid(alphas, rows, indexing="ij")
+        values = {"right": (x.ravel(), np.where(right, y, np.nan).ravel()),
+                  "wrong": (x.ravel(), np.where(right, np.nan, y).ravel())}
+        for how, those in (("right", right[step]), ("wrong", ~right[step])):
+            values |= {f"{name}, {how}": (0 * rows + alpha, np.where(those & (called[step] == label), rows, np.nan))
+                       for label, name in classes.items()}
+        for split, place in splits.items():
+            here = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
+            values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(here)}
+        values |= {f"photo {row + 1}": photo for row, photo in enumerate(photos[which].reshape(-1, *photos.shape[2:]))}
+        sums = right.reshape(len(alphas), 2, -1).sum(2)
+        told = "; ".join(f"{class_names[name]} as {class_names[word]} {sure:.3f}" for name, word, sure in
+                         zip(truth, called[step], line.confidence.values[step].ravel()))
+        alt = said(_ANSWERS_ALT, pictures=len(rows), pair=pair, treated=said_of(treatment), of_a=sums[-1].sum(),
+                   of_line=sums[step].sum(), of_b=sums[0].sum(), alpha=alpha, told=told)
+        about = key(("merged", "named right"), ("", "grey: named wrong; at the right end: the true name"),
+                    ("", f"A and B were finetuned on {pair}"))
+        return Frame(finding_of_answers(alpha, sums[step], sums[[-1, 0]].sum(1)), alt, values, about)
 
-    below = " “split 1”: the network finetuned on it. Percentages: its probability for its answer among the five."
-    return controls(sweep), fig, draw, caption(sweep) + below
+    return {"kicker": "Chapter 2: what the networks say", "charts": [_answers_chart(sweep, rows, classes)],
+            "draw": draw, "controls": {"alpha": share_of_a(alphas, 1.0),
+                                       "pair": chips("A and B finetuned on", names(sweep.pair)),
+                                       "treatment": chips("BatchNorm statistics", names(sweep.treatment), more=True)},
+            "caption": f"{caption(sweep)} Each network chooses among the five classes of the image's split."}
 
 
-class _Cell:
-    """A test image, what it is, and what three networks call it."""
+def _row_of(split, picture):
+    """The mark of one image's row, which has its name."""
+    return f"image {picture + 1} of split {split}"
 
-    def __init__(self, ax, names):
-        """names: of all classes."""
-        self._names = names
-        ax.axis("off")
-        self._picture = ax.imshow(np.zeros((32, 32, 3)), extent=(0, 1, 0, 1), interpolation="none", animated=True,
-                                  zorder=1)
-        ax.set(xlim=(0, 3.3), ylim=(0, 1))
-        self._truth = ax.text(1.06, 0.83, "", fontweight="bold", fontsize=10, animated=True)
-        self._texts = [ax.text(1.06, height, "", fontsize=9.5, animated=True) for height in (0.57, 0.31, 0.05)]
 
-    def set_values(self, picture, label, answers):
-        """Show an image of class `label` and [(who, answer, confidence)]; returns which answers are right."""
-        self._picture.set_data(picture)
-        self._truth.set_text(self._names[label])
-        right = []
-        for text, (who, answer, confidence) in zip(self._texts, answers):
-            good = answer == label
-            mark = "✓" if good else "✗"
-            text.set(text=f"{mark} {who}: {self._names[answer]} {confidence:.0%}", color=GREEN if good else RED)
-            right.append(good)
-        return np.array(right, int)
+def _answers_chart(sweep, rows, classes):
+    """A row for each image, with its dots over α and its true name at the end."""
+    class_names = names(sweep.class_name)
+    labels = zip(map(int, sweep.task_number.values), sweep.example_label.values)
+    true = [Line(_row_of(split, picture), "other", class_names[label], x=(0, 1), bare=True, aside=True)
+            for split, of_split in labels for picture, label in enumerate(of_split)]
+    photos = [Image(f"photo {row + 1}", "other", extent=(-0.2, -0.05, y - 0.44, y + 0.44), photo=True)
+              for row, y in enumerate(rows)]
+    called = [Spots(f"{name}, {how}", role, names=(name,) * len(rows)) for name in classes.values()
+              for how, role in (("right", "merged"), ("wrong", "other"))]
+    middle = len(rows) / 4
+    return Chart(Axis("α", -0.2, 1.04, ticks=lines.ALPHA_AXIS.ticks),
+                 Axis("test images of A’s split and of B’s", -0.5, len(rows) - 0.5,
+                      ticks={3 * middle - 0.5: "A’s", middle - 0.5: "B’s"}),
+                 (*true, *photos, Handle("alpha"), Spots("wrong", "other"), Spots("right", "merged"), *called),
+                 height=480)
+
+
+def finding_of_answers(alpha: float, right: np.ndarray, alone: np.ndarray) -> str:
+    """Who names what, in one sentence.
+
+    Args:
+        right: (2,), how many of A's and of B's images this network names right.
+        alone: (2,), how many of all these images A and B name right.
+    """
+    if alpha in _ENDS:
+        me, other = _ENDS[alpha], _ENDS[1 - alpha]
+        own, foreign = right if me == "A" else right[::-1]
+        if own > foreign:
+            return f"Of these images, {me} names more of its own than of {other}’s"
+        return f"Of these images, {me} names no more of its own than of {other}’s"
+    if right.sum() > alone.max():
+        return "Of these images, the network in between names more right than A or B alone"
+    if right.sum() < alone.min():
+        return "Of these images, the network in between names fewer right than A or B alone"
+    return "Of these images, the network in between names no more right than the better of A and B"
 
 
 # -- still figures ---------------------------------------------------------------------------------

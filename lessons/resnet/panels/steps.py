@@ -1,88 +1,95 @@
 """What one more training step on a few images does to a network."""
 import numpy as np
 import xarray
-from matplotlib.ticker import FixedLocator, NullLocator
 
-from lessons.kit import plotting
-from lessons.kit.noise import error_of_share
+from lessons.kit.noise import WIDE, error_of_share
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, moving_titles
-from lessons.kit.plotting import BLACK, GREEN, GREY
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, Star, key, percent, slider, view
 from lessons.resnet.experiment.steps import costs
-from lessons.resnet.panels.pairs import LOOKS, chance_line
+from lessons.resnet.panels.pairs import CHANCE
 
-_NAMES = {"interpolated": ("running statistics", "--"), "re-estimated": ("statistics estimated anew", "-.")}
+RUINED = 0.1  # of accuracy: a network that loses more in one step is ruined
+ASKED = {"images": 4}  # what the prediction is about, and where the view opens
+_LENGTHS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10)
+_ALT = """
+    Accuracy after one more training step on {images} images, mean over {draws} draws: {running:.3f} with running
+    statistics, {anew:.3f} with new ones; before the step {before:.3f} and {anew_before:.3f}. In {ruined} draws it falls
+    by more than 10 points. The mean length of the step is {length:.3f}."""
 
 
-@panel
+@view
 def small_steps(sweep: xarray.Dataset, prediction=None):
-    """What one training step on so many images does: accuracy after it, a point a draw, beside that before it; right,
-    how far it moved the weights.
+    """What one training step on so many images does: left, accuracy after it over the number of images, a dot a draw,
+    with their mean and two standard errors of it; grey, the mean with new statistics. Right, the same dots over the
+    length of the step.
 
     Control: images. The prediction, the mean accuracy after a step on four with running statistics, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.2, width_ratios=(3, 2))
-    counts = list(map(int, sweep.images.values))
-    draws = sweep.sizes["draw"]
-    accuracy = sweep.right.astype(float).mean("image").transpose("treatment", "images", "draw")
-    before = sweep.right_before.astype(float).mean("image")
-    left.set(ylim=(0, 1), xlim=(-0.8, draws + 1.8), ylabel="accuracy on its own task")
-    left.set_xticks([(draws - 1) / 2, draws + 1], [f"{draws} draws of the images, worst first", "mean"])
-    left.tick_params(axis="x", length=0)
-    left.grid(False, axis="x")
-    left.axvline(draws, color=GREY, linewidth=0.8, marker="")
-    chance_line(left)
-    clouds = {}
-    for treatment, (name, line) in _NAMES.items():
-        look = LOOKS[treatment]
-        level = before.sel(treatment=treatment).item()
-        left.axhline(level, color=look.colour, linestyle=line, linewidth=1.4, marker="",
-                     label=f"{name}, before the step")
-        clouds[treatment] = cloud(left, Look(look.colour, look.marker), f"{name}, after it", markersize=7)
-    moved = sweep.moved.transpose("images", "draw").values
-    right.plot(np.repeat(counts, moved.shape[1]), moved.ravel(), color=GREEN, marker="^", linestyle="", alpha=0.7)
-    right.set(xscale="log", yscale="log", xlabel="images in the step", ylabel="‖Δθ‖",
-              xlim=(0.7 * counts[0], 1.4 * counts[-1]))
-    ticks = [length for length in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-             if 0.7 * moved.min() < length < 1.4 * moved.max()]
-    right.yaxis.set_major_locator(FixedLocator(ticks))
-    right.set_yticklabels([f"{length:g}" for length in ticks])
-    right.set_xticks(counts, counts)
-    for axis in (right.xaxis, right.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ring = cloud(right, Look(BLACK, "o"), markersize=12, markerfacecolor="none")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    titles = moving_titles((left, right))
-    titles[1].set_text("Length of the step")
-    asked = {"images": 4}
-    mean_at = draws + 1
-    star = Star(left, prediction, mean_at, accuracy.sel(treatment="interpolated", images=4).mean().item(), asked)
+    counts = [int(count) for count in sweep.images.values]
+    after, anew = sweep.right.astype(float).mean("image").transpose("treatment", "images", "draw").values
+    before = sweep.right_before.astype(float).mean("image").values
+    mean, draws = after.mean(1), after.shape[1]
+    far = WIDE * after.std(1, ddof=1) / np.sqrt(draws)
+    lengths = sweep.moved.transpose("images", "draw").values
+    if prediction:
+        prediction.panel_answers(mean[position(counts, ASKED["images"])], ASKED, "star")
+    still = {"draws": (np.repeat(counts, draws), after.ravel()), "after the step": mean,
+             "two standard errors": (mean - far, mean + far), "with new statistics": anew.mean(1),
+             "before": before[0], "before, again": before[0], "chance": CHANCE, "all": (lengths.ravel(), after.ravel())}
 
     def draw(images):
-        now = accuracy.sel(images=images)
-        order = np.argsort(now.sel(treatment="interpolated").values)
-        for (treatment, points), shift in zip(clouds.items(), (-0.12, 0.12)):
-            values = now.sel(treatment=treatment).values
-            points.set_data(np.append(np.arange(draws), mean_at) + shift, np.append(values[order], values.mean()))
-        lengths = sweep.moved.sel(images=images).values
-        ring.set_data(np.full(draws, images), lengths)
-        cost = costs(sweep, images)
-        titles[0].set_text(f"After a step on {images} images: {-cost['running']:+.0f} points, "
-                           f"with new statistics {-cost['anew']:+.0f}")
-        star.place(images=images)
-        return said("""Accuracy after one more training step on {images} images, mean over {draws} draws:
-                       {running:.3f} with running statistics, {anew:.3f} with new ones; before the step {before:.3f}
-                       and {anew_before:.3f}. The mean length of the step is {length:.3f}.""",
-                    images=images, draws=draws, running=now.sel(treatment="interpolated").mean().item(),
-                    anew=now.sel(treatment="re-estimated").mean().item(), before=before.values[0],
-                    anew_before=before.values[1], length=lengths.mean())
+        row = position(counts, images)
+        lost = before[0] - after[row]
+        alt = said(_ALT, images=images, draws=draws, running=mean[row], anew=anew[row].mean(), before=before[0],
+                   anew_before=before[1], ruined=(lost > RUINED).sum(), length=lengths[row].mean())
+        return Frame(finding_of_steps(lost, sweep.sizes["image"]), alt, still | {"here": (lengths[row], after[row])},
+                     key(("a", f"Split 1’s network after one more step; a dot is one draw of {images} images"),
+                         ("single", "before that step")))
 
-    error = 100 * error_of_share(0.5, sweep.sizes["image"])
-    below = f" Standard error of an accuracy: at most {error:.1f} points."
-    return {"images": slider("images in the step", counts, 4)}, fig, draw, caption(sweep) + below
+    error = percent(error_of_share(0.5, sweep.sizes["image"]), 1)
+    control = slider("images in the step", counts, ASKED["images"], words=lambda count: f"{count} images")
+    return {"kicker": "Chapter 2: the last batch", "charts": _charts(counts, lengths), "draw": draw,
+            "controls": {"images": control}, "hides": [name for name in (*still, "here") if name not in _KNOWN],
+            "caption": f"{caption(sweep)} Standard error of one accuracy: at most {error}."}
+
+
+_KNOWN = ("before", "before, again", "chance")  # before the guess
+
+
+def _charts(counts, lengths):
+    """Accuracy over the number of images, and over the length of the step."""
+    up = Axis("accuracy on its own task", 0, 1, unit="percent")
+    ticks = {count: f"{count}" for count in counts}
+    left = Chart(Axis("images", 0.8 * counts[0], 1.25 * counts[-1], "log", ticks=ticks), up,
+                 (Reference("chance", "chance", "chance"), Reference("before", "single", "before"),
+                  Line("with new statistics", "other", "new statistics"), Band("two standard errors", "a"),
+                  Spots("draws", "a", small=True), Line("after the step", "a", dots=True, near=True),
+                  Star("guess", "a", x=(ASKED["images"],)), Handle("images")))
+    low, high = 0.7 * lengths.min(), 1.4 * lengths.max()
+    ticks = {length: f"{length:g}" for length in _LENGTHS if low < length < high}
+    right = Chart(Axis("length of the step, ‖Δθ‖", low, high, "log", ticks=ticks), up,
+                  (Reference("before, again", "single", aside=True), Spots("all", "other", small=True),
+                   Spots("here", "a")))
+    return [left, right]
+
+
+def finding_of_steps(lost: np.ndarray, images: int) -> str:
+    """What one more step on so many images costs, in one sentence.
+
+    Args:
+        lost: (draws,), accuracy before the step minus accuracy after it.
+        images: test images on which each was measured.
+    """
+    ruined = (lost > RUINED).mean()
+    if ruined:
+        often = "ruins the network" if ruined == 1 else "usually ruins the network" if ruined > 0.5 else \
+            "can ruin the network"
+        return f"One more step on {'so few' if ruined > 0.5 else 'this many'} images {often}"
+    of_draws, of_images = lost.std(ddof=1) / np.sqrt(len(lost)), error_of_share(0.5, images)
+    if abs(lost.mean()) < WIDE * np.hypot(of_draws, of_images):
+        return "After one more step on this many images, no change can be told on average"
+    return f"One more step on this many images {'costs' if lost.mean() > 0 else 'gains'} a little accuracy"
 
 
 def reading_of_steps(sweep: xarray.Dataset) -> Page:

@@ -286,6 +286,7 @@ export class Chart {
   image(mark, address) {
     const [left, right, below, above] = mark.extent;
     const place = { x: this.x(left), y: this.y(above), width: this.x(right) - this.x(left), height: this.y(below) - this.y(above) };
+    if (mark.photo) return [s("image", { class: "grey", href: address, preserveAspectRatio: "xMinYMid", ...place })];
     const id = `image-${images += 1}`;
     return [s("rect", { class: `fades ${mark.role}`, ...place }),
       s("mask", { id, maskUnits: "userSpaceOnUse", ...place }, s("image", { class: "grey", href: address, preserveAspectRatio: "none", ...place })),
