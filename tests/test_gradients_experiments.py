@@ -10,7 +10,6 @@ from lessons.gradients import experiment, panels
 from lessons.gradients.experiment import bound, epochs, optimisers, plane, rounds, steps
 from lessons.gradients.experiment.epochs import DIGITS, FAR, GD, SGD
 from lessons.kit import claims
-from lessons.kit.panel import settings_of
 from lessons.merging import merge
 from toy_models import MLP, weights, zoo
 
@@ -254,7 +253,7 @@ def test_every_panel_has_few_enough_settings_for_a_page(sweeps):
     for panel in (panels.plane.walks(sweeps[plane]), panels.steps.gap(sweeps[steps]),
                   panels.bound.against_alpha(sweeps[bound]), panels.epochs.merging(sweeps[epochs]),
                   panels.rounds.many_merges(sweeps[rounds])):
-        assert np.prod([len(settings_of(control)) for control in panel.controls.values()]) <= 2000
+        assert np.prod([len(control.values) for control in panel.controls.values()]) <= 2000
 
 
 def test_still_figures_name_the_stand_in_and_their_numbers(sweeps):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 import xarray
+from lessons.kit.panel import settings_of
 
 from data import store
 from lessons.checkpoints import fetching, known, looking, vectors
 from lessons.checkpoints.towers import Tower
-from lessons.kit.panel import settings_of
 from lessons.vit.experiment import causes
 from lessons.vit.experiment import clip as measuring
 from lessons.vit.panels import causes as of_causes

@@ -13,8 +13,7 @@ from lessons.cart.panels.parts import Ranks, by_rank, listed
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, bold, capital, paragraph, quiet, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Bars, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.merging.search import rests_on

@@ -5,8 +5,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
 from lessons.kit.page import Page, paragraph, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
+from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.pretraining.experiment import curvature

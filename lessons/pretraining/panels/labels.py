@@ -6,8 +6,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, agrees, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 from lessons.pretraining.experiment import labels

@@ -8,8 +8,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Page, agrees, capital, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, Look, WithQuartiles, layer_ticks, still, violin
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import (
     Axis,
@@ -356,7 +355,7 @@ def half_way(left, right, sweep: xarray.Dataset, shift: float, look: Look, label
         width: half of a distribution's.
     """
     places = np.arange(sweep.sizes["layer"]) + shift
-    gap = WithQuartiles(left, places, look.colour, look.marker, label, animated=False)
+    gap = WithQuartiles(left, places, look.colour, look.marker, label)
     gap.set_values(sweep.gap_mean, sweep.gap_low, sweep.gap_high)
     for number, place in enumerate(places):
         of_layer = sweep.isel(layer=number)

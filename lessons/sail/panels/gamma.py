@@ -5,8 +5,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, capital, quiet, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import (
     Axis,

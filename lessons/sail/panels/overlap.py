@@ -3,8 +3,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREY, ORANGE, still
+from lessons.kit.plotting import BLUE, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.sail.experiment import overlap
 
