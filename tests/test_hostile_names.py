@@ -87,5 +87,5 @@ def test_plain_text_is_escaped_and_html_is_not():
 
 
 def test_two_stars_make_a_question_bold_and_nothing_else_is_html():
-    page = predict("Which share of **both <i>** at α * β?")._repr_mimebundle_()["text/html"]
+    page = predict("Which share of **both <i>** at α * β?")._repr_html_()
     assert page == "<p><b>Your prediction.</b> Which share of <b>both &lt;i&gt;</b> at α * β?</p>"

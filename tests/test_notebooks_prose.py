@@ -31,7 +31,6 @@ THIRDS = "how the data are split"
 ALLOWED = {
     "00_start_here": {
         "training-loop": {"0.5": CHANCE},
-        "try": {"0.5": SLIDER},
         "panel": {"0.5": SLIDER}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},

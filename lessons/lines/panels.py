@@ -85,7 +85,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
         if "treatment" in sweep.dims:
             place["treatment"] = names(sweep.treatment)[0]
         mean = shares[place["pair"], place.get("treatment")][0]
-        prediction.panel_answers(mean[layers.index(asked_layer), position(alphas, 0.5)], place, "star")
+        prediction.panel_answers(mean[layers.index(asked_layer), position(alphas, 0.5)], place)
 
     def draw(alpha, layer, pair, treatment=None):
         line, row = lines[pair, treatment], layers.index(layer)

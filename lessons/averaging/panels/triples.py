@@ -66,7 +66,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
     mean = [0], [0]
     finding, images = finding_of_triples(triples.line), images_of(sweep)
     if prediction:
-        prediction.panel_answers(triples.line["slope"], mark="star")
+        prediction.panel_answers(triples.line["slope"])
 
     def draw(triple):
         place = triple - 1

@@ -89,7 +89,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
     opens = experiment.FEW_DIGITS if experiment.FEW_DIGITS in cases else cases[0]
     if prediction:
         first = plateau(parts[experiment.FEW_DIGITS], experiment.HEADS[0]).first
-        prediction.panel_answers(first, {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]}, "upright line")
+        prediction.panel_answers(first, {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]})
 
     def draw(rank, case, head):
         part = parts[case]

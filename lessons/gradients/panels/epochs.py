@@ -113,7 +113,7 @@ def merging(sweep: xarray.Dataset, prediction=None):
     images = images_of(sweep)
     asked = {"epochs": 1, "data": DIGITS, "optimiser": SGD}
     if prediction:
-        prediction.panel_answers(float(best.accuracy.sel(asked)), asked, "star")
+        prediction.panel_answers(float(best.accuracy.sel(asked)), asked)
 
     def draw(epochs, **where):
         part, merged, scales = sweep.sel(where), best.accuracy.sel(where).values, best.scale.sel(where).values

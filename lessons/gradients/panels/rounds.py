@@ -49,7 +49,7 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
     ends, joint = sweep.accuracy.sel(scale=1.0).isel(spent=-1).values, sweep.joint_accuracy.values[-1]
     asked = {"rounds": counts[-1]}
     if prediction:
-        prediction.panel_answers(ends[-1], asked, "star")
+        prediction.panel_answers(ends[-1], asked)
     place = {(name, int(spent)): point for name, spent, point in
              zip(names(sweep.name), sweep.point_spent.values, on_map(sweep, sweep.place.values).T)}
     loss, start = sweep["map"].values[::-1], place["pretrained", 0]

@@ -38,7 +38,7 @@ def gap(sweep: xarray.Dataset, prediction=None):
     asked = {"network": "tanh", "alpha": steps.AVERAGE, "k": 3, "loss": names(sweep["loss"])[0],
              "data": names(sweep["data"])[0]}
     if prediction:
-        prediction.panel_answers(steps.slopes(sweep.sel(asked).gap).item(), asked, "star")
+        prediction.panel_answers(steps.slopes(sweep.sel(asked).gap).item(), asked)
 
     measured = functools.cache(lambda **where: _Measured(sweep.sel(where)))
 

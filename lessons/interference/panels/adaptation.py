@@ -34,7 +34,7 @@ def adapting(sweep: xarray.Dataset, prediction=None):
     findings = {method: finding_of_adapting(title_of(method), sweep.sel(adapted=method)) for method in methods}
     asked = {"method": "adamerging", "step": steps[-1]}
     if prediction:
-        prediction.panel_answers(accuracies[methods.index("adamerging"), -1], asked, "star")
+        prediction.panel_answers(accuracies[methods.index("adamerging"), -1], asked)
 
     def draw(step, method):
         row, place = methods.index(method), position(steps, step, "step")

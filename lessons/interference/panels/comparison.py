@@ -187,7 +187,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
     of_rows, most = np.array(list(rows.values())), max(len(table[0]) for table in tables.values())
     asked = {"suite": "several", "grid": WIDE, "method": "average"}
     if prediction:
-        prediction.panel_answers(tables["several", WIDE][list(rows).index("average")].min(), asked, "upright line")
+        prediction.panel_answers(tables["several", WIDE][list(rows).index("average")].min(), asked)
 
     @functools.cache
     def findings(suite, grid):

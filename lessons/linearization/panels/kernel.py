@@ -54,7 +54,7 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     layers = int(np.log2(sweep.sizes["subset"] + 1))
     names = {"all": whole} | {f"layer {layer + 1}": layer for layer in range(layers)}  # subsets begin with single ones
     if prediction:
-        prediction.panel_answers(answer(sweep), {"half": 1.0, "subset": whole, "loss": "forgotten"}, "star")
+        prediction.panel_answers(answer(sweep), {"half": 1.0, "subset": whole, "loss": "forgotten"})
 
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)

@@ -55,7 +55,7 @@ def arms(sweep: xarray.Dataset, prediction=None):
     gains = {arm: _gains(sweep, best, arm, counts) for arm in shown.values()}
     curves = {(family, count): _of_count(sweep, family, count) for family in merging.FAMILIES for count in counts}
     if prediction:
-        prediction.panel_answers(100 * gains[LINEAR][0][ROTATED][0].value, ASKED, "star")
+        prediction.panel_answers(100 * gains[LINEAR][0][ROTATED][0].value, ASKED)
     texts = {arm: text for text, arm in shown.items()}
 
     def draw(alpha, arm, family, count):

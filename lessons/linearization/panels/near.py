@@ -45,7 +45,7 @@ def near(sweep: xarray.Dataset, prediction=None):
                       for name, left in shares.items()}
     if prediction:
         asked = tuple(ASKED[name] for name in ("setting", "gap", "points"))
-        prediction.panel_answers(parts[asked][0][lams.index(ASKED["lam"])], ASKED, "star")
+        prediction.panel_answers(parts[asked][0][lams.index(ASKED["lam"])], ASKED)
 
     def draw(lam, setting, gap, points):
         of_setting, (gaps, early) = end.sel(setting=setting), parts[setting, gap, points]

@@ -36,7 +36,7 @@ def rules(sweep: xarray.Dataset, prediction=None):
     parts = {(start, lam): _lines(shown.sel(start=start, lam=lam)) for start in STARTS for lam in lams}
     asked = {"moment": times[-1], "start": FROM_START, "lam": lams[-1]}
     if prediction:
-        prediction.panel_answers(float(sweep.first_on.sel(start=FROM_START, lam=lams[-1], rule=PRINTED)), asked, "star")
+        prediction.panel_answers(float(sweep.first_on.sel(start=FROM_START, lam=lams[-1], rule=PRINTED)), asked)
 
     def draw(moment, start, lam):
         values, place = parts[start, lam], times.index(moment)

@@ -41,7 +41,7 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
     of_functions = {name: _of_function(sweep, name) for name in FUNCTIONS}
     asked = {"scale": scales[::-1][curvature.NEAR], "function": "loss"}
     if prediction:
-        prediction.panel_answers(of_functions["loss"]["measured"][position(scales, asked["scale"])], asked, "star")
+        prediction.panel_answers(of_functions["loss"]["measured"][position(scales, asked["scale"])], asked)
 
     def draw(scale, function):
         lines, step = of_functions[function], position(scales, scale, "scale")

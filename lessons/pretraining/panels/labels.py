@@ -46,7 +46,7 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
     learnt, knows = (dict(zip(starts, sweep[name].values)) for name in ("learnt", "knows"))
     asked = {"pair": PAIRS[1], "fraction": 1.0}
     if prediction:
-        prediction.panel_answers(gaps[PAIRS[1]][fraction_name(1.0)], asked, "star")
+        prediction.panel_answers(gaps[PAIRS[1]][fraction_name(1.0)], asked)
 
     def by_heart(of_starts):
         return np.array([of_starts[fraction_name(share)] for share in shares])

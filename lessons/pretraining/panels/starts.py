@@ -140,7 +140,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
     middle, matched = position(alphas, 0.5), SETTINGS.index(BY_WEIGHTS)
     asked = {"pair": PAIRS[0], "treatment": TREATMENTS[0], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(shares[0, matched, 0, middle, -1], asked, "star")
+        prediction.panel_answers(shares[0, matched, 0, middle, -1], asked)
     findings = {(p, t): finding_of_matching(PAIRS[p], TREATMENTS[t], dict(zip(SETTINGS, barriers[p, :, t])),
                                             dict(zip(SETTINGS, shares[p, :, t, middle].mean(-1))))
                 for p in range(len(PAIRS)) for t in range(len(TREATMENTS))}
@@ -231,7 +231,7 @@ def from_one_start(sweep: xarray.Dataset, prediction=None):
                   for part in (hidden.gap_mean, hidden.gap_mean / hidden.own_mean))
     middle = position(alphas, 0.5)
     if prediction:
-        prediction.panel_answers(gap[ONE_EPOCH[0]][middle], {"alpha": 0.5, "apart": "one epoch"}, "star")
+        prediction.panel_answers(gap[ONE_EPOCH[0]][middle], {"alpha": 0.5, "apart": "one epoch"})
 
     def draw(alpha, apart):
         step, of_three, values, numbers = position(alphas, alpha), (*TIMES[apart], STRANGERS), {}, {}

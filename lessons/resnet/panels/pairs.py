@@ -153,7 +153,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     scores = {choice: of_places(right) for choice, right in by_choice(sweep, "right", "mixed_right").items()}
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(scores[asked["pair"], "interpolated"]["half-way"], asked, "star")
+        prediction.panel_answers(scores[asked["pair"], "interpolated"]["half-way"], asked)
 
     def draw(layer, treatment, pair, alpha):
         row, values, numbers = BLOCKS.index(layer), {"mix": 1, "chance": CHANCE}, []

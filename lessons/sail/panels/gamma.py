@@ -67,7 +67,7 @@ def along(sweep: xarray.Dataset, prediction=None):
     shown = {pair: [_shown(sweep, parts[pair], steps) for steps in steps_values] for pair in known.values()}
     shares = {pair: gain_shares(parts[pair], sweep) for pair in known.values()}
     if prediction:
-        prediction.panel_answers(shares[ASKED["pair"]][steps_values.index(ASKED["steps"])], ASKED, "star")
+        prediction.panel_answers(shares[ASKED["pair"]][steps_values.index(ASKED["steps"])], ASKED)
 
     def draw(steps, pair):
         place = steps_values.index(steps)

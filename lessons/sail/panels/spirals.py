@@ -51,7 +51,7 @@ def starts(sweep: xarray.Dataset, prediction=None):
     random = (sweep.random_mean_loss / sweep.random_mean_loss.mean("start")).values
     dots = _dots()
     if prediction:
-        prediction.panel_answers(float(loss.sel(ASKED)), ASKED, "star")
+        prediction.panel_answers(float(loss.sel(ASKED)), ASKED)
 
     def draw(gamma, setting):
         along = loss.sel(setting=setting).values

@@ -48,8 +48,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
     parts = looked_up(sweep)
     if prediction:
         first = parts[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
-        prediction.panel_answers(100 * float(first.accuracy.sel(start=SAIL) - first.accuracy.sel(start=BEST)), ASKED,
-                                 "star")
+        prediction.panel_answers(100 * float(first.accuracy.sel(start=SAIL) - first.accuracy.sel(start=BEST)), ASKED)
 
     curves = {(rate, str(set_up)): {name: {start: part[name].sel(set_up=set_up, start=start).values for start in STARTS}
                                     for name in ("loss", "accuracy")}

@@ -65,7 +65,7 @@ def maps(sweep: xarray.Dataset, prediction=None):
     optimisers = names(sweep.optimiser)
     if prediction:
         first = sweep.accuracy.sel(direction=GROW, how=BETWEEN, optimiser=optimisers[0])
-        prediction.panel_answers(float(first.isel(steps=0)), ASKED, "star")
+        prediction.panel_answers(float(first.isel(steps=0)), ASKED)
 
     def draw(numbering, setting, optimiser=optimisers[0]):
         text, direction, how = _MAPS[setting]

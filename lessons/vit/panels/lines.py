@@ -47,7 +47,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
     if prediction:
         middle = sweep.sel(width=first, alpha=0.5)
         share = middle.gap_mean / middle.own_mean
-        prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
+        prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked)
 
     def draw(alpha, pair, width=first):
         of_pair = sweep.sel(width=width, pair=pair)

@@ -57,7 +57,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     first, known = widths.first(sweep), best_of(sweep.isel(width=0))
     asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
     if prediction:
-        prediction.panel_answers(100 * known["height"], asked, "purple star")
+        prediction.panel_answers(100 * known["height"], asked)
 
     def draw(lam, rank, width=first):
         of_width = sweep.sel(width=width, part="test")
