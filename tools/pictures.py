@@ -100,7 +100,7 @@ PICTURES = {
         "The line between networks of different starts, before and after their units are matched.",
         lambda: lessons.pretraining.panels.starts.along_the_line(pretraining.starts.run(*FULL))),
     "gradients_gap": Picture(
-        "How far merged task vectors end from joint training, and what two formulas leave of that.",
+        "What two formulas leave of the gap between merged task vectors and joint training, and how fast it falls.",
         lambda: lessons.gradients.panels.steps.gap(gradients.steps.run(*FULL))),
     "merging_interference": Picture(
         "TIES on a page: two trimmed task vectors, the signs that they elect, and the merge.",

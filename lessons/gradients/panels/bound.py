@@ -33,13 +33,13 @@ def against_alpha(sweep: xarray.Dataset):
     ratios = sweep[list(LINES)] / sweep.C
 
     def draw(alpha, network, known):
-        at = sweep.sel(network=network).isel(alpha=position(alphas, alpha))
+        point = sweep.sel(network=network).isel(alpha=position(alphas, alpha))
         values = {"C": 1.0, "C by norms": 1.0}
         for name in LINES:
             of_network = ratios[name].sel(network=network)
             for line, how in ((name, bound.MEASURED), (f"{name} by norms", known)):
                 values[line] = np.maximum(of_network.sel(known=how).values, LOWEST)
-        measured, by_norms = _numbers(at.sel(known=bound.MEASURED)), _numbers(at.sel(known=known))
+        measured, by_norms = _numbers(point.sel(known=bound.MEASURED)), _numbers(point.sel(known=known))
         how = next(text for text, name in NORMS.items() if name == known)
         told = ", ".join(by_norms[f"{name}_times"] for name in ("printed", "appendix", "triangle", "tight"))
         alt = said(_ALT, network=network, alpha=alpha, how=how, by_norms=told, **measured)

@@ -126,7 +126,7 @@ def merging(sweep: xarray.Dataset, prediction=None):
         alt = said(_ALT, epochs=_words(epochs), own=alone[place], own_sure=reach(alone[place], images),
                    accuracy=merged[place], sure=reach(merged[place], images), scale=scales[place],
                    average=part.accuracy.sel(epochs=epochs, scale=1.0).item(), before=part.before.item(),
-                   merged=", ".join(f"{number} {one:.3f}" for number, one in zip(numbers, merged)), **where)
+                   merged=", ".join(f"{number} {accuracy:.3f}" for number, accuracy in zip(numbers, merged)), **where)
         return Frame(finding_of_epochs(alone, merged, images), alt, values,
                      key(("single", "Six networks, each on its own task"), ("merged", "Their merge, on all six tasks"),
                          ("", "grey, right: after other numbers of epochs")))

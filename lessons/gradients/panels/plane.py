@@ -30,7 +30,7 @@ def walks(sweep: xarray.Dataset):
 
     def draw(k, eta, alpha):
         part, shares = sweep.sel(eta=eta, alpha=alpha), share.sel(alpha=alpha).values[:, 1:]
-        chosen, step = position(ETAS, eta), position(steps, k)
+        row_of_eta, step = position(ETAS, eta), position(steps, k)
         paths = dict(zip(WALKS, (*part.own.values, part.arithmetic.values, part.joint.values)))
         values = {"loss": sweep["map"].values[::-1], "start": on_map(sweep, np.zeros((1, 2)))}
         for name, path in paths.items():
@@ -40,8 +40,8 @@ def walks(sweep: xarray.Dataset):
             values[f"η = {of_eta:g}"] = np.full(len(steps), np.nan) if of_eta == eta else row
         numbers = _numbers(part.sel(step=k)) | {"eta": eta, "alpha": alpha, "k": k, "s": "s" * (k > 1)}
         others = ", ".join(f"η = {of_eta:g} {row[step]:.2g}" for row, of_eta in zip(shares, ETAS) if of_eta != eta)
-        alt = said(_ALT, apart=shares[chosen, step], others=others, **numbers)
-        return Frame(finding_of_walks(shares[chosen, step]), alt, values | {"distance": shares[chosen]},
+        alt = said(_ALT, apart=shares[row_of_eta, step], others=others, **numbers)
+        return Frame(finding_of_walks(shares[row_of_eta, step]), alt, values | {"distance": shares[row_of_eta]},
                      key(("a", "A: steps on task 1 alone"), ("b", "B: steps on task 2 alone"),
                          ("merged", "Task arithmetic: both task vectors added, times α"),
                          ("single", "Joint training: steps on both tasks at once")))
@@ -91,10 +91,10 @@ def _numbers(point):
     return numbers
 
 
-def finding_of_walks(apart: float) -> str:
+def finding_of_walks(share: float) -> str:
     """How far task arithmetic and joint training are apart, given as a share of the joint way, in one sentence."""
-    if apart < ROUNDING:
+    if share < ROUNDING:
         return "After one step, task arithmetic is joint training exactly"
-    if apart < FAR:
+    if share < FAR:
         return "From the second step on, task arithmetic leaves joint training"
     return "Task arithmetic ends far from joint training"
