@@ -122,14 +122,14 @@ def test_leads_have_two_standard_errors_and_what_is_far_off_is_named(views):
     assert not any("off the right axis" in text for _, text in views["table"].frame.key)
 
 
-@pytest.mark.parametrize("chosen, title", [
+@pytest.mark.parametrize("accuracies, title", [
     ([0.1, 0.9], "With fresh units the network begins near chance, but ends within the noise of whole units"),
     ([0.9, 0.9], "With fresh units the network begins and ends within the noise of whole units"),
     ([0.8, 0.8], "With fresh units the network begins and ends behind whole units"),
     ([0.9, 0.95],
      "With fresh units the network begins within the noise of whole units, and ends ahead of whole units")])
-def test_how_a_map_begins_and_ends(chosen, title):
-    assert width.finding_of_a_map("fresh units", np.array(chosen), np.array([0.9, 0.9])) == title
+def test_how_a_map_begins_and_ends(accuracies, title):
+    assert width.finding_of_a_map("fresh units", np.array(accuracies), np.array([0.9, 0.9])) == title
 
 
 def test_what_numbering_the_units_anew_changes(views):

@@ -112,7 +112,7 @@ PICTURES = {
         "Centred task vectors cut to a low rank: accuracy above, the singular values that are kept below.",
         lambda: lessons.cart.panels.directions.directions(cart.bell.run(*FULL))),
     "sail_spirals": Picture(
-        "A mixture of two trained networks as a start: what it thinks before training, and how fast it learns.",
+        "A mixture of two trained networks as a start: what it sees before training, and its loss while it is trained.",
         lambda: lessons.sail.panels.spirals.starts(sail.spirals.run(*FULL))),
     "linearization_subsets": Picture(
         "Every choice of layers to tune: what the kernel predicts, and how far training gets.",

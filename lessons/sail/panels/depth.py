@@ -59,20 +59,20 @@ def layers(sweep: xarray.Dataset):
     def draw(row_sum, network):
         loss = sweep.loss.sel(network=network).isel(steps=0)
         accuracy = sweep.accuracy.sel(network=network)
-        chosen = accuracy.sel(start=with_sum(row_sum)).values
+        mixed = accuracy.sel(start=with_sum(row_sum)).values
         by_sum = np.array([float(loss.sel(start=with_sum(total))) for total in tried])
         levels = {name: float(loss.sel(start=name)) for name in (SILENT, SHUFFLED, ENDS)}
         end = {name: float(accuracy.sel(start=name)[-1]) for name in (SILENT, SHUFFLED, ENDS, SCRATCH)}
-        values = {"sums": by_sum, "chosen": chosen, "error": with_reach(chosen, TEST)[1:],
+        values = {"sums": by_sum, "mixed layers": mixed, "error": with_reach(mixed, TEST)[1:],
                   "does nothing": accuracy.sel(start=SILENT).values} | levels
         values |= {f"accuracy of {start}": accuracy.sel(start=start).values for start in grey}
         alt = said(_ALT, network=network, row_sum=row_sum, last=last, mixed=by_sum[tried.index(row_sum)],
-                   at_once=chosen[0], end=chosen[-1], scratch=end[SCRATCH],
+                   at_once=mixed[0], end=mixed[-1], scratch=end[SCRATCH],
                    **{name: (levels[start], end[start])
                       for name, start in (("silent", SILENT), ("shuffled", SHUFFLED), ("ends", ENDS))},
                    by_sum=", ".join(f"{total:g}: {value:.3f}" for total, value in zip(tried, by_sum)))
         of_sums = np.array([accuracy.sel(start=with_sum(total)).values for total in tried])
-        finding = finding_in_plain(of_sums[:, 0], chosen[-1], end[ENDS]) if network == PLAIN else \
+        finding = finding_in_plain(of_sums[:, 0], mixed[-1], end[ENDS]) if network == PLAIN else \
             finding_in_residual(tried, by_sum, of_sums[:, -1])
         return Frame(finding, alt, values,
                      key(("merged", f"Layers mixed from the old ones, rows sum to {row_sum:g}"),
@@ -103,7 +103,7 @@ def _charts(sweep, tried, grey):
                   (*(Line(f"accuracy of {start}", "other", named.get(start, ""), x=places, bare=True,
                           dashed=start == ENDS) for start in grey),
                    Line("does nothing", "single", x=places), Band("error", "merged", x=places),
-                   Line("chosen", "merged", "mixed layers", x=places, dots=True, bare=True)))
+                   Line("mixed layers", "merged", "mixed layers", x=places, dots=True, bare=True)))
     return [left, right]
 
 
@@ -133,9 +133,9 @@ def finding_in_plain(at_once: np.ndarray, end: float, ends_alone: float) -> str:
         at_once: (sums,), accuracy before any step.
         end, ends_alone: accuracy after the last step, with the sum that is chosen and of the two ends alone.
     """
-    apart = Difference.of(end, ends_alone, TEST)
-    beside = "in the end cannot be told from" if not apart.is_news else \
-        "end ahead of" if apart.value > 0 else "end behind"
+    lead = Difference.of(end, ends_alone, TEST)
+    beside = "in the end cannot be told from" if not lead.is_news else \
+        "end ahead of" if lead.value > 0 else "end behind"
     begin = "begin near chance" if at_once.max() < NEAR_CHANCE else "do not all begin near chance"
     return f"In the plain network mixed layers {begin}, and {beside} its two ends alone"
 

@@ -94,10 +94,10 @@ def _shown(sweep, part, steps):
     loss, numbers = part.loss.sel(steps=steps).values, _numbers(sweep, part, steps)
     drawn = np.where(loss <= LOSSES[1], loss, np.nan)
     values = {"mixture": drawn, "random start": numbers["random"]}
-    for name, at in (("A alone", 1.0), ("B alone", 0.0), ("by MMD", numbers["mmd"]),
-                     ("as printed", numbers["printed"])):
-        at = np.clip(at, *ENDS)
-        values[name] = ([at], [np.interp(at, sweep.gamma, drawn)])
+    for name, gamma_there in (("A alone", 1.0), ("B alone", 0.0), ("by MMD", numbers["mmd"]),
+                              ("as printed", numbers["printed"])):
+        place = np.clip(gamma_there, *ENDS)
+        values[name] = ([place], [np.interp(place, sweep.gamma, drawn)])
     return values, numbers, finding_of_gamma(part, sweep.random_loss.sel(case=part.case), steps)
 
 

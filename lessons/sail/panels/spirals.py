@@ -135,11 +135,11 @@ def finding_of_starts(gammas: list[float], along: np.ndarray, random: np.ndarray
     between = np.array([loss for gamma, loss in zip(gammas, along) if 0 <= gamma <= 1])
     b, half, a = (along[gammas.index(share)] for share in (0.0, 0.5, 1.0))
     clearly = 1 - WIDE * spread * np.sqrt(1 + 1 / len(random))  # below it a loss is told from random starts
-    apart = WIDE * spread * np.sqrt(2)  # of two losses, as a share of them
+    doubt = WIDE * spread * np.sqrt(2)  # of two losses, as a share of them
     if between.max() < clearly:
-        if half > (1 + apart) * min(a, b):
+        if half > (1 + doubt) * min(a, b):
             return "Every mixture between them beats a random start, but one parent alone beats half-way"
-        if half < (1 - apart) * min(a, b):
+        if half < (1 - doubt) * min(a, b):
             return "Every mixture between them beats a random start, and half-way beats both parents"
         return "Every mixture between them beats a random start, and one parent alone does as well"
     if half < clearly:

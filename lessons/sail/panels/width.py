@@ -70,20 +70,20 @@ def maps(sweep: xarray.Dataset, prediction=None):
     def draw(numbering, setting, optimiser=optimisers[0]):
         text, direction, how = _MAPS[setting]
         part = sweep.accuracy.sel(direction=direction, optimiser=optimiser)
-        whole = RENUMBERED[direction][0]
-        chosen, kept, scratch = (part.sel(how=name).values for name in (how, whole, SCRATCH))
+        copying = RENUMBERED[direction][0]
+        mapped, of_units, scratch = (part.sel(how=name).values for name in (how, copying, SCRATCH))
         of_orders = sweep.numbering_accuracy.sel(direction=direction).values
         source = float(sweep.source.sel(direction=direction))
         values = {"whole units": of_orders[0], "between neighbours": of_orders[1],
-                  "error of orders": with_reach(of_orders[1], TEST)[1:], "whole": kept, "chosen": chosen,
-                  "error": with_reach(chosen, TEST)[1:], "scratch": scratch}
-        alt = said(_ALT, direction=direction, how=how, optimiser=optimiser, at_once=chosen[0], end=chosen[-1],
-                   last=last, whole=whole, whole_end=kept[-1], scratch=scratch[-1], source=source, numbering=numbering,
-                   kept=of_orders[0, position(orders, numbering)], mixed=of_orders[1, position(orders, numbering)],
-                   least=of_orders[1].min(), most=of_orders[1].max())
-        about = key(("merged", f"{capital(how)}, {direction}"), ("single", f"Whole units: {whole}"),
+                  "error of orders": with_reach(of_orders[1], TEST)[1:], "whole": of_units, "this map": mapped,
+                  "error": with_reach(mapped, TEST)[1:], "scratch": scratch}
+        alt = said(_ALT, direction=direction, how=how, optimiser=optimiser, at_once=mapped[0], end=mapped[-1],
+                   last=last, whole=copying, whole_end=of_units[-1], scratch=scratch[-1], source=source,
+                   numbering=numbering, kept=of_orders[0, position(orders, numbering)],
+                   mixed=of_orders[1, position(orders, numbering)], least=of_orders[1].min(), most=of_orders[1].max())
+        about = key(("merged", f"{capital(how)}, {direction}"), ("single", f"Whole units: {copying}"),
                     *([("", "its maps were learned by Adam")] if how == LEARNED else []))
-        finding = finding_of_orders(*of_orders) if how == BETWEEN else finding_of_a_map(text, chosen, kept)
+        finding = finding_of_orders(*of_orders) if how == BETWEEN else finding_of_a_map(text, mapped, of_units)
         return Frame(finding, alt, values, about)
 
     known = settings(sweep).values()
@@ -95,7 +95,7 @@ def maps(sweep: xarray.Dataset, prediction=None):
     if len(optimisers) > 1:
         controls["optimiser"] = chips("trained by", optimisers, more=True)
     return {"kicker": "Chapter 9: another width", "charts": _charts(sweep, orders), "draw": draw, "controls": controls,
-            "hides": ["between neighbours", "error of orders", "chosen", "error"],
+            "hides": ["between neighbours", "error of orders", "this map", "error"],
             "caption": f"{caption(sweep)} {said(_REMARKS)}"}
 
 
@@ -118,14 +118,14 @@ def _charts(sweep, orders):
                   Axis("accuracy while it is trained", 0, 1, unit="percent"),
                   (Line("scratch", "other", "scratch", x=places),
                    Line("whole", "single", "whole units", x=places), Band("error", "merged", x=places),
-                   Line("chosen", "merged", "this map", x=places, dots=True)))
+                   Line("this map", "merged", "this map", x=places, dots=True)))
     return [left, right]
 
 
-def finding_of_orders(whole: np.ndarray, mixed: np.ndarray) -> str:
+def finding_of_orders(of_units: np.ndarray, mixed: np.ndarray) -> str:
     """What numbering the units anew does to interpolation, and to a map of whole units. Both: (numberings,), accuracy
     at once."""
-    changes = [Difference.of(float(row.max()), float(row.min()), TEST).is_news for row in (whole, mixed)]
+    changes = [Difference.of(float(row.max()), float(row.min()), TEST).is_news for row in (of_units, mixed)]
     if changes == [False, True]:
         return "Number the units anew: whole units give the same, units between neighbours do not"
     if changes == [True, True]:
@@ -133,15 +133,15 @@ def finding_of_orders(whole: np.ndarray, mixed: np.ndarray) -> str:
     return "Numbering the units anew changes nothing that can be told"
 
 
-def finding_of_a_map(how: str, chosen: np.ndarray, kept: np.ndarray) -> str:
+def finding_of_a_map(how: str, mapped: np.ndarray, of_units: np.ndarray) -> str:
     """How a network that a map made begins and ends, beside one of whole units.
 
     Args:
         how: the map, in words.
-        chosen, kept: (steps,), the accuracy with it and with whole units.
+        mapped, of_units: (steps,), the accuracy with it and with whole units.
     """
-    began, ended = [_beside(Difference.of(float(chosen[step]), float(kept[step]), TEST)) for step in (0, -1)]
-    if chosen[0] < NEAR_CHANCE:
+    began, ended = [_beside(Difference.of(float(mapped[step]), float(of_units[step]), TEST)) for step in (0, -1)]
+    if mapped[0] < NEAR_CHANCE:
         began = "near chance"
     if began == ended:
         return f"With {how} the network begins and ends {began}"
@@ -149,11 +149,11 @@ def finding_of_a_map(how: str, chosen: np.ndarray, kept: np.ndarray) -> str:
     return f"With {how} the network begins {began}, {link} ends {ended}"
 
 
-def _beside(apart):
+def _beside(lead):
     """A difference to whole units in words."""
-    if not apart.is_news:
+    if not lead.is_news:
         return "within the noise of whole units"
-    return "ahead of whole units" if apart.value > 0 else "behind whole units"
+    return "ahead of whole units" if lead.value > 0 else "behind whole units"
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:
