@@ -135,7 +135,7 @@ CHAPTERS = (
                     "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
                     "and whether linearity is why merging works",
             pictures={4: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, density",
+    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, matrix",
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
