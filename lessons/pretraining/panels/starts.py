@@ -152,7 +152,7 @@ def along_the_line(sweep: xarray.Dataset, prediction=None):
             gaps = shares[p, s, t, step]
             values |= {f"loss, {setting}": losses[p, s, t], setting: np.where(gaps <= MOST_SHARE, gaps, np.nan)}
             if np.isfinite(losses[p, s, t]).all():
-                written = np.array2string(gaps, precision=3, separator=", ")
+                written = ", ".join(f"{gap:.3f}" for gap in gaps)
                 measured.append(f"{setting} {losses[p, s, t, step]:.3f}, highest above the straight line "
                                 f"{barriers[p, s, t]:.3f}, gap {written}")
         alt = (f"Loss and gap (share of the distance between A and B, per layer) for {pair} at α = {alpha:.2f}, "
