@@ -43,7 +43,7 @@ def sides(sweep: xarray.Dataset):
         return Frame(finding_of_the_bounds(part), alt, values | {"nothing": part["gap_vacuous"][0]},
                      key(("single", "measured"), ("merged", "the bound by energy, and Theorem 3 put right"),
                          ("", "grey: the other bounds, dashed as printed"),
-                         ("", "dotted: above it a bound says nothing")))
+                         ("", "dotted: 2‖r₀‖, above which a bound says nothing")))
 
     control = slider("time t", {f"{t:.2g}": t for t in times}, times[-1], words=lambda t: f"t = {t:.2g}", places=times)
     return {"kicker": "Chapter 10: bounds beside what they bound", "charts": _charts(times, parts, lows), "draw": draw,
@@ -54,12 +54,12 @@ def _charts(times, parts, lows):
     """Distance and gap, both axes logarithmic."""
     across = Axis("time t", times[0], times[-1], "log", ticks=powers(times[0], times[-1], 1))
     charts = []
-    for quantity, label in (("distance", "distance from θ₀"), ("gap", "gap to the trained tangent, all samples")):
+    for quantity, label in (("distance", "distance from θ₀"), ("gap", "gap to the trained tangent")):
         lines = tuple(Line(name, ROLES.get(text, "other"), text, dashed=text == "printed", bare=True,
                            near=text == "measured") for name, text in LABELS.items() if name.startswith(quantity))
         every = np.concatenate([part[line.name] for part in parts.values() for line in lines])
         low, high = lows[quantity], 2 * float(every[np.isfinite(every)].max())
-        level = (Reference("nothing", "chance", "2‖r₀‖"),) if quantity == "gap" else ()
+        level = (Reference("nothing", "chance", aside=True),) if quantity == "gap" else ()
         charts.append(Chart(across, Axis(label, low, high, "log", ticks=powers(low, high, 1 + (high / low > 1e6)),
                                          digits=2 if quantity == "distance" else 4),
                             (*level, *lines[::-1], Handle("t"))))

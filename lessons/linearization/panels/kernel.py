@@ -53,8 +53,10 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     n, whole = sweep.sizes["number"], _whole(sweep)
     layers = int(np.log2(sweep.sizes["subset"] + 1))
     names = {"all": whole} | {f"layer {layer + 1}": layer for layer in range(layers)}  # subsets begin with single ones
+    opens = {"half": 100.0, "subset": whole, "loss": "sum"}
     if prediction:
-        prediction.panel_answers(answer(sweep), {"half": 1.0, "subset": whole, "loss": "forgotten"})
+        opens = {"half": 1.0, "subset": whole, "loss": "forgotten"}
+        prediction.panel_answers(answer(sweep), opens)
 
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
@@ -80,10 +82,11 @@ def ridge(sweep: xarray.Dataset, prediction=None):
                          ("", "grey: Theorem 5’s bounds, with the least and the largest κ everywhere"),
                          *([("single", "what is really left")] if loss == "forgotten" else [])))
 
-    control = slider("λ/2", {_short(half): half for half in HALVES}, 100.0, places=HALVES,
+    control = slider("λ/2", {_short(half): half for half in HALVES}, opens["half"], places=HALVES,
                      words=lambda half: f"λ/2 = {_short(half)}")
     return {"kicker": "Chapter 10: finetuning in one line", "charts": _charts(), "draw": draw,
-            "controls": {"half": control, "subset": chips("tuned", names), "loss": chips("loss", LOSSES, more=True)},
+            "controls": {"half": control, "subset": chips("tuned", names),
+                         "loss": chips("loss", LOSSES, opens["loss"], more=True)},
             "hides": ["area", "rim", "with κ_min", "with κ_max", "exact", "lower", "upper"],
             "caption": caption(sweep) + " Computed as you move."}
 

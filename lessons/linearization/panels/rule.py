@@ -54,7 +54,7 @@ def rules(sweep: xarray.Dataset, prediction=None):
                                                               more=True)}
     return {"kicker": "Chapter 10: a regulariser that switches itself", "charts": _charts(times, shown), "draw": draw,
             "controls": controls, "stacked": True,
-            "hides": [f"{rule} {what}" for rule in LABELS for what in ("on", "error", "distance")],
+            "hides": [f"{PRINTED} {what}" for what in ("on", "error", "distance")],
             "caption": f"{caption(sweep)} Full batches, steps of 0.15/κ_max."}
 
 

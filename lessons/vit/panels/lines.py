@@ -38,7 +38,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
     asked = widths.asked(sweep, alpha=0.5, layer=last_block(sweep), pair=ALL)
     if prediction:
         middle = sweep.sel(width=widths.first(sweep), alpha=0.5, layer=last_block(sweep))
-        prediction.panel_answers(100 * float((middle.gap_mean / middle.own_mean).mean()), asked, "star")
+        prediction.panel_answers(100 * float((middle.gap_mean / middle.own_mean).mean()), asked)
     about = between(parts)
     return about | {"kicker": "Chapter 11: between two finetuned ViTs",
                     "controls": about["controls"] | widths.menu(sweep)}

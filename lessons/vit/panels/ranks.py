@@ -44,8 +44,7 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     """
     known = best_of(sweep.isel(width=0))
     if prediction:
-        prediction.panel_answers(100 * known["height"], widths.asked(sweep, lam=known["lam"], rank=known["rank"]),
-                                 "star")
+        prediction.panel_answers(100 * known["height"], widths.asked(sweep, lam=known["lam"], rank=known["rank"]))
     parts = {int(width): sweep.sel(width=int(width), part="test") for width in sweep.width.values}
     about = bell({width: part.transpose("rank", "lam", "task", ...) for width, part in parts.items()},
                  int(sweep.attrs["test_images"]), known["rank"], known["lam"])
