@@ -65,7 +65,7 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         curves = _against(kappa, shares, sigmas)
         really = _against(kappa, shares, sigmas * n)["exact"] if loss == "forgotten" else np.full(len(HALVES), np.nan)
         place, sigma = HALVES.index(half), half * factor
-        here = {name: float(curve[place]) for name, curve in curves.items()}
+        at_half = {name: float(curve[place]) for name, curve in curves.items()}
         heights = heights_of(kappa, shares, sigma)
         values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": here["upper"],
                   "with κ_max": here["lower"], "really": really, **curves}
@@ -73,11 +73,11 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         said_of = {number: name for name, number in names.items()}, {name: text for text, name in LOSSES.items()}
         alt = said(_ALT, layers=said_of[0].get(subset), loss=said_of[1][loss], half=half, sigma=sigma,
                    least=float(kappa.min()), most=float(kappa.max()), condition=float(kernel.condition(kappa, sigma)),
-                   accuracy=float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest)), **here)
+                   accuracy=float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest)), **at_half)
         if loss == "forgotten":
             alt += " " + said("With the n, {really:.3g} is left.", really=really[place])
         told = "expected to be left, if the n is forgotten" if loss == "forgotten" else "left by ridge regression"
-        return Frame(finding_of_ridge(here, float(really[place])), alt, values,
+        return Frame(finding_of_ridge(at_half, float(really[place])), alt, values,
                      key(("merged", f"Training error {told}: the area"),
                          ("", "grey: Theorem 5’s bounds, with the least and the largest κ everywhere"),
                          *([("single", "what is really left")] if loss == "forgotten" else [])))
@@ -130,17 +130,17 @@ def _against(kappa, shares, sigmas):
             **{name: ((sigmas / (sigmas + end)) ** 2)[:, 0].numpy() for name, end in ends.items()}}
 
 
-def finding_of_ridge(here: dict[str, float], really: float) -> str:
+def finding_of_ridge(shares: dict[str, float], really: float) -> str:
     """What a setting shows: how far the bounds lie apart, or what forgetting n does.
 
     Args:
-        here: "exact", "lower", "upper": shares of the training error.
+        shares: "exact", "lower", "upper": shares of the training error.
         really: what is left with the n; NaN where it is not forgotten.
     """
     if np.isfinite(really):
-        return "Forget the n, and you expect too little error to be left" if really > SHIFTED * here["exact"] else \
+        return "Forget the n, and you expect too little error to be left" if really > SHIFTED * shares["exact"] else \
             "At so strong a pull it hardly matters that the n is forgotten"
-    if here["upper"] - here["lower"] < TIGHT:
+    if shares["upper"] - shares["lower"] < TIGHT:
         return "Here the extreme eigenvalues bound the error that is left closely"
     return "The extreme eigenvalues alone do not tell how much error is left"
 

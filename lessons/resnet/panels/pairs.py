@@ -326,8 +326,8 @@ def answers(sweep: xarray.Dataset):
             values |= {f"{name}, {how}": (0 * rows + alpha, np.where(those & (called[step] == label), rows, np.nan))
                        for label, name in classes.items()}
         for split, place in splits.items():
-            here = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
-            values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(here)}
+            marked = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
+            values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(marked)}
         values |= {f"photo {row + 1}": photo for row, photo in enumerate(photos[which].reshape(-1, *photos.shape[2:]))}
         sums = right.reshape(len(alphas), 2, -1).sum(2)
         told = "; ".join(f"{class_names[name]} as {class_names[word]} {sure:.3f}" for name, word, sure in

@@ -128,8 +128,8 @@ def finding_of_bell(means: np.ndarray, average: float, own: float, images: int) 
     amount = "too few" if means.argmin() < means.argmax() else "too many"
     if gain.is_news and gain.value > 0:
         much = "a little" if gain.value < LITTLE * (own - average) else "much"
-        found = f"The best rank gains {much} over the average"
-        return f"{found}, {amount} directions lose" if loses else found
+        told = f"The best rank gains {much} over the average"
+        return f"{told}, {amount} directions lose" if loses else told
     return f"No rank is seen to beat the average, and {amount} directions lose" if loses else \
         "No rank can be told from the average"
 
