@@ -67,8 +67,8 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         place, sigma = HALVES.index(half), half * factor
         at_half = {name: float(curve[place]) for name, curve in curves.items()}
         heights = heights_of(kappa, shares, sigma)
-        values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": here["upper"],
-                  "with κ_max": here["lower"], "really": really, **curves}
+        values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": at_half["upper"],
+                  "with κ_max": at_half["lower"], "really": really, **curves}
         nearest = float(sweep.sigma[np.abs(np.log(sweep.sigma.values / sigma)).argmin()])
         said_of = {number: name for name, number in names.items()}, {name: text for text, name in LOSSES.items()}
         alt = said(_ALT, layers=said_of[0].get(subset), loss=said_of[1][loss], half=half, sigma=sigma,

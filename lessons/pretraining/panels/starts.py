@@ -71,9 +71,10 @@ def units(sweep: xarray.Dataset):
               for how in HOWS for layer in layers}
 
     def draw(rank, how, layer):
-        partners, own, best = np.diag(tables[how, layer]), np.diag(tables[STRANGERS, layer]), tables[how, layer].max(1)
-        falling = [np.sort(values)[::-1][rows] for values in (partners, own, best)]
-        values = {"cells": tables[how, layer][:FIRST, :FIRST], "twins": TWIN, "at its place": falling[0],
+        table = tables[how, layer]
+        partners, unmatched, best = np.diag(table), np.diag(tables[STRANGERS, layer]), table.max(1)
+        falling = [np.sort(values)[::-1][rows] for values in (partners, unmatched, best)]
+        values = {"cells": table[:FIRST, :FIRST], "twins": TWIN, "at its place": falling[0],
                   "own order": np.full(len(ranks), np.nan) if how == STRANGERS else falling[1], "best": falling[2]}
         alt = said("""{layer} with {how}: a unit of A correlates {mean:.2f} on average with the unit of B that stands at
                       its place; {above:.0%} of the units above 0.5, {twins:.0%} above {twin}. Pair {rank}, counted from
