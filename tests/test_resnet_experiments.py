@@ -211,10 +211,10 @@ def every(panel):
         yield dict(zip(grids, values)), panel.set(**dict(zip(grids, values)))
 
 
-def frames(view):
-    """What a view shows at all settings of its controls, each with its setting."""
+def frames(view, step=11):
+    """What a view shows at every 11th setting of its controls, or at every `step`-th, each with its setting."""
     grids = {name: control.values for name, control in view.controls.items()}
-    for values in itertools.product(*grids.values()):
+    for values in itertools.islice(itertools.product(*grids.values()), 0, None, step):
         yield dict(zip(grids, values)), view.draw(**dict(zip(grids, values)))
 
 
@@ -235,7 +235,7 @@ def test_the_gaps_guess_is_about_block_8(sweep):
     assert f"measured: <b>{here.gap_mean.item() / here.own_mean.item():.2f}" in guess.said
 
 
-def test_every_frame_of_the_coef_panel_says_the_sweeps_numbers(sweep):
+def test_frames_of_the_coef_panel_says_the_sweeps_numbers(sweep):
     for where, frame in frames(panels.coef_per_block(sweep)):
         here = at(sweep, **{name: where[name] for name in ("treatment", "pair", "alpha")})
         medians = here.coef_median.values
@@ -246,7 +246,7 @@ def test_every_frame_of_the_coef_panel_says_the_sweeps_numbers(sweep):
         assert (frame.values["images"] <= 0.25).all() and frame.values["images"].sum() * counted.sum() <= counted.sum()
 
 
-def test_every_frame_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
+def test_frames_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
     for where, frame in frames(panels.batchnorm_side_by_side(sweep)):
         part = at(sweep, pair=where["pair"])
         half_way = part.sel(place="half-way")
@@ -263,7 +263,7 @@ def test_every_frame_of_the_batchnorm_panel_says_the_sweeps_numbers(sweep):
 
 def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
     amounts = amounts_experiment.run("tiny")
-    for where, frame in frames(amounts_panels.pretraining(amounts)):
+    for where, frame in frames(amounts_panels.pretraining(amounts), 1):
         here = at(amounts, treatment=where["treatment"], alpha=where["alpha"])
         for amount in amounts.amount.values:
             part = here.sel(amount=amount)
@@ -279,7 +279,7 @@ def test_every_frame_of_the_pretraining_panel_says_the_sweeps_numbers():
 
 def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
     steps = steps_experiment.run("tiny")
-    for where, frame in frames(steps_panels.small_steps(steps)):
+    for where, frame in frames(steps_panels.small_steps(steps), 1):
         here = at(steps, **where)
         running, anew = (of_both(here.right.sel(treatment=treatment)) for treatment in steps_experiment.TREATMENTS)
         assert f"{running:.3f} with running statistics, {anew:.3f} with new ones" in frame.alt
@@ -287,7 +287,7 @@ def test_every_frame_of_the_steps_panel_says_the_sweeps_numbers():
         assert frame.values["here"][0] == pytest.approx(here.moved.values)
 
 
-def test_every_frame_of_the_answers_panel_counts_right_answers(sweep):
+def test_frames_of_the_answers_panel_counts_right_answers(sweep):
     names = sweep.class_name.values
     view = panels.answers(sweep)
     for where, frame in frames(view):

@@ -89,7 +89,7 @@ def test_the_map_shows_both_sides_and_the_points_of_the_chosen_task(networks, vi
 
 def test_the_panel_opens_on_one_start_and_keeps_the_answer_until_the_guess(networks, view):
     assert view.values == {"alpha": 0.5, "start": experiment.STARTS[0], "points": "between"}
-    assert view.title == "From one pretrained start, the network half-way beats A and B on upright spirals"
+    assert view.title == "From one pretrained start, the midpoint beats A and B on upright spirals"
     guess = predict("how accurate?")
     waiting = panels.decision_map(networks, guess)
     assert waiting.spec["prediction"]["at"] == {"start": 1, "alpha": 10}
@@ -100,12 +100,12 @@ def test_the_panel_opens_on_one_start_and_keeps_the_answer_until_the_guess(netwo
 
 
 @pytest.mark.parametrize("upright, says", [
-    ([0.90, 0.99, 0.92], "beats A and B on upright spirals"), ([0.90, 0.70, 0.92], "falls behind A and B"),
+    ([0.90, 0.99, 0.92], "beats A and B on upright spirals"), ([0.90, 0.70, 0.92], "loses to A and B"),
     ([0.90, 0.93, 0.92], "is neither better nor worse than both A and B"),
     ([0.70, 0.80, 0.92], "is neither better nor worse than both A and B")])
 def test_the_title_says_of_the_network_half_way_what_its_error_allows(upright, says):
     title = panels.finding("two random starts", np.array(upright), 1000)
-    assert title.startswith(f"From two random starts, the network half-way {says}")
+    assert title.startswith(f"From two random starts, the midpoint {says}")
 
 
 def test_what_is_found_here_names_a_stand_in():

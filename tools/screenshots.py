@@ -76,7 +76,7 @@ def moving(page, panel) -> None:
     """
     frames, said = [], []
     for pair, keys in enumerate((["Home"] + ["ArrowRight"] * 20, ["End"] + ["ArrowLeft"] * 20)):
-        panel.locator(".chips input").nth(pair).check()
+        panel.get_by_role("radio", name="start").nth(pair).check()
         for step, key in enumerate(keys):
             lab.press(page, panel, [key])
             if step == 10:

@@ -101,7 +101,7 @@ def _charts(lowest):
 
 
 def finding(start: str, upright: np.ndarray, images: int) -> str:
-    """How accurate the network half-way is on the upright spirals beside A and B alone, in one sentence.
+    """How accurate the midpoint, the network half-way, is on the upright spirals beside A and B alone, in one sentence.
 
     Args:
         upright: over α.
@@ -112,10 +112,10 @@ def finding(start: str, upright: np.ndarray, images: int) -> str:
     if over_best.is_news and over_best.value > 0:
         beside = "beats A and B on upright spirals"
     elif over_worst.is_news and over_worst.value < 0:
-        beside = "falls behind A and B on upright spirals"
+        beside = "loses to A and B on upright spirals"
     else:
         beside = "is neither better nor worse than both A and B"
-    return f"From {start}, the network half-way {beside}"
+    return f"From {start}, the midpoint {beside}"
 
 
 def what_you_saw(networks: dict) -> Page:

@@ -326,8 +326,8 @@ def answers(sweep: xarray.Dataset):
             values |= {f"{name}, {how}": (0 * rows + alpha, np.where(those & (called[step] == label), rows, np.nan))
                        for label, name in classes.items()}
         for split, place in splits.items():
-            marked = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
-            values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(marked)}
+            heights = rows.reshape(2, -1)[which.index(place)] if place in which else np.full(pictures, np.nan)
+            values |= {_row_of(split, picture): (row, row) for picture, row in enumerate(heights)}
         values |= {f"photo {row + 1}": photo for row, photo in enumerate(photos[which].reshape(-1, *photos.shape[2:]))}
         sums = right.reshape(len(alphas), 2, -1).sum(2)
         told = "; ".join(f"{class_names[name]} as {class_names[word]} {sure:.3f}" for name, word, sure in
@@ -411,7 +411,7 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
         places = lines.layer_ticks(ax, layers)
         for alpha, shift, colour, marker in zip(lines.SHOWN_ALPHAS, (-0.2, 0, 0.2), (BLUE, RED, GREEN), MARKERS):
             at_alpha = part.sel(pair=pair, alpha=alpha)
-            points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}")
+            points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
             points.set_values(at_alpha.coef_median, at_alpha.coef_low, at_alpha.coef_high)
         ax.set(title=pair, ylim=(low - 0.05, high + 0.05))
     for ax in axes[0]:
