@@ -94,7 +94,7 @@ PICTURES = {
         "All mixes of three models: where averaging their weights loses beside an ensemble of the same three.",
         lambda: lessons.averaging.panels.triangle.mixes_of_three(averaging.run(*FULL))),
     "task_arithmetic_mixing_desk": Picture(
-        "A fader for every task vector, and what the network that they make reads of every task.",
+        "Task vectors added and subtracted at once, in the weights of one network and in the outputs of all.",
         _desk, trained=True),
     "pretraining_along_the_line": Picture(
         "The line between networks of different starts, before and after their units are matched.",
@@ -103,7 +103,7 @@ PICTURES = {
         "What two formulas leave of the gap between merged task vectors and joint training, and how fast it falls.",
         lambda: lessons.gradients.panels.steps.gap(gradients.steps.run(*FULL))),
     "merging_interference": Picture(
-        "TIES on a page: two trimmed task vectors, the signs that they elect, and the merge.",
+        "TIES on a page: what two tasks want of each weight, what is trimmed away, and what the merge gives.",
         lambda: lessons.interference.panels.toy.interference()),
     "merging_plane": Picture(
         "How accurate a merge is, depending on how far it goes along what tasks share and what each has alone.",
