@@ -64,10 +64,10 @@ def by_layer(sweep: xarray.Dataset) -> View:
 
     def draw(matrix, ratio, task):
         values, known, finding = of(task, ratio)
-        here = {name: _written(values[name][matrix - 1]) for name in ("against", "held", "overlap")}
+        at_the_stop = {name: _written(values[name][matrix - 1]) for name in ("against", "held", "overlap")}
         alt = said(_OF_LAYERS, number=matrix, matrices=len(keys), name=keys[matrix - 1], task=task, ratio=100 * ratio,
                    length=_written(values["length"][matrix - 1], ".2g"), chance=_written(chance[matrix - 1]),
-                   **here, **known)
+                   **at_the_stop, **known)
         about = key(("", f"Matrix {matrix}: {keys[matrix - 1]}"), ("merged", f"Task vectors: {task}"),
                     ("", "band: from the shortest to the longest task vector"))
         return Frame(finding, alt, values, about)
@@ -177,14 +177,14 @@ def one_layer(sweep: xarray.Dataset) -> View:
     densities, ratios = (list(map(float, sweep[name].values)) for name in ("density", "ratio"))
     inner, pieces = (sweep[name].transpose("end", "density", "ratio", ...).values for name in ("inner", "piece"))
     sizes = sizes_of(ratios, sweep.attrs["sides"])
-    kept = sorted({size: place for place, size in reversed(list(enumerate(sizes)))}.values())  # one rank a size
-    sizes, whole = [sizes[place] for place in kept], ratios.index(max(ratios))
+    places = sorted({size: place for place, size in reversed(list(enumerate(sizes)))}.values())  # one rank a size
+    sizes, uncut = [sizes[place] for place in places], ratios.index(max(ratios))
 
     def draw(ratio, merge, density):
         (lam, alpha), row, column = MERGES[merge], densities.index(density), ratios.index(ratio)
         weights = lam * np.array([alpha, 1 - alpha])
         shares = np.einsum("e,edrt->drt", weights, inner)
-        along, by_entries = shares[row, kept], shares[:, whole]
+        along, by_entries = shares[row, places], shares[:, uncut]
         values = {"change": np.abs(np.einsum("e,emn->mn", weights, pieces[:, row, column])),
                   **{f"of {task}": along[:, tasks.index(task)] for task in others}}
         for name, place in zip("AB", both):
@@ -201,8 +201,8 @@ def one_layer(sweep: xarray.Dataset) -> View:
                     ("", "dashed: as many of the largest entries"), ("", "grey: the other tasks"))
         return Frame(finding, alt, values, about)
 
-    stops = {f"{100 * size:.3g} %": ratios[place] for size, place in zip(sizes, kept)}
-    handles = {"ratio": slider("numbers kept", stops, ratios[kept[len(kept) // 2]], places=sizes,
+    stops = {f"{100 * size:.3g} %": ratios[place] for size, place in zip(sizes, places)}
+    handles = {"ratio": slider("numbers kept", stops, ratios[places[len(places) // 2]], places=sizes,
                                 words=lambda ratio: f"{100 * ratio:g} % of the directions"),
                "merge": chips("merge", list(MERGES)),
                "density": chips("entries kept before", {percent(density): density for density in densities},
@@ -256,16 +256,16 @@ def finding_of_keeping(sizes: Sequence[float], by_directions: dict[str, np.ndarr
     """
     sizes, whose = np.array(sizes), " and ".join(by_directions)
     inside = (sizes >= min(densities)) & (sizes < 1)
-    apart = np.array([directions[inside] - np.interp(np.log(sizes[inside]), np.log(densities), by_entries[name])
+    differences = np.array([directions[inside] - np.interp(np.log(sizes[inside]), np.log(densities), by_entries[name])
                       for name, directions in by_directions.items()])
-    if np.isnan(apart).any():
+    if np.isnan(differences).any():
         return "A model did not move this layer, so nothing of it can be kept"
     if not inside.any():
         return f"Nothing of {whose} is lost before directions or entries are dropped"
     first = "With small entries dropped first, directions keep" if trimmed else "At equal size, strong directions keep"
-    if (apart > APART).all() or (apart < -APART).all():
-        return f"{first} {'more' if apart.max() > APART else 'less'} of {whose} than large entries"
-    if (np.abs(apart) <= APART).all():
+    if (differences > APART).all() or (differences < -APART).all():
+        return f"{first} {'more' if differences.max() > APART else 'less'} of {whose} than large entries"
+    if (np.abs(differences) <= APART).all():
         return f"{first} about as much of {whose} as large entries"
     return f"Neither directions nor entries always keep more of {whose}"
 
