@@ -50,13 +50,12 @@ def between(parts: dict[int | None, xarray.Dataset]) -> dict:
     Args:
         parts: {width: gap_… and coef_… (pair, alpha, layer), own_mean (pair, layer)}, of one width under None.
     """
-    one = next(iter(parts.values()))
-    layers, alphas, pairs = names(one.layer), one.alpha.values, [ALL, *names(one.pair)]
+    first, first_part = next(iter(parts.items()))
+    layers, alphas, pairs = names(first_part.layer), first_part.alpha.values, [ALL, *names(first_part.pair)]
     called = [POOLED.get(layer, layer) for layer in layers]
     shares = {width: shares_of(part) for width, part in parts.items()}
     coefs = {width: part.coef_mean.transpose("pair", "layer", "alpha").values for width, part in parts.items()}
     coefs = {width: np.stack([values.mean(0), *values]) for width, values in coefs.items()}
-    first = next(iter(parts))
 
     def draw(alpha, layer, pair, width=first):
         place, row, step = pairs.index(pair), layers.index(layer), position(alphas, alpha)
@@ -77,10 +76,11 @@ def between(parts: dict[int | None, xarray.Dataset]) -> dict:
                     ("", "grey: the other layers"))
         return Frame(finding_of_layers(called, mean, high if pair == ALL else None), alt, values, about)
 
-    few = {round(place) for place in np.linspace(0, len(layers) - 1, MOST_CHIPS)} | {layers.index(last_block(one))}
+    opens = last_block(first_part)
+    few = {round(place) for place in np.linspace(0, len(layers) - 1, MOST_CHIPS)} | {layers.index(opens)}
     texts = {called[place].removeprefix("the "): layers[place] for place in sorted(few)}
     return {"charts": _charts(layers, shares, coefs), "draw": draw,
-            "controls": {"alpha": share_of_a(alphas), "layer": chips("layer", texts, last_block(one)),
+            "controls": {"alpha": share_of_a(alphas), "layer": chips("layer", texts, opens),
                          "pair": chips("A and B finetuned on", pairs, more=True)},
             "hides": ["this layer", "spread", "coef", *layers, *(f"coef, {layer}" for layer in layers)]}
 

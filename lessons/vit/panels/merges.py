@@ -43,8 +43,8 @@ def negation(sweep: xarray.Dataset):
         own, others = table_of[row]
         counts = images * (len(tasks) - 1 if task == ALL else 1), images * (len(tasks) - 2)
         lost = 100 * (table_of[:, 1, 0] - table_of[:, 1, step])
-        picked = np.where(np.arange(len(tasks)) == row, lost, np.nan)
-        values = {"own": own, "others": others, "chance": CHANCE, "each": (lost, rows), "chosen": (picked, rows),
+        marked = np.where(np.arange(len(tasks)) == row, lost, np.nan)
+        values = {"own": own, "others": others, "chance": CHANCE, "each": (lost, rows), "chosen": (marked, rows),
                   "own, two standard errors": with_reach(own, counts[0])[1:],
                   "others, two standard errors": with_reach(others, counts[1])[1:]}
         alt = said(_ALT, width=width, task=task, lam=lam, own=own[step], own_before=own[0], others=others[step],
@@ -90,13 +90,13 @@ def finding_of_taking_away(own: tuple[float, float], others: tuple[float, float]
     less, above = Difference.of(own[0], own[1], images), Difference.of(own[1], CHANCE, images)
     loses = less.is_news and less.value > 0
     if loses and not (above.is_news and above.value > 0):
-        told = "The task taken away is forgotten"
+        forgotten = "The task taken away is forgotten"
     else:
-        told = "The task taken away is partly forgotten" if loses else "The task taken away is not seen to suffer"
+        forgotten = "The task taken away is partly forgotten" if loses else "The task taken away is not seen to suffer"
     of_others = Difference.of(others[0], others[1], images_of_others)
     if of_others.is_news and of_others.value > 0:
-        return f"{told}, {'and' if loses else 'but'} the others lose accuracy too"
-    return f"{told}, the others are not seen to lose"
+        return f"{forgotten}, {'and' if loses else 'but'} the others lose accuracy too"
+    return f"{forgotten}, the others are not seen to lose"
 
 
 # -- tables and readings ---------------------------------------------------------------------------

@@ -64,10 +64,10 @@ def by_layer(sweep: xarray.Dataset) -> View:
 
     def draw(matrix, ratio, task):
         values, known, finding = of(task, ratio)
-        written = {name: _written(values[name][matrix - 1]) for name in ("against", "held", "overlap")}
+        at_the_stop = {name: _written(values[name][matrix - 1]) for name in ("against", "held", "overlap")}
         alt = said(_OF_LAYERS, number=matrix, matrices=len(keys), name=keys[matrix - 1], task=task, ratio=100 * ratio,
                    length=_written(values["length"][matrix - 1], ".2g"), chance=_written(chance[matrix - 1]),
-                   **written, **known)
+                   **at_the_stop, **known)
         about = key(("", f"Matrix {matrix}: {keys[matrix - 1]}"), ("merged", f"Task vectors: {task}"),
                     ("", "band: from the shortest to the longest task vector"))
         return Frame(finding, alt, values, about)
@@ -178,13 +178,13 @@ def one_layer(sweep: xarray.Dataset) -> View:
     inner, pieces = (sweep[name].transpose("end", "density", "ratio", ...).values for name in ("inner", "piece"))
     sizes = sizes_of(ratios, sweep.attrs["sides"])
     places = sorted({size: place for place, size in reversed(list(enumerate(sizes)))}.values())  # one rank a size
-    sizes, whole = [sizes[place] for place in places], ratios.index(max(ratios))
+    sizes, uncut = [sizes[place] for place in places], ratios.index(max(ratios))
 
     def draw(ratio, merge, density):
         (lam, alpha), row, column = MERGES[merge], densities.index(density), ratios.index(ratio)
         weights = lam * np.array([alpha, 1 - alpha])
         shares = np.einsum("e,edrt->drt", weights, inner)
-        along, by_entries = shares[row, places], shares[:, whole]
+        along, by_entries = shares[row, places], shares[:, uncut]
         values = {"change": np.abs(np.einsum("e,emn->mn", weights, pieces[:, row, column])),
                   **{f"of {task}": along[:, tasks.index(task)] for task in others}}
         for name, place in zip("AB", both):
@@ -256,16 +256,16 @@ def finding_of_keeping(sizes: Sequence[float], by_directions: dict[str, np.ndarr
     """
     sizes, whose = np.array(sizes), " and ".join(by_directions)
     inside = (sizes >= min(densities)) & (sizes < 1)
-    gaps = np.array([directions[inside] - np.interp(np.log(sizes[inside]), np.log(densities), by_entries[name])
-                     for name, directions in by_directions.items()])
-    if np.isnan(gaps).any():
+    differences = np.array([directions[inside] - np.interp(np.log(sizes[inside]), np.log(densities), by_entries[name])
+                            for name, directions in by_directions.items()])
+    if np.isnan(differences).any():
         return "A model did not move this layer, so nothing of it can be kept"
     if not inside.any():
         return f"Nothing of {whose} is lost before directions or entries are dropped"
     first = "With small entries dropped first, directions keep" if trimmed else "At equal size, strong directions keep"
-    if (gaps > APART).all() or (gaps < -APART).all():
-        return f"{first} {'more' if gaps.max() > APART else 'less'} of {whose} than large entries"
-    if (np.abs(gaps) <= APART).all():
+    if (differences > APART).all() or (differences < -APART).all():
+        return f"{first} {'more' if differences.max() > APART else 'less'} of {whose} than large entries"
+    if (np.abs(differences) <= APART).all():
         return f"{first} about as much of {whose} as large entries"
     return f"Neither directions nor entries always keep more of {whose}"
 

@@ -59,20 +59,21 @@ def bell(parts: dict[int | None, xarray.Dataset], images: int, opens_rank: float
         parts: {width: accuracy (rank, lam, task), average, own and base (task)}, of one width under None.
         images: that the mean over tasks is of.
     """
-    first, one = next(iter(parts)), next(iter(parts.values()))
-    values_of, lams, tasks = list(map(float, one["rank"].values)), list(map(float, one.lam.values)), names(one.task)
+    first, first_part = next(iter(parts.items()))
+    ratios, lams = (list(map(float, first_part[name].values)) for name in ("rank", "lam"))
+    tasks = names(first_part.task)
     rows = np.arange(len(tasks))[::-1]
     of_one_task = 100 * WIDE * error_of_difference(0.5, 0.5, images // len(tasks))
 
     def draw(rank, lam, width=first):
-        part, place, column = parts[width], position(values_of, rank, "rank"), position(lams, lam, "lam")
+        part, place, column = parts[width], position(ratios, rank, "rank"), position(lams, lam, "lam")
         accuracy = part.accuracy.values[:, column]
         means, average, own = accuracy.mean(1), float(part.average.mean()), float(part.own.mean())
         gain = 100 * (means - average)
         sure = 100 * WIDE * np.array([error_of_difference(mean, average, images) for mean in means])
         by_task = ", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, accuracy[place]))
         alt = said(_ALT, setting=f"Width {width}, " if width else "", lam=lam, rank=rank, by_task=by_task, own=own,
-                   by_rank=", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(values_of, means)),
+                   by_rank=", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(ratios, means)),
                    average=average, base=float(part.base.mean()))
         values = {"CART": gain, "sure": (gain - sure, gain + sure), "the average": 0 * gain,
                   "alone": 100 * (own - average), "noise": ((-0.7, -0.7), (len(tasks) - 0.3,) * 2),
@@ -81,11 +82,11 @@ def bell(parts: dict[int | None, xarray.Dataset], images: int, opens_rank: float
                     ("", "grey band: within the noise of one task"))
         return Frame(finding_of_bell(means, average, own, images), alt, values, about)
 
-    ends = [("", "no direction"), ("", "all")] if (values_of[0], values_of[-1]) == (0, 1) else ()
-    controls = {"rank": slider("rank", {f"{100 * value:g}": value for value in values_of}, opens_rank, words=_kept,
-                               places=range(len(values_of)), ends=ends),
+    ends = [("", "no direction"), ("", "all")] if (ratios[0], ratios[-1]) == (0, 1) else ()
+    controls = {"rank": slider("rank", {f"{100 * value:g}": value for value in ratios}, opens_rank, words=_kept,
+                               places=range(len(ratios)), ends=ends),
                 "lam": chips("λ", {f"{lam:g}": lam for lam in lams}, opens_lam)}
-    return {"charts": _charts(parts.values(), values_of, tasks, of_one_task, opens_rank), "draw": draw,
+    return {"charts": _charts(parts.values(), ratios, tasks, of_one_task, opens_rank), "draw": draw,
             "controls": controls, "hides": ["CART", "sure", "the average", "noise", "tasks"]}
 
 
@@ -128,8 +129,8 @@ def finding_of_bell(means: np.ndarray, average: float, own: float, images: int) 
     amount = "too few" if means.argmin() < means.argmax() else "too many"
     if gain.is_news and gain.value > 0:
         much = "a little" if gain.value < LITTLE * (own - average) else "much"
-        told = f"The best rank gains {much} over the average"
-        return f"{told}, {amount} directions lose" if loses else told
+        gained = f"The best rank gains {much} over the average"
+        return f"{gained}, {amount} directions lose" if loses else gained
     return f"No rank is seen to beat the average, and {amount} directions lose" if loses else \
         "No rank can be told from the average"
 
