@@ -23,12 +23,12 @@ def ranks(sweep: xarray.Dataset):
     errors of the mean; right, the relative Taylor gap of networks that were tuned to one and the same training error.
     Control: rank."""
     low_rank, mean = sweep.sel(rank=list(RANKS)), sweep.mean("draw")
-    apart = low_rank.apart.transpose("rank", "draw").values
+    distances = low_rank.apart.transpose("rank", "draw").values
     bent = low_rank.taylor.where(low_rank.left <= LEARNED).transpose("rank", "draw").values[:, :lora.TRAINED]
-    level, far = float(mean.taylor.sel(rank=WHOLE)), apart.mean(1)
-    reach = WIDE * apart.std(1, ddof=1) / np.sqrt(apart.shape[1])
+    level, far = float(mean.taylor.sel(rank=WHOLE)), distances.mean(1)
+    reach = WIDE * distances.std(1, ddof=1) / np.sqrt(distances.shape[1])
     gap = np.where(np.isfinite(bent).all(1), np.nan_to_num(bent).mean(1), np.nan)
-    values = {"draws": _cloud(apart), "sure": (far - reach, far + reach), "apart": far, "nets": _cloud(bent),
+    values = {"draws": _cloud(distances), "sure": (far - reach, far + reach), "apart": far, "nets": _cloud(bent),
               "gap": gap, "whole": level}
     finding = finding_of_lora(far, reach, bent, level)
 
@@ -44,7 +44,7 @@ def ranks(sweep: xarray.Dataset):
                          ("single", "The whole matrices tuned, to the same training error")))
 
     across = Axis("rank", 0.9, 70, "log", ticks={rank: f"{rank}" for rank in RANKS})
-    left = Chart(across, Axis("LoRA’s kernel: distance from the whole one", 0, 1.05 * float(apart.max()), digits=2),
+    left = Chart(across, Axis("LoRA’s kernel: distance from the whole one", 0, 1.05 * float(distances.max()), digits=2),
                  (Spots("draws", "other", small=True), Band("sure", "merged"),
                   Line("apart", "merged", "", dots=True, near=True), Handle("rank")))
     right = Chart(across, Axis("Taylor gap, as a share of the move", 0, 1.1 * float(np.nanmax([*bent.flat, level])),

@@ -62,13 +62,13 @@ def arms(sweep: xarray.Dataset, prediction=None):
         leads, normalised = gains[arm]
         accuracy, images = curves[family, count], merging.images_of(sweep, count)
         single = float(sweep.single.sel(family=family, arm=NETWORK))
-        points = 100 * np.array([[lead.value, WIDE * lead.error] for of in TASKS for lead in leads[of]]).T
+        points = 100 * np.array([[lead.value, WIDE * lead.error] for tasks in TASKS for lead in leads[tasks]]).T
         values = {"each alone": single, "networks": accuracy[NETWORK], "arm": accuracy[arm],
                   "sure": with_reach(accuracy[arm], images)[1:], "none": 0,
                   "normalised": 100 * np.concatenate(list(normalised.values())),
                   "gain": (points[0], points[0] - points[1], points[0] + points[1])}
-        listed = "; ".join(f"{TASKS[of]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for of in TASKS
-                           for number, lead, share in zip(counts, leads[of], normalised[of])).replace("-", "−")
+        listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for tasks in TASKS
+                           for number, lead, share in zip(counts, leads[tasks], normalised[tasks])).replace("-", "−")
         place, of_count = position(alphas, alpha), best.sel(family=family, count=count).accuracy
         alt = said(_ALT, family=family, count=count, alpha=alpha, network_here=accuracy[NETWORK][place],
                    here=accuracy[arm][place], arm=texts[arm], single=single, network=float(of_count.sel(arm=NETWORK)),
