@@ -311,9 +311,9 @@ def test_the_bounds_say_when_the_printed_one_is_violated(sweeps):
 
 def test_the_rule_says_how_often_it_is_on(sweeps):
     view = panels.rule.rules(sweeps[rule]).set(start=rule.ELSEWHERE)
-    at = sweeps[rule].sel(start=rule.ELSEWHERE, lam=50.0, rule=rule.PRINTED).isel(moment=-1)
-    steps = round(float(at.moment / at.eta))
-    later = (float(at.share_on) * (steps + 1) - 1) / steps  # at the start of "elsewhere" it is on, by both
+    part = sweeps[rule].sel(start=rule.ELSEWHERE, lam=50.0, rule=rule.PRINTED)
+    steps = round(float(part.moment[-1] / part.eta))
+    later = (float(part.share_on[-1]) * (steps + 1) - float(part.share_on[0])) / steps
     assert f"regulariser on in {later:.2%} of the steps from the second on" in view.alt
 
 

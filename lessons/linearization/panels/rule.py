@@ -90,13 +90,13 @@ def _charts(times, shown):
 
 def finding_of_the_rule(part: xarray.Dataset) -> str:
     """What the rule changes, of one start and one λ."""
-    on, apart = (float(part[name].sel(rule=PRINTED)) for name in ("first_on", "apart"))
+    on, moved = (float(part[name].sel(rule=PRINTED)) for name in ("first_on", "apart"))
     constant = part.sel(rule=CONSTANT)
     if on == 0 and float(constant.rise) > THROWN * float(constant.error[0]):
         return "λ switched on late throws the error up, and the rule never switches it on"
     if on == 0:
         return "Here, with full batches and small steps, the rule is never on and changes nothing"
-    if on >= FEW or apart >= LITTLE:
+    if on >= FEW or moved >= LITTLE:
         return "From here the rule is on in some of the steps, and training ends elsewhere"
     jumps = float(part.rise.sel(rule=PRINTED)) > JUMP
     return "From here the rule is on in hardly any step, " + ("and the error jumps when it is" if jumps else

@@ -44,7 +44,7 @@ def every_subset(sweep: xarray.Dataset):
                   "none": 0, "chance": np.outer((-reach, reach), np.ones(len(subsets.SIGMAS)))}
         values |= {name: np.full(len(subsets.SIGMAS), np.nan) if name == measure else along
                    for name, along in order.items()}
-        along = ", ".join(f"{at:g}: {value:+.2f}" for at, value in zip(subsets.SIGMAS, order[measure]))
+        along = ", ".join(f"{number:g}: {value:+.2f}" for number, value in zip(subsets.SIGMAS, order[measure]))
         alt = said(_ALT, net=net, measure=texts[measure], sigma=sigma, training=training, count=len(left), along=along,
                    order=order[measure][position(subsets.SIGMAS, sigma)], reach=reach, least=left.min(),
                    most=left.max())
