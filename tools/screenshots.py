@@ -90,7 +90,7 @@ def _with_margin(png):
 
 
 def _frame(png):
-    image = _with_margin(png, cut=0)
+    image = _with_margin(png)
     return image.resize([round(0.8 * length / SCALE) for length in image.size], Image.Resampling.LANCZOS)
 
 

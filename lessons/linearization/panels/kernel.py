@@ -55,13 +55,8 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     names = {"all": every_layer} | {f"layer {layer + 1}": layer for layer in range(layers)}  # single ones come first
     opens = {"half": 100.0, "subset": every_layer, "loss": "sum"}
     if prediction:
-<<<<<<< HEAD
-        opens = {"half": 1.0, "subset": whole, "loss": "forgotten"}
-        prediction.panel_answers(answer(sweep), opens)
-=======
         opens = {"half": 1.0, "subset": every_layer, "loss": "forgotten"}
-        prediction.panel_answers(answer(sweep), opens, "star")
->>>>>>> ch10
+        prediction.panel_answers(answer(sweep), opens)
 
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
@@ -70,34 +65,19 @@ def ridge(sweep: xarray.Dataset, prediction=None):
         curves = _against(kappa, shares, sigmas)
         really = _against(kappa, shares, sigmas * n)["exact"] if loss == "forgotten" else np.full(len(HALVES), np.nan)
         place, sigma = HALVES.index(half), half * factor
-<<<<<<< HEAD
-        at_half = {name: float(curve[place]) for name, curve in curves.items()}
-        heights = heights_of(kappa, shares, sigma)
-        values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": at_half["upper"],
-                  "with κ_max": at_half["lower"], "really": really, **curves}
-=======
         ends = {name: float(curve[place]) for name, curve in curves.items()}
         heights = heights_of(kappa, shares, sigma)
         values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": ends["upper"],
                   "with κ_max": ends["lower"], "really": really, **curves}
->>>>>>> ch10
         nearest = float(sweep.sigma[np.abs(np.log(sweep.sigma.values / sigma)).argmin()])
         said_of = {number: name for name, number in names.items()}, {name: text for text, name in LOSSES.items()}
         alt = said(_ALT, layers=said_of[0].get(subset), loss=said_of[1][loss], half=half, sigma=sigma,
                    least=float(kappa.min()), most=float(kappa.max()), condition=float(kernel.condition(kappa, sigma)),
-<<<<<<< HEAD
-                   accuracy=float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest)), **at_half)
-        if loss == "forgotten":
-            alt += " " + said("With the n, {really:.3g} is left.", really=really[place])
-        told = "expected to be left, if the n is forgotten" if loss == "forgotten" else "left by ridge regression"
-        return Frame(finding_of_ridge(at_half, float(really[place])), alt, values,
-=======
                    accuracy=float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest)), **ends)
         if loss == "forgotten":
             alt += " " + said("With the n, {really:.3g} is left.", really=really[place])
         told = "expected to be left, if the n is forgotten" if loss == "forgotten" else "left by ridge regression"
         return Frame(finding_of_ridge(ends, float(really[place])), alt, values,
->>>>>>> ch10
                      key(("merged", f"Training error {told}: the area"),
                          ("", "grey: Theorem 5’s bounds, with the least and the largest κ everywhere"),
                          *([("single", "what is really left")] if loss == "forgotten" else [])))
@@ -150,19 +130,6 @@ def _against(kappa, shares, sigmas):
             **{name: ((sigmas / (sigmas + end)) ** 2)[:, 0].numpy() for name, end in ends.items()}}
 
 
-<<<<<<< HEAD
-def finding_of_ridge(shares: dict[str, float], really: float) -> str:
-    """What a setting shows: how far the bounds lie apart, or what forgetting n does.
-
-    Args:
-        shares: "exact", "lower", "upper": shares of the training error.
-        really: what is left with the n; NaN where it is not forgotten.
-    """
-    if np.isfinite(really):
-        return "Forget the n, and you expect too little error to be left" if really > SHIFTED * shares["exact"] else \
-            "At so strong a pull it hardly matters that the n is forgotten"
-    if shares["upper"] - shares["lower"] < TIGHT:
-=======
 def finding_of_ridge(ends: dict[str, float], really: float) -> str:
     """What a setting shows: how far the bounds lie apart, or what forgetting n does.
 
@@ -174,7 +141,6 @@ def finding_of_ridge(ends: dict[str, float], really: float) -> str:
         return "Forget the n, and you expect too little error to be left" if really > SHIFTED * ends["exact"] else \
             "At so strong a pull it hardly matters that the n is forgotten"
     if ends["upper"] - ends["lower"] < TIGHT:
->>>>>>> ch10
         return "Here the extreme eigenvalues bound the error that is left closely"
     return "The extreme eigenvalues alone do not tell how much error is left"
 

@@ -62,22 +62,13 @@ def arms(sweep: xarray.Dataset, prediction=None):
         leads, normalised = gains[arm]
         accuracy, images = curves[family, count], merging.images_of(sweep, count)
         single = float(sweep.single.sel(family=family, arm=NETWORK))
-<<<<<<< HEAD
-        points = 100 * np.array([[lead.value, WIDE * lead.error] for kind in TASKS for lead in leads[kind]]).T
-=======
         points = 100 * np.array([[lead.value, WIDE * lead.error] for tasks in TASKS for lead in leads[tasks]]).T
->>>>>>> ch10
         values = {"each alone": single, "networks": accuracy[NETWORK], "arm": accuracy[arm],
                   "sure": with_reach(accuracy[arm], images)[1:], "none": 0,
                   "normalised": 100 * np.concatenate(list(normalised.values())),
                   "gain": (points[0], points[0] - points[1], points[0] + points[1])}
-<<<<<<< HEAD
-        listed = "; ".join(f"{TASKS[kind]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for kind in TASKS
-                           for number, lead, share in zip(counts, leads[kind], normalised[kind])).replace("-", "−")
-=======
         listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for tasks in TASKS
                            for number, lead, share in zip(counts, leads[tasks], normalised[tasks])).replace("-", "−")
->>>>>>> ch10
         place, of_count = position(alphas, alpha), best.sel(family=family, count=count).accuracy
         alt = said(_ALT, family=family, count=count, alpha=alpha, network_here=accuracy[NETWORK][place],
                    here=accuracy[arm][place], arm=texts[arm], single=single, network=float(of_count.sel(arm=NETWORK)),
