@@ -107,7 +107,7 @@ CHAPTERS = (
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
                     "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
             pictures={1: "pretraining_along_the_line"}),
-    Chapter("06_gradients", "lessons.gradients", panels=5, slider="η, α, epochs, rounds",
+    Chapter("06_gradients", "lessons.gradients", panels=5, slider="k, η, α, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
