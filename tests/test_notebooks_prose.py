@@ -77,8 +77,6 @@ ALLOWED = {
         "minute": {"1.3": "made up", "twice as deep": "a depth"}},
     "10_linearization": {
         "hump-text": {"a fifth of": "where `causes` looks"}},
-    "11_vit_checkpoints": {
-        "own-layer-text": {"100": "the whole, in per cent"}},
 }
 
 
