@@ -186,9 +186,9 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
     tables = {(name, grid): results.shares(sweeps[name], grid).sel(reported=list(rows)).transpose(..., "task").values
               for name in order for grid in GRIDS}
     of_rows, most = np.array(list(rows.values())), max(len(table[0]) for table in tables.values())
-    asked = {"suite": "several", "grid": WIDE, "method": "average"}
     if prediction:
-        prediction.panel_answers(tables["several", WIDE][list(rows).index("average")].min(), asked, "upright line")
+        of_average = tables["several", WIDE][list(rows).index("average")]
+        prediction.panel_answers(of_average.min(), {"suite": "several", "grid": WIDE}, "upright line")
 
     @functools.cache
     def findings(suite, grid):
@@ -214,8 +214,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(finding, alt, values, about)
 
-    opens = "average" if prediction else "cart"
-    controls = {"method": slider("method", {title_of(method): method for method in rows}, opens,
+    controls = {"method": slider("method", {title_of(method): method for method in rows}, "cart",
                                  ends=[("", "lowest row"), ("", "top row")]),
                 "suite": chips("tasks", {SUITES.get(name, name): name for name in order}),
                 "grid": chips("hyper-parameters from", GRID_NAMES, more=True)}
