@@ -468,7 +468,7 @@ def test_the_race_asks_for_the_worst_task_of_the_average_and_hides_every_mark_th
     guess = predict("how much?")
     view = panels.comparison.bars_and_worst({"several": sweep}, guess)
     worst = results.shares(sweep).sel(reported="average").min().item()
-    assert guess.truth == pytest.approx(worst) and guess.at["method"] == "average"
+    assert guess.truth == pytest.approx(worst) and guess.at == {"suite": "several", "grid": "wide"}
     left = {mark.name for mark in view.marks if mark.parts} - set(view.hides)
     assert left == {"storage"}, "the line between two kinds of methods"
 

@@ -36,8 +36,6 @@ ALLOWED = {
         "setting": {"0.05": RATE},
         "own-and-other-text": {"0.2": CHANCE},
         "nearest-text": {"0.2": CHANCE},
-        "panel-steps": {"0.2": CHANCE},
-        "prediction-batchnorm": {"0.2": CHANCE},
         "exercise-2-6-text": {"0.5": SLIDER}},
     "03_averaging": {
         "setting": {"0.02": RATE, "0.1": RATE}},

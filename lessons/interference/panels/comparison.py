@@ -11,7 +11,8 @@ from lessons.interference.panels.methods import inside, title_of, with_reach
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
 from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
-from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
+from lessons.kit.panel.moving import Look
+from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Path, Spots, Star, chips, key, slider, view
 from lessons.merging import methods
@@ -185,9 +186,9 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
     tables = {(name, grid): results.shares(sweeps[name], grid).sel(reported=list(rows)).transpose(..., "task").values
               for name in order for grid in GRIDS}
     of_rows, most = np.array(list(rows.values())), max(len(table[0]) for table in tables.values())
-    asked = {"suite": "several", "grid": WIDE, "method": "average"}
     if prediction:
-        prediction.panel_answers(tables["several", WIDE][list(rows).index("average")].min(), asked)
+        of_average = tables["several", WIDE][list(rows).index("average")]
+        prediction.panel_answers(of_average.min(), {"suite": "several", "grid": WIDE})
 
     @functools.cache
     def findings(suite, grid):
@@ -213,8 +214,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(finding, alt, values, about)
 
-    opens = "average" if prediction else "cart"
-    controls = {"method": slider("method", {title_of(method): method for method in rows}, opens,
+    controls = {"method": slider("method", {title_of(method): method for method in rows}, "cart",
                                  ends=[("", "lowest row"), ("", "top row")]),
                 "suite": chips("tasks", {SUITES.get(name, name): name for name in order}),
                 "grid": chips("hyper-parameters from", GRID_NAMES, more=True)}

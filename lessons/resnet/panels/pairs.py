@@ -216,7 +216,9 @@ def _batchnorm_charts(sweep):
     half_way = sweep[["right", "mixed_right"]].astype(float).mean(["task", "image"])
     most = max(float(half_way[name].max()) for name in half_way)
     groups = Axis("statistics", -0.5, 1.5, ticks={0: "interpolated", 1: "renewed"})
-    return [Chart(across, Axis("gap, share of the distance A to B", 0, 1.1 * highest, unit="percent"), of("gap")),
+    ticks = {tenth / 10: f"{10 * tenth} %" for tenth in range(int(10 * highest) + 1)}
+    gaps = Axis("gap, share of the distance A to B", -0.2 * highest, 1.1 * highest, unit="percent", ticks=ticks)
+    return [Chart(across, gaps, of("gap")),
             Chart(across, Axis("coef: length along the mix", float(inside.coef_mean.min()) - 0.03, 1.1, digits=2),
                   of("coef", Reference("mix", "single", aside=True))),
             Chart(groups, Axis("accuracy half-way", 0.1, most + 0.05, unit="percent"),
