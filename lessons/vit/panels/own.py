@@ -8,7 +8,7 @@ import xarray
 from lessons.checkpoints.looking import overall
 from lessons.kit.page import Markup, Page, reading, said, table
 from lessons.kit.sweep import names
-from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Image, Line, View, chips, key, percent, slider
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Image, Line, chips, key, percent, slider, view
 from lessons.kit.view.widget import MOST_FRAMES
 from lessons.merging.lowrank import rank_of
 
@@ -33,7 +33,8 @@ _COUNTED = ("Numbers kept: k·(m + n) for k directions of an m×n matrix; of ent
             "where they stand.")
 
 
-def by_layer(sweep: xarray.Dataset) -> View:
+@view
+def by_layer(sweep: xarray.Dataset):
     """Every layer's task vectors, matrices alone, from above: how long they are; how much of them points against the
     elected sign, beside chance; how much of their squared length the leading directions hold, and how far their row
     spaces overlap. Controls: matrix, ratio (the rank), task.
@@ -80,8 +81,9 @@ def by_layer(sweep: xarray.Dataset) -> View:
                               ratios[len(ratios) // 2]),
                "task": chips("task", tasks, more=True)}
     words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}"
-    return View(handles, _charts_by_layer(len(keys), relative.values, np.stack([against, chance])), draw,
-                "Chapter 11: task vectors, matrix by matrix", f"{_whose(sweep)}: {words}.", stacked=True)
+    return {"kicker": "Chapter 11: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
+            "charts": _charts_by_layer(len(keys), relative.values, np.stack([against, chance])),
+            "caption": f"{_whose(sweep)}: {words}."}
 
 
 def _written(value, spec=".3f"):
@@ -168,7 +170,8 @@ def _whose(sweep):
     return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
 
 
-def one_layer(sweep: xarray.Dataset) -> View:
+@view
+def one_layer(sweep: xarray.Dataset):
     """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): its first rows and columns, and how much of
     every task's own vector is in it, against how many numbers the k directions take; dashed, as many of the largest
     entries. Controls: ratio (the rank), merge (λ and α), density."""
@@ -207,8 +210,9 @@ def one_layer(sweep: xarray.Dataset) -> View:
                "merge": chips("merge", list(MERGES)),
                "density": chips("entries kept before", {percent(density): density for density in densities},
                                 max(densities), more=True)}
-    return View(handles, _charts_of_one(sweep, sizes, densities, others), draw, "Chapter 11: one layer, two tasks",
-                f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}. {_COUNTED}")
+    return {"kicker": "Chapter 11: one layer, two tasks", "draw": draw, "controls": handles,
+            "charts": _charts_of_one(sweep, sizes, densities, others),
+            "caption": f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}. {_COUNTED}"}
 
 
 def _listed(sizes, shares):
