@@ -11,8 +11,7 @@ from lessons.interference.panels.methods import inside, title_of, with_reach
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
 from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Path, Spots, Star, chips, key, slider, view
 from lessons.merging import methods
