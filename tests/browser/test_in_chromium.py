@@ -31,14 +31,14 @@ def guess_all(page):
     for view in asking:
         assert says_nothing(view)
         assert "Measured:" in lab.guess(page, view, 12)
-        assert not says_nothing(view)
+        assert not says_nothing(view) and view.locator(".stage .answer").count()
     return len(asking)
 
 
 def says_nothing(view):
-    """Whether a view keeps the answer from eyes and screen readers: no curve, no table of numbers and no button that
-    shows one, and a label that says that it waits."""
-    drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
+    """Whether a view keeps the answer from eyes and screen readers: none of the marks that wait, no table of numbers
+    and no button that shows one, and a label that says that it waits."""
+    drawn = view.locator(".stage .answer").count()
     numbers = view.locator(".foot .quiet:visible, .numbers:visible").count()
     return not drawn and not numbers and "wait for your guess" in lab.says(view)
 
@@ -122,14 +122,14 @@ def theme(page):
 
 def test_chapter_0_is_read_in_both_themes_and_narrow_and_tells_no_answer_before_it_is_asked_to(opened, theme):
     page, (view,) = opened("00_start_here")
+    reading = page.locator(".weightspace-waiting")
+    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
     for name in ("JupyterLab Light", "JupyterLab Dark"):
         theme(name)
         for kind in ("figure > img + figcaption", "[role=status]", "summary", "td"):
             found = page.locator(f".jp-OutputArea-output {kind}").first
             found.scroll_into_view_if_needed()
             assert found.evaluate(CONTRAST) >= 4.5, (name, kind)
-    reading = page.locator(".weightspace-waiting")
-    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
     assert says_nothing(view) and not view.locator(".stage .stands").count()
     view.get_by_role("button", name="Just show me").click()
     view.locator(".prediction", has_text="Shown without a guess").wait_for()

@@ -37,6 +37,7 @@ export class Chart {
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
     this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
     this.picking = spec.marks.find((mark) => mark.picks); // whose points a press chooses from
+    this.answers = new Set(); // names of marks that wait for a guess, where there is one
     this.svg = s("svg", { class: "plot", "aria-hidden": "true" });
   }
 
@@ -116,7 +117,10 @@ export class Chart {
     const ends = [];
     for (const mark of this.marks) {
       if (mark.kind === "handle" || hidden.has(mark.name)) continue;
-      if (mark.kind !== "star") parts.push(this[mark.kind](mark, frame.values[mark.name], stop, ends));
+      if (mark.kind === "star") continue;
+      const nodes = [this[mark.kind](mark, frame.values[mark.name], stop, ends)].flat().filter(Boolean);
+      if (this.answers.has(mark.name)) for (const node of nodes) node.classList.add("answer"); // by which tests find what waited
+      parts.push(...nodes);
     }
     const handle = this.marks.find((mark) => mark.kind === "handle");
     if (handle && stop !== null) {

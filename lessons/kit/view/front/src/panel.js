@@ -26,6 +26,7 @@ export class Panel {
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
     const slider = this.spec.controls[this.slider];
     this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
+    for (const chart of this.charts) chart.answers = new Set(this.spec.hides);
     register();
     this.alone = this.spec.alone ?? Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
     this.draft = null; // a guess that is not committed yet
