@@ -72,7 +72,7 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
                          *([("", f"off the right axis: {', '.join(cut)}")] if cut else [])))
 
     rates = list(map(float, sweep.rate.values))
-    tried = sorted({rates[0], rates[len(rates) // 2], rates[-1]})
+    tried = [rate for rate in sorted({rates[0], rates[len(rates) // 2], rates[-1]}) if not _as_chosen(curves, rate)]
     controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
                                 words=lambda steps: f"after {steps} steps", places=steps_values),
                 "set_up": chips("set-up", shown(names(sweep.set_up))),
@@ -83,6 +83,13 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
             "caption": f"{caption(sweep)} Band and bars: two standard errors over the test images, "
                        "at most; another order of training would add to them. The LiGO-like start has no point "
                        "until its maps are paid for."}
+
+
+def _as_chosen(curves, rate):
+    """Whether all starts have chosen this learning rate in every set-up, so that it shows nothing new."""
+    return all(np.array_equal(losses, curves[OWN, set_up]["loss"][start], equal_nan=True)
+               for (of_rate, set_up), both in curves.items() if of_rate == rate
+               for start, losses in both["loss"].items())
 
 
 def shown(set_ups: list[str]) -> list[str]:
