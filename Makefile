@@ -14,7 +14,7 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab test test-shared test-timed quick lint ruff tidy types notebooks claims docs bench screenshots lock environment test-environment clean
+.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -62,16 +62,21 @@ $(READY_FOR_TESTS): $(READY) lock/tests.txt
 lab: environment
 	$(RUN) -m tools.lab
 
-# Two processes share what can be shared, by file; then, alone: chapters, which have time budgets, and what opens them.
-# Both parts run, also where the first fails.
+# Two processes share what can be shared, by file; then, alone, the chapters, which have time budgets; then two browsers
+# open what the chapters left. All parts run, also where one fails.
 test:
-	$(MAKE) --no-print-directory --keep-going test-shared test-timed
+	$(MAKE) --no-print-directory --keep-going test-shared test-timed test-browser
 
 test-shared: test-environment
 	$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not timed and not release"
 
+test-timed test-browser: export WEIGHTSPACE_LEFT = $(CURDIR)/build/left
+
 test-timed: test-environment
-	$(RUN) -m pytest -m timed
+	$(RUN) -m pytest -m "timed and not browser"
+
+test-browser: test-environment
+	$(RUN) -m pytest -n 2 --dist worksteal -m browser
 
 # ruff's rules, the notebooks' files, the types. pre-commit runs the first two (see .pre-commit-config.yaml).
 lint: ruff tidy types

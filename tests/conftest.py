@@ -7,6 +7,7 @@ import contextlib
 import errno
 import http.server
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -137,10 +138,19 @@ def standin_folder_session(tmp_path_factory):
 
     Set WEIGHTSPACE_DATA to it yourself, or let `session_sweep` do it.
     """
-    if not os.environ.get("PYTEST_XDIST_WORKER"):
-        return tmp_path_factory.mktemp("standin")
-    folder = tmp_path_factory.getbasetemp().parent / "standin"  # of all processes: what one has trained the others find
-    folder.mkdir(exist_ok=True)
+    return _of_the_session(tmp_path_factory, "standin")
+
+
+def _of_the_session(tmp_path_factory, name):
+    """A folder of all processes, in which one finds what another has trained; in $WEIGHTSPACE_LEFT, where that is set,
+    it stays, so that the processes of `make test-browser` open what the one of `make test-timed` left."""
+    above, alone = os.environ.get("WEIGHTSPACE_LEFT"), not os.environ.get("PYTEST_XDIST_WORKER")
+    if not above and alone:
+        return tmp_path_factory.mktemp(name)
+    folder = Path(above or tmp_path_factory.getbasetemp().parent) / name
+    if above and alone:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
@@ -172,7 +182,7 @@ def real_folder_session(tmp_path_factory):
 
     Set WEIGHTSPACE_DATA to it yourself.
     """
-    folder = _linked(tmp_path_factory.mktemp("real"), mnist)
+    folder = _linked(_of_the_session(tmp_path_factory, "real"), mnist)
     for dataset in (fashion_mnist, cifar100):
         if not _missing(dataset):
             _linked(folder, dataset)
@@ -218,7 +228,8 @@ def _linked(folder, dataset):
     for file in _files(dataset):
         link = folder / file.path
         link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(REAL / file.path)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(REAL / file.path)
     return folder
 
 

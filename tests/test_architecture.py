@@ -70,7 +70,7 @@ def test_every_name_of_the_trace_is_there_and_used_by_a_stop_before_it():
 
 @pytest.mark.parametrize("path, name", [
     ("notebooks/08_cart.ipynb", "gone"), ("lessons/cart/panels/bell.py", "gone"), ("lessons/suites.py", "Suite.gone"),
-    ("lessons/kit/panel/picture.js", "gone"), ("lessons/gone.py", "run")])
+    ("lessons/kit/view/view.js", "gone"), ("lessons/gone.py", "run")])
 def test_a_name_that_is_gone_is_noticed(path, name):
     with pytest.raises((LookupError, FileNotFoundError)):
         used(path, name)

@@ -12,7 +12,6 @@ from lessons.averaging.algorithms import Family
 from lessons.averaging.experiment import models, resnets
 from lessons.averaging.experiment.models import BOLD, STRANGER
 from lessons.kit import archive
-from lessons.kit.panel import settings_of
 from lessons.kit.predict import predict
 from lessons.linearity.algorithms import coef
 from toy_models import MLP, Architecture, Recipe, weights, zoo
@@ -396,7 +395,7 @@ def _least_r2_without_one(sweep):
 def test_every_frame_of_the_scatter_names_its_three_models(sweep):
     panel = panels.triples.all_triples(sweep)
     ranked = np.argsort(sweep.average_accuracy.values, kind="stable")
-    assert settings_of(panel.controls["triple"]) == list(range(1, 1141))
+    assert panel.controls["triple"].values == list(range(1, 1141))
     for rank in (1, 400, 1140):
         panel.set(triple=rank)
         chosen = ranked[rank - 1]

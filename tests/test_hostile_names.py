@@ -63,11 +63,13 @@ def test_markdown_that_a_cell_shows_is_text_and_formulas_in_a_still_page():
     assert r"$$\frac$$" in page and hostile.evil("card") in html.unescape(page)
 
 
-def test_an_exported_panel_holds_frames_that_a_page_can_read(names, tmp_path):
+def test_an_exported_view_holds_frames_that_a_page_can_read(names, tmp_path):
     page = names["own"].by_layer(names["looked"]).save_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert hostile.Hostile(page).found == []
-    frames = re.search(r'<script type="application/json" id="frames">(.*?)</script>', page, re.S)[1]
-    assert not set(frames) & set("<>&") and all("<!--<script>" in frame["alt"] for frame in json.loads(frames))
+    state = re.search(r'<script type="application/json" id="state">(.*?)</script>', page, re.S)[1]
+    assert not set(state) & set("<>&")
+    frames = json.loads(state)["frames"]["frames"].values()
+    assert len(frames) > 1 and all("<!--<script>" in frame["alt"] for frame in frames)
 
 
 def test_plain_text_is_escaped_and_html_is_not():
@@ -87,5 +89,5 @@ def test_plain_text_is_escaped_and_html_is_not():
 
 
 def test_two_stars_make_a_question_bold_and_nothing_else_is_html():
-    page = predict("Which share of **both <i>** at α * β?")._repr_mimebundle_()["text/html"]
+    page = predict("Which share of **both <i>** at α * β?")._repr_html_()
     assert page == "<p><b>Your prediction.</b> Which share of <b>both &lt;i&gt;</b> at α * β?</p>"

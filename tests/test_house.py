@@ -181,7 +181,7 @@ def test_make_lab_says_what_it_downloads_and_installs_no_test_tools(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
-@pytest.mark.parametrize("target", ["test-shared", "test-timed", "quick", "bench", "screenshots"])
+@pytest.mark.parametrize("target", ["test-shared", "test-timed", "test-browser", "quick", "bench", "screenshots"])
 def test_what_needs_the_test_tools_installs_them(target, tmp_path):
     _, lines, _ = made(tmp_path, target, stamps=[".ready"])
     assert lines[0] == "-m pip install -q --no-deps --require-hashes -r lock/tests.txt" and "pip" not in lines[2]
@@ -201,7 +201,8 @@ def test_make_help_names_what_there_is(tmp_path):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     said = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     named = set(re.findall(r"^make ([a-z]+) ", said, flags=re.MULTILINE))
-    parts = {"test-shared", "test-timed", "ruff", "tidy", "types", "environment", "test-environment", "help"}
+    parts = {"test-shared", "test-timed", "test-browser", "ruff", "tidy", "types", "environment", "test-environment",
+             "help"}
     (targets,) = re.findall(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert named == set(targets.split()) - parts
 
@@ -219,11 +220,11 @@ def test_git_ignores_environment_and_data_also_where_they_are_links(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
-@pytest.mark.parametrize("fails", ["nothing", "*-n*", "*-m?timed*"])
-def test_make_test_runs_both_parts_and_fails_where_one_does(fails, tmp_path):
+@pytest.mark.parametrize("fails", ["nothing", "*loadfile*", "*-m?timed*", "*-m?browser*"])
+def test_make_test_runs_all_parts_and_fails_where_one_does(fails, tmp_path):
     status, lines, _ = made(tmp_path, "test", stamps=[".ready", ".ready-for-tests"], fails=fails)
     shared = "-m pytest -n 2 --dist loadfile --no-loadscope-reorder -m not timed and not release"
-    assert lines == [shared, "-m pytest -m timed"]
+    assert lines == [shared, "-m pytest -m timed and not browser", "-m pytest -n 2 --dist worksteal -m browser"]
     assert (status == 0) is (fails == "nothing")
 
 

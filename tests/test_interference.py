@@ -6,13 +6,14 @@ import pytest
 import torch
 import xarray
 
+from data import store
 from lessons import suites
 from lessons.interference import experiment, panels
 from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
 from lessons.interference.experiment.searches import Settings
 from lessons.interference.panels.methods import title_of
 from lessons.kit import claims
-from lessons.kit.panel import settings_of
+from lessons.kit.predict import predict
 from lessons.kit.profiles import Profiles
 from lessons.merging import adaptive, merge, methods
 from lessons.merging.search import Line
@@ -376,38 +377,156 @@ def made(sweep, plane_sweep, adapted):
 
 @pytest.mark.parametrize("name", ["toy", "search", "bars", "plane", "adaptation"])
 def test_every_control_moves_the_picture_and_the_words(name, made):
-    panel = made[name]
-    for control in panel.controls:
-        before = panel.values
-        seen = {}
-        for value in settings_of(panel.controls[control]):
-            panel.set(**{control: value})
-            seen[value] = panel.picture.frame["marks"]
-            assert panel.alt.strip() and not panel.picture.error
-        assert len(set(seen.values())) == len(seen) > 1, (name, control)
-        panel.set(**before)
+    view = made[name]
+    assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) == 1
+    for control in view.controls:
+        seen = set()
+        for value in view.controls[control].values:
+            frame = view.draw(**view.values | {control: value})
+            assert frame.title and not re.search(r"[0-9]", frame.title) and "nan" not in frame.alt
+            seen.add(str(view.packed([tuple(one.values.index(value if which == control else one.value)
+                                            for which, one in view.controls.items())])))
+        assert len(seen) == len(view.controls[control].values) > 1, (name, control)
 
 
-def test_the_panels_fit_on_a_page_of_their_own(made, tmp_path):
-    for name, panel in made.items():
-        assert np.prod([len(settings_of(control)) for control in panel.controls.values()]) <= 2000, name
+SUM = "a plain sum with the best λ"
+
+
+def test_the_toy_opens_where_most_conflicts_are_trimmed_and_counts_them(made):
+    view = made["toy"]
+    assert view.title == f"Trimming helps TIES, which beats even {SUM}"
+    assert "TIES: mean of the elected: 1 sign conflicts among 20" in view.alt
+    assert np.isfinite(view.frame.values["conflicts"]).sum() == 1
+    all_kept = view.draw(**view.values | {"density": 1.0})
+    assert np.isfinite(all_kept.values["conflicts"]).sum() == 7 and np.isnan(all_kept.values["trimmed of A"]).all()
+    assert np.nanmin(abs(view.frame.values["A"])) > np.nanmax(abs(view.frame.values["trimmed of A"]))
+
+
+@pytest.mark.parametrize("how, mean, tuned, title", [
+    ("ties", (1, 0.1, 0.3), 0.2, f"Trimming helps TIES, which beats even {SUM}"),
+    ("ties", (1, 0.1, 0.3), 0.1, f"Trimming helps TIES, but {SUM} is as good"),
+    ("ties", (1, 0.4, 0.4), 0.2, f"Trimming does not help TIES, and {SUM} is better"),
+    ("mean", (1, 0.4, 0.4), 0.4, f"Trimming does not help the average, and {SUM} is as good"),
+    ("tuned sum", (1, 0.4, 0.4), 0.4, "Trimming does not help the plain sum at its best λ")])
+def test_the_toys_title_says_whether_trimming_helps(how, mean, tuned, title):
+    assert panels.toy.finding_of_trimming(how, np.array(mean), tuned) == title
+
+
+def test_the_search_shows_a_method_at_its_best_value_beside_the_others(made, sweep):
+    view = made["search"]
+    shares = results.share_of(sweep.tried, sweep.own_tried).mean("task", skipna=False)
+    for method in searches.SEARCHED:
+        frame = view.draw(method=method, scale=1.0, grey=panels.comparison.OTHERS)
+        best = shares.sel(searched=method).max().item()
+        assert np.nanmax(frame.values["this method"]) == pytest.approx(best)
+        assert f"Its best is {best:.3f}, " in frame.alt
+        named = [name for name in searches.SEARCHED if np.isfinite(frame.values[title_of(name)]).any()]
+        assert len(named) == 1 and named != [method] and f"best for {title_of(named[0])}" in frame.alt
+
+
+@pytest.mark.parametrize("there, title", [
+    (0.5, "With the λ that suits task arithmetic, TIES is clearly worse"),
+    (0.57, "With the λ that suits task arithmetic, TIES is a little worse"),
+    (0.59, "TIES does not lose with any other method’s λ, as far as can be told")])
+def test_the_title_of_the_search_says_what_anothers_scale_costs(there, title):
+    assert panels.comparison.finding_of_scales("ties", "task_arithmetic", 0.6, there, 0.01) == title
+
+
+def of_race(leads):
+    """A sweep in which methods are ahead of the average by these leads, all others by none, within some noise."""
+    noise = np.array([0.01, -0.01, 0.02, -0.02])
+    rows = [0.5 + leads.get(method, 0) + (noise if method != "average" else 0) for method in searches.REPORTED]
+    accuracy = [[np.broadcast_to(row, 4) for row in rows]]
+    return xarray.Dataset({"accuracy": (("grid", "reported", "task"), accuracy), "own": ("task", np.ones(4))},
+                          coords={"grid": ["wide"], "reported": list(searches.REPORTED)})
+
+
+@pytest.mark.parametrize("leads, title", [
+    ({}, "No method can be told from the plain average"),
+    ({"ties": -0.3}, "No method beats the plain average"),
+    ({"ties": 0.3}, "Hardly any method can be told from the plain average"),
+    ({"ties": 0.3, "cart": 0.2}, "Some methods beat the plain average, and TIES is the best of them"),
+    ({"ties": 0.3, "cart": 0.3}, "Some methods beat the plain average, but which one is first cannot be told"),
+    (dict.fromkeys(searches.SEARCHED, 0.3),
+     "All methods beat the plain average, but which one is first cannot be told")])
+def test_the_title_of_the_race_goes_by_intervals_over_tasks(leads, title):
+    assert panels.comparison.finding_of_race(of_race(leads), "wide") == title
+
+
+def test_the_race_marks_what_cannot_be_told_from_the_chosen_method(made, sweep):
+    view = made["bars"]
+    frame = view.draw(method="ties", suite="several", grid="wide")
+    means, _ = frame.values["cannot be told"]
+    for method, mean in zip(view.controls["method"].values, means):
+        lead, half = results.difference(sweep, "ties", method)
+        assert np.isfinite(mean) == (abs(lead) <= half)
+    of_average = results.shares(sweep).sel(reported="average")
+    assert f"Average {of_average.mean():.3f} ({of_average.min():.3f})" in frame.alt
+
+
+def test_the_race_asks_for_the_worst_task_of_the_average_and_hides_every_mark_that_tells_it(sweep):
+    guess = predict("how much?")
+    view = panels.comparison.bars_and_worst({"several": sweep}, guess)
+    worst = results.shares(sweep).sel(reported="average").min().item()
+    assert guess.truth == pytest.approx(worst) and guess.at == {"suite": "several", "grid": "wide"}
+    left = {mark.name for mark in view.marks if mark.parts} - set(view.hides)
+    assert left == {"storage"}, "the line between two kinds of methods"
+
+
+@pytest.mark.parametrize("best, cart, plain, off, title", [
+    (0.7, 0.6, 0.5, True, "The best merge goes beyond the average and keeps something of each task’s own"),
+    (0.7, 0.5, 0.6, False, "The best merge lies on neither line"),
+    (0.61, 0.6, 0.5, True, "The best merge cannot be told from the best of CART"),
+    (0.61, 0.5, 0.6, True, "The best merge cannot be told from the best of task arithmetic"),
+    (0.61, 0.6, 0.6, True, "The best merge cannot be told from those of CART and of task arithmetic")])
+def test_the_title_of_the_plane_compares_its_best_with_both_lines(best, cart, plain, off, title):
+    mean = np.array([best, cart, plain])
+    assert panels.plane.finding_of_plane(np.stack([mean, mean - 0.02, mean + 0.02]), off) == title
+
+
+def test_the_plane_shows_the_best_scale_for_every_a_and_both_lines(made, plane_sweep):
+    frame = made["plane"].draw(common=1.0, rank_ratio=0.5)
+    table = plane_sweep.share.sel(rank_ratio=0.5).transpose("own", "common").values
+    assert list(frame.values["best λ"]) == list(table.max(0)) and list(frame.values["λ = 0"]) == list(table[0])
+    assert f"On CART's line, a = 1, it is {table[:, 2].max():.3f}" in frame.alt
+
+
+@pytest.mark.parametrize("first, last, entropy, says", [
+    (0.5, 0.3, 0.1, "makes the predictions certain, and less often right"),
+    (0.3, 0.5, 0.1, "makes the predictions certain, and more often right"),
+    (0.5, 0.51, 0.1, "makes the predictions certain, but whether more of them are right cannot be told"),
+    (0.5, 0.3, 1.0, "does not make the predictions more certain")])
+def test_the_title_of_the_adaptation_says_what_certainty_did(first, last, entropy, says):
+    spread = np.array([0.0, 0.02, -0.02])
+    part = xarray.Dataset({"accuracy": (("step", "task"), [np.full(3, first), last + spread]),
+                           "entropy": ("step", [1.0, entropy])})
+    assert panels.adaptation.finding_of_adapting("AdaMerging", part) == f"AdaMerging {says}"
+
+
+def test_the_adaptation_asks_for_the_accuracy_in_the_end(adapted):
+    guess = predict("how much?")
+    view = panels.adaptation.adapting(adapted, guess)
+    last = adapted.accuracy.mean("task").sel(adapted="adamerging").values[-1]
+    assert guess.truth == pytest.approx(last) and f"in the end {last:.3f}" in view.alt
+    assert set(view.hides) == {mark.name for mark in view.marks if mark.parts}, "no curve while it asks"
+
+
+def test_the_views_fit_on_a_page_of_their_own(made, tmp_path):
+    for name, view in made.items():
+        assert np.prod([len(control.values) for control in view.controls.values()]) <= 2000, name
     assert made["bars"].save_html(tmp_path / "page.html").stat().st_size > 10_000
 
 
-def test_the_full_profiles_search_panel_fits_on_a_page():
-    assert len(searches.SCALES) * 5 * len(searches.SEARCHED) <= 2000
-
-
-def test_a_panel_of_several_sweeps_is_kept_until_one_of_them_changes(sweep, quiet_store):
-    def backgrounds():
-        return {path.name for path in (quiet_store / "figures").glob("bars_and_worst-*.json")}
-
-    panels.comparison.bars_and_worst({"several": sweep})
-    first = backgrounds()
-    panels.comparison.bars_and_worst({"several": sweep})
-    assert backgrounds() == first and len(first) == 1
-    panels.comparison.bars_and_worst({"several": sweep.assign_attrs(digest="another")})
-    assert len(backgrounds()) == 2
+def test_the_views_of_the_full_profile_open_where_the_chapter_says():
+    with store.as_published():
+        suite = comparison.suites_of("full", 0)["several"]
+        merges, planes = comparison.run(suite, "full", 0), plane.run(suite, "full", 0)
+    assert panels.comparison.search(merges).title == "With the λ that suits task arithmetic, TIES is clearly worse"
+    assert panels.comparison.bars_and_worst({"several": merges}).title == \
+        "Some methods beat the plain average, but which one is first cannot be told"
+    view = panels.plane.common_and_own(planes)
+    assert view.title == "The best merge goes beyond the average and keeps something of each task’s own"
+    assert view.values == {"common": 3.0, "rank_ratio": 0.02}
 
 
 def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import data
-from lessons.kit.panel import settings_of
 from lessons.kit.sweep import at
 from lessons.linearity import algorithms
 from lessons.linearity.experiment import causes, elsewhere
@@ -299,7 +298,7 @@ def test_the_second_run_reads_the_same_numbers_from_disk(sweep, standin_folder_s
                                          (lines.coef_per_layer, ("coef_median",))], ids=["a", "b", "c"])
 def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
     panel = make(sweep)
-    pairs, alphas = settings_of(panel.controls["pair"]), settings_of(panel.controls["alpha"])
+    pairs, alphas = panel.controls["pair"].values, panel.controls["alpha"].values
     assert sorted(pairs) == sorted(sweep.pair.values) and alphas == list(sweep.alpha.values)
     for pair, alpha in itertools.product(pairs[:2], alphas[::7]):
         panel.set(pair=pair, alpha=alpha)
@@ -314,7 +313,7 @@ def test_every_frame_of_a_panel_says_the_sweeps_numbers(make, names, sweep):
 
 def test_the_misconception_panel_says_the_sweeps_numbers(sweep):
     panel = panels.linear_in_the_weights(sweep)
-    for start, alpha in itertools.product(settings_of(panel.controls["start"]), (0.0, 0.5, 1.0)):
+    for start, alpha in itertools.product(panel.controls["start"].values, (0.0, 0.5, 1.0)):
         here = at(sweep, start=start, alpha=alpha)
         panel.set(start=start, alpha=alpha)
         assert f"{here.start_accuracy.item():.3f}" in panel.alt and f"{here.mixed_accuracy.item():.3f}" in panel.alt

@@ -1,7 +1,7 @@
 """Figures look the same whatever the learner set in matplotlib, and whichever thread draws them."""
-import asyncio
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -12,8 +12,7 @@ from matplotlib import style
 from matplotlib.axes import Axes
 
 from lessons.kit import plotting
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Bars, Look, curve, here
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, slider, view
 
 PLACES = list(range(32))
 HOSTILE = {"dark": style.library["dark_background"], "text by LaTeX": {"text.usetex": True},
@@ -24,24 +23,17 @@ HOSTILE = {"dark": style.library["dark_background"], "text by LaTeX": {"text.use
            "ticks": {"xtick.direction": "in", "axes.formatter.use_locale": True, "ytick.minor.visible": True}}
 
 
-@panel
-def waves(sweep):
-    """A curve of many points, which path.simplify would thin out, a line and a title."""
-    fig, ax = plotting.figure()
+@view
+def waves():
+    """A curve of many points, which path.simplify would thin out."""
     x = np.linspace(0, 1, 1500)
-    line = curve(ax, Look("black"), "a line")
-    ax.set(xlabel="x, $\\alpha$", ylabel="y", ylim=(-1, 1))
-    ax.plot([0.2, 0.6], [-0.5, 0.5], label="another")
-    ax.legend()
-    upright = here(ax)
-    title, = plotting.moving_titles((ax,))
+    chart = Chart(Axis("x, $α$", 0, 1), Axis("y", -1, 1),
+                  (Line("wave", "merged", "a wave", x=tuple(x)), Handle("place")))
 
     def draw(place):
-        line.set_data(x, np.sin(place * x))
-        upright.set_xdata([place / len(PLACES)] * 2)
-        title.set_text(f"place {place}, −1")
-        return f"place {place}"
-    return {"place": slider("place", PLACES, 0)}, fig, draw, "caption"
+        return Frame(f"Place {place}, −1", f"place {place}", {"wave": np.sin(place * x)})
+    return {"controls": {"place": slider("place", PLACES, 5, places=np.linspace(0, 1, len(PLACES)))}, "charts": [chart],
+            "draw": draw, "caption": "caption"}
 
 
 @plotting.still
@@ -69,11 +61,8 @@ def of_a_cell():
 
 
 def pictures():
-    """Everything that the course draws for one figure of each kind, as text."""
-    shown = waves(None)
-    shown.controls["place"].value = PLACES[5]
-    panel = shown.picture.background, shown.picture.frame, shown.still(), shown.big().still()
-    return standing(None).data, of_a_cell(), *panel
+    """Everything that the course draws by matplotlib, one figure of each kind, as text."""
+    return standing(None).data, of_a_cell(), waves().still()
 
 
 @pytest.fixture
@@ -111,30 +100,21 @@ def test_a_figure_that_is_kept_has_nothing_of_a_learners_settings(settings, tmp_
     assert kept_under("learners", settings) == kept_under("usual", {})
 
 
-def test_what_a_cell_draws_looks_as_what_a_panel_draws_whose_axes_are_matplotlibs_own(usual):
-    """A panel's are not slowed down by a look at the lock at every call."""
+def test_what_a_cell_draws_looks_as_what_the_course_draws_whose_axes_are_matplotlibs_own(usual):
+    """The course's are not slowed down by a look at the lock at every call."""
     with plotting.drawing():
         assert of_a_cell() == usual[1] and type(plotting.figure()[1]) is Axes
 
 
-def test_frames_that_two_threads_draw_are_those_that_one_draws(few_steps_a_turn):
-    """As when a slider is moved while frames are drawn ahead: the messages come on another thread than the event
-    loop's."""
-    alone, shared = waves(None), waves(None)
+def test_pictures_that_two_threads_draw_are_those_that_one_draws(few_steps_a_turn):
+    """As when a page asks while a cell runs: its messages come on another thread."""
+    def drawn(place):
+        return waves().set(place=place).still(), of_a_cell()
 
-    async def ask():
-        shared.picture._handle_custom_msg({"ahead": 1}, [])
-        await shared._drawing_ahead
-
-    ahead = threading.Thread(target=lambda: asyncio.run(ask()), daemon=True)
-    ahead.start()
-    for place in reversed(PLACES):
-        shared.controls["place"].value = place
-    ahead.join(30)
-    assert not ahead.is_alive()
-    assert len(shared._frames) == len(PLACES)
-    wrong = [place for place in PLACES if shared.set(place=place).picture.frame != alone.set(place=place).picture.frame]
-    assert wrong == []
+    places = PLACES[:6]
+    alone = [drawn(place) for place in places]
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(drawn, places)) == alone
 
 
 def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
@@ -162,36 +142,6 @@ def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
 def test_a_character_that_xml_cannot_hold_does_not_take_the_picture_away():
     fig, ax = plotting.figure()
     ax.set_title("a\x1b[31m\x0b\uffffb\ttab\nline")
-    ax.plot([0, 1], label="moving", animated=True)
-    moving = ax.text(0, 0, "\x08c", animated=True)
-    figure = plotting.MovingFigure(fig)
-    for svg in (figure.background, figure.marks(), figure.whole()):
-        ElementTree.fromstring(svg)
-    assert moving.get_text() == "\x08c" and "�c" in figure.marks()
-
-
-@pytest.mark.parametrize("height", [2.0, 4.0, 8.0])
-def test_a_moving_title_stays_in_its_picture_however_high_the_axes_are(height):
-    with plotting.drawing():
-        fig, ax = plotting.figure(height=height)
-        ax.set_title(" ")  # keeps the room
-        title, = plotting.moving_titles((ax,), in_layout=False)
-        title.set_text("12 directions")
-        fig.draw_without_rendering()
-        place = title.get_window_extent()
-        assert ax.bbox.y1 < place.y0 and place.y1 <= fig.bbox.height
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_moving_title_comes_into_no_legend():
-    fig, ax = plotting.figure()
-    plotting.moving_titles((ax,))
-    ax.plot([0, 1], [0, 1], label="a line")
-    assert [text.get_text() for text in ax.legend().get_texts()] == ["a line"]
-
-
-def test_the_number_of_a_bar_is_on_no_bar():
-    fig, ax = plotting.figure()
-    Bars(ax, [0, 1, 2], "grey", "{:.2f}".format).set_values([-0.19, 0.5, 0.0])
-    assert [(text.get_text(), text.get_position()) for text in ax.texts] == [
-        ("-0.19", (0, 0)), ("0.50", (1, 0.5)), ("0.00", (2, 0.0))]
+    svg = plotting._svg(fig)
+    ElementTree.fromstring(svg)
+    assert "\x1b" not in svg and "\uffff" not in svg

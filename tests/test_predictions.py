@@ -11,7 +11,6 @@ from lessons.kit import chapters, plotting
 from lessons.kit.chapters import CHAPTERS
 from lessons.kit.notebooks import to_html
 from lessons.kit.page import Markup, Page, folded
-from lessons.kit.panel import panel, slider
 from lessons.kit.predict import FOLDED, predict, veil
 from lessons.linearity.experiment import mlp
 from lessons.linearity.panels import lines
@@ -93,36 +92,11 @@ def test_what_cannot_wait_is_refused():
         veil(predict("how much?"), 0.74)
 
 
-@panel
-def answering(sweep, prediction):
-    fig, ax = plotting.figure()
-    line, = ax.plot([0, 1], [0, 0.74], animated=True)
-    prediction.panel_answers(0.74, {"alpha": 1.0})
-    return {"alpha": slider("α", [0.0, 1.0], 0.0)}, fig, lambda alpha: "it is 0.74", "caption"
-
-
-def test_a_saved_panel_is_folded_before_the_guess_and_open_after_it():
-    guess = predict("how much?")
-    before = answering(None, guess)._repr_mimebundle_()["text/html"]
-    assert 'alt="it is 0.74"' in before and Open(before).seen == FOLDED
-    guess.commit(0.5)
-    after = answering(None, guess)._repr_mimebundle_()["text/html"]
-    assert "it is 0.74" in Open(after).seen
-
-
-@panel
-def only_waiting(sweep, prediction):
-    fig, ax = plotting.figure()
-    line, = ax.plot([0, 1], [0, 1], animated=True)
-    return {"beta": slider("β", [0.0, 1.0], 0.0)}, fig, lambda beta: f"β = {beta}", "caption"
-
-
-def test_a_panel_that_waits_for_another_panels_guess_stays_where_it_is():
-    guess = predict("how much?")
-    waiting, _ = only_waiting(None, guess), answering(None, guess)
-    assert waiting.picture.veil
-    guess.commit(0.5)
-    assert not waiting.picture.veil and waiting.values == {"beta": 0.0}
+def test_what_lies_outside_of_a_question_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1, not 2"):
+        predict("how much?").commit(2)
+    with pytest.raises(ValueError, match="low < high"):
+        predict("how much?", low=1, high=0)
 
 
 def test_an_executed_notebook_tells_no_answer_before_a_fold_is_opened():
@@ -148,7 +122,6 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
     ("03_averaging", "speed"): "seconds",
     ("03_averaging", "resnet"): "other networks",
-    ("07_interference", "chosen"): "the λ that were chosen; asked was an accuracy",
     ("09_sail", "overlap"): "other parents",
     ("11_vit_checkpoints", "averaged"): "averages of eight; asked was what lies between two",
     ("11_vit_checkpoints", "control"): "averages of eight; asked was what lies between two",

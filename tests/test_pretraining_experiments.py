@@ -9,7 +9,6 @@ import torch
 import xarray
 
 from lessons.kit import archive, claims, page
-from lessons.kit.panel import settings_of
 from lessons.linearity import algorithms as linearity
 from lessons.pretraining import algorithms, experiment, panels
 from lessons.pretraining.algorithms import matching
@@ -354,7 +353,7 @@ def test_the_line_panel_says_the_sweeps_numbers(alpha, pair, treatment, of_start
 
 def test_the_units_panel_says_the_mean_correlation(of_starts):
     panel = panels.starts.units(of_starts)
-    for how, layer in itertools.product(starts.HOWS, settings_of(panel.controls["layer"])):
+    for how, layer in itertools.product(starts.HOWS, panel.controls["layer"].values):
         panel.set(how=how, layer=layer)
         correlation = of_starts.correlation.sel(how=how, unit_layer=layer).transpose("unit", "partner")
         assert f"correlates {np.diag(correlation / 100).mean():.2f} on average" in panel.alt
@@ -470,4 +469,4 @@ def test_a_question_before_a_panel_holds_what_the_learner_may_know(of_starts, of
     derived = of_curvature.function_along.sel(function="loss").item()
     assert f"{derived:+.3f}" in panels.curvature.question(of_curvature)
     share = of_starts.sel(setting=starts.STRANGERS, pair="two tasks", treatment="as it is", alpha=0.5, layer="output")
-    assert f"{(share.gap_mean / share.own_mean).item():.2f}" in panels.starts.question_of_matching(of_starts)
+    assert f"{100 * (share.gap_mean / share.own_mean).item():.0f} %" in panels.starts.question_of_matching(of_starts)

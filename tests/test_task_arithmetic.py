@@ -15,6 +15,7 @@ from lessons.suites import outputs_of
 from lessons.task_arithmetic import algorithms, experiment, panels
 from lessons.task_arithmetic.algorithms import TaskVector
 from lessons.task_arithmetic.experiment import causes, forgetting, mlp, resnet
+from lessons.task_arithmetic.panels import desk
 from toy_models import MLP, Architecture, Recipe, ResNet18, TinyViT, training, weights, zoo
 
 
@@ -657,36 +658,48 @@ def test_the_title_of_negation_says_what_it_costs(by_equation, by_weights, title
     assert panels.finding_of_negation(at_end, np.array([0.9, 0.4]), 1000) == title
 
 
-def test_the_mixing_desk_computes_what_its_faders_say(sweep, networks):
-    panel = panels.mixing_desk(sweep, networks)
-    base = networks[0.0].state_dict()
+MIXES = {("22.5° and 90°", 180.0): {22.5: 0.3, 90.0: 0.3, 180.0: -0.3},
+         ("all eight", None): dict.fromkeys(mlp.ANGLES, 0.3),
+         ("every second", 45.0): {45.0: -0.3, 90.0: 0.3, 135.0: 0.3, 180.0: 0.3}}
+
+
+def test_the_mixing_desk_computes_what_its_controls_say(sweep, networks):
+    view, base = panels.mixing_desk(sweep, networks), networks[0.0].state_dict()
     vectors = mlp.task_vectors(networks)
     x, y = mlp.test_sets(mlp.DESK_IMAGES)
-    lams = dict(zip(mlp.ANGLES, (0.5, 0.0, -0.2, 0.4, 0.0, 0.0, 0.0, 1.0)))
-    panel.set(**{f"{angle:g}": lam for angle, lam in lams.items()})
-    network = MLP.from_state(base + sum(lam * vectors[angle] for angle, lam in lams.items()))
 
-    def mixed(images):
+    def mixed(images, lams):
         before = networks[0.0](images)
         return before + sum(lam * (networks[angle](images) - before) for angle, lam in lams.items())
 
-    for space, answer in (("weights", network), ("outputs", mixed)):
-        alt = panel.set(space=space).alt
-        for angle, images in zip(mlp.EVALUATED, x):
-            said = float(alt.split(f"; {angle:g}° " if angle else "task: 0° ")[1][:5])
-            right = (answer(images).argmax(1) == y).double().mean().item()
-            assert said == pytest.approx(right, abs=0.011), (space, angle)
+    for (added, subtracted), lams in MIXES.items():
+        network = MLP.from_state(base + sum(lam * vectors[angle] for angle, lam in lams.items()))
+        frame = view.draw(lam=0.3, added=added, subtracted=subtracted)
+        assert ("and the task subtracted" in frame.title) == (subtracted is not None)
+        for place, (angle, images) in enumerate(zip(mlp.EVALUATED, x)):
+            both = network(images), mixed(images, lams)
+            right = [(logits.argmax(1) == y).double().mean().item() for logits in both]
+            mark = "added" if lams.get(angle, 0) > 0 else "other"
+            shown = frame.values[mark][0][place], frame.values["outputs"][place]
+            assert shown == pytest.approx(right, abs=0.011) and f"{angle:g}° {shown[0]:.3f}" in frame.alt
 
 
-def test_eight_faders_are_refused_as_a_page_at_once_and_two_are_written(sweep, networks, tmp_path):
-    with pytest.raises(ValueError, match="the page would need 1,705,782,074,882 pictures, at most 3,000"):
-        panels.mixing_desk(sweep, networks).save_html(tmp_path / "desk.html")
-    desk = panels.mixing_desk(sweep, networks, tasks=(45.0, 90.0), faders=(0.0, 0.5))
-    page = desk.save_html(tmp_path / "desk.html").read_text(encoding="utf-8")
-    assert "45\\u00b0 0.50, 90\\u00b0 0.50; computed in outputs" in page
-    for wrong, says in ((dict(tasks=(10.0,)), "no task vector for 10.0"), (dict(faders=(0.5, 1.0)), "position 0")):
-        with pytest.raises(ValueError, match=says):
-            panels.mixing_desk(sweep, networks, **wrong)
+def test_no_mix_on_the_desk_is_empty():
+    for added, subtracted in itertools.product(desk.SETS, (None, *mlp.ANGLES)):
+        lams = desk.lams_of(added, subtracted, 0.5)
+        assert 0.5 in lams.values() and lams.get(subtracted, -0.5) == -0.5
+
+
+LAMS = np.array([0.2, 0.7, 0.3])  # accuracy over three λ
+
+
+@pytest.mark.parametrize("outputs, subtracted, title", [
+    (LAMS + 0.1, np.full(3, np.nan), "falls short of the mix of all networks’ outputs"),
+    (LAMS, [0.5, 0.3, 0.1], "cannot be told from the mix of all networks’ outputs, and the task subtracted gets worse"),
+    (LAMS - 0.1, [0.5, 0.5, 0.1],
+     "beats the mix of all networks’ outputs, and the task subtracted does not get worse")])
+def test_the_title_of_the_desk_compares_weights_with_outputs_each_at_its_best(outputs, subtracted, title):
+    assert panels.finding_of_mixing(LAMS, outputs, np.array(subtracted), 1000, 2) == f"One network {title}"
 
 
 @pytest.mark.parametrize("figure", [panels.heat_map, panels.many, panels.figure_7, panels.analogies])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pixels
 
-from lessons.kit.panel import settings_of
+from data import store
 from lessons.kit.predict import predict
 from lessons.kit.view import (
     Axis,
@@ -239,7 +239,7 @@ def test_an_image_is_a_grey_png_that_the_page_colours():
 
 def test_a_control_says_its_settings_as_those_of_ipywidgets_do():
     control = made().controls["power"]
-    assert settings_of(control) == [1, 2] and control.options[0] == ("one", 1) and control.description == "power"
+    assert control.values == [1, 2] and control.options[0] == ("one", 1) and control.description == "power"
 
 
 def test_a_view_asks_in_a_page_without_a_kernel_too():
@@ -274,6 +274,19 @@ def test_a_page_of_too_many_settings_is_refused(tmp_path):
     view = View({"a": slider("a", list(range(3001)), 0)}, [], lambda a: Frame("t", "a", {}))
     with pytest.raises(ValueError, match="3,001 settings, at most 3,000"):
         view.save_html(tmp_path / "view.html")
+
+
+def test_a_page_for_which_there_is_no_room_is_told_and_the_one_before_stays(tmp_path, full_disk):
+    page = made().save_html(tmp_path / "view.html").read_bytes()
+    with full_disk(4096), pytest.raises(store.NoRoom, match=f"^{tmp_path} has no room for view.html"):
+        made().save_html(tmp_path / "view.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["view.html"]
+    assert (tmp_path / "view.html").read_bytes() == page
+
+
+def test_a_still_picture_without_words_is_refused():
+    with pytest.raises(ValueError, match="alternative text"):
+        made(draw=lambda alpha, power: Frame("t", " ", {"curve": curve(power)})).still()
 
 
 def test_what_the_page_is_told_is_json():

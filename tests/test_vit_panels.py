@@ -1,4 +1,6 @@
 """What chapter 11 shows of checkpoints: panels about your own, and CLIP's six tasks where a folder holds them."""
+import itertools
+import re
 import shutil
 import time
 
@@ -10,7 +12,7 @@ import xarray
 from data import store
 from lessons.checkpoints import fetching, known, looking, vectors
 from lessons.checkpoints.towers import Tower
-from lessons.kit.panel import settings_of
+from lessons.kit.view.widget import MOST_FRAMES
 from lessons.vit.experiment import causes
 from lessons.vit.experiment import clip as measuring
 from lessons.vit.panels import causes as of_causes
@@ -52,38 +54,89 @@ def layered():
     return looking.layer(base, tuned, LAYER, NAMES), base, tuned
 
 
-def test_every_setting_of_the_panels_is_drawn_with_words_and_quickly(looked, layered):
-    for panel in (own.by_layer(looked), own.one_layer(layered[0])):
-        seconds = []
-        for name, control in panel.controls.items():
-            for value in settings_of(control):
-                start = time.perf_counter()
-                panel.set(**{name: value})
-                seconds.append(time.perf_counter() - start)
-                assert panel.alt and not panel.picture.error
-        assert np.median(seconds) < 0.1  # the bench and the browser measure the slider itself
+def test_every_setting_of_the_views_is_drawn_with_words_and_quickly(looked, layered):
+    for view in (own.by_layer(looked), own.one_layer(layered[0])):
+        start = time.perf_counter()
+        frames = every_frame(view)
+        assert (time.perf_counter() - start) / len(frames) < 0.02
+        assert all(frame["title"] and frame["alt"] and "nan" not in frame["alt"] for frame in frames)
+        assert not any(re.search("[0-9]", frame["title"]) for frame in frames)
 
 
-def test_layers_stand_in_natural_order_by_kind(looked):
+def every_frame(view):
+    """The frames of all settings of a view."""
+    places = itertools.product(*(range(len(control.values)) for control in view.controls.values()))
+    return list(view.packed(list(places))["frames"].values())
+
+
+def test_layers_stand_in_natural_order(looked):
     names = looked.layer.values[own._in_order(looked)]
     assert [name.split(".")[2] for name in names if name.startswith("encoder")] == ["0"] * 6 + ["1"] * 6
-    assert own.kind_of("h.0.attn.c_attn.weight") == "attention" and own.kind_of("h.0.mlp.c_fc.weight") == "MLP"
-    assert own.kind_of("encoder.layers.0.self_attn.q_proj.weight") == "attention"
-    assert own.kind_of("wte.weight") == "others"
 
 
 def test_one_layers_merge_is_what_its_sliders_say(layered):
     found, base, tuned = layered
-    panel = own.one_layer(found).set(alpha=0.8, lam=1.5, density=0.2, ratio=0.08)
+    view = own.one_layer(found).set(merge="the sum", density=0.2, ratio=0.08)
     taus = [state[LAYER] - base[LAYER] for state in tuned]
     ends = [vectors.truncations(vectors.trimmed(tau, 0.2), [0.08])[0] for tau in taus[:2]]
-    merged = 1.5 * (0.8 * ends[0] + 0.2 * ends[1])
+    merged = 2 * (0.5 * ends[0] + 0.5 * ends[1])
     share = ((merged * taus[0]).sum() / taus[0].square().sum()).item()
-    assert f"mnist {share:.2f}" in panel.alt
+    assert f"mnist {share:.2f}" in view.alt and "λ = 2, α = 0.50" in view.alt
     length = (merged.norm() / base[LAYER].norm()).item()
-    assert f"The change is {length:.3g} of the layer" in panel.alt
-    whole = own.one_layer(found).set(alpha=1.0, lam=1.0, density=1.0, ratio=1.0)
-    assert "mnist 1.00" in whole.alt
+    assert f"The change is {length:.3g} of the layer" in view.alt
+    assert view.frame.values["change"] == pytest.approx(merged[:32, :32].abs().numpy(), abs=1e-6)
+    whole = own.one_layer(found).set(merge="A alone", density=1.0, ratio=1.0)
+    assert "mnist 1.00" in whole.alt and whole.frame.values["A"][-1] == pytest.approx(1)
+    assert [text for _, text in whole.frame.key][:3] == [f"Layer: {LAYER}", "A: mnist", "B: svhn"]
+
+
+def test_directions_take_the_numbers_of_two_thin_matrices_and_never_more_than_the_matrix():
+    assert own.sizes_of([0.01, 0.02, 0.25, 1.0], (100, 300)) == pytest.approx([4 / 300, 8 / 300, 1 / 3, 1.0])
+    assert own.sizes_of([0.01, 0.32, 1.0], (8, 8)) == pytest.approx([0.25, 0.75, 1.0])
+
+
+@pytest.mark.parametrize("directions, entries, trimmed, title", [
+    ({"A": [0.5, 0.7], "B": [0.6, 0.8]}, [0.2, 0.6, 1], False,
+     "At equal size, strong directions keep more of A and B than large entries"),
+    ({"B": [0.1, 0.2]}, [0.2, 0.6, 1], True, "With small entries dropped first, directions keep less of B than large "
+     "entries"),
+    ({"A": [0.39, 0.61]}, [0.4, 0.6, 1], False, "At equal size, strong directions keep about as much of A as large "
+     "entries"),
+    ({"A": [0.5, 0.55]}, [0.4, 0.6, 1], False, "Neither directions nor entries always keep more of A"),
+    ({"A": [np.nan, np.nan]}, [np.nan] * 3, False, "A model did not move this layer, so nothing of it can be kept")])
+def test_what_keeps_more_at_equal_size(directions, entries, trimmed, title):
+    directions = {name: np.array([*values, 1.0]) for name, values in directions.items()}
+    found = own.finding_of_keeping([0.1, 0.4, 1.0], directions, [0.1, 0.4, 1.0], {"A": entries, "B": entries}, trimmed)
+    assert found == title
+
+
+def test_with_everything_kept_alone_nothing_is_compared(looked):
+    base, tuned = models()
+    view = own.one_layer(looking.layer(base, tuned, LAYER, densities=(1.0,), ratios=(1.0,)))
+    assert view.title == "Nothing of A and B is lost before directions or entries are dropped"
+
+
+@pytest.mark.parametrize("against, held, tasks, title", [
+    ([0.1, 0.1], [0.9, 0.9], 2, "Signs agree more than by chance, leading directions hold most of every matrix’s "
+     "change"),
+    ([0.29, 0.3], [0.9, 0.2], 2, "Signs agree hardly more than by chance, leading directions hold most of some "
+     "matrices’ change"),
+    ([0.3, 0.31], [0.1, 0.2], 2, "Signs agree no more than by chance, leading directions hold less than half of any "
+     "matrix’s change"),
+    ([0.4, 0.4], [0.1, np.nan], 2, "Signs agree less than by chance, leading directions hold less than half of any "
+     "matrix’s change"),
+    ([0, 0], [0.9, 0.9], 1, "The leading directions hold most of every matrix’s change"),
+    ([0, 0], [np.nan, np.nan], 2, "No model moved any matrix of its base")])
+def test_what_task_vectors_are_called(against, held, tasks, title):
+    found = own.finding_of_task_vectors(np.array(against), np.array([0.3, 0.3]), np.array(held), tasks)
+    assert found == title
+
+
+def test_a_view_of_many_matrices_thins_its_stops_so_that_a_page_can_hold_them(looked):
+    many = looked.isel(layer=np.tile(np.flatnonzero(looked.matrix.values), 12))
+    view = own.by_layer(many.assign_coords(layer=[f"h.{number}.weight" for number in range(many.sizes["layer"])]))
+    assert np.prod([len(control.values) for control in view.controls.values()]) <= MOST_FRAMES
+    assert len(view.frame.values["length"]) == many.sizes["layer"] > len(view.controls["matrix"].values)
 
 
 def test_trimming_keeps_the_largest_and_truncating_is_the_svd():
@@ -127,15 +180,23 @@ def test_without_checkpoints_the_page_says_so_and_shows_published_figures():
 def test_a_matrix_that_nobody_moved_does_not_spoil_the_words(looked):
     still = looked.copy(deep=True)
     place = int(np.flatnonzero(looked.matrix.values)[0])
-    still.norm[place], still.cosine[place] = 0.0, np.nan
-    text = own.by_layer(still).alt
-    assert "nan" not in text and "‖τ‖/‖θ₀‖ from 0 to" in text
+    still.norm[place], still.cosine[place], still.energy[place] = 0.0, np.nan, np.nan
+    view = own.by_layer(still)
+    frames = every_frame(view)
+    assert not any("nan" in frame["alt"] for frame in frames) and "‖τ‖/‖θ₀‖ from 0 to" in view.alt
+    assert any("hold unknown of the squared length" in frame["alt"] for frame in frames)
+
+
+def test_a_base_that_is_zero_somewhere_has_no_length_there(looked):
+    zero = looked.copy(deep=True)
+    zero.base_norm[int(np.flatnonzero(looked.matrix.values)[0])] = 0.0
+    assert np.isnan(own.by_layer(zero).frame.values["length"]).sum() == 1
 
 
 def test_captions_say_whose_checkpoints_these_are(looked):
-    assert own.by_layer(looked).picture.caption.startswith("Your own checkpoints")
+    assert own.by_layer(looked).caption.startswith("Your own checkpoints")
     ours = looked.assign_attrs(trained_on="Not MNIST! A stand-in")
-    assert own.by_layer(ours).picture.caption.startswith("The course's networks as files, trained on Not MNIST!")
+    assert own.by_layer(ours).caption.startswith("The course's networks as files, trained on Not MNIST!")
 
 
 def test_clips_published_table_stands_beside_the_small_vits_with_how_far_each_comes():
@@ -221,10 +282,8 @@ def test_the_six_tasks_are_measured_once_and_shown_beside_what_is_published(six_
     page = clip_panels.table_beside(found).page
     assert "<i>(99.6)</i>" in page and "not measured here" in page
     assert "points from the published figures" in repr(clip_panels.reading_of_difference(found))
-    panel = clip_panels.bell(found)
-    assert "CART at rank 32 % and λ = 2" in panel.set(ratio=0.32, lam=2.0).alt
-    between = clip_panels.line(found).set(pair="mnist, cifar10", alpha=0.75)
-    assert "mnist, cifar10 at α = 0.75: after the last norm the gap is" in between.alt
+    assert "λ = 2. By rank 0.08: " in clip_panels.bell(found).set(rank=0.32, lam=2.0).alt
+    assert "mnist, cifar10, α = 0.75: " in clip_panels.line(found).set(pair="mnist, cifar10", alpha=0.75).alt
     monkeypatch.setattr(measuring, "_measure", lambda *_: pytest.fail("measured again"))
     assert measuring.run(4, "cpu", None, ratios=(0.08, 0.32), lambdas=(1.0, 2.0)).identical(found)
 

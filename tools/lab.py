@@ -21,26 +21,21 @@ FIRST = "notebooks/00_start_here.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]
-# A chapter shows panels, which are ipywidgets above a picture, or views, which are charts in a shadow root, into which
-# Playwright's selectors look.
-VIEW = ".weightspace-view"
-PANEL, PICTURE, HANDLE = f".weightspace-panel, {VIEW}", ".weightspace-picture", ".noUi-handle, input[type=range]"
+# Views are charts in a shadow root, into which Playwright's selectors look.
+VIEW, HANDLE = ".weightspace-view", "input[type=range]"
 
-# Notes when a key went down, when after it the marks of a picture were replaced or a view showed other positions, and
-# when the frame that shows them was painted: an animation frame runs before the paint, a message sent from it arrives
-# after.
+# Notes when a key went down, when after it a view showed other positions, and when the frame that shows them was
+# painted: an animation frame runs before the paint, a message sent from it arrives after.
 PROBE = """
 window.__times = {};
 addEventListener('keydown', () => { window.__times = {key: performance.now()}; }, true);
 const afterPaint = new MessageChannel();
 afterPaint.port1.onmessage = () => { window.__times.painted ??= performance.now(); };
 window.__watch = (root) => new MutationObserver((records) => {
-  const drawn = ({type, target}) => type === 'attributes' ? target.matches('.weightspace-view')
-    : target.closest?.('.marks');
-  if (!records.some(drawn) || window.__times.changed) return;
+  if (!records.some(({target}) => target.matches('.weightspace-view')) || window.__times.changed) return;
   window.__times.changed = performance.now();
   requestAnimationFrame(() => afterPaint.port2.postMessage(0));
-}).observe(root, {subtree: true, childList: true, attributes: true, attributeFilter: ['data-shown']});
+}).observe(root, {subtree: true, attributes: true, attributeFilter: ['data-shown']});
 """
 
 
@@ -147,7 +142,7 @@ def server(folder: Path, **environment: str):
         process = subprocess.Popen(_command(_course(home / "course", folder), port, token), env=variables, cwd=ROOT,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            _wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
+            wait_for(f"http://127.0.0.1:{port}/api/status?token={token}", process)
             yield f"http://127.0.0.1:{port}/lab/tree/notebooks/{{name}}?token={token}&reset"
         finally:
             process.terminate()
@@ -179,16 +174,21 @@ def _settings(home):
             **{f"JUPYTER_{kind}_DIR": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}}
 
 
-def _wait_for(address, process, seconds=90):
+def wait_for(address: str, process: subprocess.Popen, seconds: float = 90) -> None:
+    """Wait until a server that was started answers.
+
+    Raises:
+        RuntimeError: its process has ended. TimeoutError: it does not answer within so many seconds.
+    """
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(OSError):
             urllib.request.urlopen(address, timeout=2).close()
             return
         if process.poll() is not None:
-            raise RuntimeError(f"JupyterLab stopped at once with code {process.returncode}")
+            raise RuntimeError(f"the server at {address.partition('?')[0]} stopped with code {process.returncode}")
         time.sleep(0.3)
-    raise TimeoutError(f"JupyterLab did not start within {seconds} s")
+    raise TimeoutError(f"the server at {address.partition('?')[0]} did not start within {seconds} s")
 
 
 READY = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
@@ -203,14 +203,14 @@ const cells = window.jupyterapp.shell.currentWidget.content.widgets;
 const outputs = ({model: {outputs}}) => Array.from({length: outputs?.length ?? 0}, (_, i) => outputs.get(i));
 """
 ERRORS = f"() => {{ {OUTPUTS} return cells.flatMap(outputs).filter((output) => output.type === 'error').length; }}"
-WITH_PANELS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carries no still picture
-    const isPanel = ({{data}}) => 'application/vnd.jupyter.widget-view+json' in data && 'text/html' in data;
-    return [...cells.keys()].filter((i) => outputs(cells[i]).some(isPanel)); }}"""
+WITH_VIEWS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carries no still picture
+    const isView = ({{data}}) => 'application/vnd.jupyter.widget-view+json' in data && 'text/html' in data;
+    return [...cells.keys()].filter((i) => outputs(cells[i]).some(isView)); }}"""
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
-    const panels = [...node.querySelectorAll('.weightspace-panel, .weightspace-view')];
-    return (panels.length || node.querySelector('.weightspace-prediction, .weightspace-waiting'))
-        && panels.every((panel) => 'shown' in panel.dataset || panel.querySelector('[data-shown]')); }"""
+    const views = [...node.querySelectorAll('.weightspace-view')];
+    return (views.length || node.querySelector('.weightspace-waiting'))
+        && views.every((view) => 'shown' in view.dataset); }"""
 
 
 def until(page, wanted: str, condition: str, argument=None, seconds: float = 60) -> None:
@@ -237,69 +237,43 @@ def run_all(page, address: str, name: str, seconds: int = 300) -> int:
     return page.evaluate(ERRORS)
 
 
-def panels(page) -> list:
-    """The panels of the open notebook, top to bottom.
+def views(page) -> list:
+    """The views of the open notebook, top to bottom.
 
     Each is scrolled into being: JupyterLab draws cells only when they come into sight.
     """
-    for index in page.evaluate(WITH_PANELS):
+    for index in page.evaluate(WITH_VIEWS):
         page.evaluate("(index) => window.jupyterapp.shell.currentWidget.content.scrollToItem(index)", index)
-        until(page, f"the panels of cell {index}", SHOWN, index)
-    return page.locator(PANEL).all()
+        until(page, f"the views of cell {index}", SHOWN, index)
+    return page.locator(VIEW).all()
 
 
-def is_view(panel) -> bool:
-    """Whether it is a view and no panel of ipywidgets."""
-    return panel.evaluate("(element, view) => element.matches(view)", VIEW)
-
-
-def _picture(panel):
-    """The element that says which frame it shows."""
-    return (panel if is_view(panel) else panel.locator(PICTURE)).element_handle()
-
-
-def settled(page, panel) -> str:
-    """Wait until a panel shows the frame that its controls ask for; returns the name of the frame."""
-    element = _picture(panel)
+def settled(page, view) -> str:
+    """Wait until a view shows the frame that its controls ask for; returns the name of the frame."""
+    element = view.element_handle()
     until(page, "the frame that the controls ask for", "({dataset}) => dataset.shown === dataset.wanted", element)
     return element.get_attribute("data-shown")
 
 
-def changed(page, panel, before: str) -> None:
-    """Wait until a panel shows another frame than `before`, which `settled` returned."""
-    element = _picture(panel)
-    until(page, f"another frame than {before}", "([{dataset}, before]) => dataset.shown !== before", [element, before])
+def positions(page, view) -> list[int]:
+    """Where the controls of a view stand, in their order."""
+    return [int(part) for part in settled(page, view).split(",")]
 
 
-def positions(page, panel) -> list[int]:
-    """Where the controls of a panel stand, in their order."""
-    parts = settled(page, panel).split(",")
-    return [int(part) for part in (parts if is_view(panel) else parts[1:])]  # a panel's frame has a generation in front
-
-
-def drawn_ahead(page, panel) -> None:
-    """Wait until the kernel has drawn the frames along a panel's sliders, as it does while the learner reads; a view
-    has them from the beginning."""
-    if is_view(panel):
-        return
-    element = panel.locator(PICTURE).element_handle()
-    until(page, "the frames along the sliders", "({dataset}) => dataset.ahead === 'here'", element)
-
-
-def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
-    """Press keys on a panel's first slider, one by one, each when the picture of the one before is there.
+def press(page, view, keys: list[str]) -> list[dict[str, float]]:
+    """Press keys on a view's slider, one by one, each when the picture of the one before is there.
 
     Returns:
         For every key that changed the picture, milliseconds from the key to
         {"changed": the new picture in the page, "painted": on the screen}.
     """
-    panel.scroll_into_view_if_needed()
-    panel.locator(HANDLE).first.focus()
+    view.scroll_into_view_if_needed()
+    view.locator(HANDLE).focus()
     times = []
-    before = settled(page, panel)
+    before = settled(page, view)
     for key in keys:
         page.keyboard.press(key)
-        now = settled(page, panel)
+        now = settled(page, view)
         if now != before:  # a key at the end of the slider changes nothing
             until(page, "the picture on the screen", "() => window.__times.painted")
             noted = page.evaluate("() => window.__times")
@@ -308,19 +282,18 @@ def press(page, panel, keys: list[str]) -> list[dict[str, float]]:
     return times
 
 
-def drag(page, panel, start: float, end: float) -> None:
+def drag(page, view, start: float, end: float) -> None:
     """Press the mouse at one share of a view's slider's length, in the plot above it, move it to another share and let
-    go. Of a panel of ipywidgets the handle is dragged, from wherever it stands."""
-    panel.scroll_into_view_if_needed()
-    view = is_view(panel)
-    track = panel.locator(".rail .track" if view else ".noUi-base").first.bounding_box()
-    pressed = panel.locator(".chart:has(.rail) .plot" if view else ".noUi-handle").first.bounding_box()
-    y = pressed["y"] + pressed["height"] / 2
-    page.mouse.move(track["x"] + start * track["width"] if view else pressed["x"] + pressed["width"] / 2, y)
+    go."""
+    view.scroll_into_view_if_needed()
+    track = view.locator(".rail .track").bounding_box()
+    plot = view.locator(".chart:has(.rail) .plot").bounding_box()
+    y = plot["y"] + plot["height"] / 2
+    page.mouse.move(track["x"] + start * track["width"], y)
     page.mouse.down()
     page.mouse.move(track["x"] + end * track["width"], y, steps=4)
     page.mouse.up()
-    settled(page, panel)
+    settled(page, view)
 
 
 def guess(page, view, value: float) -> str:
@@ -333,9 +306,9 @@ def guess(page, view, value: float) -> str:
     return verdict.inner_text()
 
 
-def says(panel) -> str:
-    """The alternative text of a panel's picture as it is now."""
-    return panel.locator("[role=img][aria-label]").first.get_attribute("aria-label")
+def says(view) -> str:
+    """The alternative text of a view as it is now."""
+    return view.locator("[role=img][aria-label]").first.get_attribute("aria-label")
 
 
 def percentile_90(times: list[float]) -> float:

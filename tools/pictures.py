@@ -30,7 +30,6 @@ from lessons.cart import experiment as cart
 from lessons.gradients import experiment as gradients
 from lessons.interference import experiment as interference
 from lessons.kit.chapters import CHAPTERS, ROOT
-from lessons.kit.panel import Panel, settings_of
 from lessons.kit.view import View
 from lessons.linearity import experiment as linearity
 from lessons.linearization import experiment as linearization
@@ -57,7 +56,7 @@ class Picture:
         trained: its numbers come from networks, which are trained where it is drawn if the zoo does not have them.
     """
     shows: str
-    panel: Callable[[], Panel | View]
+    panel: Callable[[], View]
     trained: bool = False
 
 
@@ -95,16 +94,16 @@ PICTURES = {
         "All mixes of three models: where averaging their weights loses beside an ensemble of the same three.",
         lambda: lessons.averaging.panels.triangle.mixes_of_three(averaging.run(*FULL))),
     "task_arithmetic_mixing_desk": Picture(
-        "A fader for every task vector, and what the network that they make reads of every task.",
+        "Task vectors added and subtracted at once, in the weights of one network and in the outputs of all.",
         _desk, trained=True),
     "pretraining_along_the_line": Picture(
         "The line between networks of different starts, before and after their units are matched.",
         lambda: lessons.pretraining.panels.starts.along_the_line(pretraining.starts.run(*FULL))),
     "gradients_gap": Picture(
-        "How far merged task vectors end from joint training, and what two formulas leave of that.",
+        "What two formulas leave of the gap between merged task vectors and joint training, and how fast it falls.",
         lambda: lessons.gradients.panels.steps.gap(gradients.steps.run(*FULL))),
     "merging_interference": Picture(
-        "TIES on a page: two trimmed task vectors, the signs that they elect, and the merge.",
+        "TIES on a page: what two tasks want of each weight, what is trimmed away, and what the merge gives.",
         lambda: lessons.interference.panels.toy.interference()),
     "merging_plane": Picture(
         "How accurate a merge is, depending on how far it goes along what tasks share and what each has alone.",
@@ -113,7 +112,7 @@ PICTURES = {
         "Centred task vectors cut to a low rank: accuracy above, the singular values that are kept below.",
         lambda: lessons.cart.panels.directions.directions(cart.bell.run(*FULL))),
     "sail_spirals": Picture(
-        "A mixture of two trained networks as a start: what it thinks before training, and how fast it learns.",
+        "A mixture of two trained networks as a start: what it sees before training, and its loss while it is trained.",
         lambda: lessons.sail.panels.spirals.starts(sail.spirals.run(*FULL))),
     "linearization_subsets": Picture(
         "Every choice of layers to tune: what the kernel predicts, and how far training gets.",
@@ -140,16 +139,16 @@ def today(name: str) -> str:
 
 
 def _says(panel, positions):
-    """A panel's alternative text with every control at its position.
+    """What a panel says with every control at its position.
 
     Raises:
-        ValueError: the panel waits for a guess, so its picture would show a veil.
+        ValueError: the panel waits for a guess, so its picture would not show what was measured.
     """
-    if panel.prediction and panel.prediction.hides if isinstance(panel, View) else panel.picture.veil:
+    if panel.prediction and panel.prediction.hides:
         raise ValueError("the panel of a picture waits for a guess: make it without its prediction")
     for control, position in zip(panel.controls.values(), positions, strict=True):
-        control.value = settings_of(control)[position]
-    return panel.spoken if isinstance(panel, View) else panel.alt
+        control.index = position
+    return panel.spoken
 
 
 def moving_panel() -> View:

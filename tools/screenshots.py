@@ -21,7 +21,6 @@ from lessons.kit.chapters import CHAPTERS, ROOT
 from tools import lab, pictures
 
 MARGIN = 28  # pixels of white around a panel, or its leftmost labels touch the edge
-CUT = 3  # pixels at the top and at the bottom, where the frame of the cell may show
 SCALE = 2  # pixels for every one of a laptop's screen
 NOTEBOOK = "pictures.ipynb"
 
@@ -62,10 +61,10 @@ def take(page, address: str, names: list[str], film: bool) -> None:
     """
     if lab.run_all(page, address, NOTEBOOK):
         raise SystemExit("a panel cannot be drawn: `python -m pytest tests/test_pictures.py` says why")
-    *found, last = lab.panels(page)
+    *found, last = lab.views(page)
     for name, panel in zip(names, found, strict=True):
         shown = lab.positions(page, panel)
-        keep(name, panel.screenshot(), lab.says(panel), shown, cut=0 if lab.is_view(panel) else CUT)
+        keep(name, panel.screenshot(), lab.says(panel), shown)
     if film:
         moving(page, last)
 
@@ -86,13 +85,12 @@ def moving(page, panel) -> None:
     _film(frames, *zip(*said))
 
 
-def _with_margin(png, cut=CUT):
-    image = Image.open(io.BytesIO(png)).convert("RGB")
-    return ImageOps.expand(image.crop((0, cut, image.width, image.height - cut)), MARGIN, "white")
+def _with_margin(png):
+    return ImageOps.expand(Image.open(io.BytesIO(png)).convert("RGB"), MARGIN, "white")
 
 
 def _frame(png):
-    image = _with_margin(png, cut=0)
+    image = _with_margin(png)
     return image.resize([round(0.8 * length / SCALE) for length in image.size], Image.Resampling.LANCZOS)
 
 
@@ -113,7 +111,7 @@ def _film(frames, alts, shown):
     print(f"{pictures.MOVING.name}, {pictures.MOVING.stat().st_size // 1024} kB: {about['Description']}")
 
 
-def keep(name: str, png: bytes, alt: str, positions: list[int], cut: int = CUT) -> None:
+def keep(name: str, png: bytes, alt: str, positions: list[int]) -> None:
     """Write docs/NAME.png, with what a test compares.
 
     Args:
@@ -121,12 +119,11 @@ def keep(name: str, png: bytes, alt: str, positions: list[int], cut: int = CUT) 
         png: the picture.
         alt: what it says, which is kept in the file.
         positions: of every control, in their order.
-        cut: pixels that are cut off above and below.
     """
     about = PngImagePlugin.PngInfo()
     about.add_itxt("Description", alt)
     about.add_itxt("Positions", json.dumps(positions))
-    _with_margin(png, cut).save(pictures.path(name), pnginfo=about, optimize=True)
+    _with_margin(png).save(pictures.path(name), pnginfo=about, optimize=True)
     print(f"docs/{name}.png, {pictures.path(name).stat().st_size // 1024} kB: {alt}")
 
 

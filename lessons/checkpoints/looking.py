@@ -230,7 +230,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
     Returns:
         piece (end, density, ratio, row, column): v_t's first 32 rows and columns. inner (end, density, ratio, task):
         ⟨v, τ_t⟩/‖τ_t‖², how much of every task's own vector is in it. gram (density, ratio, end, other_end): ⟨v, v'⟩.
-        base_norm: ‖θ₀‖ of the layer. In `attrs`: the key, and "trained_on" as in `look`.
+        base_norm: ‖θ₀‖ of the layer. In `attrs`: the key, "sides" (rows, columns), and "trained_on" as in `look`.
 
     Raises:
         CheckpointError: the models do not belong together, or a weight is NaN or infinite.
@@ -263,7 +263,7 @@ def layer(base: State, finetuned: Sequence[State], key: str, names: Sequence[str
                        "gram": (("density", "ratio", "end", "other_end"), gram),
                        "base_norm": wide(start[key]).norm(dtype=torch.float64).item()},
                       {"end": ends, "other_end": ends, "density": list(densities), "ratio": list(ratios),
-                       "task": names}, {"key": key, "trained_on": _trained_on(base)})
+                       "task": names}, {"key": key, "sides": tuple(stack.shape[1:]), "trained_on": _trained_on(base)})
 
 
 def _matrices(state):

@@ -107,7 +107,7 @@ CHAPTERS = (
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
                     "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
             pictures={1: "pretraining_along_the_line"}),
-    Chapter("06_gradients", "lessons.gradients", panels=5, slider="η, α, epochs, rounds",
+    Chapter("06_gradients", "lessons.gradients", panels=5, slider="k, η, α, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
@@ -135,7 +135,7 @@ CHAPTERS = (
                     "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
                     "and whether linearity is why merging works",
             pictures={4: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, density",
+    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, matrix",
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "

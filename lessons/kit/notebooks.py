@@ -75,14 +75,11 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
 
 
 def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
-    """Errors that no cell shows: in a panel's picture, or in an Output widget."""
+    """Errors that no cell shows, because an Output widget took them."""
     states = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
     errors = []
     for widget in states.values():
-        state = widget.get("state", {})
-        if state.get("_esm") and state.get("error"):
-            errors.append(state["error"])
-        for output in state.get("outputs", []):
+        for output in widget.get("state", {}).get("outputs", []):
             if output.get("output_type") == "error":
                 errors.append("\n".join(output.get("traceback", [])) or output.get("evalue", "an error"))
     return errors

@@ -1,5 +1,4 @@
-"""One look for every figure, and the two ways a figure reaches the page: still (`show`) or under a panel
-(`MovingFigure`).
+"""One look for every figure that matplotlib draws, and how it reaches the page.
 
 Colours are Okabe and Ito's (2008), told apart also by colour-blind eyes; a marker goes with each, so that no meaning
 hangs on colour alone.
@@ -12,15 +11,14 @@ import io
 import re
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.figure import Figure
-from matplotlib.transforms import ScaledTranslation
 
 from lessons.kit.kept import kept
 from lessons.kit.page import Markup
@@ -51,13 +49,22 @@ _ONE_AT_A_TIME = threading.RLock()
 _inside = []  # an entry for each `drawing` that set matplotlib's settings; whoever looks holds the lock
 
 
+@dataclass(frozen=True)
+class Look:
+    """How a series looks in every figure of a chapter; colour and marker both, so that no meaning hangs on colour
+    alone."""
+    colour: str
+    marker: str = ""
+    line: str = "-"
+
+
 @contextlib.contextmanager
 def drawing(settings: dict | None = None):
     """Whatever moves or draws a figure of the course does so inside: it has the course's look, whatever the learner has
     set in matplotlib, and only one thread of the process is inside at a time.
 
-    matplotlib's settings belong to the whole process, and a slider's messages and the drawing ahead of it can run on
-    different threads. Never await inside: a thread that holds the lock may enter again, so another coroutine of the
+    matplotlib's settings belong to the whole process, and a cell and a page's messages can run on different threads.
+    Never await inside: a thread that holds the lock may enter again, so another coroutine of the
     same thread would come in.
 
     Args:
@@ -87,7 +94,7 @@ def themed(function):
 def still(function):
     """Decorator for (sweep, *arguments) -> `show`'s HTML: themed, kept on disk, and shown again while sweep, arguments
     and code stay the same."""
-    @themed  # outside of `kept`, as in panels: all who draw take first this lock and then that of the file
+    @themed  # outside of `kept`: all who draw take first this lock and then that of the file
     @functools.wraps(function)
     def inside(sweep, *arguments, **options):
         from IPython.display import HTML
@@ -118,20 +125,6 @@ def _themed_methods(kind):
 
 
 _FigureOfACell, _AxesOfACell = _themed_methods(Figure), _themed_methods(Axes)
-
-
-def moving_titles(axes, **options) -> list:
-    """An empty title above each of the axes that a panel writes anew whenever it draws; `options` are those of
-    matplotlib's text. It begins as far above the axes as matplotlib's own titles, however high these are."""
-    titles = []
-    for ax in axes:
-        above = ax.transAxes + ScaledTranslation(0, _TITLE_PAD / 72, ax.figure.dpi_scale_trans)
-        titles.append(ax.text(0, 1, "", transform=above, fontweight="bold", animated=True, label=TITLE, **options))
-    return titles
-
-
-TITLE = "_moving title"  # their label, by which a hall's picture knows them; legends leave out what begins with _
-_TITLE_PAD = 6  # points, matplotlib's `axes.titlepad`
 
 
 def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output": "out"}),
@@ -187,12 +180,11 @@ def svg_tag(svg: str, width: float, alt: str, caption: str = "") -> Markup:
 class WithQuartiles:
     """Markers at given places with vertical bars from quartile to quartile; `set_values` moves them."""
 
-    def __init__(self, ax, places, colour, marker, label, animated=True):
+    def __init__(self, ax, places, colour, marker, label):
         self.places = places
         # until `set_values` at 1, which a logarithmic axis can hold
-        self.bars = ax.vlines(places, 1, 1, color=colour, linewidth=1.6, animated=animated)
-        self.markers = ax.plot(places, np.ones(len(places)), color=colour, marker=marker, linestyle="", label=label,
-                               animated=animated)[0]
+        self.bars = ax.vlines(places, 1, 1, color=colour, linewidth=1.6)
+        self.markers = ax.plot(places, np.ones(len(places)), color=colour, marker=marker, linestyle="", label=label)[0]
 
     def set_values(self, mean, low, high):
         """Means and quartiles, one of each a place."""
@@ -208,70 +200,6 @@ def violin(ax, place, bins, count, median, colour, label=None, width=0.12):
     ax.plot([place - width, place + width], [median] * 2, color=BLACK, linewidth=1.2, marker="")
 
 
-def moving_parts(artist) -> list:
-    """The animated artists of a figure, or of one of its axes."""
-    return artist.findobj(lambda part: part.get_animated())
-
-
-class MovingFigure:
-    """A figure of which only the animated artists are drawn again: matplotlib's blitting, into SVG.
-
-    Mark what moves with `animated=True`. The rest is drawn once (`background`); `marks` draws the animated artists
-    alone, as one small SVG of the same size to lay over it. A whole figure takes matplotlib 50–160 ms, its few moving
-    lines take a few.
-    """
-
-    def __init__(self, fig: Figure, keep=None):
-        """keep(draw), where given, is asked for what is drawn once, {"background": SVG, "places": of the axes}; `draw`
-        is a function that draws it. Layout and background are three quarters of the time that a panel takes."""
-        self.figure = fig
-        self.moving = sorted(moving_parts(fig), key=lambda artist: artist.get_zorder())
-        if not self.moving:
-            raise ValueError("nothing in this figure is marked animated=True, so no slider could move it")
-        with drawing():
-            drawn = keep(self._drawn) if keep else self._drawn()
-            self.background = drawn["background"]
-            fig.set_layout_engine("none")
-            for ax, place in zip(fig.axes, drawn["places"]):
-                ax.get_xlim(), ax.get_ylim()  # settles the limits, which matplotlib otherwise does when it draws
-                ax.set_position(place)
-
-    def marks(self) -> str:
-        """The moving artists as they are now, as SVG. Who moves them for it does so inside the same `drawing`."""
-        buffer = io.StringIO()
-        with drawing(_TEXT_AS_TEXT), _dpi_72(self.figure):
-            width, height = self.figure.bbox.width, self.figure.bbox.height
-            renderer = RendererSVG(width, height, buffer, metadata=_NO_METADATA)
-            for artist in self.moving:
-                if artist.get_visible():
-                    artist.draw(renderer)
-            renderer.finalize()
-        return _element(buffer.getvalue())
-
-    def whole(self) -> str:
-        """Background and marks in one SVG, as they are now. Who moves the artists for it does so inside the same
-        `drawing`."""
-        inner = self.marks()
-        inner = inner[inner.index(">") + 1:]  # up to and with its own </svg>
-        return self.background[:self.background.rindex("</svg>")] + inner
-
-    def _drawn(self):
-        self.figure.draw_without_rendering()  # settles the layout
-        self.figure.set_layout_engine("none")
-        return {"background": self._background(), "places": [list(ax.get_position().bounds) for ax in self.figure.axes]}
-
-    def _background(self):
-        shown = [artist for artist in self.moving if artist.get_visible()]
-        for artist in shown:
-            artist.set_visible(False)
-        svg = _svg(self.figure)
-        for artist in shown:
-            artist.set_visible(True)
-        return svg
-
-
-# letters as outlines, as in still figures, would take most of the time of a step
-_TEXT_AS_TEXT = {"svg.fonttype": "none"}
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -289,13 +217,3 @@ def _element(document):
     """The <svg> element of an SVG document, without the XML declaration that HTML cannot hold. A name may have
     characters that XML cannot hold, and one of them would take the whole picture away."""
     return _NO_XML.sub("�", document[document.index("<svg"):])
-
-
-@contextlib.contextmanager
-def _dpi_72(fig):  # matplotlib's SVG backend draws at 72 dots an inch
-    before = fig.dpi
-    fig.dpi = 72
-    try:
-        yield
-    finally:
-        fig.dpi = before

@@ -1,28 +1,30 @@
-"""Predictions: before an experiment the learner commits to a number. The panel that holds the truth shows nothing until
-then, moves to the setting that was asked about, draws the guess, and the prediction says both numbers. Readings, tables
-and still figures that would tell the answer wait for the guess too (`veil`).
+"""Predictions: before an experiment the learner commits to a number. The view that holds the truth asks for it, shows
+nothing until then, moves to the setting that was asked about, and draws the guess beside what was measured. Readings,
+tables and still figures that would tell the answer wait for the guess too (`veil`).
 """
 import re
 
 import anywidget
-import ipywidgets as widgets
-import numpy as np
 import traitlets
 
-from lessons.kit.handles import Handles
 from lessons.kit.page import Markup, Page, escape, folded, paragraph, preformatted
-from lessons.kit.plotting import BLACK, PURPLE
 
 FOLDED = "Make your guess above first, then open this"
 
 
-class Prediction(widgets.VBox):
-    """A question, a slider for the answer, and a button that commits it.
+class Prediction(traitlets.HasTraits):
+    """A question whose answer is a number; the view that is given it asks it.
 
     Attributes:
+        question: in words, with **bold** ones between two stars.
+        low, high, step: of the numbers that can be answered.
         committed: the guess; None until it is committed. It can be changed later.
         shown: whether the learner chose to see the truth without a guess.
-        at: {control: value}, the setting of the panel that the question is about; `panel_answers` sets it.
+        truth: what was measured, once the view that shows it has told it.
+        at: {control: value}, the setting of that view which the question is about.
+
+    Raises:
+        ValueError: the numbers between low and high are none.
     """
     committed = traitlets.Float(None, allow_none=True)
     shown = traitlets.Bool(False)
@@ -31,35 +33,14 @@ class Prediction(widgets.VBox):
         if not low < high or not 0 < step <= high - low:
             raise ValueError("a prediction needs low < high and a step between 0 and their difference, "
                              f"not low={low}, high={high}, step={step}")
+        super().__init__()
         self.question, self.low, self.high, self.step = question, low, high, step
-        self.at = {}
-        self._truth = self._mark = None
-        self._digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
-        self._answer = widgets.FloatSlider(value=(low + high) / 2, min=low, max=high, step=step, description="my guess",
-                                           readout_format=f".{self._digits}f", layout=widgets.Layout(width="420px"))
-        self._button = widgets.Button(description="Commit", button_style="primary",
-                                      tooltip="Fix your prediction; the panel below then shows the truth beside it")
-        self._said = widgets.HTML()
-        self._button.on_click(lambda _: self.commit(self._answer.value))
-        self._question = Markup("<b>Your prediction.</b> {}").format(_emphasised(question))
-        super().__init__([widgets.HTML(str(self._question)), widgets.HBox([self._answer, self._button]), self._said,
-                          Handles()])
-        self.add_class("weightspace-prediction")
+        self.truth, self.at = None, {}
 
     @property
     def question_page(self) -> Markup:
         """The question as a paragraph."""
-        return paragraph(self._question)
-
-    @property
-    def said(self) -> str:
-        """What the learner was told after committing, as HTML."""
-        return self._said.value
-
-    @property
-    def truth(self) -> float | None:
-        """What was measured, once a panel has told it."""
-        return self._truth
+        return paragraph(Markup("<b>Your prediction.</b> {}").format(_emphasised(self.question)))
 
     @property
     def hides(self) -> bool:
@@ -75,49 +56,30 @@ class Prediction(widgets.VBox):
         if not self.low <= value <= self.high:
             raise ValueError(f"the prediction must lie between {self.low:g} and {self.high:g}, not {value!r}")
         self.committed = value
-        self._say()
 
     def show_anyway(self) -> None:
-        """Let the panel show the truth without a guess."""
+        """Let the view show the truth without a guess."""
         self.shown = True
 
     def take_back(self) -> None:
         """Ask again: what tells the answer is kept from the learner until the next guess."""
         self.committed, self.shown = None, False
-        self._said.value = ""
 
-    def panel_answers(self, truth: float, at: dict | None = None, mark: str = "purple star") -> None:
-        """Called by the figure that holds the truth.
+    def panel_answers(self, truth: float, at: dict | None = None) -> None:
+        """Called by the panel that holds the truth.
 
         Args:
             truth: what was measured.
             at: {control: value}, where the panel shows it.
-            mark: how the guess is drawn there.
         """
-        self._truth, self._mark, self.at = float(truth), mark, at or {}
-        self._say()
+        self.truth, self.at = float(truth), at or {}
 
-    def _say(self):
-        """You said this, measured was that."""
-        if self.committed is None:
-            return
-        said = Markup("You said <b>{:.{}f}</b>").format(self.committed, self._digits)
-        if self._truth is None:
-            self._said.value = str(said + ". Run the cells below: they hold the answer.")
-            return
-        apart = round(self._truth - self.committed, self._digits)
-        side = "right on it" if not apart else f"{abs(apart):.{self._digits}f} {'higher' if apart > 0 else 'lower'}"
-        template = Markup("{}, measured: <b>{:.{}f}</b>, {}. Your guess is the {} in the next picture; commit again to "
-                          "move it.")
-        self._said.value = str(template.format(said, self._truth, self._digits, side, self._mark))
-
-    def _repr_mimebundle_(self, **arguments):
-        bundle = super()._repr_mimebundle_(**arguments)
-        return {**(bundle or {}), "text/html": str(self.question_page)}  # shown where no widget can be
+    def _repr_html_(self):
+        return str(self.question_page)
 
 
 def predict(question: str, low: float = 0.0, high: float = 1.0, step: float = 0.01) -> Prediction:
-    """Ask for a number between low and high; hand the result to the panel that shows the truth.
+    """Ask for a number between low and high; hand the result to the panel that shows the truth, which asks.
 
     In the question, **two stars** around words make them bold; all else is shown as it is written.
     """
@@ -202,34 +164,3 @@ def _data(bundle):
 def _emphasised(question):
     """A question as HTML: escaped, and bold between two stars."""
     return Markup(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(question))))
-
-
-class Star:
-    """The purple star that stands for a prediction in a panel's figure, at `x`; `place` moves it to what was committed.
-
-    It is drawn where the panel shows what was asked about, and nowhere else.
-
-    Args:
-        prediction: None where the panel was made without one.
-        x: where it stands.
-        truth: what was measured.
-        at: {control: value}: where the panel shows that.
-    """
-
-    def __init__(self, ax, prediction: Prediction | None, x: float, truth: float, at: dict):
-        self._prediction, self._at = prediction, at
-        self._star = ax.plot([x], [0], color=PURPLE, marker="*", markersize=15, markeredgecolor=BLACK, linestyle="",
-                             zorder=5, animated=True)[0]
-        if prediction:
-            prediction.panel_answers(truth, at)
-
-    def place(self, **controls) -> None:
-        """To be called in a panel's `draw`, with the controls' values that `at` names."""
-        self._star.set_ydata([guessed(self._prediction, self._at, controls)])
-
-
-def guessed(prediction: Prediction | None, at: dict, controls: dict) -> float:
-    """What was committed, where the panel shows what was asked about; otherwise nan, which draws nothing."""
-    asked = all(controls[name] == value for name, value in at.items())
-    committed = prediction.committed if prediction and asked else None
-    return np.nan if committed is None else committed

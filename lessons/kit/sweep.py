@@ -17,7 +17,7 @@ from data.pinning import pinned
 from toy_models import training
 
 # rooms that no number depends on
-DRAWING = {"panel", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims",
+DRAWING = {"view", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims",
            "notebooks"}
 
 

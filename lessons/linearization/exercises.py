@@ -200,8 +200,7 @@ EXERCISES = [
         hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
                "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
                "initial · √(2/λ)"],
-        praise="One line, no Lipschitz constant, and tighter than the printed bound wherever the regulariser does not "
-               "drown the kernel.",
+        praise="One line, no Lipschitz constant, and here tighter than the proved bound.",
         tolerance=1e-8),
 
     Exercise(

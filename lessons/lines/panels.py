@@ -85,7 +85,7 @@ def gap_per_layer(sweep: xarray.Dataset, prediction=None):
         if "treatment" in sweep.dims:
             place["treatment"] = names(sweep.treatment)[0]
         mean = shares[place["pair"], place.get("treatment")][0]
-        prediction.panel_answers(mean[layers.index(asked_layer), position(alphas, 0.5)], place, "star")
+        prediction.panel_answers(mean[layers.index(asked_layer), position(alphas, 0.5)], place)
 
     def draw(alpha, layer, pair, treatment=None):
         line, row = lines[pair, treatment], layers.index(layer)
@@ -290,12 +290,12 @@ def figure_13(sweep: xarray.Dataset, pairs=None, layers=None):
         _gap_axis(ax, sweep)
         part = at(sweep, pair=pair).sel(layer=layers)
         places = np.arange(part.sizes["layer"])
-        points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance", animated=False)
+        points = WithQuartiles(ax, places - 0.3, GREY, "s", "ends' own distance")
         points.set_values(part.own_mean, part.own_low, part.own_high)
         styles = ((-0.1, BLUE, "o"), (0.1, RED, "^"), (0.3, GREEN, "D"))
         for alpha, (shift, colour, marker) in zip(SHOWN_ALPHAS, styles):
             at_alpha = part.sel(alpha=alpha)
-            points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}", animated=False)
+            points = WithQuartiles(ax, places + shift, colour, marker, f"gap, α = {alpha:g}")
             points.set_values(at_alpha.gap_mean, at_alpha.gap_low, at_alpha.gap_high)
         ax.set(title=pair)
         if columns > 1 and len(layers) > 6:

@@ -452,8 +452,8 @@ EXERCISES = [
         hints=["which = torch.cat([torch.arange(len(bias)), copied]) says of every new unit which old one it is.",
                "weight[which] and bias[which] are the copies.",
                "torch.bincount(which) counts how often each old unit is there. Divide its outgoing weights by that."],
-        praise="A copy of a unit with a share of its outgoing weight. If new units are to be made of old ones and the "
-               "network is to compute what it did, there is no other way, up to how the shares are dealt out.",
+        praise="A copy of a unit with a share of its outgoing weight: the simplest way to make new units of old ones "
+               "while the network computes what it did.",
         tolerance=1e-8),
 ]
 

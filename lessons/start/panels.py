@@ -55,7 +55,7 @@ def decision_map(networks: dict, prediction=None):
     images, plane = len(tests["between"].x), algorithms.grid(extent=EXTENT)
     asked = {"start": experiment.STARTS[1], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(curves[asked["start"]]["between"][experiment.ALPHAS.index(0.5)], asked, "star")
+        prediction.panel_answers(curves[asked["start"]]["between"][experiment.ALPHAS.index(0.5)], asked)
 
     @functools.cache
     def maps(start, alpha):

@@ -10,9 +10,9 @@ def compare(page, said):
     lam = float(sweep.lam.values[-2])
     at = sweep.sel(setting=EVEN_ODD, lam=lam, moment=1.0)
     assert f"λ = {lam:g}, after {int(at.steps)} steps: the network is {float(at.distance):.3f} away" in said[0]
-    of_ridge = next(text for text in said if text.startswith("Layers tuned: all"))
+    of_ridge = next(text for text in said if "Layers tuned: all" in text)
     kappa = kernel.run("quick", 0).kappa.isel(subset=len(subsets(4)) - 1)
     assert f"Eigenvalues from {float(kappa.min()):.3g} to {float(kappa.max()):.4g}" in of_ridge
     rank = lora.RANKS[-2]
     mean = lora.run("quick", 0).apart.sel(rank=rank).mean().item()
-    assert any(text.startswith(f"Rank {rank}, ") and f"is {mean:.3f}, their cosine" in text for text in said)
+    assert any(f"Rank {rank}, " in text and f"is {mean:.3f}, their cosine" in text for text in said)

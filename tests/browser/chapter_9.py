@@ -8,11 +8,11 @@ def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
     sweep = spirals.run("quick", 0)
     share = float(sweep.gamma[-2])
-    setting = re.match(r"Parents: (.*)\. γ = ", said[0])[1]
+    setting = re.search(r"Parents: (.*)\. γ = ", said[0])[1]
     loss = float(spirals.relative(sweep).sel(setting=setting, gamma=share))
     assert f"γ = {share:.2f}. Mean loss over training {loss:.2f} times" in said[0]
     along = next(text for text in said if "MMD proposes γ" in text)
-    pair, steps = re.match(r"(.*)\. After (\d+) steps", along).groups()
+    pair, steps = re.match(r"[^.]*\. (.*)\. After (\d+) steps", along).groups()  # behind the title
     case, start = pair.split("; ")
     sweep = gamma.run("quick", 0)
     half = sweep.loss.sel(case=case, start=start, steps=int(steps), gamma=0.5)

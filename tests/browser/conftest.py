@@ -1,4 +1,4 @@
-"""One JupyterLab and one browser for all chapters."""
+"""One JupyterLab and one browser for all chapters, or one of each in every process."""
 import pytest
 
 from lessons.kit.notebooks import CHAPTERS
@@ -29,8 +29,8 @@ def page(lab_and_browser):
 
 @pytest.fixture
 def opened(lab_and_browser, page, folder):
-    """opened(name) -> (page, panels) of a chapter that was run in JupyterLab."""
+    """opened(name) -> (page, views) of a chapter that was run in JupyterLab."""
     def open(name):
         assert lab.run_all(page, lab_and_browser[0], f"{name}.ipynb") == 0, "a cell failed"
-        return page, lab.panels(page)
+        return page, lab.views(page)
     return open

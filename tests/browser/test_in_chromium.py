@@ -20,33 +20,25 @@ pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
 
 
-def marks(panel):
-    """What moves in a panel's picture; in a view's charts, with what stands at the ends of lines."""
-    if lab.is_view(panel):
-        return panel.locator(".stage").inner_html()
-    return panel.locator(".marks").inner_html()
+def shown(view):
+    """What the charts of a view show, with what stands at the ends of lines."""
+    return view.locator(".stage").inner_html()
 
 
 def guess_all(page):
-    """Commit every prediction: each is answered, and no picture stays veiled."""
-    guesses = page.locator(".weightspace-prediction").all()
-    for guess in guesses:
-        guess.scroll_into_view_if_needed()
-        guess.locator("button").click()
-        lab.until(page, "the answer to a guess", "(element) => element.textContent.includes('measured:')",
-                  guess.element_handle())
+    """Commit every prediction; returns how many there are. Before, its view tells nothing; after, it tells all."""
     asking = [view for view in page.locator(lab.VIEW).all() if view.locator(".commit").count()]
     for view in asking:
         assert says_nothing(view)
         assert "Measured:" in lab.guess(page, view, 12)
-        assert not says_nothing(view)
-    return len(guesses) + len(asking)
+        assert not says_nothing(view) and view.locator(".stage .answer").count()
+    return len(asking)
 
 
 def says_nothing(view):
-    """Whether a view keeps the answer from eyes and screen readers: no curve, no table of numbers and no button that
-    shows one, and a label that says that it waits."""
-    drawn = view.locator(".stage .line:not(.chance), .stage .band, .stage .moving .cell").count()
+    """Whether a view keeps the answer from eyes and screen readers: none of the marks that wait, no table of numbers
+    and no button that shows one, and a label that says that it waits."""
+    drawn = view.locator(".stage .answer").count()
     numbers = view.locator(".foot .quiet:visible, .numbers:visible").count()
     return not drawn and not numbers and "wait for your guess" in lab.says(view)
 
@@ -60,69 +52,46 @@ NEAREST = """({shadowRoot}, share) => {  // whether the thumb is at the notch ne
     return off(middle('.thumb')[0]) <= Math.min(...middle('.notches line').map(off)) + 1; }"""
 
 
-def move(page, panel):
-    """Move a panel's first slider, or its first menu where it has none, to both ends, where the pictures must differ;
-    then a slider one step back. A view is dragged too, in its plot."""
-    if lab.is_view(panel):
-        for start, end in ((0.9, 0.25), (0.25, 0.75)):  # twice: what a first drag selects must not stop a second
-            before = lab.settled(page, panel)
-            lab.drag(page, panel, start, end)
-            if panel.locator(".chart:has(.rail) .cloud").count():  # the nearest dot is picked, wherever its stop is
-                assert lab.settled(page, panel) != before
-            else:
-                assert panel.evaluate(NEAREST, end), "the slider does not stand at the stop nearest to the pointer"
-    if panel.locator(lab.HANDLE).count():
-        lab.press(page, panel, ["Home"])
-        first = marks(panel)
-        assert lab.press(page, panel, ["ArrowRight", "ArrowRight", "End"]), "no key changed the picture"
-        assert marks(panel) != first
-        lab.press(page, panel, ["ArrowLeft"])
+def move(page, view):
+    """Drag a view's slider in its plot, then move it by keys to both ends, where the pictures must differ, and one step
+    back. Of a view without a slider, make another choice."""
+    if not view.locator(lab.HANDLE).count():
+        before, chips = shown(view), view.locator(".chip input:not(:checked)")
+        chips.first.check() if chips.count() else view.locator("select").first.select_option(index=1)
+        lab.settled(page, view)
+        assert shown(view) != before
         return
-    first, before = marks(panel), lab.settled(page, panel)
-    panel.locator("select").first.select_option(index=1)
-    lab.changed(page, panel, before)
-    assert marks(panel) != first
+    for start, end in ((0.9, 0.25), (0.25, 0.75)):  # twice: what a first drag selects must not stop a second
+        before = lab.settled(page, view)
+        lab.drag(page, view, start, end)
+        picked = view.locator(".chart:has(.rail) .cloud").count() and lab.settled(page, view) != before
+        if not picked:  # where a cloud picks, the nearest dot is chosen, wherever its stop is
+            assert view.evaluate(NEAREST, end), "the slider does not stand at the stop nearest to the pointer"
+    lab.press(page, view, ["Home"])
+    first = shown(view)
+    assert lab.press(page, view, ["ArrowRight", "ArrowRight", "End"]), "no key changed the picture"
+    assert shown(view) != first
+    lab.press(page, view, ["ArrowLeft"])
 
 
-CUT = """() => {  // what is wider than its place, and lines that leave a slider's or a menu's
-    const all = (selector) => [...document.querySelectorAll(selector)];
-    const wide = all('.widget-label, .widget-readout, .weightspace-panel, .weightspace-view')
-        .filter((element) => element.scrollWidth > element.clientWidth);
-    const high = all('.weightspace-panel .widget-inline-hbox, .weightspace-prediction .widget-inline-hbox')
-        .filter((element) => element.scrollHeight > element.clientHeight + 1);
-    return [...wide, ...high].map((element) => element.textContent); }"""
+CUT = """() => [...document.querySelectorAll('.weightspace-view')]  // what is wider than its place
+    .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)"""
 
 
 @pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_measured(chapter, opened):
     page, found = opened(chapter.stem)
     assert len(found) == chapter.panels
-    veiled = page.locator(".veil:visible").count() + page.locator(f"{lab.VIEW} .commit").count()
-    assert bool(guess_all(page)) == bool(veiled)
-    assert not page.locator(".veil:visible").count()
+    guess_all(page)
     assert "Make your guess" not in "".join(page.locator(".weightspace-waiting").all_inner_texts())
-    lab.drawn_ahead(page, found[0])
-    for panel in found:
-        move(page, panel)
-    for slider in page.locator(f"{lab.VIEW} input[type=range]").all():
+    for view in found:
+        move(page, view)
+    for slider in page.locator(f"{lab.VIEW} {lab.HANDLE}").all():
         assert slider.get_attribute("aria-label") and slider.get_attribute("aria-valuetext"), "a slider without words"
-    for slider in page.locator(".weightspace-panel .widget-slider, .weightspace-prediction .widget-slider").all():
-        handle, value = slider.locator(".noUi-handle"), slider.locator(".widget-readout").text_content()
-        assert handle.get_attribute("aria-label"), "a slider without an accessible name"
-        assert handle.get_attribute("aria-valuetext") == value, "a slider that says another value than it shows"
     assert page.evaluate(CUT) == []
-    assert not page.locator(lab.VIEW).count() or shut_out(page) == []
+    assert not found or shut_out(page) == []
     own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")
-    own.compare(page, [lab.says(panel) for panel in found])
-
-
-def test_a_view_keeps_the_answer_from_eyes_and_from_screen_readers_until_it_is_asked_to_show_it(opened):
-    page, (view,) = opened("00_start_here")
-    assert says_nothing(view) and not view.locator(".stage .stands").count()
-    view.get_by_role("button", name="Just show me").click()
-    view.locator(".prediction", has_text="Shown without a guess").wait_for()
-    assert not says_nothing(view) and view.locator(".stage .stands").count() == 2
-    assert "Measured" not in view.locator(".prediction").inner_text()
+    own.compare(page, [lab.says(view) for view in found])
 
 
 CONTRAST = """(element) => {  // of its letters with what lies behind them, as WCAG 2 defines it
@@ -150,16 +119,25 @@ def theme(page):
     choose("JupyterLab Light")
 
 
-def test_captions_results_tables_and_labels_are_read_in_both_themes_and_on_a_narrow_screen(opened, theme):
-    page, _ = opened("00_start_here")
+def test_chapter_0_is_read_in_both_themes_and_narrow_and_tells_no_answer_before_it_is_asked_to(opened, theme):
+    page, (view,) = opened("00_start_here")
+    reading = page.locator(".weightspace-waiting")
+    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
     for name in ("JupyterLab Light", "JupyterLab Dark"):
         theme(name)
         for kind in ("figure > img + figcaption", "[role=status]", "summary", "td"):
             found = page.locator(f".jp-OutputArea-output {kind}").first
             found.scroll_into_view_if_needed()
             assert found.evaluate(CONTRAST) >= 4.5, (name, kind)
+    assert says_nothing(view) and not view.locator(".stage .stands").count()
+    view.get_by_role("button", name="Just show me").click()
+    view.locator(".prediction", has_text="Shown without a guess").wait_for()
+    assert not says_nothing(view) and view.locator(".stage .stands").count() == 2
+    assert "Measured" not in view.locator(".prediction").inner_text()
+    lab.until(page, "the reading", "(element) => element.textContent.includes('From two random starts')",
+              reading.element_handle())
     page.set_viewport_size({"width": 1024, "height": 768})
-    lab.panels(page)
+    lab.views(page)
     assert page.evaluate(CUT) == []
 
 
@@ -182,19 +160,11 @@ def test_the_names_of_your_own_models_are_shown_in_full_on_a_narrow_screen(lab_a
     page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/own.ipynb', "
                   "{type: 'notebook', format: 'json', content})", notebook)
     assert lab.run_all(page, lab_and_browser[0], "own.ipynb") == 0
-    panel, = lab.panels(page)
-    label = panel.locator(".widget-label").first
-    assert "digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images" in label.inner_text()
+    view, = lab.views(page)
+    name = view.locator(".key .a")
+    assert name.inner_text() == "A: digits_turned_and_finetuned_for_ten_more_epochs_on_all_of_their_images"
+    assert name.evaluate("(element) => element.scrollWidth <= element.clientWidth")
     assert page.evaluate(CUT) == []
-
-
-def test_a_reading_is_not_in_the_page_before_the_guess_and_is_there_after_it(opened):
-    page, _ = opened("00_start_here")
-    reading = page.locator(".weightspace-waiting")
-    assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
-    assert guess_all(page) == 1
-    lab.until(page, "the reading", "(element) => element.textContent.includes('From two random starts')",
-              reading.element_handle())
 
 
 def shut_out(page, theme=None):
@@ -253,6 +223,12 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         row = page.locator(".numbers .now").first
         assert row.locator("th").inner_text() == "0.15"
         assert row.locator("td").all_inner_texts() == [f"{share:.1%}".replace("%", " %") for share in shares.values]
+        page.get_by_role("button", name="Copy link").click()
+        page.wait_for_function("() => location.hash")
+        address, place = page.evaluate("() => location.href"), page.locator("#view").get_attribute("data-shown")
+        page.goto("about:blank")
+        page.goto(address)
+        assert page.locator("#view").get_attribute("data-shown") == place
     finally:
         page.context.set_offline(False)
 

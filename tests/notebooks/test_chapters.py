@@ -37,49 +37,41 @@ def needs(name):
 
 DRIVE = '''
 import random
-from lessons.kit.panel import Panel, settings_of
 from lessons.kit.view import View
 from lessons.kit.view.marks import rows_of
 random.seed(0)
 
-def picture(panel):
-    """What a panel shows; of a view the numbers of its frame, and where its handles stand."""
-    if isinstance(panel, Panel):
-        assert not panel.picture.error
-        return panel.picture.frame["marks"]
-    values = panel.frame.values
-    handles = [panel.values[chart.slider] for chart in panel.charts if chart.slider]
-    return repr([handles, *(rows_of(mark, values[mark.name]) for mark in panel.marks if mark.parts)])
+def picture(view):
+    """What a view shows: the numbers of its frame, and where its handles stand."""
+    values = view.frame.values
+    handles = [view.values[chart.slider] for chart in view.charts if chart.slider]
+    return repr([handles, *(rows_of(mark, values[mark.name]) for mark in view.marks if mark.parts)])
 
 things = [thing for name, thing in globals().items() if not name.startswith("_")]
-for panel in [thing for thing in things if isinstance(thing, (Panel, View))]:
-    for name, control in panel.controls.items():
-        opening, settings, frames = control.value, settings_of(control), {}
-        for value in [settings[0], settings[-1], *random.choices(settings, k=5)]:
+for view in [thing for thing in things if isinstance(thing, View)]:
+    for name, control in view.controls.items():
+        opening, frames = control.value, {}
+        for value in [control.values[0], control.values[-1], *random.choices(control.values, k=5)]:
             control.value = value
-            frames.setdefault(value, picture(panel))
-            assert picture(panel) == frames[value], "the picture is not a function of its controls"
+            frames.setdefault(value, picture(view))
+            assert picture(view) == frames[value], "the picture is not a function of its controls"
             if name == "alpha":
-                assert f"{value:.2f}" in panel.alt, panel.alt
+                assert f"{value:.2f}" in view.alt, view.alt
         assert len(set(frames.values())) == len(frames) > 1, (name, "a control moved and the picture did not")
         control.value = opening  # elsewhere another control may have nothing to move: at α = 1 every coef is 1
-    print("drove a panel")
+    print("drove a view")
 '''
 
 GUESS = '''
 from lessons.kit.predict import Prediction
 for guess in [thing for thing in things if isinstance(thing, Prediction)]:
     views = [thing for thing in things if isinstance(thing, View) and thing.prediction is guess]
+    assert views, "no view asks"
     assert all(view.spec["hides"] and view.guess is None for view in views), "a view shows the truth before the guess"
-    answering = [thing for thing in things if isinstance(thing, Panel) and guess in thing.predictions]
-    assert all(panel.picture.veil for panel in answering), "a panel shows the truth before the guess"
     guess.commit(guess.low)
-    assert "measured:" in guess.said, guess.said
     assert all(view.guess == guess.low for view in views)
-    for panel in [*views, *answering]:
-        assert all(panel.values.get(name, value) == value for name, value in guess.at.items()), (panel.values, guess.at)
-    for panel in answering:
-        assert not panel.picture.veil and not panel.picture.error
+    for view in views:
+        assert all(view.values[name] == value for name, value in guess.at.items()), (view.values, guess.at)
 '''
 
 DRESS = f'''
@@ -89,27 +81,27 @@ from tests.natural import dresses
 '''
 
 
-def dressed_cells(notebook, number):
-    """Cells that answer each exercise in another dress and run what uses the answer again, at last one that tries every
-    natural right answer in every dress on what these gave; and how many answers there are."""
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    cells, count = [DRESS], 0
-    for place, source in enumerate(code):
-        answers = re.findall(r'mine\("([\d.]+)", (\w+)\)', source)
-        if not answers:
-            continue
-        count += len(answers)
-        cells += [f'{name} = dresses.in_another_dress("{id}")' for id, name in answers]
-        given = {name for line in re.findall(r"^([\w, ]+) = mine\(", source, re.MULTILINE) for name in line.split(", ")}
-        later = [cell for cell in code[place + 1:] if given & names(cell) and "mine(" not in cell]
-        cells += [source, *later]
+def dressed(notebook, number):
+    """The notebook with right answers in another dress: before each cell that uses an answer stands one that gives it.
+    At its end every natural right answer is tried in every dress on what these cells gave, and every exercise is open
+    once more. And how many answers there are."""
+    cells, given = [], []
+    for cell in notebook.cells:
+        answers = re.findall(r'mine\("([\d.]+)", (\w+)\)', cell.source) if cell.cell_type == "code" else []
+        given += answers
+        if answers:
+            cells.append(added("\n".join(f'{name} = dresses.in_another_dress("{id}")' for id, name in answers)))
+        cells.append(cell)
     natural = f"count, problems = dresses.problems({number!r})\nprint('natural answers:', count, *problems, sep='\\n')"
-    return [*cells, natural], count
+    still_open = "\n".join(f'assert mine("{id}", None) is dresses.find("{id}").solution' for id, _ in given)
+    first = next(place for place, cell in enumerate(cells) if cell.cell_type == "code") + 1
+    notebook.cells = [*cells[:first], added(DRESS), *cells[first:], added(natural), added(still_open)]
+    return notebook, len(given)
 
 
-def names(source):
-    """The names that a cell uses or gives."""
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+def added(source):
+    """A cell whose time is not the notebook's own."""
+    return nbformat.v4.new_code_cell(source, metadata={"tags": ["added"]})
 
 
 def check_cells(notebook):
@@ -119,25 +111,24 @@ def check_cells(notebook):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """run(name, folder, *extra, **parameters) -> (executed notebook, with cells `extra` at its end; its own seconds).
+    """run(name, folder, notebook=None, **parameters) -> (the chapter or this form of it, executed; its seconds,
+    which are those without the cells that were `added`).
 
     The test is alone, so its notebook may have all cores, as a learner's has.
     """
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
-    def run(name, folder, *extra, **parameters):
+    def run(name, folder, notebook=None, **parameters):
         monkeypatch.setenv("WEIGHTSPACE_DATA", str(folder))
-        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
-        notebook.cells += map(nbformat.v4.new_code_cell, extra)
         beside = tmp_path / "notebooks"  # a folder of its own: beside a folder `data`, Python would import that one
         beside.mkdir(exist_ok=True)
         source = beside / f"{name}.ipynb"
-        nbformat.write(notebook, source)
+        nbformat.write(notebook or nbformat.read(chapters.chapter(name).notebook, as_version=4), source)
         start = time.monotonic()
         executed = execute(source, beside / f"{name}.executed.ipynb", **parameters)
         seconds = time.monotonic() - start
-        added = executed.cells[len(executed.cells) - len(extra):]
-        return executed, seconds - sum(cell.metadata.papermill.duration for cell in added)
+        return executed, seconds - sum(cell.metadata.papermill.duration for cell in executed.cells
+                                       if "added" in cell.metadata.get("tags", []))
     return run
 
 
@@ -145,16 +136,18 @@ def run(tmp_path, monkeypatch):
 def run_from_nothing(run):
     """run_from_nothing(name, folder) -> the executed notebook, after all that holds on whatever data was looked at."""
     def run_from_nothing(name, folder):
-        notebook = nbformat.read(next(chapter for chapter in CHAPTERS if chapter.stem == name), as_version=4)
+        notebook = nbformat.read(chapters.chapter(name).notebook, as_version=4)
         checked = [cell.source.splitlines()[-1] for cell in check_cells(notebook)]
         answered = [line.replace("solved=solved", "solved=True") for line in checked]
-        dressed, mines = dressed_cells(notebook, chapters.chapter(name).number)
-        executed, seconds = run(name, folder, DRIVE, GUESS, *answered, *dressed, profile="quick")
+        notebook, mines = dressed(notebook, chapters.chapter(name).number)
+        notebook.cells += map(added, [DRIVE, GUESS, *answered])
+        executed, seconds = run(name, folder, notebook, profile="quick")
         texts = list(outputs_of(executed))
         assert sum(text.count("This cell runs your") for text in texts) == mines, "a right answer in another dress"
+        assert sum(text.count("is still open") for text in texts) == mines
         (_, natural, *wrong), = (text.splitlines() for text in texts if text.startswith("natural answers:"))
         assert int(natural) > 0 and not wrong
-        assert sum(text.count("drove a panel") for text in texts) == chapters.chapter(name).panels
+        assert sum(text.count("drove a view") for text in texts) == chapters.chapter(name).panels
         checks = [text for text in texts if text.startswith(("passed ", "not yet "))]
         assert all(text.startswith("not yet ") for text in checks[:len(answered)]), checks
         assert all(text.startswith("passed ") for text in checks[len(answered):]), checks
@@ -258,20 +251,6 @@ def test_a_notebook_without_a_parameters_cell_is_an_error(tmp_path):
         execute(small(tmp_path, tag=False), tmp_path / "out.ipynb", profile="full")
 
 
-HIDDEN_IN_A_PANEL = """
-import contextlib
-from lessons.kit import plotting
-from lessons.kit.panel import Panel, slider
-fig, ax = plotting.figure()
-line, = ax.plot([0, 1], [0, 1], animated=True)
-def draw(alpha):
-    if alpha > 0.5:
-        raise RuntimeError("nobody sees this")
-    return "a line"
-panel = Panel({"alpha": slider("α", [0.0, 1.0], 0.0)}, fig, draw)
-with contextlib.suppress(RuntimeError):
-    panel.controls["alpha"].value = 1.0
-"""
 HIDDEN_IN_AN_OUTPUT = """
 import ipywidgets
 out = ipywidgets.Output()
@@ -282,12 +261,11 @@ out
 
 
 @pytest.mark.slow  # starts kernels
-@pytest.mark.parametrize("code", [HIDDEN_IN_A_PANEL, HIDDEN_IN_AN_OUTPUT], ids=["panel", "output widget"])
-def test_an_error_that_a_widget_hides_is_found(code, tmp_path):
+def test_an_error_that_a_widget_hides_is_found(tmp_path):
     with pytest.raises(NotebookError, match="nobody sees this"):
         # where a cell has an Output widget, nbclient now and then misses that it has ended, until its time is up
         # (https://github.com/jupyter/nbclient/issues/312)
-        execute(small(tmp_path, code), tmp_path / "out.ipynb", timeout=30)
+        execute(small(tmp_path, HIDDEN_IN_AN_OUTPUT), tmp_path / "out.ipynb", timeout=30)
 
 
 @pytest.mark.slow  # starts a kernel

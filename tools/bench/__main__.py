@@ -1,8 +1,10 @@
 """`make bench`: the numbers that the course promises, measured in one run. Times are of this machine and this minute;
 ratios travel better."""
 import argparse
+import gzip
+import itertools
+import json
 import os
-import random
 import statistics
 import sys
 import tempfile
@@ -14,7 +16,6 @@ import torch
 import data
 from lessons.averaging.experiment import speed_of_sharing
 from lessons.kit.notebooks import CHAPTERS, budget, execute
-from lessons.kit.panel import settings_of
 from lessons.pretraining.algorithms import matching as permutations
 from lessons.task_arithmetic import panels as arithmetic_panels
 from lessons.task_arithmetic.experiment import mlp as arithmetic
@@ -134,16 +135,15 @@ def averaging() -> None:
 
 
 def task_arithmetic() -> None:
-    """A fader's step on chapter 4's mixing desk: accuracy on nine tasks computed and drawn."""
+    """Another mix on chapter 4's mixing desk: accuracy on nine tasks at every λ, in weights and in outputs."""
     sweep, networks = arithmetic.run("quick"), arithmetic.models()
-    desk, generator, times = arithmetic_panels.mixing_desk(sweep, networks), random.Random(0), []
-    for _ in range(100):  # a position that was shown before is not computed again
-        name = generator.choice([name for name in desk.controls if name != "space"])
-        lam = generator.choice(settings_of(desk.controls[name]))
+    desk, times = arithmetic_panels.mixing_desk(sweep, networks), []
+    choices = [desk.controls[name].values for name in ("added", "subtracted")]
+    for added, subtracted in itertools.product(*choices):  # each once: what was shown is not computed again
         start = time.perf_counter()
-        desk.set(**{name: lam})
+        desk.draw(lam=0.5, added=added, subtracted=subtracted)
         times.append(1000 * (time.perf_counter() - start))
-    print(f"mixing desk, a fader's step in the kernel: {_spread(times)}")
+    print(f"mixing desk, another choice in the kernel: {_spread(times)}")
 
 
 def matching() -> None:
@@ -189,6 +189,16 @@ def _open_twice(chapter, profile, folder):
         cells = sum(cell.metadata.papermill.duration or 0 for cell in ran)
         print(f"{chapter.stem}, {profile}, {turn}: {seconds:.1f} s in all, {cells:.1f} s in its cells, "
               f"{seconds / epoch:.0f} epochs of {epoch:.2f} s", flush=True)
+    sizes = _sizes(notebook)
+    print(f"{chapter.stem}, {profile}: the page is told {sum(sizes) / 1024:.0f} kB, compressed, of {len(sizes)} views")
+
+
+def _sizes(notebook):
+    """Bytes that the page is told of every view when it opens, compressed: its marks, and the numbers along its
+    slider."""
+    states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values()
+    views = [one["state"] for one in states if {"spec", "frames"} <= one["state"].keys()]
+    return [len(gzip.compress(json.dumps([view["spec"], view["frames"]]).encode())) for view in views]
 
 
 def sliders() -> None:
@@ -200,15 +210,14 @@ def sliders() -> None:
         for chapter in CHAPTERS:
             with lab.chromium() as page:
                 lab.run_all(page, address, chapter.name)
-                for number, panel in enumerate(lab.panels(page), 1):
-                    if not panel.locator(lab.HANDLE).count():
-                        continue  # has menus alone
-                    lab.press(page, panel, ["Home"])
-                    lab.drawn_ahead(page, panel)
-                    times = lab.press(page, panel, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
+                for number, view in enumerate(lab.views(page), 1):
+                    if not view.locator(lab.HANDLE).count():
+                        continue  # has chips alone
+                    lab.press(page, view, ["Home"])
+                    times = lab.press(page, view, ["ArrowRight"] * 20 + ["ArrowLeft"] * 20)
                     changed = _spread([time["changed"] for time in times])
                     painted = _spread([time["painted"] for time in times])
-                    print(f"{chapter.stem}, panel {number}: {len(times)} of 40 keys changed the picture; "
+                    print(f"{chapter.stem}, view {number}: {len(times)} of 40 keys changed the picture; "
                           f"to the page {changed}, to the screen {painted}")
 
 

@@ -5,8 +5,7 @@ import xarray
 from lessons.averaging.experiment.features import claim
 from lessons.kit import plotting
 from lessons.kit.page import Page, agrees, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, COLOURS, GREY, ORANGE, WithQuartiles, still, violin
+from lessons.kit.plotting import BLUE, COLOURS, GREY, ORANGE, Look, WithQuartiles, still, violin
 from lessons.kit.sweep import at, caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, chips, key, slider, view
 from lessons.lines.panels import in_words
@@ -98,9 +97,9 @@ def figure_17(sweep: xarray.Dataset, models=(5, 10)):
     for (left, right), k in zip(axes, models):
         of_count = at(sweep, models=k)
         places = np.arange(len(of_count.layer))
-        base = WithQuartiles(left, places - 0.1, BASE.colour, BASE.marker, "1 − cosine_base", animated=False)
+        base = WithQuartiles(left, places - 0.1, BASE.colour, BASE.marker, "1 − cosine_base")
         base.set_values(of_count.base_mean, of_count.base_low, of_count.base_high)
-        gap = WithQuartiles(left, places + 0.1, GAP.colour, GAP.marker, "1 − cosine_avg", animated=False)
+        gap = WithQuartiles(left, places + 0.1, GAP.colour, GAP.marker, "1 − cosine_avg")
         gap.set_values(of_count.gap_mean, of_count.gap_low, of_count.gap_high)
         left.set(title=f"{k} models", ylabel="1 − cosine (logarithmic)", ylim=_limits(part), yscale="log")
         for place, (layer, colour) in enumerate(zip(layers, COLOURS)):

@@ -32,7 +32,7 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
     bound = 2 * (1 - 1 / sweep.models.values)
     asked = {"layer": layers[-1], "kind": KINDS[0], "models": counts[-1]}
     if prediction:
-        prediction.panel_answers(by_kind[asked["kind"]]["deviation"][-1, -1] / unit[-1], asked, "star")
+        prediction.panel_answers(by_kind[asked["kind"]]["deviation"][-1, -1] / unit[-1], asked)
 
     def draw(models, kind, layer):
         row, column, numbers = position(counts, models), layers.index(layer), by_kind[kind]

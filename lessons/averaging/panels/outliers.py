@@ -5,8 +5,7 @@ from lessons.averaging.experiment.models import BOLD, OUTLIERS, STRANGER
 from lessons.averaging.panels.triples import AVERAGE, ENSEMBLE
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, still
+from lessons.kit.plotting import BLUE, GREY, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption
 
 USUAL = "the twenty"

@@ -57,9 +57,9 @@ def ten_triples(sweep: xarray.Dataset | None):
 def _gaps(ax, sweep):
     mean = sweep.drop_dims([name for name in sweep.dims if name not in ("triple", "layer")]).mean("triple")
     places = np.arange(len(sweep.layer))
-    base = WithQuartiles(ax, places - 0.1, BASE.colour, BASE.marker, "baseline", animated=False)
+    base = WithQuartiles(ax, places - 0.1, BASE.colour, BASE.marker, "baseline")
     base.set_values(mean.base_mean, mean.base_low, mean.base_high)
-    gap = WithQuartiles(ax, places + 0.1, GAP.colour, GAP.marker, "to the mean of the features", animated=False)
+    gap = WithQuartiles(ax, places + 0.1, GAP.colour, GAP.marker, "to the mean of the features")
     gap.set_values(mean.gap_mean, mean.gap_low, mean.gap_high)
     least = 0.5 * float(mean.gap_low.where(mean.gap_low > 0).min())
     ax.set(ylabel="1 − cosine (logarithmic)", yscale="log", ylim=(least, 6 * float(mean.base_high.max())),

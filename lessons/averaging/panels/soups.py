@@ -31,7 +31,7 @@ def of_the_best(sweep: xarray.Dataset, prediction=None):
     findings = {guest: finding_of_soups(sweep.sel(guest=guest)) for guest in GUESTS}
     asked = {"size": sizes[-1], "guest": NOBODY}
     if prediction:
-        prediction.panel_answers(100 * by_guest[NOBODY]["uniform_gain"][-1], asked, "star")
+        prediction.panel_answers(100 * by_guest[NOBODY]["uniform_gain"][-1], asked)
 
     def draw(size, guest):
         numbers, place = by_guest[guest], position(sizes, size)

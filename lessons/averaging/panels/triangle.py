@@ -56,7 +56,7 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
     asked = {"alpha": grid[len(grid) // 3], "rest": 0.5, "three": threes[0]}
     if prediction:
         row, column = position(grid, asked["alpha"]), position(grid, 0.5)
-        prediction.panel_answers(numbers[threes[0]]["averaged weights"][row, column], asked, "star")
+        prediction.panel_answers(numbers[threes[0]]["averaged weights"][row, column], asked)
 
     def draw(alpha, three, rest):
         row, column, ways = position(grid, alpha), position(grid, rest), numbers[three]

@@ -7,8 +7,7 @@ from lessons.averaging.experiment.triples import claim, explained, members_mean
 from lessons.kit import plotting
 from lessons.kit.noise import error_of_share, with_reach
 from lessons.kit.page import Page, agrees, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Chart, Frame, Path, Points, Spots, Star, key, percent, slider, view
 
@@ -67,7 +66,7 @@ def all_triples(sweep: xarray.Dataset, prediction=None):
     mean = [0], [0]
     finding, images = finding_of_triples(triples.line), images_of(sweep)
     if prediction:
-        prediction.panel_answers(triples.line["slope"], mark="star")
+        prediction.panel_answers(triples.line["slope"])
 
     def draw(triple):
         place = triple - 1

@@ -9,8 +9,7 @@ from lessons.cart.panels.parts import AVERAGE, OWN, Ranks
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, error_of_share
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import ACCURACY, BLACK, GREEN, GREY, still
+from lessons.kit.plotting import ACCURACY, BLACK, GREEN, GREY, Look, still
 from lessons.kit.sweep import caption, position
 
 DISJOINT = bell.name_of(1.0)

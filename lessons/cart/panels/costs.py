@@ -11,8 +11,7 @@ from lessons.cart.panels.parts import numbers_of, percent
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, still
+from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, Look, still
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import (
     Axis,

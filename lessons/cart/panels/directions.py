@@ -41,7 +41,7 @@ def directions(sweep: xarray.Dataset, prediction=None):
     asks_about = {"setting": DISJOINT, "how": HOWS[0], "lam": SHOWN_LAM, "rank": SHOWN_RANK}
     if prediction:
         row, column = position(lams, SHOWN_LAM, "lam"), position(ranks.values, SHOWN_RANK, "rank")
-        prediction.panel_answers(accuracies[DISJOINT][0, row, column].mean(), asks_about, "star")
+        prediction.panel_answers(accuracies[DISJOINT][0, row, column].mean(), asks_about)
 
     def draw(rank, lam, setting=names[0], how=HOWS[0], grey=OTHER_LAMS):
         of_lams = accuracies[setting][HOWS.index(how)]  # (lam, rank, task)

@@ -8,8 +8,7 @@ from lessons.cart.experiment.readings import LOW_RANK, along_the_ranks, one, row
 from lessons.cart.panels.parts import Ranks, listed
 from lessons.kit import page, plotting
 from lessons.kit.page import Markup, Page, paragraph, quiet, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, RED, Look, still
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, chips, key, view
 

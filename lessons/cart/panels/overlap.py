@@ -40,7 +40,7 @@ def overlap(sweep: xarray.Dataset, prediction=None):
     levels = {share: levels_of(part) for share, part in parts.items()}
     ranks, shares = Ranks(sweep), list(parts)
     if prediction:
-        prediction.panel_answers(heights[shares.index(0.5)], {"share": 0.5}, "star")
+        prediction.panel_answers(heights[shares.index(0.5)], {"share": 0.5})
 
     def draw(share):
         row, (centred, plain), level = shares.index(share), envelopes[share], levels[share]

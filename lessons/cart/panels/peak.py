@@ -13,8 +13,7 @@ from lessons.cart.panels.parts import Ranks, by_rank, listed
 from lessons.kit import plotting
 from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, bold, capital, paragraph, quiet, reading, said, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Bars, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.merging.search import rests_on
@@ -90,7 +89,7 @@ def peak(sweep: xarray.Dataset, prediction=None):
     opens = experiment.FEW_DIGITS if experiment.FEW_DIGITS in cases else cases[0]
     if prediction:
         first = plateau(parts[experiment.FEW_DIGITS], experiment.HEADS[0]).first
-        prediction.panel_answers(first, {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]}, "upright line")
+        prediction.panel_answers(first, {"case": experiment.FEW_DIGITS, "head": experiment.HEADS[0]})
 
     def draw(rank, case, head):
         part = parts[case]

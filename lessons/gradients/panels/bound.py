@@ -1,93 +1,113 @@
 """Panel (c): the bound of Theorem 2 against the truth."""
+from dataclasses import replace
+
 import numpy as np
 import xarray
 
 from lessons.gradients.experiment import bound
 from lessons.gradients.experiment.common import ANGLES
-from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED
 from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
 
-LOOKS = {"C": (Look(BLACK, "o"), "measured, ‖C‖"),
-         "printed": (Look(RED, "v"), "theorem, |αT − 1|"),
-         "appendix": (Look(PURPLE, "P", ":"), "its proof, |α(T + 1) − 1|"),
-         "triangle": (Look(GREEN, "^"), "6.6 a, α(T − 1) + |1 − α|"),
-         "tight": (Look(BLUE, "s"), "6.6 b, max(1, |αT − 1|)")}
-BOUNDS = [name for name in LOOKS if name != "C"]
-LOWEST = 0.1  # ratio of a bound to the truth that is shown
-_THIN = {"markersize": 5, "linewidth": 1.5}
+LINES = {"appendix": Line("appendix", "other", dashed=True),
+         "triangle": Line("triangle", "other"),
+         "printed": Line("printed", "single", "theorem", dots=True),
+         "tight": Line("tight", "merged", "6.6 b", dots=True, near=True)}
+NORMS = {"as printed": bound.AS_PRINTED, "corrected": bound.AS_CORRECTED}
+LOWEST = 0.04  # ratio of a bound to the truth that is shown
+TICKS = {0.1: "0.1", 0.25: "¼", 0.5: "½", 1: "1", 2: "2"}
+_ALT = """
+    {network} network, α = {alpha:.2f}: measured ‖C‖ {C:.3g}. With H {hessian:.3g} and G {gradient:.3g} measured, the
+    theorem's bound is {printed:.3g}, {printed_times}, its proof's {appendix:.3g}, {appendix_times}, by the triangle
+    inequality {triangle:.3g}, {triangle_times}, the tight one {tight:.3g}, {tight_times}. With H and G from the layers'
+    norms, {how}, these are {by_norms}."""
 
 
-@panel
+@view
 def against_alpha(sweep: xarray.Dataset):
-    """Panel (c): the length of C and four versions of Theorem 2's bound against α; right, how many times the bound is
-    the truth. Controls: alpha, network, known."""
-    fig, (left, right) = plotting.figure(2, height=4.4)
-    alphas = sweep.alpha.values
-    floor = 0.3 * float(sweep.C.min())
-    _axes(left, right, sweep, floor)
-    curves = {name: curve(left, look, label, **_THIN) for name, (look, label) in LOOKS.items()}
-    ratios = {name: curve(right, LOOKS[name][0], **_THIN) for name in BOUNDS}
-    lines = [here(ax, 0) for ax in (left, right)]
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
+    """Panel (c): how many times the length of C four versions of Theorem 2's bound are, against α; left, with H and G
+    measured; right, with H and G from the layers' norms. Controls: alpha, network, known.
+    """
+    alphas = [float(alpha) for alpha in sweep.alpha.values]
+    ratios = sweep[list(LINES)] / sweep.C
 
     def draw(alpha, network, known):
-        part = sweep.sel(network=network, known=known)
-        for name, line in curves.items():
-            line.set_data(alphas, np.maximum(part[name].values, floor))
-        for name, line in ratios.items():
-            line.set_data(alphas, np.maximum(part[name].values / part.C.values, LOWEST))
-        for line in lines:
-            line.set_xdata([alpha, alpha])
-        numbers = _numbers(part.isel(alpha=position(alphas, alpha)))
-        titles[0].set_text(said("{network}, α = {alpha:.2f}: ‖C‖ = {C:.3g}", network=network, alpha=alpha, **numbers))
-        titles[1].set_text(said("Theorem {printed_times}, tight bound {tight_times}", **numbers))
-        return said("""{network} network, α = {alpha:.2f}, {known}: measured ‖C‖ {C:.3g}, the theorem's bound
-                       {printed:.3g}, {printed_times}, its proof's {appendix:.3g}, {appendix_times}, by the triangle
-                       inequality {triangle:.3g}, {triangle_times}, the tight one {tight:.3g}, {tight_times}. H is
-                       {hessian:.3g} and G {gradient:.3g}.""", network=network, alpha=alpha, known=known, **numbers)
+        point = sweep.sel(network=network).isel(alpha=position(alphas, alpha))
+        values = {"C": 1.0, "C by norms": 1.0}
+        for name in LINES:
+            of_network = ratios[name].sel(network=network)
+            for line, how in ((name, bound.MEASURED), (f"{name} by norms", known)):
+                values[line] = np.maximum(of_network.sel(known=how).values, LOWEST)
+        measured, by_norms = _numbers(point.sel(known=bound.MEASURED)), _numbers(point.sel(known=known))
+        how = next(text for text, name in NORMS.items() if name == known)
+        told = ", ".join(by_norms[f"{name}_times"] for name in ("printed", "appendix", "triangle", "tight"))
+        alt = said(_ALT, network=network, alpha=alpha, how=how, by_norms=told, **measured)
+        return Frame(finding_of_bounds(measured, by_norms), alt, values,
+                     key(("single", "The theorem’s bound"), ("merged", "The bound of exercise 6.6 b"),
+                         ("", "grey: 6.6 a; dashed: the theorem’s proof"),
+                         ("", "dotted: ‖C‖, as measured; below it is no bound")))
 
-    known = {"measured": bound.MEASURED,
-             "from the norms, as printed": bound.AS_PRINTED,
-             "from the norms, corrected": bound.AS_CORRECTED}
-    controls = {"alpha": slider("α", [float(alpha) for alpha in alphas], 0.25),
-                "network": choice("network", ("tanh", "linear", "ReLU")),
-                "known": choice("H and G", known)}
-    remarks = said("""T = {tasks}, k = {steps}, η = {eta:g}. Dotted: α = 1/(T + 1), 1/T, 2/T. At the lower edge: 0.""",
-                   tasks=len(ANGLES), steps=bound.STEPS, eta=bound.ETA)
-    return controls, fig, draw, f"{caption(sweep)} {remarks}"
+    text = said("T = {tasks}, k = {steps}, η = {eta:g}. At the lower edge: 0.", tasks=len(ANGLES), steps=bound.STEPS,
+                eta=bound.ETA)
+    return {"kicker": "Chapter 6: a bound and the truth", "charts": _charts(alphas, ratios), "draw": draw,
+            "controls": {"alpha": slider("α", {f"{alpha:g}": alpha for alpha in alphas}, 0.25, words=_words,
+                                         ends=[("", f"{alphas[0]:g}"), ("", f"{alphas[-1]:g}")]),
+                         "network": chips("network", ("tanh", "linear", "ReLU")),
+                         "known": chips("H and G by the norms", NORMS, bound.AS_CORRECTED, more=True)},
+            "caption": f"{caption(sweep)} {text}"}
 
 
-def _axes(left, right, sweep, floor):
-    """Lengths to the left, ratios to the right, both against α; below a ratio of 1 there is no bound."""
-    last = sweep.alpha.values.max()
-    for ax, label, low, high in ((left, "length over η²", floor, sweep.triangle),
-                                 (right, "bound over measured length", LOWEST, sweep.triangle / sweep.C)):
-        ax.set(yscale="log", xlabel="α", ylabel=label, xlim=(0, last * 1.03), ylim=(low, 2 * float(high.max())))
-    right.axhspan(LOWEST, 1, color=RED, alpha=0.12, linewidth=0)
-    right.text(last, 0.45, "no bound here", ha="right", fontsize=9.5, color=RED)
+def _charts(alphas, ratios):
+    """The bounds over the measured length, on logarithmic axes."""
+    across = Axis("α", alphas[0], alphas[-1], "log", {tick: text for tick, text in TICKS.items() if tick <= alphas[-1]})
+    charts = []
+    for suffix, known, label, digits in (("", [bound.MEASURED], "measured", 1),
+                                         (" by norms", list(NORMS.values()), "by the norms", 0)):
+        highest = 1.5 * max(float(ratios[name].sel(known=known).max()) for name in LINES)
+        ticks = {10.0 ** power: f"{10.0 ** power:,g}" for power in range(-1, 6) if 10.0 ** power < highest}
+        up = Axis(f"bound / ‖C‖, H and G {label}", LOWEST, highest, "log", ticks, "×", digits)
+        lines = [replace(line, name=f"{name}{suffix}") for name, line in LINES.items()]
+        charts.append(Chart(across, up, (Reference(f"C{suffix}", "chance", aside=True), *lines, Handle("alpha"))))
+    return charts
+
+
+def _words(alpha):
+    """Where the slider stands."""
     tasks = len(ANGLES)
-    for ax in (left, right):
-        for place in (1 / (tasks + 1), 1 / tasks, 2 / tasks):
-            ax.axvline(place, color=GREY, linestyle=":", linewidth=1.2, marker="")
+    named = {1 / (tasks + 1): "1/(T + 1)", 1 / tasks: "1/T, the average", 2 / tasks: "2/T"}
+    return named.get(alpha, f"α = {alpha:g}")
 
 
 def _numbers(point):
     """What titles and alternative text say of one α."""
-    numbers = {name: float(point[name]) for name in ("C", *BOUNDS, "hessian", "gradient")}
-    for name in BOUNDS:
-        numbers[f"{name}_times"] = _times(numbers[name] / numbers["C"])
-    return numbers
+    numbers = {name: float(point[name]) for name in ("C", *LINES, "hessian", "gradient")}
+    return numbers | {f"{name}_times": _times(numbers[name] / numbers["C"]) for name in LINES}
 
 
 def _times(ratio):
     if ratio >= 10:
         return f"{ratio:,.0f}×"
     return f"{ratio:.1f}×" if ratio >= 0.05 else "0×"
+
+
+def finding_of_bounds(measured: dict[str, float], by_norms: dict[str, float]) -> str:
+    """Which version bounds the length of C at one α, in one sentence.
+
+    Args:
+        measured: "C" and the bounds by name, with H and G measured.
+        by_norms: the same, with H and G from the norms.
+    """
+    length = measured["C"]
+    if by_norms["tight"] < length:
+        return "With H from the printed norms every bound is zero, and C is not"
+    if measured["printed"] < length:
+        return f"At this α the theorem’s bound is {'below the truth' if measured['printed'] else 'zero, and C is not'}"
+    if measured["appendix"] < length:
+        return "At this α the theorem’s bound holds, and that of its proof does not"
+    if measured["printed"] > 0.999 * measured["tight"]:
+        return "For so large an α the theorem’s bound is the best there is"
+    return "At this α the theorem’s bound holds, but nothing guarantees it"
 
 
 def reading_of_the_bound(sweep: xarray.Dataset) -> Page:

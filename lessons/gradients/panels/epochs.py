@@ -3,15 +3,27 @@ import numpy as np
 import xarray
 
 from lessons.gradients.experiment import epochs
-from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN, SPIRALS
+from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN
 from lessons.kit import plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import Difference, reach, with_reach
 from lessons.kit.page import Page, capital, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, level, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, still
-from lessons.kit.predict import Star
+from lessons.kit.plotting import COLOURS, GREY, MARKERS, still
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 
 # -- the first epoch -------------------------------------------------------------------------------
 
@@ -74,129 +86,101 @@ def reading_of_figure_3(sweep: xarray.Dataset) -> Page:
 
 # -- panel (d): how long to finetune ---------------------------------------------------------------
 
-ENDS = {SHOWN[0]: (-0.035, -0.05), SHOWN[-1]: (0.0, 0.03)}  # written beside the path, so far from it
-OTHERS = Look("#c9c9c9")
-NOW = Look(BLUE, "o")
-CHOSEN = Look(ORANGE, "D")
-PATH = Look(GREY, ".")
-CHANCE = {DIGITS: 0.1, FAR: 0.1, SPIRALS: 0.5}
+_ALT = """
+    {data}, {optimiser}, {epochs}: on their own tasks the six networks have accuracy {own:.3f} ± {own_sure:.3f}, their
+    merge has {accuracy:.3f} ± {sure:.3f} on all six at the scale {scale:g}, chosen on held-out samples; the average has
+    {average:.3f}. The network before finetuning has {before:.3f}. The merges by epochs: {merged}."""
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (d)."""
     part = sweep.sel(data=DIGITS, optimiser=SGD)
-    return said("""Digits, SGD. After one epoch the six networks read {own:.2f} of their own tasks; the network before
-                   finetuning read {before:.2f} of all six. How accurate on all six is their **merge**, at the best
-                   scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
+    return said("""Digits, SGD, one epoch. On their own tasks the six networks have accuracy {own:.2f}; the network
+                   before finetuning has {before:.2f} on all six. How accurate on all six is their **merge**, at the
+                   best scale?""", own=float(part.own.sel(epochs=1).mean()), before=float(part.before))
 
 
-@panel
+@view
 def merging(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): accuracy of the merged network against the scale, after so many epochs; right, own accuracy and merged
-    accuracy of all epochs.
+    """Panel (d): accuracy of the six networks, each on its own task, and of their merge on all six, against the epochs;
+    right, accuracy of the merge against its scale, after so many epochs and, in grey, after the other numbers.
 
-    Controls: epochs, optimiser, data. The prediction is a star: merged accuracy of one epoch of SGD on digits.
+    Controls: epochs, data, optimiser. The prediction, the accuracy of the merge after one epoch of SGD on digits, is a
+    star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(6, 5))
-    best = epochs.chosen(sweep)
-    own = sweep.own.mean("task")
-    against_scale = _AgainstScale(left)
-    against_own = _AgainstOwn(right)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
-    predicted_at = {"data": DIGITS, "optimiser": SGD, "epochs": 1}
-    star = Star(right, prediction, float(own.sel(predicted_at)), float(best.accuracy.sel(predicted_at)), predicted_at)
+    best, own = epochs.chosen(sweep), sweep.own.mean("task")
+    numbers = [int(number) for number in sweep.epochs.values]
+    images = images_of(sweep)
+    asked = {"epochs": 1, "data": DIGITS, "optimiser": SGD}
+    if prediction:
+        prediction.panel_answers(float(best.accuracy.sel(asked)), asked)
 
-    def draw(epochs, optimiser, data):
-        where = {"optimiser": optimiser, "data": data}
-        part = sweep.sel(where)
-        merged = best.sel(where)
-        alone = own.sel(where)
-        numbers = {"head": f"{data}, {optimiser}, {epochs} epoch{'s' * (epochs > 1)}:",
-                   "epochs": epochs,
-                   "own": float(alone.sel(epochs=epochs)),
-                   "accuracy": float(merged.accuracy.sel(epochs=epochs)),
-                   "scale": float(merged.scale.sel(epochs=epochs)),
-                   "average": float(part.accuracy.sel(epochs=epochs, scale=1.0)),
-                   "before": float(part.before)}
-        against_scale.show(part.accuracy, numbers, CHANCE[data])
-        against_own.show(alone, merged.accuracy, numbers)
-        star.place(epochs=epochs, optimiser=optimiser, data=data)
-        titles[0].set_text(said("{head} {accuracy:.2f}", **numbers))
-        titles[1].set_text(said("Alone {own:.2f}, merged {accuracy:.2f} after {epochs}", **numbers))
-        return said("""{head} the six networks read {own:.3f} of their own tasks, their merge {accuracy:.3f} of all six
-                       at the scale {scale:.2f}, chosen on held-out samples; the average {average:.3f}. The network
-                       before finetuning reads {before:.3f}.""", **numbers)
+    def draw(epochs, **where):
+        part, merged, scales = sweep.sel(where), best.accuracy.sel(where).values, best.scale.sel(where).values
+        alone, by_scale, place = own.sel(where).values, part.accuracy.values, numbers.index(epochs)
+        values = {"own": alone, "own, sure": with_reach(alone, images)[1:], "merged": merged,
+                  "merged, sure": with_reach(merged, images)[1:], "before": part.before.item(),
+                  "by scale": by_scale[place], "chosen": ([scales[place]], [merged[place]])}
+        for number, of_number in zip(numbers, by_scale):
+            values[f"{number} epochs"] = np.full(len(of_number), np.nan) if number == epochs else of_number
+        alt = said(_ALT, epochs=_words(epochs), own=alone[place], own_sure=reach(alone[place], images),
+                   accuracy=merged[place], sure=reach(merged[place], images), scale=scales[place],
+                   average=part.accuracy.sel(epochs=epochs, scale=1.0).item(), before=part.before.item(),
+                   merged=", ".join(f"{number} {accuracy:.3f}" for number, accuracy in zip(numbers, merged)), **where)
+        return Frame(finding_of_epochs(alone, merged, images), alt, values,
+                     key(("single", "Six networks, each on its own task"), ("merged", "Their merge, on all six tasks"),
+                         ("", "grey, right: after other numbers of epochs")))
 
     optimisers = sorted(names(sweep.optimiser), key=lambda name: name != SGD)
-    controls = {"epochs": slider("epochs", list(SHOWN), 1),
-                "optimiser": choice("finetuned with", optimisers),
-                "data": choice("tasks", sweep.data.values)}
-    return controls, fig, draw
+    return {"kicker": "Chapter 6: how long to finetune", "charts": _charts(numbers, sweep), "draw": draw,
+            "controls": {"epochs": slider("epochs", {_words(number): number for number in numbers}, 1),
+                         "data": chips("tasks", names(sweep.data)),
+                         "optimiser": chips("finetuned with", optimisers, more=True)},
+            "hides": ["merged", "merged, sure", "by scale", "chosen", *(f"{number} epochs" for number in numbers)],
+            "caption": f"{caption(sweep)} Bands: two standard errors, at most."}
 
 
-def _diamond(ax):
-    """Where the chosen scale is."""
-    return cloud(ax, CHOSEN, "scale chosen on held-out samples", markersize=10, markerfacecolor="none",
-                 markeredgewidth=2)
+def _charts(numbers, sweep):
+    """Accuracy over the epochs, and over the scale of the merge."""
+    lowest = min(float(values.min()) for values in (sweep.before, sweep.accuracy, sweep.own.mean("task")))
+    low = np.floor(10 * lowest) / 10
+    left = Chart(Axis("epochs", numbers[0], numbers[-1], "log", {number: f"{number}" for number in SHOWN}),
+                 Axis("accuracy", low, 1, unit="percent"),
+                 (Reference("before", "other", "before"), Band("own, sure", "single"),
+                  Line("own", "single", "each alone", dots=True), Band("merged, sure", "merged"),
+                  Line("merged", "merged", "merged", dots=True), Star("guess", "merged", x=(1,)), Handle("epochs")))
+    across = tuple(float(scale) for scale in sweep.scale.values)
+    right = Chart(Axis("scale αT of the merge; 1 is the average", across[0], across[-1]),
+                  Axis("accuracy of the merge; the diamond is the scale chosen", low, 1, unit="percent"),
+                  (*(Line(f"{number} epochs", "other", x=across) for number in numbers),
+                   Line("by scale", "merged", x=across), Spots("chosen", "merged")))
+    return [left, right]
 
 
-class _AgainstScale:
-    """Left: accuracy of the merge against its scale, after so many epochs and, in grey, after the other numbers."""
-
-    def __init__(self, ax):
-        ax.set(xlabel="scale αT (1 is the average)", ylabel="accuracy on all six tasks", ylim=(0, 1.02),
-               xlim=(-0.05, 3.5))
-        label = "after other numbers of epochs (at its end)"
-        self.others = [curve(ax, OTHERS, "" if i else label, linewidth=1.2) for i in range(len(SHOWN))]
-        self.numbers = [ax.text(0, 0, str(number), fontsize=9.5, va="center", color="#555555", animated=True)
-                        for number in SHOWN]
-        self.chance = level(ax, Look(GREY, line=":"))
-        self.by_chance = ax.text(3.48, 0, "by chance", fontsize=9.5, ha="right", color="#555555", animated=True)
-        self.now = curve(ax, NOW, "merged after so many epochs")
-        self.chosen = _diamond(ax)
-
-    def show(self, accuracy, numbers, chance):
-        """accuracy: (epochs, scale); chance: what guessing gets."""
-        ends = accuracy.sel(epochs=list(SHOWN)).isel(scale=-1).values
-        heights = spread_out(ends, 0.042)
-        for line, text, number, height in zip(self.others, self.numbers, SHOWN, heights):
-            line.set_data(accuracy.scale, accuracy.sel(epochs=number))
-            text.set_position((3.06, height))
-        self.chance.set_ydata([chance, chance])
-        self.by_chance.set_y(chance - 0.05)
-        self.now.set_data(accuracy.scale, accuracy.sel(epochs=numbers["epochs"]))
-        self.chosen.set_data([numbers["scale"]], [numbers["accuracy"]])
+def _words(number):
+    """So many epochs."""
+    return f"{number} epoch{'s' * (number > 1)}"
 
 
-def spread_out(heights, least: float) -> np.ndarray:
-    """Heights for labels: near those given, in their order, and at least `least` from each other."""
-    placed = np.array(heights, dtype=float)
-    order = np.argsort(placed)
-    for below, above in zip(order, order[1:]):
-        placed[above] = max(placed[above], placed[below] + least)
-    return placed - (placed - heights).mean()
+def images_of(sweep: xarray.Dataset, experiment=epochs) -> int:
+    """On how many test images of all tasks an experiment on digits measured an accuracy."""
+    return len(epochs.FAMILIES[DIGITS].angles) * experiment.PROFILES[sweep.attrs["profile"]].amounts.test
 
 
-class _AgainstOwn:
-    """Right: accuracy of the merge against that of the six networks by themselves, a path over the epochs."""
-
-    def __init__(self, ax):
-        ax.set(xlabel="accuracy of the six networks, own task", ylabel="accuracy of their merge, all tasks",
-               ylim=(0.3, 1.02), xlim=(0.3, 1.02))
-        ax.plot([0.3, 1], [0.3, 1], color=GREY, linestyle=":", linewidth=1.2, marker="")
-        self.chosen = _diamond(ax)
-        self.path = curve(ax, PATH, linewidth=1)
-        self.numbers = {number: ax.text(0, 0, "", fontsize=9.5, animated=True) for number in ENDS}
-
-    def show(self, alone, merged, numbers):
-        """alone, merged: (epochs,)."""
-        shown = list(SHOWN)
-        self.path.set_data(alone.sel(epochs=shown), merged.sel(epochs=shown))
-        self.chosen.set_data([numbers["own"]], [numbers["accuracy"]])
-        for number, (across, up) in ENDS.items():
-            place = float(alone.sel(epochs=number)) + across, float(merged.sel(epochs=number)) + up
-            self.numbers[number].set(text=str(number), position=place)
+def finding_of_epochs(alone: np.ndarray, merged: np.ndarray, images: int) -> str:
+    """What the networks and their merge gain between the first number of epochs and the last, in one sentence. Both:
+    (epochs,) accuracies, on so many images."""
+    own, gain = (Difference.of(float(accuracy[-1]), float(accuracy[0]), images) for accuracy in (alone, merged))
+    kept_back = Difference(own.value - gain.value, float(np.hypot(own.error, gain.error)))
+    if not (own.is_news and own.value > 0):
+        return "The networks learn nothing more, within the noise"
+    if not gain.is_news:
+        return "The networks go on learning, their merge gains nothing beyond the noise"
+    if gain.value < 0:
+        return "The networks go on learning, and their merge gets worse"
+    if kept_back.is_news and kept_back.value > 0:
+        return "The networks go on learning, but only part of it reaches their merge"
+    return "The longer the networks learn, the better their merge"
 
 
 def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
@@ -228,7 +212,7 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
     """Is merging after one epoch as good as after twenty, and after five? With the standard error of each
     difference."""
     best = epochs.chosen(sweep).accuracy
-    images = len(sweep.task) * epochs.PROFILES[sweep.attrs["profile"]].amounts.test
+    images = images_of(sweep)
     sentences = []
     for data in (DIGITS, FAR):
         accuracies = best.sel(data=data, optimiser=SGD)

@@ -1,84 +1,100 @@
-"""Panel (a), the plane: where the steps go."""
+"""Panel (a), the plane: where the steps go; and where a point lies on a map."""
 import numpy as np
 import xarray
 
-from lessons.gradients.experiment.plane import ALPHAS, ETAS, KS
-from lessons.kit import plotting
+from lessons.gradients.experiment.plane import ETAS
 from lessons.kit.page import said
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Spots, chips, key, slider, view
 
-TASKS = {"task 1 alone": Look(GREEN, "^"), "task 2 alone": Look(PURPLE, "v")}
-JOINT = Look(BLUE, "o")
-ARITHMETIC = Look(ORANGE, "D")
-APART = Look(RED, "o")
+ALPHAS = {"¼": 0.25, "½": 0.5, "1": 1.0, "1.5": 1.5}
+ROUNDING = 1e-9  # of the joint way: two networks that are nearer are the same
+FAR = 0.5  # of the joint way, at least, if the two networks are said to be far apart
+WALKS = {"A": "a", "B": "b", "added": "merged", "joint": "single"}
+_ALT = """
+    Step size η = {eta:g}, α = {alpha:.2f}, {k} step{s}. Task arithmetic and joint training are {apart:.2g} of the joint
+    path's length apart; with the other step sizes {others}. Sum of both losses {arithmetic_loss:.3f} with task
+    arithmetic, {joint_loss:.3f} with joint training. θ_TA lies at ({arithmetic_x:.2f}, {arithmetic_y:.2f}), θ_MT at
+    ({joint_x:.2f}, {joint_y:.2f}) in the plane."""
 
 
-@panel
+@view
 def walks(sweep: xarray.Dataset):
-    """Panel (a): θ_1, θ_2, task arithmetic and joint training in the plane of the two gradients; right, how far the two
-    are apart after every step.
+    """Panel (a): the walks of A and B, each on its own task, of task arithmetic and of joint training in the plane of
+    the two gradients, on the sum of both losses; right, how far the last two are apart after every step.
 
-    Controls: eta, alpha, k.
+    Controls: k, eta, alpha.
     """
-    fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(6, 5))
     share = (sweep.apart / sweep.far.where(sweep.far > 0)).fillna(0)
-    _map(left, sweep)
-    most = float(share.max())
-    right.set(xlabel="steps k", ylabel="distance of the two, as a share of the way", ylim=(-0.02 * most, 1.05 * most),
-              xlim=(0.5, 10.5))
-    own = [curve(left, look, label, markersize=4, linewidth=1.2) for label, look in TASKS.items()]
-    joint = curve(left, JOINT, "joint training, step αη", markersize=4, linewidth=1.4)
-    arithmetic = cloud(left, ARITHMETIC, "task arithmetic", markersize=9, markerfacecolor="none", markeredgewidth=2)
-    distance = curve(right, APART)
-    step = here(right, 1)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    titles = moving_titles((left, right))
+    steps = [int(step) for step in sweep.step.values[1:]]
 
-    def draw(eta, alpha, k):
-        part = sweep.sel(eta=eta, alpha=alpha)
-        until = slice(0, k + 1)
-        for line, path in zip(own, part.own.values):
-            line.set_data(*path[until].T)
-        joint.set_data(*part.joint.values[until].T)
-        arithmetic.set_data(*part.arithmetic.values[[k]].T)
-        shares = share.sel(eta=eta, alpha=alpha).values
-        distance.set_data(np.arange(1, 11), shares[1:])
-        step.set_xdata([k, k])
-        numbers = _numbers(part.sel(step=k), eta, alpha, k, shares[k])
-        titles[0].set_text(said("η = {eta:g}, α = {alpha:g}: loss {arithmetic_loss:.2f} and {joint_loss:.2f}",
-                                **numbers))
-        titles[1].set_text(said("After {k} step{s} of η = {eta:g}: {apart:.2g} apart", **numbers))
-        return said("""Step size η = {eta:g}, α = {alpha:.2f}, {k} steps. Task arithmetic and joint training are
-                       {apart:.2g} of the joint path's length apart. Sum of both losses {arithmetic_loss:.3f} with task
-                       arithmetic, {joint_loss:.3f} with joint training. θ_TA lies at ({arithmetic_x:.2f},
-                       {arithmetic_y:.2f}), θ_MT at ({joint_x:.2f}, {joint_y:.2f}) in the plane.""", **numbers)
+    def draw(k, eta, alpha):
+        part, shares = sweep.sel(eta=eta, alpha=alpha), share.sel(alpha=alpha).values[:, 1:]
+        row_of_eta, step = position(ETAS, eta), position(steps, k)
+        paths = dict(zip(WALKS, (*part.own.values, part.arithmetic.values, part.joint.values)))
+        values = {"loss": sweep["map"].values[::-1], "start": on_map(sweep, np.zeros((1, 2)))}
+        for name, path in paths.items():
+            until = on_map(sweep, path[np.minimum(np.arange(len(path)), k)])
+            values |= {f"walk of {name}": until, name: until[:, -1:]}
+        for row, of_eta in zip(shares, ETAS):
+            values[f"η = {of_eta:g}"] = np.full(len(steps), np.nan) if of_eta == eta else row
+        numbers = _numbers(part.sel(step=k)) | {"eta": eta, "alpha": alpha, "k": k, "s": "s" * (k > 1)}
+        others = ", ".join(f"η = {of_eta:g} {row[step]:.2g}" for row, of_eta in zip(shares, ETAS) if of_eta != eta)
+        alt = said(_ALT, apart=shares[row_of_eta, step], others=others, **numbers)
+        return Frame(finding_of_walks(shares[row_of_eta, step]), alt, values | {"distance": shares[row_of_eta]},
+                     key(("a", "A: steps on task 1 alone"), ("b", "B: steps on task 2 alone"),
+                         ("merged", "Task arithmetic: both task vectors added, times α"),
+                         ("single", "Joint training: steps on both tasks at once")))
 
-    controls = {"eta": slider("step size η", list(ETAS), 0.4),
-                "alpha": slider("α", list(ALPHAS), 0.5),
-                "k": slider("steps k", list(KS), 1)}
-    return controls, fig, draw, caption(sweep) + " Grey: lines of equal L₁ + L₂ in the plane."
+    return {"kicker": "Chapter 6: where the steps go", "charts": _charts(sweep, steps), "draw": draw,
+            "controls": {"k": slider("steps k", steps, steps[-1], words=lambda k: f"{k} step{'s' * (k > 1)}"),
+                         "eta": chips("step size η", {f"{eta:g}": eta for eta in ETAS}, 0.4),
+                         "alpha": chips("α", ALPHAS, 0.5, more=True)}}
 
 
-def _map(ax, sweep):
-    """Lines of equal L₁ + L₂ in the plane, the start, and the direction down."""
-    levels = np.quantile(sweep["map"].values, np.linspace(0, 1, 14))
-    ax.contour(sweep.horizontal, sweep.vertical, sweep["map"], levels=np.unique(levels), colors="#c9c9c9",
-               linewidths=0.8)
-    down = sweep.gradient.values
-    end = down / np.hypot(*down) * 0.85 * float(sweep.vertical[-1])
-    ax.annotate("", xy=end, xytext=(0, 0), arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 1.6})
-    ax.set(xlabel="along −∇L₁ (weights)", ylabel="at right angles to it (weights)", aspect="equal")
-    ax.grid(False)
-    ax.plot([0], [0], color=BLACK, marker="X", linestyle="", markersize=8, label="start; arrow: −∇(L₁ + L₂)")
+def _charts(sweep, steps):
+    """The plane, and the distance over the steps with one line for every step size."""
+    loss = sweep["map"].values
+    scale = {"low": np.floor(10 * loss.min()) / 10, "high": np.ceil(10 * np.quantile(loss, 0.75)) / 10}
+    plane = Chart(Axis("", 0, 1, ticks={0: ""}), Axis("sum of both losses", 0, 1, ticks={0: ""}),
+                  (Map("loss", **scale), *(Path(f"walk of {name}", role) for name, role in WALKS.items()),
+                   Spots("start", "other"),
+                   *(Spots(name, role) for name, role in reversed(WALKS.items()))))
+    distance = Chart(Axis("k", steps[0], steps[-1], ticks={k: f"{k}" for k in steps}),
+                     Axis("distance of the two, share of the joint way", 0, 1, unit="percent"),
+                     (*(Line(f"η = {eta:g}", "other", f"η = {eta:g}") for eta in ETAS),
+                      Line("distance", "merged", dots=True, near=True), Handle("k")))
+    return [plane, distance]
 
 
-def _numbers(point, eta, alpha, k, distance):
-    """What titles and alternative text say of one step."""
-    numbers = {"eta": eta, "alpha": alpha, "k": k, "s": "s" * (k > 1), "apart": distance}
+def on_map(sweep: xarray.Dataset, points: np.ndarray) -> np.ndarray:
+    """Where points of a plane lie on the sweep's map, whose sides run from 0 to 1.
+
+    Args:
+        sweep: its `horizontal` and `vertical` are the middles of the map's cells.
+        points: (count, 2), in the same units.
+
+    Returns:
+        (2, count).
+    """
+    middles = sweep.horizontal.values, sweep.vertical.values
+    return np.array([((points[:, axis] - middle[0]) / (middle[1] - middle[0]) + 0.5) / len(middle)
+                     for axis, middle in enumerate(middles)])
+
+
+def _numbers(point):
+    """What the alternative text says of one step."""
+    numbers = {}
     for name in ("arithmetic", "joint"):
         numbers[f"{name}_loss"] = float(point[f"{name}_loss"])
         numbers[f"{name}_x"], numbers[f"{name}_y"] = point[name].values
     return numbers
+
+
+def finding_of_walks(share: float) -> str:
+    """How far task arithmetic and joint training are apart, given as a share of the joint way, in one sentence."""
+    if share < ROUNDING:
+        return "After one step, task arithmetic is joint training exactly"
+    if share < FAR:
+        return "From the second step on, task arithmetic leaves joint training"
+    return "Task arithmetic ends far from joint training"

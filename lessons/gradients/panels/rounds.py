@@ -3,117 +3,131 @@ import numpy as np
 import xarray
 
 from lessons.gradients.experiment import rounds
-from lessons.gradients.experiment.rounds import BUDGET, SPENT
-from lessons.gradients.panels.epochs import spread_out
+from lessons.gradients.experiment.rounds import BUDGET, METHODS, SPENT
+from lessons.gradients.panels.epochs import images_of
+from lessons.gradients.panels.plane import on_map
 from lessons.kit import plotting
+from lessons.kit.noise import Difference, reach, with_reach
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, still
-from lessons.kit.predict import Star
+from lessons.kit.plotting import BLACK, GREEN, ORANGE, PURPLE, RED, still
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Map,
+    Path,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.merging.search import rests_on
 
-METHODS = {"average": Look(BLUE, "o"),
-           "TIES": Look(GREEN, "^"),
-           "Breadcrumbs": Look(ORANGE, "v"),
-           "DARE": Look(RED, "D")}
-BESIDE = dict(zip(METHODS, (-0.45, -0.15, 0.15, 0.45)))  # epochs: so that no mark hides another
-PATH = Look(BLACK, "s")
-_LARGE = {"markersize": 9, "markeredgecolor": "white"}
-_JOINT = {"color": SKY, "marker": "P", "markersize": 10, "markeredgecolor": BLACK, "linestyle": ""}
+OTHERS = [name for name in METHODS if name != "average"]  # one average is one round
+_ALT = """
+    {rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f} ± {sure:.3f} at the
+    end; {all_rounds}. One merge after {budget} epoch{s}: {once}. Joint training ends at {joint:.3f}. The map's two
+    components carry {first:.0%} and {second:.0%} of the variance."""
 
 
-@panel
+@view
 def many_merges(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): merged networks in the plane of their two principal components, on the loss of all tasks; right,
-    accuracy against the budget spent.
+    """Panel (e): accuracy after the whole budget against the number of rounds, beside single merges by four methods;
+    right, the merged networks in the plane of their two principal components, on the loss of all tasks.
 
     Controls: rounds, budget (epochs of each task before the single merges). The prediction, the accuracy after ten
     rounds, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
-    plain = sweep.accuracy.sel(scale=1.0)
-    _landscape(fig, left, sweep)
-    path = curve(left, PATH, "finetune, merge, repeat", markersize=4, linewidth=1.6)
-    places = {name: cloud(left, look, name, **_LARGE) for name, look in METHODS.items()}
-    together = (sweep.name == "joint") & (sweep.point_spent == BUDGET)
-    left.plot(*sweep.place.values[together].T, label="joint training", **_JOINT)
-    accuracies = {name: cloud(right, look, name, **_LARGE) for name, look in METHODS.items()}
-    _budget_axis(right, sweep, plain)
-    line = curve(right, PATH, markersize=5, linewidth=1.6)
-    predicted_at = {"rounds": int(sweep.rounds[-1])}
-    star = Star(right, prediction, BUDGET, float(plain.sel(predicted_at).isel(spent=-1)), predicted_at)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=7)
-    titles = moving_titles((left, right))
+    counts, images = [int(number) for number in sweep.rounds.values], images_of(sweep, rounds)
+    ends, joint = sweep.accuracy.sel(scale=1.0).isel(spent=-1).values, sweep.joint_accuracy.values[-1]
+    asked = {"rounds": counts[-1]}
+    if prediction:
+        prediction.panel_answers(ends[-1], asked)
+    place = {(name, int(spent)): point for name, spent, point in
+             zip(names(sweep.name), sweep.point_spent.values, on_map(sweep, sweep.place.values).T)}
+    loss, start = sweep["map"].values[::-1], place["pretrained", 0]
 
     def draw(rounds, budget):
-        after_rounds = plain.sel(rounds=rounds).dropna("spent")
-        places_of_merges = sweep.place.values[sweep.name.values == f"{rounds} rounds"]
-        path.set_data(*np.vstack([sweep.place.values[0], places_of_merges]).T)  # from the pretrained network on
-        line.set_data(after_rounds.spent, after_rounds)
-        once = {name: float(sweep.how_accuracy.sel(how=name, budget=budget)) for name in METHODS}
-        for name, accuracy in once.items():
-            merge = (sweep.name.values == name) & (sweep.point_spent.values == budget)
-            places[name].set_data(*sweep.place.values[merge].T)
-            accuracies[name].set_data([budget + BESIDE[name]], [accuracy])
-        star.place(rounds=rounds)
-        numbers = {"rounds": f"{rounds} round{'s' * (rounds > 1)}", "budget": budget, "whole": BUDGET,
-                   "end": float(after_rounds[-1]), "joint": float(sweep.joint_accuracy[-1]),
-                   "average": once["average"],
-                   "once": ", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items())}
-        titles[0].set_text(said("{rounds}; one merge after {budget}", **numbers))
-        titles[1].set_text(said("{end:.2f} after {rounds}, average {average:.2f}", **numbers))
-        return said("""{rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f}
-                       at the end. One merge after {budget} epochs: {once}. Joint training ends at
-                       {joint:.3f}.""", **numbers)
+        row = counts.index(rounds)
+        path = [start, *(point for (name, _), point in place.items() if name == f"{rounds} rounds")]
+        once = {name: sweep.how_accuracy.sel(how=name, budget=budget).item() for name in METHODS}
+        values = {"many": ends, "once": ([1], ends[:1]), "sure": with_reach(ends, images)[1:],
+                  "joint": joint, "loss": loss, "path": np.transpose(path), "end": path[-1][:, None],
+                  "start": start[:, None], "joint there": place["joint", BUDGET][:, None]}
+        values |= {name: ([1], [once[name]]) for name in OTHERS}
+        values |= {f"{name} there": place[name, budget][:, None] for name in METHODS}
+        first, second = sweep.explained.values
+        alt = said(_ALT, rounds=_words(rounds), whole=BUDGET, end=ends[row], sure=reach(ends[row], images), joint=joint,
+                   all_rounds=", ".join(f"{count} {end:.3f}" for count, end in zip(counts, ends)), budget=budget,
+                   s="s" * (budget > 1), once=", ".join(f"{name} {accuracy:.3f}" for name, accuracy in once.items()),
+                   first=first, second=second)
+        return Frame(finding_of_rounds(rounds, ends[row], ends[0], joint, images), alt, values,
+                     key(("merged", "Finetune, average, repeat"), ("single", "Joint training"),
+                         ("", "grey: one merge, by four methods")))
 
-    controls = {"rounds": slider("rounds", [int(number) for number in sweep.rounds.values], 1),
-                "budget": slider("single merges after epochs", list(SPENT), 10)}
-    remarks = said("""Every round merges with α = 1/T. Grey squares, right: the end for that number of rounds. The
-                      single merges stand beside each other at one number of epochs.""")
-    return controls, fig, draw, f"{caption(sweep)} {remarks}"
+    return {"kicker": "Chapter 6: how often to merge", "charts": _charts(sweep, counts), "draw": draw,
+            "controls": {"rounds": slider("rounds", counts, counts[-1], words=_words),
+                         "budget": chips("single merges after epochs", {f"{spent}": spent for spent in SPENT}, BUDGET)},
+            "hides": ["many", "sure", "joint", *OTHERS, "path", "end", "joint there"],
+            "caption": f"{caption(sweep)} Every round merges with α = 1/T. Band: two standard errors, at most."}
 
 
-def _landscape(fig, ax, sweep):
-    """The loss on all tasks in the plane of the two components, and the pretrained network."""
-    levels = np.quantile(sweep["map"].values, np.linspace(0, 1, 12))
-    filled = ax.contourf(sweep.horizontal, sweep.vertical, sweep["map"], levels=np.unique(levels), cmap="Greys",
-                         alpha=0.5)
-    fig.colorbar(filled, ax=ax, shrink=0.85, label="loss on all six tasks (nats)", format="%.2f")
-    first, second = sweep.explained.values
-    ax.set(xlabel=f"first component ({first:.0%} of the variance)", ylabel=f"second ({second:.0%})")
-    ax.grid(False)
-    ax.plot(*sweep.place.values[0], color=BLACK, marker="X", markersize=9, linestyle="", label="pretrained")
+def _charts(sweep, counts):
+    """Accuracy over the rounds, and the plane."""
+    low, high = float(sweep.how_accuracy.min()), max(float(sweep.joint_accuracy.max()), float(sweep.accuracy.max()))
+    left = Chart(Axis("rounds", counts[0], counts[-1], "log", {count: f"{count}" for count in counts}),
+                 Axis("accuracy on all six tasks", low - 0.03, high + 0.03, unit="percent"),
+                 (Reference("joint", "single", "joint"),
+                  *(Spots(name, "other", names=(name,)) for name in OTHERS), Spots("once", "merged"),
+                  Band("sure", "merged"), Line("many", "merged", dots=True, near=True),
+                  Star("guess", "merged", x=(counts[-1],)), Handle("rounds")))
+    loss = sweep["map"].values
+    scale = {"low": np.floor(10 * loss.min()) / 10, "high": np.ceil(10 * np.quantile(loss, 0.9)) / 10}
+    right = Chart(Axis("", 0, 1, ticks={0: ""}), Axis("loss on all six tasks", 0, 1, ticks={0: ""}),
+                  (Map("loss", **scale), Path("path", "merged"), Spots("start", "other", names=("pretrained",)),
+                   *(Spots(f"{name} there", "other", names=(name,)) for name in METHODS),
+                   Spots("joint there", "single"), Spots("end", "merged")))
+    return [left, right]
 
 
-def _budget_axis(ax, sweep, plain):
-    """Joint training, and where every number of rounds ends."""
-    lowest = 0.9 * float(sweep.how_accuracy.min())
-    highest = 1.03 * float(sweep.joint_accuracy.max())
-    ax.set(xlabel="epochs of finetuning spent on each task", ylabel="accuracy on all six tasks", xlim=(-0.3, 11.4),
-           ylim=(lowest, highest))
-    ax.plot(sweep.epoch, sweep.joint_accuracy, color=SKY, marker="P", markersize=4, linewidth=1.2)
-    ends = plain.isel(spent=-1)
-    ax.plot([BUDGET + 0.75] * len(ends), ends, color=GREY, marker="s", markersize=5, linestyle="")
-    for number, end in zip(sweep.rounds.values, spread_out(ends.values, 0.04 * (highest - lowest))):
-        ax.text(BUDGET + 0.95, end, str(number), fontsize=9.5, va="center", color="#555555")
+def _words(count):
+    """So many rounds."""
+    return f"{count} round{'s' * (count > 1)}"
+
+
+def finding_of_rounds(rounds: int, end: float, once: float, joint: float, images: int) -> str:
+    """How far so many rounds come between one merge and joint training, in one sentence. Accuracies, on so many
+    images."""
+    gain, behind = Difference.of(end, once, images), Difference.of(joint, end, images)
+    if rounds == 1:
+        return "Merged once, the networks stay behind joint training" if behind.is_news and behind.value > 0 else \
+            "One merge is as good as joint training, within the noise"
+    if not (gain.is_news and gain.value > 0):
+        return "So many rounds are no better than one merge, within the noise"
+    if behind.is_news and behind.value > 0:
+        return "Merged more than once, the networks come closer to joint training"
+    return "Merged often, the networks are as good as joint training, within the noise"
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     once = float(sweep.how_accuracy.sel(how="average", budget=BUDGET))
-    return said("""Ten epochs of each task. Spent at once and then averaged, they read {once:.2f} of all six tasks. Now
-                   average after every single epoch and go on from the average, ten times. How much does the last
-                   average read?""", once=once)
+    return said("""Ten epochs of each task. Spent at once and then averaged, the networks make one with accuracy
+                   {once:.2f} on all six tasks. Now average after every single epoch and go on from the average, ten
+                   times. How accurate is the last average?""", once=once)
 
 
 # -- one basin? ------------------------------------------------------------------------------------
 
-_LINES = dict(zip(rounds.PAIRS, (Look(BLACK, "o"), Look(GREEN, "^"), Look(ORANGE, "v"), Look(RED, "D"),
-                                     Look(PURPLE, "P", ":"))))
-
-
+_LINES = dict(zip(rounds.PAIRS, ((BLACK, "o", "-"), (GREEN, "^", "-"), (ORANGE, "v", "-"), (RED, "D", "-"),
+                                 (PURPLE, "P", ":"))))  # colour, marker, line
 _LENGTHS = {rounds.GIVEN: "scales as in the panel", rounds.CHOSEN: "scales chosen on held-out images"}
 
 
@@ -124,11 +138,11 @@ def lines(sweep: xarray.Dataset):
     fig, axes = plotting.figure(2, height=4.0, sharey=True)
     told = []
     for ax, lengths in zip(axes, names(sweep.lengths)):
-        for pair, look in _LINES.items():
+        for pair, (colour, marker, style) in _LINES.items():
             name = rounds.pair_name(*pair)
             loss = sweep.line.sel(lengths=lengths, pair=name)
-            ax.plot(loss.along, loss, color=look.colour, marker=look.marker, linestyle=look.line, markersize=5,
-                    linewidth=1.5, label=name)
+            ax.plot(loss.along, loss, color=colour, marker=marker, linestyle=style, markersize=5, linewidth=1.5,
+                    label=name)
             told.append(f"{name}, {lengths}, highest {float(loss.max()):.2f}")
         ax.set(xlabel="share of the second", title=_LENGTHS[lengths])
     axes[0].set_ylabel("loss on all six tasks (nats)")

@@ -1,157 +1,142 @@
-"""Panel (b): how the gap falls with the step size, and what is left of it without our term, without the printed
-one, and without the printed one with its sign turned round."""
+"""Panel (b): what is left of the gap without our term, without the printed one, and without the printed one with its
+sign turned round; and the power of the step size with which each falls."""
+import functools
+
 import numpy as np
 import xarray
 
 from lessons.gradients.experiment import steps
-from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 
-LOOKS = {"gap": (Look(BLACK, "o"), "the gap"),
-         "missed": (Look(BLUE, "s"), "gap without our term"),
-         "missed_printed": (Look(RED, "v"), "without the printed term"),
-         "missed_flipped": (Look(SKY, "P", ":"), "without the printed term, sign turned round")}
-KINKS = {"kinked": (Look(ORANGE, "^"), "samples across a kink"),
-         "smooth": (Look(GREEN, "D"), "all other samples")}
-GUESS = Look(PURPLE, "", "--")
-_THIN = {"markersize": 5, "linewidth": 1.5}
+REMAINS = ("missed", "missed_printed", "missed_flipped")
+SHARES, POWERS = (1e-5, 20.0), (0.0, 4.5)  # the axes' ends; what lies beyond is not drawn
+THIRD = 0.25  # a power that is nearer to 3 is called the third
+KINK = 0.05  # of the gap, at least, if the samples across a kink are said to take part of it
+LITTLE = 0.05  # of the gap
+CHIPS = {"network": ("tanh", "linear", "ReLU"), "alpha": {"¼": steps.AVERAGE, "½": steps.TRAP},
+         "k": {f"{k}": k for k in steps.KS if k > 1}}
+_ALT = """
+    {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. Left
+    without our term {missed:.2%}, without the printed term {missed_printed:.0%}, which has the cosine
+    {cosine_printed:.3f} with the gap, and with its sign turned round {missed_flipped:.2%}. Over the smallest step sizes
+    these fall with the powers {powers}, the gap with {of_gap:.2f}."""
+_SPLIT = """
+    {text} Of the samples {crossing:.2%} lie across a kink. Of what our term leaves they make up {kinked:.2%} of the
+    gap, all others {smooth:.2%}."""
 
 
-@panel
+@view
 def gap(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): the gap and what three terms leave of it, against η on logarithmic axes; right, as shares of the gap.
+    """Panel (b): which share of the gap three terms leave, against η; right, the power of η with which the gap and what
+    they leave fall.
 
-    Controls: k, alpha, network, loss, data. The prediction, the power of η with which the gap falls, is drawn as a line
-    of that slope.
+    Controls: eta, network, alpha, k, loss, data. The prediction, the power of the gap, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
-    etas = sweep.eta.values
-    _axes(left, right, etas)
-    looks = LOOKS | KINKS
-    lengths = {name: curve(left, look, LOOKS.get(name, (look, None))[1], **_THIN) for name, (look, _) in looks.items()}
-    shares = {name: curve(right, look, **_THIN) for name, (look, _) in looks.items() if name != "gap"}
-    guess = _Named(left, GUESS, "your slope")
-    kinks = {name: _Named(right, look, label, side="right") for name, (look, label) in KINKS.items()}
-    predicted_at = {"network": "tanh", "k": 3, "alpha": steps.AVERAGE}
+    etas = [float(eta) for eta in sweep.eta.values]
+    asked = {"network": "tanh", "alpha": steps.AVERAGE, "k": 3, "loss": names(sweep["loss"])[0],
+             "data": names(sweep["data"])[0]}
     if prediction:
-        slope = steps.slopes(sweep.isel(loss=0, data=0).sel(predicted_at).gap).item()  # as the panel opens
-        prediction.panel_answers(slope, predicted_at, "dashed purple line")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    titles = moving_titles((left, right))
+        prediction.panel_answers(steps.slopes(sweep.sel(asked).gap).item(), asked)
 
-    def draw(k, alpha, network, loss, data):
-        part = sweep.sel(k=k, network=network, loss=loss, data=data, alpha=alpha)
-        for name in looks:
-            values = _drawn(part, name)
-            lengths[name].set_data(etas, values)
-            if name in shares:
-                shares[name].set_data(etas, values / part.gap.values)
-            if name in kinks:
-                kinks[name].show(etas, values / part.gap.values, line=False)
-        power = guessed(prediction, predicted_at, {"network": network, "k": k, "alpha": alpha})
-        guess.show(etas[:3], _line(part, power))
-        titles[0].set_text(f"{network}, k = {k}, α = {alpha:g}: {_slopes_said(part) if k > 1 else 'rounding alone'}")
-        titles[1].set_text(_right_title(part))
-        return _described(part)
+    measured = functools.cache(lambda **where: _Measured(sweep.sel(where)))
 
-    controls = {"k": slider("steps k", list(steps.KS), 3),
-                "alpha": choice("α", {f"{alpha:g}": alpha for alpha in map(float, sweep.alpha.values)}),
-                "network": choice("network", ("tanh", "linear", "ReLU")),
-                "loss": choice("loss", sweep.loss.values),
-                "data": choice("tasks", sweep.data.values)}
-    remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}: orange and green split what our term leaves."
-    return controls, fig, draw, caption(sweep) + remarks
+    def draw(eta, **where):
+        part = measured(**where)
+        return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
+                     key(("single", "The gap"), ("merged", "What our term leaves of it"),
+                         ("", "grey: what the printed term leaves; dashed: with its sign turned round")))
+
+    controls = {name: chips({"alpha": "α"}.get(name, name), options, asked[name], more=name != "network")
+                for name, options in CHIPS.items()}
+    remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}, what our term leaves is split by samples."
+    return {"kicker": "Chapter 6: what comes between", "charts": _charts(etas), "draw": draw,
+            "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
+                                       words=lambda eta: f"η = {eta:.2g}",
+                                       ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")]),
+                         **controls, "loss": chips("loss", names(sweep["loss"]), more=True),
+                         "data": chips("tasks", names(sweep["data"]), more=True)},
+            "hides": ["power of gap", *(f"power of {name}" for name in REMAINS)], "caption": caption(sweep) + remarks}
 
 
-def _axes(left, right, etas):
-    """Both logarithmic; a share of 1 is the gap itself."""
-    for ax, label, span in ((left, "length over all weights", (1e-17, 1e2)), (right, "share of the gap", (1e-5, 20))):
-        ax.set(xscale="log", yscale="log", xlabel="step size η", ylabel=label,
-               xlim=(etas.min() / 1.4, etas.max() * 1.4), ylim=span)
-    right.axhline(1, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    right.text(etas.min(), 0.7, "1: the gap itself", va="top", fontsize=9.5, color="#555555")
+def _charts(etas):
+    """Shares of the gap, and powers of η."""
+    across = Axis("η", etas[0], etas[-1], "log",
+                  {10.0 ** power: f"{10.0 ** power:g}" for power in range(-3, 0) if 10.0 ** power <= etas[-1] * 1.001})
+    shares = Axis("share of the gap that is left", *SHARES, "log", {1e-4: "0.01 %", 1e-2: "1 %", 1: "100 %"}, "percent",
+                  digits=2)
+    left = Chart(across, shares, (
+        Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"),
+        Line("missed_flipped", "other", "sign turned", dashed=True), Line("missed_printed", "other", "printed term"),
+        Line("missed", "merged", "our term", dots=True), Handle("eta")))
+    powers = Axis("power of η with which it falls", *POWERS, digits=2)
+    right = Chart(across, powers, (
+        Line("power of missed_flipped", "other", dashed=True), Line("power of missed_printed", "other"),
+        Line("power of missed", "merged", "without our term", dots=True), Line("power of gap", "single", "the gap"),
+        Star("guess", "single", x=(etas[0],)), Handle("eta")))
+    return [left, right]
 
 
-class _Named:
-    """A line with its name beside its last point; nothing where it has none."""
+class _Measured:
+    """One setting of everything but η.
 
-    def __init__(self, ax, look, label, side="left"):
-        self._line = curve(ax, look, linewidth=1.5)
-        self._text = ax.text(0, 0, label, color=look.colour, fontsize=9.5, ha=side, va="top", animated=True)
+    Attributes:
+        finding: what the charts show.
+        values: the numbers of the charts' marks, in which what lies beyond an axis is missing.
+    """
 
-    def show(self, x, y, line=True):
-        """line: whether it is drawn too."""
-        self._line.set_data(x, y if line else np.full(len(x), np.nan))
-        there = np.flatnonzero(np.isfinite(y))
-        self._text.set_visible(len(there) > 0)
-        if len(there):
-            self._text.set_position((x[there[-1]], y[there[-1]] * 0.6))
+    def __init__(self, part: xarray.Dataset):
+        lengths = {name: part[name].values for name in ("gap", *REMAINS, "kinked", "smooth")}
+        self._lengths = lengths
+        self._shares = {name: length / lengths["gap"] for name, length in lengths.items()}
+        self._where = {name: part[name].item() for name in ("data", "network", "loss", "alpha", "k")}
+        self._etas, self._cosines, self._crossing = part.eta.values, part.cosine_printed.values, part.crossing.values
+        self._orders = {name: steps.slopes(part[name]).item() for name in ("gap", *REMAINS)}
+        self.finding = finding_of_terms(self._shares, self._orders)
+        self.values = {name: _inside(self._shares[name], SHARES) for name in (*REMAINS, "smooth")} | {"the gap": 1.0}
+        for name in self._orders:
+            self.values[f"power of {name}"] = _inside(_powers(self._etas, lengths[name]), POWERS)
 
-
-def _drawn(part, name):
-    """A length against η, NaN where there is nothing to draw: after one step no term explains anything."""
-    values = part[name].values
-    shown = values > 1e-19
-    if part.k == 1 and name != "gap":
-        shown = np.zeros(len(values), dtype=bool)
-    return np.where(shown, values, np.nan)
-
-
-def _line(part, power):
-    """A line of the predicted slope through the gap at the third step size; nan where nothing was predicted."""
-    etas = part.eta.values
-    if np.isnan(power):
-        return np.full(3, np.nan)  # 1 to the power of nan would be 1
-    return part.gap.values[2] * (etas[:3] / etas[2]) ** power
+    def described(self, place: int) -> str:
+        """The alternative text at one of the step sizes."""
+        shares = {name: share[place] for name, share in self._shares.items() if name != "gap"}
+        powers = ", ".join(f"{self._orders[name]:.2f}" for name in REMAINS)
+        text = said(_ALT, eta=self._etas[place], of_gap=self._orders["gap"], powers=powers,
+                    gap=self._lengths["gap"][place], cosine_printed=self._cosines[place], **self._where, **shares)
+        if not np.isfinite(shares["smooth"]):
+            return text
+        return said(_SPLIT, text=text, crossing=self._crossing[place], **shares)
 
 
-def _told_apart(part):
-    """Whether the samples across a kink are told apart from the others."""
-    return bool(part.network == "ReLU" and 1 < part.k <= steps.KINKS)
+def _powers(etas, lengths):
+    """(η,) with which power of η a length falls around every step size; NaN where there is nothing."""
+    return np.gradient(np.log(np.where(lengths > 0, lengths, np.nan)), np.log(etas))
 
 
-def _slopes_said(part):
-    of_gap = steps.slopes(part.gap).item()
-    of_missed = steps.slopes(part.missed).item()
-    return f"slopes {of_gap:.2f}, {of_missed:.2f}"
+def _inside(values, ends):
+    return np.where((values >= ends[0]) & (values <= ends[1]), values, np.nan)
 
 
-def _right_title(part):
-    if part.k == 1:
-        return "One step: nothing to explain"
-    if _told_apart(part):
-        return f"Samples across a kink: {part.crossing.values[0]:.1%} to {part.crossing.values[-1]:.0%}"
-    length = (part.printed / part.gap).values[0]
-    signed = f"{part.cosine_printed.values[0]:.2f}".replace("-", "−")
-    return f"Printed term: {length:.2f} gaps long, cosine {signed}"
+def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float]) -> str:
+    """Which term explains the gap, in one sentence.
 
-
-def _described(part):
-    """The alternative text."""
-    k = part.k.item()
-    where = f"{part['data'].item()}, {part.network.item()} network, {part['loss'].item()}, α = {part.alpha.item():.2f}"
-    head = f"{where}, {k} step{'s' * (k > 1)}:"
-    if k == 1:
-        return said("""{head} task arithmetic and joint training are the same up to rounding, at most {most:.1g}
-                       apart.""", head=head, most=part.gap.max().item())
-    smallest = part.isel(eta=0)
-    text = said("""{head} {slopes}. The gap's cosine with our term is {cosine:.4f} at the smallest step size, with the
-                   printed term {cosine_printed:.4f}, which is {length:.2f} times as long. Our term misses {missed:.2g}
-                   of the gap there, the printed one turned round {flipped:.2g}.""",
-                head=head, slopes=_slopes_said(part), cosine=smallest.cosine.item(),
-                cosine_printed=smallest.cosine_printed.item(), length=(smallest.printed / smallest.gap).item(),
-                missed=(smallest.missed / smallest.gap).item(), flipped=(smallest.missed_flipped / smallest.gap).item())
-    if not _told_apart(part):
-        return text
-    largest = part.isel(eta=-1)
-    return said("""{text} {most:.1%} of the samples lie across a kink at η = {large:.2g}, {least:.2%} at
-                   {small:.2g}.""", text=text, most=largest.crossing.item(), large=largest.eta.item(),
-                least=smallest.crossing.item(), small=smallest.eta.item())
+    Args:
+        shares: (η,) of the gap, what the terms leave, and the samples across a kink and the others; NaN where they were
+            not told apart.
+        orders: the powers of η with which what the terms leave falls, over the smallest step sizes.
+    """
+    across = np.nan_to_num(shares["kinked"])
+    if (across[across > np.nan_to_num(shares["smooth"])] >= KINK).any():
+        return "Where samples cross a kink, our term misses part of the gap"
+    if abs(orders["missed"] - 3) > THIRD:
+        return "Even for small steps our term leaves much of the gap" if shares["missed"][0] > LITTLE else \
+            "Only for the smallest steps does our term explain the gap"
+    if abs(orders["missed_flipped"] - 3) <= THIRD:
+        return "At this α the printed term passes the test too, once its sign is turned round"
+    if (shares["missed_printed"] > 1).all():
+        return "For small steps our term explains the gap, the printed one makes it longer"
+    return "For small steps our term explains the gap"
 
 
 # -- a table and a reading -------------------------------------------------------------------------

@@ -1,122 +1,90 @@
 """The pictures of test-time adaptation."""
+import re
+
 import numpy as np
 import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, results
 from lessons.interference.experiment.adaptation import ADAPTED, REACH, at_the_border, within_reach
-from lessons.interference.panels.methods import title_of
-from lessons.kit import claims, page, plotting
+from lessons.interference.panels.methods import title_of, with_reach
+from lessons.kit import claims, page
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE
-from lessons.kit.predict import Star
 from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Star, chips, key, slider, view
 
-ENTROPY = Look(ORANGE, "^")
-ACCURACY = Look(BLUE, "o")
-COLLAPSE = Look(GREEN, "s")
-OTHER = Look(PURPLE, line=":")
+_ALT = """
+    {method} on {suite}, step {step} of {last}: entropy {entropy:.3f} nats (at first {entropy_first:.3f}), accuracy
+    {accuracy:.3f} of the single networks' (at first {accuracy_first:.3f}, in the end {accuracy_last:.3f}; {other} ends
+    at {other_last:.3f}); {collapse:.0%} of the predictions fall on a task's most frequent class. λ in the end between
+    {lowest:.2f} and {highest:.2f}, from {start:g}."""
 
 
-@panel
+@view
 def adapting(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): entropy, accuracy and collapse against the step; right, how far λ has moved in the end, per layer and
-    task. Controls: step, method.
+    """Panel (e): left, accuracy, and the share of the predictions that fall on a task's most frequent class; right, the
+    entropy that is minimised; both against the step. Controls: step, method.
 
     The prediction, the accuracy of AdaMerging after the last step, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 4))
-    steps = sweep.step.values
-    curves = _Curves(left, sweep)
-    asked = {"method": "adamerging", "step": int(steps[-1])}
-    star = Star(left, prediction, steps[-1], curves.accuracy[list(ADAPTED).index("adamerging"), -1], asked)
-    now = here(left, 0)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    moved = (sweep.lam - sweep.start).transpose("adapted", "layer", "task").values
-    most = np.abs(moved).max()
-    images = {}
-    for method, table in zip(ADAPTED, moved):
-        images[method] = right.imshow(table, aspect="auto", cmap="PuOr", vmin=-most, vmax=most, animated=True)
-    tasks = [str(task).replace("permuted ", "") for task in sweep.task.values]
-    layers = [str(layer).replace("layers.", "") for layer in sweep.layer.values]
-    right.set_xticks(range(len(tasks)), tasks, rotation=60, ha="right", fontsize=9.5)
-    right.set_yticks(range(len(layers)), layers, fontsize=9.5)
-    right.grid(False)
-    fig.colorbar(images["adamerging"], ax=right, label="how far λ has moved in the end")
-    titles = moving_titles((left, right))
-    methods = list(ADAPTED)
+    steps, methods = [int(step) for step in sweep.step.values], list(ADAPTED)
+    entropies, collapses = (sweep[name].transpose("adapted", "step").values for name in ("entropy", "collapse"))
+    accuracies = sweep.accuracy.mean("task").transpose("adapted", "step").values
+    images = int(re.search(r"([\d,]+) test", sweep.attrs["images"])[1].replace(",", "")) * sweep.sizes["task"]
+    findings = {method: finding_of_adapting(title_of(method), sweep.sel(adapted=method)) for method in methods}
+    asked = {"method": "adamerging", "step": steps[-1]}
+    if prediction:
+        prediction.panel_answers(accuracies[methods.index("adamerging"), -1], asked)
 
     def draw(step, method):
-        row = methods.index(method)
-        place = position(steps, step, "step")
-        curves.show(row)
-        now.set_xdata([step, step])
-        star.place(step=step, method=method)
-        for name, image in images.items():
-            image.set_visible(name == method)
-        entropy = curves.entropy[row, place]
-        accuracy = curves.accuracy[row, place]
-        titles[0].set_text(f"Step {step}: entropy {entropy:.2f}, accuracy {accuracy:.3f}")
-        titles[1].set_text(f"{title_of(method)}: λ began at {float(sweep.start[row]):g}")
-        return _alt(sweep, curves, row, place)
+        row, place = methods.index(method), position(steps, step, "step")
+        mean, low, high = with_reach(accuracies[row], sweep.own, images)
+        lam = sweep.lam.isel(adapted=row)
+        values = {"accuracy": mean, "two standard errors": (low, high), "accuracy of the other": accuracies[1 - row],
+                  "collapse": collapses[row], "entropy": entropies[row], "entropy of the other": entropies[1 - row]}
+        alt = said(_ALT, method=title_of(method), suite=sweep.attrs["suite"], step=step, last=steps[-1],
+                   entropy=entropies[row, place], entropy_first=entropies[row, 0], accuracy=mean[place],
+                   accuracy_first=mean[0], accuracy_last=mean[-1], other=title_of(methods[1 - row]),
+                   other_last=accuracies[1 - row, -1], collapse=collapses[row, place], lowest=lam.min().item(),
+                   highest=lam.max().item(), start=float(sweep.start[row]))
+        about = key(("merged", f"{title_of(method)}, mean over the tasks"),
+                    ("", f"grey: {title_of(methods[1 - row])}; dashed: predictions on a task’s most frequent class"))
+        return Frame(findings[method], alt, values, about)
 
-    controls = {"step": slider("step", [int(step) for step in steps], 0),
-                "method": choice("method", {title_of(method): method for method in methods})}
-    return controls, fig, draw, caption(sweep) + " Ten classes: evenly spread predictions put 10 % on each."
-
-
-class _Curves:
-    """Left: entropy, accuracy and collapse of one method against the step, and the accuracy of the other.
-
-    Attributes:
-        entropy, accuracy, collapse: (adapted, step); accuracy is the mean over tasks.
-    """
-
-    def __init__(self, ax, sweep):
-        self.steps = sweep.step.values
-        self.entropy = sweep.entropy.transpose("adapted", "step").values
-        self.accuracy = sweep.accuracy.transpose("adapted", "step", "task").values.mean(-1)
-        self.collapse = sweep.collapse.transpose("adapted", "step").values
-        last = self.steps[-1]
-        ax.set(xlabel="step", ylabel="share; entropy in nats", xlim=(-0.02 * last, 1.02 * last),
-               ylim=(0, max(1.02, 1.1 * self.entropy.max())))
-        self._of_entropy = curve(ax, ENTROPY, "entropy of the predictions (nats)", markersize=4)
-        self._of_accuracy = curve(ax, ACCURACY, "accuracy, share of the single model's", markersize=4)
-        self._of_collapse = curve(ax, COLLAPSE, "predictions on the most frequent class", markersize=4)
-        self._other = curve(ax, OTHER, "accuracy of the other method", linewidth=1.8)
-
-    def show(self, row):
-        """The method in this row of `adapted`."""
-        self._of_entropy.set_data(self.steps, self.entropy[row])
-        self._of_accuracy.set_data(self.steps, self.accuracy[row])
-        self._of_collapse.set_data(self.steps, self.collapse[row])
-        self._other.set_data(self.steps, self.accuracy[1 - row])
+    controls = {"step": slider("step", steps, steps[-1], words=lambda step: f"step {step}" if step else "at first"),
+                "method": chips("method", {title_of(method): method for method in methods})}
+    return {"kicker": "Chapter 7: advice from images without labels", "charts": _charts(steps, sweep), "draw": draw,
+            "controls": controls,
+            "hides": ["accuracy", "two standard errors", "accuracy of the other", "collapse", "entropy",
+                      "entropy of the other"],
+            "caption": f"{caption(sweep)} Band: two standard errors over the images. Ten classes: evenly spread "
+                       "predictions put 10 % on each."}
 
 
-def _alt(sweep, curves, row, place):
-    """What the panel shows of one method at one step."""
-    lam = sweep.lam.isel(adapted=row)
-    return said(
-        """{method} on {suite}, step {step} of {last}: entropy {entropy:.3f} nats (at first {entropy_first:.3f}),
-           accuracy {accuracy:.3f} of the single model's (at first {accuracy_first:.3f}, in the end {accuracy_last:.3f};
-           the other method ends at {other_last:.3f}); {collapse:.0%} of the predictions fall on a task's most frequent
-           class. λ in the end between {lowest:.2f} and {highest:.2f}, from {start:g}.""",
-        method=title_of(list(ADAPTED)[row]),
-        suite=sweep.attrs["suite"],
-        step=curves.steps[place],
-        last=curves.steps[-1],
-        entropy=curves.entropy[row, place],
-        entropy_first=curves.entropy[row, 0],
-        accuracy=curves.accuracy[row, place],
-        accuracy_first=curves.accuracy[row, 0],
-        accuracy_last=curves.accuracy[row, -1],
-        other_last=curves.accuracy[1 - row, -1],
-        collapse=curves.collapse[row, place],
-        lowest=lam.min().item(),
-        highest=lam.max().item(),
-        start=float(sweep.start[row]))
+def _charts(steps, sweep):
+    """Accuracy and collapse, and entropy."""
+    ticks = {step: f"{step}" for step in steps if step % (steps[-1] // 4) == 0}
+    across = Axis("step", steps[0], steps[-1], ticks=ticks)
+    left = Chart(across, Axis("accuracy, share of the single networks’", 0, 1, unit="percent"),
+                 (Line("collapse", "other", "on one class", dashed=True), Line("accuracy of the other", "other"),
+                  Band("two standard errors", "merged"), Line("accuracy", "merged", "right"),
+                  Star("guess", "merged", x=(steps[-1],)), Handle("step")))
+    right = Chart(across, Axis("entropy of the predictions, in nats", 0, 1.15 * sweep.entropy.max().item(), digits=2),
+                  (Line("entropy of the other", "other"), Line("entropy", "merged", "entropy"), Handle("step")))
+    return [left, right]
+
+
+def finding_of_adapting(method: str, part: xarray.Dataset) -> str:
+    """What minimising the entropy did to the accuracy, by the 95 % interval of its change over tasks; part: one
+    method's."""
+    change = (part.accuracy.isel(step=-1) - part.accuracy.isel(step=0)).values
+    half = results.interval(change)
+    certain = f"{method} makes the predictions certain"
+    if not part.entropy.values[-1] < part.entropy.values[0]:
+        return f"{method} does not make the predictions more certain"
+    if abs(change.mean()) <= half:
+        return f"{certain}, but whether more of them are right cannot be told"
+    return f"{certain}, and {'more' if change.mean() > 0 else 'less'} often right"
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

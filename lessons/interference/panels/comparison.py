@@ -1,24 +1,22 @@
 """The pictures of the comparison: the search panel, all methods side by side, the λ that were chosen, and the tables of
 what was chosen and who is ahead of whom."""
+import functools
 
 import numpy as np
 import xarray
 
 from lessons.interference.experiment import IN_THE_LEDGER, NEIGHBOURS, results
 from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, SEARCHES, SOURCES, STORING, WIDE
-from lessons.interference.panels.methods import LOOKS, OTHERS, title_of
+from lessons.interference.panels.methods import inside, title_of, with_reach
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
 from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, SKY, still
-from lessons.kit.predict import guessed
-from lessons.kit.sweep import caption, names, position
+from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Path, Spots, Star, chips, key, slider, view
 from lessons.merging import methods
 from lessons.merging.search import rests_on
 
-SHARE = "accuracy, share of the single model's"
 WORDS = {
     "density": "density",
     "mask_strength": "mask strength",
@@ -28,87 +26,133 @@ WORDS = {
 }
 GRID_NAMES = {"all that was tried": WIDE, "the sources' grids": SOURCES}
 TICKS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+SUITES = {
+    "rotated": "Rotated MNIST",
+    "several": "several data sets",
+    "split 8": "CIFAR-100, 8 tasks",
+    "split 14": "CIFAR-100, 14 tasks",
+    "split 20": "CIFAR-100, 20 tasks",
+}
 
 
 # -- panel (b): one method's parameters ------------------------------------------------------------
 
-@panel
-def search(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): normalised accuracy on held-out images against λ, one line a value of the other parameter; right, task
-    by task. Controls: scale, place, method.
+CLEARLY = 0.1  # of its best accuracy: a method that loses more with another λ is clearly worse with it
+OTHERS, VALUES = "other methods", "other values of its parameter"  # what the grey lines are
+_GREY_LINES = len(SEARCHED) - 2  # at most, beside the method and the one whose λ suits it least
+_ALT_OF_SEARCH = """
+    {method} on {suite}, λ = {scale:.2f}: mean accuracy on held-out images as a share of the single networks', {given}
+    {mean:.3f} ± {error:.3f}. Its best is {best}. With the λ that is best for {other} it has {there:.3f}. The best λ of
+    every method: {scales}."""
 
-    Task arithmetic with a small λ is the average, so the panel waits for the prediction that panel (c) answers.
-    """
-    fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(5, 4))
+
+@view
+def search(sweep: xarray.Dataset):
+    """Panel (b): mean normalised accuracy on held-out images against λ, of one method at the best value of its other
+    parameter; grey, the other methods at theirs, or its other values. Controls: scale, method, grey."""
     tried = _Tried(sweep)
-    scales = tried.scales
-    lines = _Lines(left, tried)
-    tasks = names(sweep.task)
-    rows = np.arange(len(tasks))
-    right.set(xlabel=SHARE, xlim=(0, 1.1), ylim=(len(rows) - 0.4, -0.6))
-    right.set_yticks(rows, tasks, fontsize=9.5)
-    bars = [_lying_bar(right, row, BLUE, width=90 / len(rows)) for row in rows]
-    titles = moving_titles((left, right))
+    scales = [float(scale) for scale in tried.scales]
+    nothing = np.full(len(scales), np.nan)
 
-    def draw(scale, place, method):
-        of_method = tried.values[method]
-        step = position(scales, scale, "λ")
-        other = SEARCHES[method].other
-        row = place if other else 0
-        shown = np.nan_to_num(of_method[row, step])
-        lines.show(of_method.mean(-1), row, scale)
-        for bar, value in zip(bars, shown):
-            bar.set_xdata([0, value])
-        given = "λ alone"
-        if other:
-            given = f"{WORDS[other]} {SEARCHES[method].values[row]:g}"
-        mean = of_method.mean(-1)[row, step]
-        titles[0].set_text(f"{title_of(method)}, {given}")
-        titles[1].set_text(f"λ = {scale:.2f}: mean {mean:.3f}")
-        return said(
-            """{method} on {suite}, {given}, λ = {scale:.2f}: accuracy on held-out images as a share of the single
-               model's, mean {mean:.3f}, by task: {by_task}. The best of the method is {best}.""",
-            method=title_of(method),
-            suite=sweep.attrs["suite"],
-            given=given,
-            scale=scale,
-            mean=mean,
-            by_task="; ".join(f"{name} {value:.3f}" for name, value in zip(tasks, shown)),
-            best=tried.best(method))
+    def draw(scale, method, grey):
+        row, top = highest(tried.means[method])
+        mean, low, high = tried.sure(method)
+        step, (other, there) = position(scales, scale, "λ"), tried.elsewhere(method)
+        values = {"this method": mean, "two standard errors": (low, high), "best": ([scales[top]], [mean[top]])}
+        at_best = {name: tried.means[name][highest(tried.means[name])[0]] for name in SEARCHED}
+        values |= {title_of(name): at_best[name] if name == other else nothing for name in SEARCHED}
+        grey_lines = [at_best[name] for name in SEARCHED if name not in (method, other)] if grey == OTHERS else \
+            [means for place, means in enumerate(tried.means[method]) if place != row]
+        values |= {f"grey line {line + 1}": grey_lines[line] if line < len(grey_lines) else nothing
+                   for line in range(_GREY_LINES)}
+        its = scales[highest(tried.means[other])[1]]
+        values |= {"λ of the other": ([its, its], [0, np.nanmax(at_best[other])]),
+                   "best of the other": ([its], [np.nanmax(at_best[other])])}
+        given = tried.given(method, row)
+        alt = said(_ALT_OF_SEARCH, method=title_of(method), suite=sweep.attrs["suite"], scale=scale, mean=mean[step],
+                   given=f"with {given}" if given else "", error=(high - mean)[step], best=tried.best(method),
+                   other=title_of(other), there=there,
+                   scales=", ".join(f"{title_of(name)} {scales[highest(tried.means[name])[1]]:g}" for name in SEARCHED))
+        about = key(("merged", f"{title_of(method)}{f' with {given}, its best' if given else ''}"),
+                    ("", f"dotted: the best λ of {inside(other)}; grey: {grey}"))
+        return Frame(finding_of_scales(method, other, mean[top], there, (high - mean)[top]), alt,
+                     values, about)
 
-    text = captioned(sweep) + " Thin lines: the other values of the method's other parameter."
-    positions = [float(scale) for scale in scales]
-    places = [int(place) for place in tried.places]
+    words = {f"{scale:g}": scale for scale in scales}
     ties_first = sorted(SEARCHED, key=lambda name: name != "ties")
-    controls = {"scale": slider("λ", positions, 1.0 if 1.0 in positions else positions[len(positions) // 2]),
-                "place": slider("its other parameter (1 lowest, 5 highest)",
-                                {str(place + 1): place for place in places}, places[len(places) // 2]),
-                "method": choice("method", {title_of(method): method for method in ties_first})}
-    return controls, fig, draw, text
+    controls = {"scale": slider("λ", words, 1.0 if 1.0 in scales else scales[len(scales) // 2],
+                                words=lambda scale: f"λ = {scale:g}", places=scales),
+                "method": chips("method", {title_of(method): method for method in ties_first}),
+                "grey": chips("grey lines", (OTHERS, VALUES), more=True)}
+    return {"kicker": "Chapter 7: one method’s parameters", "charts": [_chart_of_search(scales, tried)], "draw": draw,
+            "controls": controls, "caption": f"{captioned(sweep)} Band: two standard errors over the images."}
+
+
+def _chart_of_search(scales, tried):
+    """Accuracy over λ, with the other methods or the other values in grey."""
+    low, high = scales[0] / 1.1, scales[-1] * 1.1
+    across = Axis("λ", low, high, kind="log", ticks={tick: f"{tick:g}" for tick in TICKS if low <= tick <= high})
+    best = max(float(np.nanmax(means)) for means in tried.means.values())
+    grey = tuple(Line(f"grey line {line + 1}", "other", x=tuple(scales)) for line in range(_GREY_LINES))
+    return Chart(across, Axis("mean accuracy, share of the single networks’", 0, 1.15 * best, unit="percent"),
+                 (*grey, *(Line(title_of(name), "other", title_of(name), x=tuple(scales)) for name in SEARCHED),
+                  Path("λ of the other", "chance"), Spots("best of the other", "chance"),
+                  Band("two standard errors", "merged", x=tuple(scales)),
+                  Line("this method", "merged", x=tuple(scales), dots=True, near=True), Spots("best", "merged"),
+                  Handle("scale")))
+
+
+def finding_of_scales(method: str, other: str, best: float, there: float, error: float) -> str:
+    """Whether a method can do with the λ of another one.
+
+    Args:
+        best: what it has with its own λ; there: with the λ that is best for `other`, the one that suits it least.
+        error: two standard errors of the former.
+    """
+    loss = best - there
+    if loss < 2 ** 0.5 * error:
+        return f"{title_of(method)} does not lose with any other method’s λ, as far as can be told"
+    how_much = "clearly" if loss > CLEARLY * best else "a little"
+    return f"With the λ that suits {inside(other)}, {inside(method)} is {how_much} worse"
 
 
 class _Tried:
     """What was tried of every method.
 
     Attributes:
-        scales, places: the λ, and the places of the other parameters' values, that were tried of any method.
-        values: {method: normalised accuracy (place, λ, task)}.
+        scales: the λ that were tried of any method.
+        means: {method: normalised accuracy (place, λ), mean over tasks}, the places those of its other parameter's
+            values; NaN where it was not tried.
     """
 
     def __init__(self, sweep):
-        tried = results.share_of(sweep.tried, sweep.own_tried).transpose("searched", "place", "scale", "task")
-        used = tried.notnull().all("task")
-        self.scales = sweep.scale.values[used.any(("searched", "place")).values]
-        self.places = np.flatnonzero(used.any(("searched", "scale")).values)
-        self.values = {method: tried.sel(searched=method, scale=self.scales).values for method in SEARCHED}
+        tried = results.share_of(sweep.tried, sweep.own_tried).mean("task", skipna=False)
+        used = tried.notnull().any(("searched", "place")).values
+        self.scales = sweep.scale.values[used]
+        self.means = {method: tried.sel(searched=method).transpose("place", "scale").values[:, used]
+                      for method in SEARCHED}
+        self._own, self._images = sweep.own_tried, int(sweep.attrs["held_out"])
+
+    def sure(self, method):
+        """(3, λ): a method at the best value of its other parameter, and two standard errors below and above."""
+        return with_reach(self.means[method][highest(self.means[method])[0]], self._own, self._images)
+
+    def elsewhere(self, method):
+        """The other method whose best λ suits this one least, and what it has there."""
+        mean = self.sure(method)[0]
+        there = {other: mean[highest(self.means[other])[1]] for other in SEARCHED if other != method}
+        return min(there.items(), key=lambda item: item[1])
+
+    def given(self, method, place):
+        """The other parameter's value at a place, in words; "" where the method has none."""
+        other = SEARCHES[method].other
+        return f"{WORDS[other]} {SEARCHES[method].values[place]:g}" if other else ""
 
     def best(self, method):
         """A method's best accuracy, and where it is, in words."""
-        means = self.values[method].mean(-1)
-        place, step = highest(means)
-        search = SEARCHES[method]
-        other = f"{WORDS[search.other]} {search.values[place]:g}, " if search.other else ""
-        return f"{means[place, step]:.3f}, with {other}λ = {self.scales[step]:g}"
+        place, step = highest(self.means[method])
+        given = self.given(method, place)
+        return f"{self.means[method][place, step]:.3f}, with {f'{given}, ' if given else ''}λ = {self.scales[step]:g}"
 
 
 def highest(means: np.ndarray) -> tuple[int, int]:
@@ -116,89 +160,107 @@ def highest(means: np.ndarray) -> tuple[int, int]:
     return np.unravel_index(np.nanargmax(means), means.shape)
 
 
-class _Lines:
-    """Left: mean accuracy against λ, a line a value of the other parameter, one of them bold."""
-
-    def __init__(self, ax, tried):
-        self.scales = tried.scales
-        self.places = tried.places
-        low = self.scales.min()
-        high = self.scales.max()
-        ticks = [tick for tick in TICKS if low <= tick <= high]
-        ax.set(xscale="log", xlabel="λ (logarithmic)", ylabel=f"{SHARE}, mean", xlim=(low / 1.15, high * 1.15),
-               ylim=(0, 1.02))
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.minorticks_off()
-        self.thin = [curve(ax, Look(SKY), linewidth=1.2) for _ in self.places]
-        self.bold = curve(ax, Look(BLUE, "o"), "this value of the other parameter", markersize=4)
-        self.best = cloud(ax, Look(RED, "*"), "best of the method", markersize=13)
-        self.now = here(ax, 1)
-        ax.legend(loc="upper left")
-
-    def show(self, means, row, scale):
-        """One method's means (place, λ), with the row that is bold."""
-        for line, place in zip(self.thin, self.places):
-            line.set_data(self.scales, means[place])
-        self.bold.set_data(self.scales, means[row])
-        top = highest(means)
-        self.best.set_data([self.scales[top[1]]], [means[top]])
-        self.now.set_xdata([scale, scale])
-
-
-def _lying_bar(ax, row, colour, width, **options):
-    """A bar that starts at 0, moved by `set_xdata([0, x])`; `width` in points."""
-    bar = curve(ax, Look(colour), linewidth=width, solid_capstyle="butt", **options)
-    bar.set_data([0, 0], [row, row])
-    return bar
-
-
 # -- panel (c): all methods ------------------------------------------------------------------------
 
 APART = 0.7  # rows between the single models and those that store something per task
-OTHER_LABELS = {"dare": "DARE, Breadcrumbs", "emr": "a model per task"}
+_BORDER = len(STORING) - 1 + (1 + APART) / 2
+_ENDS = (-0.7, len(REPORTED) - 0.3 + APART)
+MOST = 1.12  # of a single network's accuracy: where the axis ends
+_ALT_OF_RACE = """
+    {suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single networks', mean over
+    tasks, in brackets the worst task: {means}. {best} From {method} these cannot be told: {level}."""
 
 
-@panel
+@view
 def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
-    """Panel (c): every method's normalised accuracy on test images, mean over tasks and task by task; right, the mean
-    against the worst task. Controls: suite, grid.
+    """Panel (c): every method's normalised accuracy on test images, a row a method: the mean over tasks, and a dot a
+    task; green, the method that the slider chooses and those that cannot be told from it.
 
-    The prediction, what the average is worth on the suite of several data sets, is a star.
+    Controls: method, suite, grid.
+
+    The prediction, what the average keeps on the worst task of the suite of several data sets, is an upright line.
     """
-    fig, (left, right) = plotting.figure(2, height=5.6, width_ratios=(6, 5))
-    bars = _Bars(left)
-    asked = {"suite": "several"}
-    points = _MeanAndWorst(right)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    titles = moving_titles((left, right))
-    tables = {}
-    for name, sweep in sweeps.items():
-        for grid in GRIDS:
-            tables[name, grid] = results.shares(sweep, grid).transpose("reported", "task").values
+    order = sorted(sweeps, key=lambda name: name != "several")
+    rows = _rows(results.shares(sweeps[order[0]]).mean("task"))
+    tables = {(name, grid): results.shares(sweeps[name], grid).sel(reported=list(rows)).transpose(..., "task").values
+              for name in order for grid in GRIDS}
+    of_rows, most = np.array(list(rows.values())), max(len(table[0]) for table in tables.values())
     if prediction:
-        prediction.panel_answers(tables["several", WIDE][REPORTED.index("average")].mean(), asked)
+        of_average = tables["several", WIDE][list(rows).index("average")]
+        prediction.panel_answers(of_average.min(), {"suite": "several", "grid": WIDE})
 
-    def draw(suite, grid):
-        accuracies = tables[suite, grid]
-        title = sweeps[suite].attrs["suite"]
-        chosen = "all that was tried" if grid == WIDE else "the sources' grids"
-        bars.show(accuracies, guessed(prediction, asked, {"suite": suite}))
-        points.show(accuracies)
-        titles[0].set_text(title)
-        titles[1].set_text(f"Chosen in {chosen}")
-        means = dict(zip(REPORTED, accuracies.mean(-1)))
-        return said(
-            """{suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single model's,
-               mean over tasks, in brackets the worst task: {means}. {best}""",
-            suite=title,
-            chosen=chosen,
-            means="; ".join(f"{title_of(method)} {mean:.3f} ({accuracies[row].min():.3f})"
-                            for row, (method, mean) in enumerate(means.items())),
-            best=_best(sweeps[suite], grid))
+    @functools.cache
+    def findings(suite, grid):
+        return finding_of_race(sweeps[suite], grid), _best(sweeps[suite], grid)
 
-    suites = {sweeps[name].attrs["suite"]: name for name in sorted(sweeps, key=lambda name: name != "several")}
-    controls = {"suite": choice("suite", suites), "grid": choice("hyper-parameters from", GRID_NAMES)}
-    return controls, fig, draw, captioned(sweeps)
+    def draw(method, suite, grid):
+        shares, chosen, (finding, best) = tables[suite, grid], list(rows).index(method), findings(suite, grid)
+        means, level = shares.mean(-1), level_with(shares, chosen)
+        each = np.full((2, len(rows), most), np.nan)
+        each[:, :, :shares.shape[1]] = shares, np.broadcast_to(of_rows[:, None], shares.shape)
+        values = {"tasks": each.reshape(2, -1), "its tasks": each[:, chosen], "methods": (means, of_rows),
+                  "cannot be told": (np.where(level, means, np.nan), of_rows),
+                  "chosen": ([0, means[chosen]], [of_rows[chosen]] * 2),
+                  "networks alone": ([1, 1], _ENDS), "storage": ([0, MOST], [_BORDER] * 2)}
+        alt = said(_ALT_OF_RACE, suite=sweeps[suite].attrs["suite"], best=best, method=title_of(method),
+                   chosen="all that was tried" if grid == WIDE else "the sources' grids",
+                   means="; ".join(f"{title_of(name)} {mean:.3f} ({least:.3f})"
+                                   for name, mean, least in zip(rows, means, shares.min(-1))),
+                   level=", ".join(title_of(name) for name, is_level in zip(rows, level)
+                                   if is_level and name != method) or "none")
+        about = key(("merged", f"{title_of(method)}, and methods that cannot be told from it"),
+                    ("", "large: mean over tasks; small dots: the tasks"),
+                    ("", "below the line: a model per task, with extra storage"))
+        return Frame(finding, alt, values, about)
+
+    controls = {"method": slider("method", {title_of(method): method for method in rows}, "cart",
+                                 ends=[("", "lowest row"), ("", "top row")]),
+                "suite": chips("tasks", {SUITES.get(name, name): name for name in order}),
+                "grid": chips("hyper-parameters from", GRID_NAMES, more=True)}
+    return {"kicker": "Chapter 7: the race", "charts": [_chart_of_race(rows)], "draw": draw, "controls": controls,
+            "hides": ["tasks", "its tasks", "methods", "cannot be told", "chosen", "networks alone"],
+            "caption": f"{captioned(sweeps)} Cannot be told: the 95 % interval of the difference over tasks holds 0."}
+
+
+def _rows(means):
+    """{method: its row}, from below: first those that store something per task, then the others, by their means."""
+    ranked = sorted(REPORTED, key=lambda method: (method not in STORING, means.sel(reported=method).item()))
+    return {method: row + APART * (method not in STORING) for row, method in enumerate(ranked)}
+
+
+def _chart_of_race(rows):
+    """Methods in rows over their accuracies."""
+    named = {row: title_of(method) for method, row in rows.items()}
+    shares = {share: f"{100 * share:.0f} %" for share in (0, 0.25, 0.5, 0.75, 1)}
+    return Chart(Axis("", 0, MOST, ticks=shares, unit="percent"),
+                 Axis("accuracy, share of the single networks’", *_ENDS, kind="places", ticks=named),
+                 (Path("networks alone", "single"), Path("storage", "chance"), Path("chosen", "merged"),
+                  Spots("tasks", "other", small=True), Spots("its tasks", "merged", small=True),
+                  Spots("methods", "other", picks=("method",)), Spots("cannot be told", "merged"),
+                  Star("guess", "merged", along="x")), height=440)
+
+
+def level_with(shares: np.ndarray, chosen: int) -> np.ndarray:
+    """Which methods cannot be told from one: the 95 % interval of the difference over tasks holds 0. shares: (methods,
+    tasks)."""
+    differences = shares - shares[chosen]
+    return np.array([abs(by_task.mean()) <= results.interval(by_task) for by_task in differences])
+
+
+def finding_of_race(sweep: xarray.Dataset, grid: str) -> str:
+    """Whether single merged models beat the plain average, and whether one of them is the best, by intervals over
+    tasks."""
+    leads = [results.difference(sweep, method, "average", grid) for method in SEARCHED]
+    ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
+    if not ahead:
+        return f"No method {'beats' if behind else 'can be told from'} the plain average"
+    if ahead == 1:
+        return "Hardly any method can be told from the plain average"
+    how_many = f"{'All' if ahead == len(leads) else 'Some'} methods beat"
+    leaders = results.leaders(sweep, grid)
+    if len(leaders) == 1:
+        return f"{how_many} the plain average, and {title_of(leaders[0])} is the best of them"
+    return f"{how_many} the plain average, but which one is first cannot be told"
 
 
 def _best(sweep, grid):
@@ -231,54 +293,6 @@ def not_learned(sweep: xarray.Dataset) -> str:
         all=sweep.sizes["task"],
         suite=sweep.attrs["suite"],
         least=results.LEARNED)
-
-
-class _Bars:
-    """Left: a lying bar a method, its value, a dot a task, and the prediction's star on the average."""
-
-    def __init__(self, ax):
-        self.rows = {method: row - APART * (method in STORING) for row, method in enumerate(reversed(REPORTED))}
-        ax.set(xlabel=f"{SHARE} (dots: tasks)", xlim=(0, 1.1), ylim=(-0.7 - APART, len(self.rows) - 0.3))
-        ax.set_yticks(list(self.rows.values()), [title_of(method) for method in self.rows])
-        ax.axvline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-        ax.axhline(len(STORING) - 0.5, color=GREY, linewidth=0.8, marker="")
-        ax.text(0.01, len(STORING) - 0.6, "below: a model per task, extra storage", fontsize=9.5, color="#555555",
-                va="top")
-        self.bars = {}
-        self.texts = {}
-        for method, row in self.rows.items():
-            colour = LOOKS[method].colour if method in LOOKS else OTHERS
-            self.bars[method] = _lying_bar(ax, row, colour, width=13, alpha=0.75)
-            self.texts[method] = ax.text(0.015, row, "", va="center", fontsize=9.5, fontweight="bold", animated=True)
-        self.dots = cloud(ax, Look(BLACK, "o"), markersize=3)
-        self.star = cloud(ax, Look(PURPLE, "*"), markersize=15, markeredgecolor=BLACK, zorder=5)
-
-    def show(self, accuracies, guess):
-        """Shares (reported, task); guess: of the average, nan where none is to be drawn."""
-        for method, shares in zip(REPORTED, accuracies):
-            self.bars[method].set_xdata([0, shares.mean()])
-            self.texts[method].set_text(f"{shares.mean():.3f}")
-        rows = np.repeat([self.rows[method] for method in REPORTED], accuracies.shape[1])
-        self.dots.set_data(accuracies.ravel(), rows)
-        self.star.set_data([guess], [self.rows["average"]])
-
-
-class _MeanAndWorst:
-    """Right: a point a method, its mean over tasks and its worst task."""
-
-    def __init__(self, ax):
-        ax.set(xlabel="mean over tasks", ylabel="worst task", xlim=(0, 1.05), ylim=(0, 1.05))
-        ax.plot([0, 1.05], [0, 1.05], color=GREY, linestyle=":", linewidth=1, marker="")
-        self.points = {}
-        for method in REPORTED:
-            look = LOOKS.get(method, Look(OTHERS, "s" if method in STORING else "X"))
-            label = title_of(method) if method in LOOKS else OTHER_LABELS.get(method)
-            self.points[method] = cloud(ax, look, label, markersize=9)
-
-    def show(self, accuracies):
-        """Shares (reported, task)."""
-        for method, shares in zip(REPORTED, accuracies):
-            self.points[method].set_data([shares.mean()], [shares.min()])
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -358,14 +372,6 @@ def _points(mean, half):
         return bold(text)
     return Markup("<s>{}</s>").format(text) if mean < -half else text
 
-
-SUITES = {
-    "rotated": "Rotated MNIST",
-    "several": "several data sets",
-    "split 8": "CIFAR-100, 8 tasks",
-    "split 14": "CIFAR-100, 14 tasks",
-    "split 20": "CIFAR-100, 20 tasks",
-}
 
 
 def order_in_the_ledger(sources: bool = False) -> Page:

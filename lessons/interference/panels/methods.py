@@ -1,19 +1,29 @@
-"""How the methods look in the chapter's figures."""
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from lessons.merging import methods
+"""What the chapter's pictures share: names of methods, and how sure a share is."""
+import numpy as np
+import xarray
 
-LOOKS = {  # those of CART's Figure 4
-    "average": Look(GREY, "o"),
-    "task_arithmetic": Look(BLUE, "s"),
-    "ties": Look(ORANGE, "^"),
-    "consensus": Look(GREEN, "D"),
-    "cart": Look(RED, "v"),
-    "tsv": Look(PURPLE, "P"),
-}
-OTHERS = SKY  # the colour of all the others
+from lessons.kit.noise import reach
+from lessons.merging import methods
 
 
 def title_of(method: str) -> str:
     """What papers call a method, in short."""
     return methods()[method].short
+
+
+def inside(method: str) -> str:
+    """The same inside a sentence."""
+    title = title_of(method)
+    return title.lower() if method in ("average", "task_arithmetic") else title
+
+
+def with_reach(shares, own: xarray.DataArray, images: int) -> np.ndarray:
+    """(3, …): mean accuracies as shares of the own networks', and what lies two standard errors below and above them.
+
+    Args:
+        own: of every task's own network.
+        images: of all tasks together.
+    """
+    shares, mean = np.asarray(shares, dtype=float), own.mean().item()
+    far = reach(np.clip(shares * mean, 0, 1), images) / mean
+    return np.stack([shares, shares - far, shares + far])

@@ -3,87 +3,88 @@ import numpy as np
 import xarray
 
 from lessons.interference.experiment.plane import LINES, lead
-from lessons.kit import page, plotting
+from lessons.interference.panels.methods import with_reach
+from lessons.kit import page
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, RED
 from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Spots, chips, key, slider, view
 
-CART = Look(RED)
-PLAIN = Look(BLUE, line="--")
+_ALT = """
+    {suite}, rank ratio {rank_ratio:g}: the highest accuracy, as a share of the single networks' on held-out images, is
+    {best:.3f} at a = {at:g} and λ = {own:g}. On CART's line, a = 1, it is {cart:.3f}; on task arithmetic's, λ = 0,
+    {plain:.3f}; the average has {average:.3f}. With a = {common:g} the best λ is {best_own:g}, with {top:.3f}; λ = 0
+    gives {without:.3f}."""
 
 
-@panel
+@view
 def common_and_own(sweep: xarray.Dataset):
-    """Panel (d): normalised accuracy over a, how far along what the tasks have in common, and λ, how much of what each
-    has alone. Controls: rank_ratio, scale."""
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(5, 4))
-    common = sweep.common.values
-    own = sweep.own.values
-    ratios = sweep.rank_ratio.values
-    values = sweep.share.transpose("rank_ratio", "own", "common").values
-    at_average = position(common, 1.0, "a")
-    image = left.imshow(values[0], origin="lower", aspect="auto", cmap="cividis", vmin=values.min(), vmax=values.max(),
-                        animated=True)
-    left.set_xticks(range(len(common)), [f"{value:g}" for value in common])
-    left.set_yticks(range(len(own)), [f"{value:g}" for value in own])
-    left.set(xlabel="a: along what all tasks have in common", ylabel="λ: what each task has alone, rank-reduced",
-             xlim=(-0.5, len(common) - 0.5), ylim=(-0.5, len(own) - 0.5))
-    left.grid(False)
-    fig.colorbar(image, ax=left, label="share of the single model's accuracy")
-    fig.legend(handles=_frames(left, at_average, len(common), len(own)), loc="outside lower left", ncols=2)
-    star = cloud(left, Look("white", "*"), markeredgecolor=BLACK, markersize=15)
-    right.set(xlabel="a", xlim=(-0.1, common.max() + 0.1), ylim=(0, 1.02))
-    line = curve(right, Look(BLACK, "o"), "this λ")
-    without = sweep.share.sel(own=0.0).isel(rank_ratio=0).values
-    right.plot(common, without, color=BLUE, linestyle="--", marker="s", markersize=4, label="λ = 0")
-    right.axvline(1, color=RED, linewidth=1.2, marker="")
-    right.legend(loc="upper right")
-    titles = moving_titles((left, right))
+    """Panel (d): left, a map of the normalised accuracy over a, how far along what the tasks have in common, and λ, how
+    much of what each has alone, with the lines of CART and of task arithmetic; right, the best λ for every a, beside
+    λ = 0. Controls: common, rank_ratio."""
+    commons, owns, ratios = ([float(value) for value in sweep[name].values] for name in ("common", "own", "rank_ratio"))
+    tables = sweep.share.transpose("rank_ratio", "own", "common").values
+    one, columns, images = position(commons, 1.0, "a"), np.arange(len(commons)), int(sweep.attrs["held_out"])
 
-    def draw(rank_ratio, scale):
-        table = values[position(ratios, rank_ratio, "rank ratio")]
-        row = table[position(own, scale, "λ")]
-        image.set_data(table)
-        highest = np.unravel_index(table.argmax(), table.shape)
-        star.set_data([highest[1]], [highest[0]])
-        line.set_data(common, row)
-        best = {"best": table.max(), "a": common[highest[1]], "own": own[highest[0]], "of_row": row.max(),
-                "a_of_row": common[row.argmax()]}
-        titles[0].set_text("rank ratio {:g}: best {best:.3f} at a = {a:g}, λ = {own:g}".format(rank_ratio, **best))
-        titles[1].set_text("λ = {:.2f}: best {of_row:.3f} at a = {a_of_row:g}".format(scale, **best))
-        return said(
-            """{suite}, rank ratio {rank_ratio:g}: the highest accuracy, as a share of the single model's on held-out
-               images, is {best:.3f} at a = {a:g} and λ = {own:g}. On CART's line, a = 1, it is {cart:.3f}; on task
-               arithmetic's, λ = 0, {plain:.3f}; the average has {average:.3f}. With λ = {scale:.2f} the best a is
-               {a_of_row:g}, with {of_row:.3f}.""",
-            suite=sweep.attrs["suite"],
-            rank_ratio=rank_ratio,
-            scale=scale,
-            cart=table[:, at_average].max(),
-            plain=values[0, 0].max(),
-            average=table[0, at_average],
-            **best)
+    def draw(common, rank_ratio):
+        table = tables[position(ratios, rank_ratio, "rank ratio")]
+        top, at_top, column = table.max(0), table.argmax(0), position(commons, common, "a")
+        highest, on_line = int(top.argmax()), int(table[0].argmax())
+        values = {"cells": table[::-1], "CART": ([one, one], [-0.5, len(owns) - 0.5]),
+                  "task arithmetic": ([-0.5, len(commons) - 0.5], [0, 0]), "best": ([highest], [at_top[highest]]),
+                  "walk": (columns, at_top), "best λ": top, "λ = 0": table[0], "CART’s best": ([one], [top[one]]),
+                  "average": ([one], [table[0, one]])}
+        alt = said(_ALT, suite=sweep.attrs["suite"], rank_ratio=rank_ratio, best=top.max(), at=commons[highest],
+                   own=owns[at_top[highest]], cart=top[one], plain=table[0].max(), average=table[0, one], common=common,
+                   best_own=owns[at_top[column]], top=top[column], without=table[0, column])
+        sure = with_reach([top.max(), top[one], table[0, on_line]], sweep.single, images)
+        about = key(("merged", "for every a the best λ; diamond on the map: the best of all"),
+                    ("", "upright line: CART, a = 1; level line: task arithmetic, λ = 0"))
+        off = commons[highest] > 1 and at_top[highest] > 0
+        return Frame(finding_of_plane(sure, off), alt, values, about)
 
-    controls = {"rank_ratio": slider("rank ratio", [float(ratio) for ratio in ratios], float(ratios[0])),
-                "scale": slider("λ", [float(scale) for scale in own], 1.0)}
-    return controls, fig, draw, caption(sweep) + " Star: the best of the plane."
+    last = len(commons) - 1
+    across = Axis("a", -0.5, last + 0.5, kind="places", ticks={place: f"{a:g}" for place, a in enumerate(commons)})
+    cells = Map("cells", low=float(np.floor(10 * tables.min()) / 10), high=float(np.ceil(10 * tables.max()) / 10))
+    left = Chart(across, Axis("λ: each task’s own", -0.5, len(owns) - 0.5, kind="places",
+                              ticks={place: f"{own:g}" for place, own in enumerate(owns)}),
+                 (cells, Path("CART", "single"), Path("task arithmetic", "single"), Path("walk", "merged"),
+                  Spots("best", "merged"), Handle("common")))
+    right = Chart(across, Axis("accuracy, share of the single networks’", 0, 1, unit="percent"),
+                  (Line("λ = 0", "other", "λ = 0", dots=True, x=tuple(columns)),
+                   Line("best λ", "merged", "", dots=True, near=True, x=tuple(columns)),
+                   Spots("average", "other", names=("average",)), Spots("CART’s best", "single", names=("CART",)),
+                   Handle("common")))
+    best = min(commons, key=lambda a: abs(a - float(sweep.best.sel(line=LINES[0], coordinate="common"))))
+    opens = float(sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
+    controls = {"common": slider("a", {f"{a:g}": a for a in commons}, best, words=_words, places=columns,
+                                 ends=[("", "pretrained"), ("", "beyond the average")]),
+                "rank_ratio": chips("rank kept of each task", {f"{100 * ratio:g} %": ratio for ratio in ratios}, opens)}
+    return {"kicker": "Chapter 7: what tasks have in common, and what each has alone", "charts": [left, right],
+            "draw": draw, "controls": controls, "caption": f"{caption(sweep)} On held-out images."}
 
 
-def _frames(ax, one, columns, rows):
-    """Frames around CART's column, at the place `one`, and task arithmetic's row; they move, to lie above the map."""
-    cart = curve(ax, CART, "a = 1: CART", linewidth=2.5)
-    cart.set_data(*_frame(one - 0.5, one + 0.5, -0.5, rows - 0.5))
-    plain = curve(ax, PLAIN, "λ = 0: task arithmetic", linewidth=2.5)
-    plain.set_data(*_frame(-0.5, columns - 0.5, -0.5, 0.5))
-    return cart, plain
+def _words(common):
+    return "a = 1, the average" if common == 1 else f"a = {common:g}"
 
 
-def _frame(left, right, low, high):
-    """x and y along a rectangle's edge."""
-    return [left, right, right, left, left], [low, low, high, high, low]
+def finding_of_plane(sure: np.ndarray, off: bool) -> str:
+    """Whether the best of the plane beats both lines by more than the noise of the images.
+
+    Args:
+        sure: (3, 3): accuracy, and what is two standard errors below and above it, of the best of the plane, of CART's
+            line and of task arithmetic's.
+        off: whether the best lies beyond the average and has something of each task's own.
+    """
+    best, cart, plain = sure[0]
+    of_lines = max(cart, plain)
+    error = np.hypot(*(sure[2, [0, 1 if cart >= plain else 2]] - sure[0, [0, 1 if cart >= plain else 2]]))
+    if best - of_lines >= error:
+        where = "goes beyond the average and keeps something of each task’s own" if off else "lies on neither line"
+        return f"The best merge {where}"
+    if abs(cart - plain) < error:
+        return "The best merge cannot be told from those of CART and of task arithmetic"
+    return f"The best merge cannot be told from the best of {'CART' if cart > plain else 'task arithmetic'}"
 
 
 def reading(sweeps: dict[str, xarray.Dataset]) -> Page:

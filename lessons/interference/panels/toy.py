@@ -1,173 +1,122 @@
 """The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each
 task."""
-import functools
-
 import numpy as np
-from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
-from matplotlib.transforms import Affine2D
 
 from lessons.interference.experiment import toy
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
-from lessons.kit import plotting
 from lessons.kit.noise import told
 from lessons.kit.page import Page, bold, paragraph, quiet, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
 from lessons.kit.sweep import position
+from lessons.kit.view import (
+    Axis,
+    Bars,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Points,
+    Reference,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
 
-LARGEST = 5.0  # the weight that gets the full colour
-CUT = "#b0b0b0"  # the colour of an entry that was trimmed
-TASK_A = Look(BLUE, "o")
-TASK_B = Look(ORANGE, "s")
-BOTH = Look(GREEN, "^")
-PLAIN = Look(GREY, line="--")
-TUNED = Look(BLACK, line=":")
-LIGHT = "#f0b48c"  # orange, light enough that a red frame on it is seen
-_SIGNS = LinearSegmentedColormap.from_list("signs", [LIGHT, "white", BLUE])
-
-
-def _square(row, column):
-    corners = ((-0.44, -0.44), (0.44, -0.44), (0.44, 0.44), (-0.44, 0.44), (-0.44, -0.44))
-    return [(column + x, row + y) for x, y in corners]
-
-
-@functools.cache
-def _number(value):
-    """The outline of a number around (0, 0), in points. Sixty texts take matplotlib 80 ms, sixty outlines a few."""
-    if value == 0:
-        return Path([(0, 0)])
-    path = TextPath((0, 0), f"{value:.1f}".replace("-", "−"), size=9)
-    return path.transformed(Affine2D().translate(-path.get_extents().width / 2, -3.3))
-
-
-class _Matrix:
-    """A matrix of small numbers, blue above 0 and orange below, grey where an entry was cut; some entries framed. With
-    `signs`, + and − in place of numbers."""
-
-    def __init__(self, ax, title, signs=False):
-        ax.set(title=title, xlim=(-0.5, INPUTS - 0.5), ylim=(OUTPUTS - 0.5, -0.5))
-        self.image = ax.imshow(np.zeros((OUTPUTS, INPUTS)), cmap=_SIGNS, vmin=-LARGEST, vmax=LARGEST, aspect="auto",
-                               animated=True)
-        places = [(j, i) for i, j in np.ndindex(OUTPUTS, INPUTS)]
-        self.numbers = PathCollection([], offsets=places, offset_transform=ax.transData, linewidths=0, animated=True)
-        self.numbers.set_transform(Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans)
-        ax.add_collection(self.numbers, autolim=False)
-        self.signs = signs
-        self.marks = [cloud(ax, Look(BLACK, marker), markersize=8) for marker in "+_"] if signs else []
-        self.frames = LineCollection([], colors=RED, linewidths=2.2, animated=True)
-        ax.add_collection(self.frames, autolim=False)
-        ax.set_xticks(range(INPUTS), [f"$x_{i + 1}$" for i in range(INPUTS)])
-        ax.set_yticks([])
-        ax.grid(False)
-        ax.tick_params(length=0)
-        self.below = ax.text(0.5, -0.2, "", transform=ax.transAxes, ha="center", va="top", fontsize=9.5, animated=True)
-
-    def set_values(self, values, framed, cut=None, below=""):
-        """Show `values`, and in grey those of `cut` where `values` has 0; frame the entries of the boolean `framed`."""
-        self.image.set_data(values)
-        if not self.signs:
-            shown = np.where(values == 0, values if cut is None else cut, values).ravel()
-            self.numbers.set_paths([_number(round(float(value), 1)) for value in shown])
-            self.numbers.set_facecolors([_colour(value) for value in values.flat])
-        for mark, sign in zip(self.marks, (1, -1)):
-            mark.set_data(*np.argwhere(values * sign > 0).T[::-1])
-        self.frames.set_segments([_square(i, j) for i, j in np.argwhere(framed)])
-        self.below.set_text(below)
+LARGEST = 4.3  # of a weight, up and down
+AHEAD = 0.02  # of the error of W₀: two ways that differ by less are as good
+ROOM = 4  # of an entry on its axis: three bars and a gap
+NAMES = {"ties": "TIES", "mean": "the average", "sum": "the plain sum", "tuned sum": "the plain sum at its best λ"}
+_ALT = """
+    Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clashes} sign conflicts among {entries}
+    entries. Error on task A {a:.2f}, on task B {b:.2f}, mean {mean:.2f}; plain average {average:.2f}, sum of both at
+    its best λ {tuned:.2f}; the lowest mean over all densities is {lowest:.2f}, at {at:.1f}."""
 
 
-def _colour(value):
-    """Of an entry's number."""
-    if not value:
-        return CUT
-    return "white" if value > 0.7 * LARGEST else BLACK
-
-
-class _Errors:
-    """Below: both tasks' errors and their mean against the density, and the plain average's."""
-
-    def __init__(self, ax):
-        ax.set(xlabel="density: share of every task vector that is kept", ylabel="error (1: $W_0$)",
-               xlim=(-0.02, 1.02), ylim=(0, 1.4))
-        ax.axhline(1, color=GREY, linestyle=":", linewidth=1, marker="")
-        looks = {"task A": TASK_A, "task B": TASK_B, "mean of both": BOTH}
-        self.curves = [curve(ax, look, label, markersize=4) for label, look in looks.items()]
-        self.plain = curve(ax, PLAIN, "plain average", linewidth=1.5)
-        self.tuned = curve(ax, TUNED, "plain sum, λ at its best", linewidth=1.5)
-        self.now = here(ax, 0)
-
-    def show(self, both, average, tuned, density):
-        """Errors (density, task), the mean errors of the plain average and of the sum at its best λ, and where the
-        slider stands."""
-        for line, values in zip(self.curves, (*both.T, both.mean(1))):
-            line.set_data(DENSITIES, values)
-        self.plain.set_data([0, 1], [average, average])
-        self.tuned.set_data([0, 1], [tuned, tuned])
-        self.now.set_xdata([density, density])
-
-
-@panel
+@view
 def interference():
-    """Panel (a): τ_A and τ_B trimmed, the elected signs, the merged vector; below, what the merge costs each task.
-    Controls: density, how, shared."""
-    fig, axes = plotting.figure(4, 2, height=5.8, height_ratios=(4, 4))
-    titles = ("task A", "task B", "elected sign", "merged")
-    matrices = [_Matrix(ax, title, signs=title == "elected sign") for ax, title in zip(axes[0], titles)]
-    below = fig.add_subplot(axes[1, 0].get_gridspec()[1, :])
-    for ax in axes[1]:
-        ax.remove()
-    curves = _Errors(below)
-    fig.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    title, = moving_titles((below,))
+    """Panel (a): above, what A and B want of each of twenty weights and what the merge gives it, grey where an entry
+    was trimmed; below, what the merge costs each task. Controls: density, shared, how."""
     toys = {shared: toy.toy(shared) for shared in SEEN}
-    errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in AGREEMENTS.values()}
+    errors = {(shared, how): _errors(toys[shared], how) for shared in SEEN for how in NAMES}
 
-    def draw(density, how, shared):
-        both = errors[shared, how]
-        row = position(DENSITIES, density, "density")
-        average = errors[shared, "mean"][-1].mean()
-        tuned = errors[shared, "tuned sum"][-1].mean()
-        label = next(text for text, value in AGREEMENTS.items() if value == how)
-        stack, merged = toy.merged(toys[shared], density, how)
+    def draw(density, shared, how):
+        both, row, made = errors[shared, how], position(DENSITIES, density, "density"), toys[shared]
+        average, tuned = (errors[shared, way][-1].mean() for way in ("mean", "tuned sum"))
+        stack, merged = toy.merged(made, density, how)
         clash = toy.conflicts(stack).numpy()
-        for task in range(2):
-            columns = ", ".join(f"$x_{i + 1}$" for i in np.flatnonzero(toys[shared].seen[task].numpy()))
-            matrices[task].set_values(stack[task].numpy(), clash, toys[shared].vectors[task].numpy(), f"sees {columns}")
-        signs = toy.elected(stack).numpy() * LARGEST / 2
-        matrices[2].set_values(signs, clash, below=f"conflicts, framed: {clash.sum()}")
-        matrices[3].set_values(merged.numpy(), clash, below=label)
-        clashes = clash.sum()
-        curves.show(both, average, tuned, density)
-        values = {"density": density, "a": both[row, 0], "b": both[row, 1], "mean": both[row].mean()}
-        title.set_text("Density {density:.1f}: error {a:.2f} on A, {b:.2f} on B, mean {mean:.2f}".format(**values))
-        return said(
-            """Inputs that both tasks see: {shared}. Density {density:.1f}, {label}: {clashes} sign conflicts among
-               {entries} entries. Error on task A {a:.2f}, on task B {b:.2f}, mean {mean:.2f}; plain average
-               {average:.2f}, sum of both at its best λ {tuned:.2f}; the lowest mean over all densities is {lowest:.2f},
-               at {at:.1f}.""",
-            shared=shared, label=label, clashes=clashes,
-            entries=OUTPUTS * INPUTS,
-            average=average,
-            tuned=tuned,
-            lowest=both.mean(1).min(),
-            at=DENSITIES[both.mean(1).argmin()],
-            **values)
+        of_a, of_b, merged, cut_a, cut_b = map(_in_columns, (*stack, merged, *(made.vectors - stack)))
+        mean = both.mean(1)
+        values = {"A": of_a, "B": of_b, "merged": merged, "trimmed of A": cut_a, "trimmed of B": cut_b,
+                  "conflicts": np.where(clash.T.ravel(), -LARGEST, np.nan), "error": mean, "average": average,
+                  "sum": tuned}
+        alt = said(_ALT, shared=shared, density=density, entries=OUTPUTS * INPUTS, clashes=clash.sum(), a=both[row, 0],
+                   label=next(text for text, value in AGREEMENTS.items() if value == how), b=both[row, 1],
+                   mean=mean[row], average=average, tuned=tuned, lowest=mean.min(), at=DENSITIES[mean.argmin()])
+        about = key(("a", "A wants"), ("b", "B wants"), ("merged", f"the merge gives: {NAMES[how]}"),
+                    ("", "pale: trimmed; dot below: A and B pull in opposite directions"))
+        return Frame(finding_of_trimming(how, mean, tuned), alt, values, about)
 
-    controls = {"density": slider("density", list(DENSITIES), 1.0), "how": choice("merge by", AGREEMENTS),
-                "shared": choice("inputs that both see", list(SEEN))}
-    return controls, fig, draw, CAPTION
+    controls = {"density": slider("density", {f"{density:g}": density for density in DENSITIES}, 0.5, words=_words,
+                                  ends=[("", "nothing kept"), ("", "all kept")]),
+                "shared": chips("inputs that both tasks see", list(SEEN)),
+                "how": chips("merge by", AGREEMENTS, more=True)}
+    return {"kicker": "Chapter 7: interference on a page", "charts": _charts(), "draw": draw, "controls": controls,
+            "caption": "Numbers generated for this page. An error of 1 is that of the pretrained layer, 0 that of the "
+                       "task’s own layer.", "stacked": True}
 
 
-CAPTION = said("""Numbers generated for this page. Blue: above 0, orange: below. Framed: the two tasks pull in opposite
-                  directions. Grey: cut by the trimming.""")
+def _words(density):
+    return "all kept" if density == 1 else f"{percent(density)} kept" if density else "nothing kept"
+
+
+def _in_columns(matrix):
+    """A matrix input by input, as the bars stand; zeros are gaps."""
+    flat = matrix.numpy().T.ravel()
+    return np.where(flat == 0, np.nan, flat)
+
+
+def _charts():
+    """The twenty weights, and the errors."""
+    places = [ROOM * (entry + entry // OUTPUTS) for entry in range(OUTPUTS * INPUTS)]
+    a, b, middle, merged = (tuple(place + shift for place in places) for shift in (0, 1, 1, 2))
+    inputs = {ROOM * (OUTPUTS + 1) * place + 1.5 * ROOM + 1: f"input {place + 1}" for place in range(INPUTS)}
+    above = Chart(Axis("", -2, places[-1] + ROOM, kind="places", ticks=inputs),
+                  Axis("the twenty weights: what is added to each", -LARGEST - 0.4, LARGEST),
+                  (Bars("trimmed of A", "other", x=a, bare=True), Bars("trimmed of B", "other", x=b, bare=True),
+                   Bars("A", "a", x=a, bare=True), Bars("B", "b", x=b, bare=True),
+                   Bars("merged", "merged", x=merged, bare=True), Points("conflicts", "single", x=middle)), height=280)
+    below = Chart(Axis("density", 0, 1, ticks={density: f"{density:g}" for density in DENSITIES[::2]}),
+                  Axis("error, mean of both tasks (1: the pretrained layer)", 0.015, 1.5, "log", digits=2,
+                       ticks={error: f"{error:g}" for error in (0.02, 0.05, 0.1, 0.2, 0.5, 1)}),
+                  (Reference("average", "other", "average"), Reference("sum", "single", "sum, best λ"),
+                   Line("error", "merged", "the merge", x=DENSITIES, dots=True), Handle("density")), height=280)
+    return [above, below]
 
 
 def _errors(task_vectors, how):
     """What a way of merging costs both tasks, (density, task)."""
     return np.array([task_vectors.errors(toy.merged(task_vectors, density, how)[1]).numpy() for density in DENSITIES])
+
+
+def finding_of_trimming(how: str, mean: np.ndarray, tuned: float) -> str:
+    """Whether trimming helps a way of merging, and how it then compares with the plain sum that may choose its λ.
+
+    Args:
+        how: a key of NAMES.
+        mean: error by density, mean of both tasks.
+        tuned: that of the plain sum at its best λ.
+    """
+    helps = mean[-1] - mean.min() > AHEAD
+    first = f"Trimming {'helps' if helps else 'does not help'} {NAMES[how]}"
+    if how == "tuned sum":
+        return first
+    if tuned - mean.min() > AHEAD:
+        return f"{first}, which beats even a plain sum with the best λ"
+    if mean.min() - tuned > AHEAD:
+        return f"{first}, and a plain sum with the best λ is better"
+    return f"{first}, but a plain sum with the best λ is as good" if helps else \
+        f"{first}, and a plain sum with the best λ is as good"
 
 
 # -- other numbers ---------------------------------------------------------------------------------

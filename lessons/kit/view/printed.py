@@ -35,8 +35,10 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
                 if mark.parts:
                     _DRAWN[mark.kind](ax, chart, mark, _rows(frame.values[mark.name]))
         if frame.key:
-            fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
-                       ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
+            legend = fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
+                                ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
+            for text in legend.get_texts():
+                text.set_parse_math(False)  # a name may have dollars
         return plotting.image_tag(fig, frame.alt, caption)
 
 

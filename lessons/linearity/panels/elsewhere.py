@@ -5,8 +5,7 @@ from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.linearity.experiment.elsewhere import shares
 

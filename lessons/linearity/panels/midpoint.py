@@ -33,7 +33,7 @@ def midpoint(sweep: xarray.Dataset, prediction=None):
     images = int(sweep.attrs["test_images"])
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(curves[asked["pair"]]["accuracy"]["both"][middle], asked, "star")
+        prediction.panel_answers(curves[asked["pair"]]["accuracy"]["both"][middle], asked)
 
     def draw(alpha, pair):
         step, accuracy, loss = position(alphas, alpha), *curves[pair].values()

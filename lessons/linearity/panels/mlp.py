@@ -39,7 +39,7 @@ def linear_in_the_weights(sweep: xarray.Dataset, prediction=None):
                              for quantity in ("accuracy", "loss")} for start in starts} for which in ("start", "mixed"))
     asked = {"start": "two random starts", "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(lines[asked["start"]]["accuracy"][position(alphas, 0.5)], asked, "star")
+        prediction.panel_answers(lines[asked["start"]]["accuracy"][position(alphas, 0.5)], asked)
 
     def draw(alpha, start):
         weights_mixed, outputs_mixed, step = lines[start], mixed[start], position(alphas, alpha)

@@ -2,76 +2,87 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED
-from lessons.kit.sweep import caption
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
 from lessons.linearization.algorithms import bounds
 from lessons.linearization.experiment import flow
 
-DISTANCE = {"distance": (Look(BLACK, "o"), "measured"),
-            "distance_printed": (Look(RED, "v"), "printed, with the error at t"),
-            "distance_proved": (Look(PURPLE, "P", ":"), "proved, with the error at 0"),
-            "distance_energy": (Look(BLUE, "s"), "by energy, ‖r₀‖√(2/λ)")}
-GAP = {"gap": (Look(BLACK, "o"), "measured"), "gap_printed": (Look(RED, "v"), "Theorem 3, printed"),
-       "gap_right": (Look(GREEN, "^"), "Theorem 3, right"), "gap_trivial": (Look(GREY, "", "-."), "‖r‖ + ‖r̄‖")}
-_THIN = {"markersize": 4.5, "linewidth": 1.5}
+SHOWN_LAMS = (0.0, 1.0, 10.0, 50.0)
+LABELS = {"distance": "measured", "distance_energy": "by energy", "distance_proved": "proved",
+          "distance_printed": "printed", "gap": "measured", "gap_right": "put right", "gap_printed": "printed"}
+ROLES = {"measured": "single", "by energy": "merged", "put right": "merged"}
+_POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_ALT = """
+    λ = {lam:g}, t = {t:.3g}: the distance is {distance:.4g}; the printed bound {distance_printed:.3g}, the proved one
+    {distance_proved:.3g}, the one by energy {distance_energy:.3g}. The gap to the tangent is {gap:.3g}; ‖r‖ + ‖r̄‖ is
+    {gap_trivial:.3g}, 2‖r₀‖ {gap_vacuous:.3g}."""
 
 
-@panel
+@view
 def sides(sweep: xarray.Dataset):
     """Panel (c): left the distance ‖u‖, right the gap ‖f_θ − f̄_θ̄‖ to the tangent that was trained beside it, each
-    with its bounds, against time. Controls: lam, t."""
-    fig, (left, right) = plotting.figure(2, height=4.7)
+    with its bounds, against time. Controls: t, lam."""
     later = flow.with_bounds(sweep).isel(t=slice(1, None))
-    times, vacuous = later.t.values, float(later.gap_vacuous[0, 0])
-    span = {"xscale": "log", "yscale": "log", "xlim": (times[0] / 1.3, times[-1] * 1.3), "xlabel": "time t"}
-    left.set(ylabel="distance ‖θ − θ₀‖", ylim=(0.3 * float(later.distance.min()), 3e3), **span)
-    right.set(ylabel="gap ‖f − f̄‖ over all samples", ylim=(1e-6, 1e9), **span)
-    # above 2‖r₀‖ a bound of the gap says no more than that both models answer no worse than at the start
-    right.axhspan(vacuous, 1e9, color=RED, alpha=0.10, linewidth=0)
-    right.text(0.03, 0.97, "says nothing: more than 2‖r₀‖", transform=right.transAxes, fontsize=9.5, color="#8a2a00",
-               va="top")
-    curves = {name: curve(left, look, label, **_THIN) for name, (look, label) in DISTANCE.items()}
-    curves |= {name: curve(right, look, label if name != "gap" else None, **_THIN)
-               for name, (look, label) in GAP.items()}
-    lines = [here(ax, 1.0) for ax in (left, right)]
-    handles = [line for line in curves.values() if not line.get_label().startswith("_")]
-    fig.legend(handles, [line.get_label() for line in handles], loc="outside lower center", ncols=4)
-    titles = moving_titles((left, right))
+    lams = [lam for lam in SHOWN_LAMS if lam in sweep.lam.values]
+    parts = {lam: {name: values.values for name, values in later.sel(lam=lam).items() if "t" in values.dims}
+             for lam in lams}
+    times = [float(t) for t in later.t.values]
+    lows = {name: room * min(float(part[name].min()) for part in parts.values())
+            for name, room in (("distance", 0.5), ("gap", 0.02))}
 
-    def draw(lam, t):
-        of_lam = later.sel(lam=lam)
-        for name, line in curves.items():
-            values = of_lam[name].values
-            line.set_data(times, np.where(np.isfinite(values), values, np.nan))
-        for line in lines:
-            line.set_xdata([t, t])
-        numbers = {name: float(of_lam[name].sel(t=t)) for name in (*DISTANCE, *GAP, "gap_vacuous", "residual")}
-        numbers |= {"lam": lam, "t": t}
-        titles[0].set_text(said("λ = {lam:g}: distance {distance:.2f}, printed {distance_printed:.2g}", **numbers))
-        titles[1].set_text(said("Gap {gap:.2g}, printed {gap_printed:.1e}", **numbers) if lam
-                           else said("Gap {gap:.2g}; no bound for λ = 0", **numbers))
-        return _described(numbers)
+    def draw(t, lam):
+        part, place = parts[lam], times.index(t)
+        values = {name: np.where(np.isfinite(part[name]), part[name], np.nan).clip(lows[name.split("_")[0]])
+                  for name in LABELS}
+        numbers = {name: float(along[place]) for name, along in part.items()}
+        alt = said(_ALT, lam=lam, t=t, **numbers)
+        if lam:
+            alt += " " + said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **numbers)
+        if numbers["distance_printed"] < numbers["distance"]:
+            alt += " The printed bound of the distance is violated."
+        return Frame(finding_of_the_bounds(part), alt, values | {"nothing": part["gap_vacuous"][0]},
+                     key(("single", "measured"), ("merged", "the bound by energy, and Theorem 3 put right"),
+                         ("", "grey: the other bounds, dashed as printed"),
+                         ("", "dotted: 2‖r₀‖, above which a bound says nothing")))
 
-    lams = list(map(float, sweep.lam.values))
-    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, lams[-2]),
-                "t": slider("time t", {f"{t:.2g}": float(t) for t in times}, float(times[-1]))}
-    return controls, fig, draw, caption(sweep) + " Shaded: a bound there says nothing."
+    control = slider("time t", {f"{t:.2g}": t for t in times}, times[-1], words=lambda t: f"t = {t:.2g}", places=times)
+    return {"kicker": "Chapter 10: bounds beside what they bound", "charts": _charts(times, parts, lows), "draw": draw,
+            "controls": {"t": control, "lam": chips("λ", {f"{lam:g}": lam for lam in lams}, lams[-1])}}
 
 
-def _described(numbers):
-    sentences = [said("""λ = {lam:g}, t = {t:.3g}: the distance is {distance:.4g}; the printed bound
-                         {distance_printed:.3g}, the proved one {distance_proved:.3g}, the one by energy
-                         {distance_energy:.3g}. The gap to the tangent is {gap:.3g}; ‖r‖ + ‖r̄‖ is {gap_trivial:.3g},
-                         2‖r₀‖ {gap_vacuous:.3g}.""", **numbers)]
-    if numbers["lam"]:
-        sentences.append(said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **numbers))
-    if numbers["distance_printed"] < numbers["distance"]:
-        sentences.append("The printed bound of the distance is violated.")
-    return " ".join(sentences)
+def _charts(times, parts, lows):
+    """Distance and gap, both axes logarithmic."""
+    across = Axis("time t", times[0], times[-1], "log", ticks=powers(times[0], times[-1], 1))
+    charts = []
+    for quantity, label in (("distance", "distance from θ₀"), ("gap", "gap to the trained tangent")):
+        lines = tuple(Line(name, ROLES.get(text, "other"), text, dashed=text == "printed", bare=True,
+                           near=text == "measured") for name, text in LABELS.items() if name.startswith(quantity))
+        every = np.concatenate([part[line.name] for part in parts.values() for line in lines])
+        low, high = lows[quantity], 2 * float(every[np.isfinite(every)].max())
+        level = (Reference("nothing", "chance", aside=True),) if quantity == "gap" else ()
+        charts.append(Chart(across, Axis(label, low, high, "log", ticks=powers(low, high, 1 + (high / low > 1e6)),
+                                         digits=2 if quantity == "distance" else 4),
+                            (*level, *lines[::-1], Handle("t"))))
+    return charts
+
+
+def powers(low: float, high: float, step: int) -> dict[float, str]:
+    """Ticks of a logarithmic axis: powers of ten, every `step`-th, with their names."""
+    exponents = range(int(np.ceil(np.log10(low) - 1e-9)), int(np.floor(np.log10(high) + 1e-9)) + 1, step)
+    return {10.0 ** power: f"10{f'{power}'.translate(_POWERS)}" if abs(power) > 1 else f"{10.0 ** power:g}"
+            for power in exponents}
+
+
+def finding_of_the_bounds(part: dict[str, np.ndarray]) -> str:
+    """What the bounds of one λ are worth over all times; {quantity: (times,)}."""
+    if (part["distance_printed"] < part["distance"]).any():
+        return "The printed bound falls below the distance that it should bound"
+    best = min(("energy", "proved", "printed"), key=lambda name: part[f"distance_{name}"][-1])
+    tells = "In the end energy bounds the distance best" if best == "energy" else \
+        "In the end energy bounds the distance better than the proof does" \
+        if part["distance_energy"][-1] < part["distance_proved"][-1] else "No bound of the distance is close"
+    ends = min(part[f"gap_{name}"][-1] for name in ("printed", "right"))
+    return f"{tells}, and no bound of the gap says anything" if ends > part["gap_vacuous"][-1] else tells
 
 
 # -- the ball --------------------------------------------------------------------------------------
@@ -89,7 +100,7 @@ def ball_table(sweep: xarray.Dataset) -> Page:
                      f"{bounds.threshold_by_energy(initial, radius):.0f}", f"{float(held):g}",
                      f"{bounds.share_kept(L1, initial, radius):.0%}"))
     return table(("radius r", "λ₀ of Theorem 4", "by energy", "least λ here that keeps it",
-                  "error that the tangent keeps at λ₀, at least"), rows)
+                  "of its residual the tangent keeps at λ₀, at least"), rows)
 
 
 def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:

@@ -1,40 +1,40 @@
-"""Panel (b): the training error that ridge regression leaves, as an area under the kernel's eigenvalues."""
+"""Panel (b): the training error that ridge regression leaves, as an area over the kernel's eigenvalues."""
 import numpy as np
 import torch
 import xarray
-from matplotlib.patches import Polygon
 
-from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, RED, SKY
-from lessons.kit.predict import guessed
 from lessons.kit.sweep import caption
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.linearization import experiment
 from lessons.linearization.algorithms import kernel
-from lessons.linearization.experiment.subsets import subsets
+from lessons.linearization.panels.flow import powers
 
-LOSSES = {"sum of squares: σ = λ/2": "sum", "mean of squares: σ = nλ/2": "mean",
+LOSSES = {"sum of squares, σ = λ/2": "sum", "mean of squares, σ = nλ/2": "mean",
           "mean of squares, n forgotten": "forgotten"}
-TRUE = Look(plotting.PURPLE, "", ":")
-EXACT, UPPER, LOWER = Look(BLUE), Look(RED, "", "--"), Look(GREEN, "", "-.")
-HALVES = tuple(float(10.0 ** (power / 4)) for power in range(-16, 25))  # λ/2
-LEAST = 1e-9  # share of the error that is drawn
+HALVES = tuple(float(10.0 ** (power / 2)) for power in range(-8, 13))  # λ/2
+EDGES = np.linspace(0, 1, 241)  # places along the area
+TIGHT = 0.1  # of the error: bounds that are nearer to each other are called close
+SHIFTED = 1.2  # times as much error: a prediction that misses by less hardly misses
+_ALT = """
+    Layers tuned: {layers}; {loss}; λ/2 = {half:.3g}, so σ = {sigma:.3g}. Eigenvalues from {least:.3g} to {most:.4g}.
+    {exact:.3g} of the training error is left, by Theorem 5 between {lower:.2g} and {upper:.2g}. Condition number
+    κ(K + σI) {condition:.4g}. Accuracy on test images {accuracy:.3f}."""
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
-    return said("""All layers, mean of squares, λ/2 = 1, n = {n} samples. Somebody forgets the n and takes σ = λ/2. By
-                   what **power of ten** is the training error that they predict too small?""",
-                n=sweep.sizes["number"])
+    kappa, shares = _of(sweep, _whole(sweep))
+    right = kernel.risk(kappa, shares, float(len(kappa))) / shares.sum()
+    return said("""All layers, mean of squares, λ/2 = 1, n = {n} samples. With σ = nλ/2 as it should be, {right:.0%} of
+                   the training error is left. Somebody forgets the n and takes σ = λ/2. What **share of the training
+                   error** do they expect to be left?""", n=len(kappa), right=float(right))
 
 
 def answer(sweep: xarray.Dataset) -> float:
-    """The truth behind `question`, a power of ten."""
+    """The truth behind `question`."""
     kappa, shares = _of(sweep, _whole(sweep))
-    right, forgotten = (kernel.risk(kappa, shares, sigma) for sigma in (float(len(kappa)), 1.0))
-    return float(torch.log10(right / forgotten))
+    return float(kernel.risk(kappa, shares, 1.0) / shares.sum())
 
 
 def _whole(sweep):
@@ -42,73 +42,72 @@ def _whole(sweep):
     return sweep.sizes["subset"] - 1
 
 
-@panel
+@view
 def ridge(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): every eigendirection of the kernel as a bar, as wide as its share of the squared residual and as high
-    as what ridge regression leaves of it, so that the area is the share of the training error that is left; right, that
-    share against λ, between the two ends of LFT, Theorem 5, and where n is forgotten what is really left. Computed as
-    the sliders move.
+    """Panel (b): left, what ridge regression leaves of every eigendirection, over its share of the squared residual, so
+    that the area is the share of the training error that is left; right, that share against λ, between the two ends of
+    LFT, Theorem 5, and where n is forgotten what is really left. Computed as the controls move.
 
-    Controls: half (λ/2), subset (of layers), loss.
+    Controls: half (λ/2), subset (of layers), loss. The prediction, the error expected without n, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.5, width_ratios=(5, 6))
-    n = sweep.sizes["number"]
-    area = left.add_patch(Polygon(np.zeros((3, 2)), facecolor=SKY, edgecolor=BLUE, linewidth=1.2, animated=True))
-    ends = {"upper": level(left, UPPER, "Theorem 5: κ_min everywhere"),
-            "lower": level(left, LOWER, "Theorem 5: κ_max everywhere")}
-    curves = {"exact": curve(right, EXACT, "exactly: the blue area"), "upper": curve(right, UPPER),
-              "lower": curve(right, LOWER)}
-    truth = curve(right, TRUE, "where n is forgotten: what is really left")
-    place = here(right, 1.0)
-    mistaken = curve(right, Look(plotting.PURPLE, "*"), markersize=14, linestyle="")
-    left.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="share of the squared residual, large eigenvalues first",
-             ylabel="left of it: (σ/(σ + κ))²")
-    right.set(xscale="log", yscale="log", xlim=(HALVES[0], HALVES[-1]), ylim=(LEAST, 2), xlabel="λ/2",
-              ylabel="share of the training error left")
-    handles = [*ends.values(), curves["exact"], truth]
-    fig.legend(handles, [handle.get_label() for handle in handles], loc="outside lower center", ncols=2)
-    titles = moving_titles((left, right))
-    asked = {"half": 1.0, "subset": _whole(sweep), "loss": "forgotten"}
+    n, every_layer = sweep.sizes["number"], _whole(sweep)
+    layers = int(np.log2(sweep.sizes["subset"] + 1))
+    names = {"all": every_layer} | {f"layer {layer + 1}": layer for layer in range(layers)}  # single ones come first
+    opens = {"half": 100.0, "subset": every_layer, "loss": "sum"}
     if prediction:
-        prediction.panel_answers(answer(sweep), asked)
+        opens = {"half": 1.0, "subset": every_layer, "loss": "forgotten"}
+        prediction.panel_answers(answer(sweep), opens)
 
     def draw(half, subset, loss):
         kappa, shares = _of(sweep, subset)
         factor = n if loss == "mean" else 1
-        numbers = _numbers(sweep, kappa, shares, half, subset, loss, factor)
-        area.set_xy(_staircase(kappa, shares, half * factor))
-        for name, line in ends.items():
-            line.set_ydata([numbers[name]] * 2)
         sigmas = torch.tensor(HALVES, dtype=torch.float64)[:, None] * factor
-        for name, values in _against(kappa, shares, sigmas).items():
-            curves[name].set_data(HALVES, values.clamp_min(LEAST))
-        really = kernel.risk(kappa, shares, sigmas * n) / shares.sum() if loss == "forgotten" else sigmas[:, 0] * np.nan
-        truth.set_data(HALVES, really.clamp_min(LEAST))
-        place.set_xdata([half, half])
-        power = guessed(prediction, asked, {"half": half, "subset": subset, "loss": loss})
-        mistaken.set_data([half], [numbers["exact"] * 10 ** power])
-        titles[0].set_text(said("σ = {sigma:.3g}: {exact:.3g} of the error left", **numbers))
-        titles[1].set_text(said("Bounds {lower:.2g} and {upper:.2g}, κ = {condition:.3g}", **numbers))
-        return said("""Layers tuned: {layers}; {loss}; λ/2 = {half:.3g}, so σ = {sigma:.3g}. Eigenvalues from
-                       {least:.3g} to {most:.4g}. {exact:.3g} of the training error is left, by Theorem 5 between
-                       {lower:.2g} and {upper:.2g}. Condition number κ(K + σI) {condition:.4g}. Accuracy on test images
-                       {accuracy:.3f}.""", **numbers)
+        curves = _against(kappa, shares, sigmas)
+        really = _against(kappa, shares, sigmas * n)["exact"] if loss == "forgotten" else np.full(len(HALVES), np.nan)
+        place, sigma = HALVES.index(half), half * factor
+        ends = {name: float(curve[place]) for name, curve in curves.items()}
+        heights = heights_of(kappa, shares, sigma)
+        values = {"area": (np.zeros(len(EDGES)), heights), "rim": heights, "with κ_min": ends["upper"],
+                  "with κ_max": ends["lower"], "really": really, **curves}
+        nearest = float(sweep.sigma[np.abs(np.log(sweep.sigma.values / sigma)).argmin()])
+        said_of = {number: name for name, number in names.items()}, {name: text for text, name in LOSSES.items()}
+        alt = said(_ALT, layers=said_of[0].get(subset), loss=said_of[1][loss], half=half, sigma=sigma,
+                   least=float(kappa.min()), most=float(kappa.max()), condition=float(kernel.condition(kappa, sigma)),
+                   accuracy=float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest)), **ends)
+        if loss == "forgotten":
+            alt += " " + said("With the n, {really:.3g} is left.", really=really[place])
+        told = "expected to be left, if the n is forgotten" if loss == "forgotten" else "left by ridge regression"
+        return Frame(finding_of_ridge(ends, float(really[place])), alt, values,
+                     key(("merged", f"Training error {told}: the area"),
+                         ("", "grey: Theorem 5’s bounds, with the least and the largest κ everywhere"),
+                         *([("single", "what is really left")] if loss == "forgotten" else [])))
 
-    halves = {f"{half:.2g}" if 1e-3 <= half < 1e4 else f"{half:.0e}": half for half in HALVES}
-    controls = {"half": slider("λ/2", halves, 100.0),
-                "subset": choice("layers tuned", _subset_names(sweep)),
-                "loss": choice("loss", LOSSES)}
-    controls["subset"].value = _whole(sweep)
-    return controls, fig, draw, caption(sweep) + " Computed as you move."
+    control = slider("λ/2", {_short(half): half for half in HALVES}, opens["half"], places=HALVES,
+                     words=lambda half: f"λ/2 = {_short(half)}")
+    return {"kicker": "Chapter 10: finetuning in one line", "charts": _charts(), "draw": draw,
+            "controls": {"half": control, "subset": chips("tuned", names),
+                         "loss": chips("loss", LOSSES, opens["loss"], more=True)},
+            "hides": ["area", "rim", "with κ_min", "with κ_max", "exact", "lower", "upper"],
+            "caption": caption(sweep) + " Computed as you move."}
 
 
-def _subset_names(sweep):
-    """{"1, 3": number}: layers are counted from 1 for readers."""
-    count = int(np.log2(sweep.sizes["subset"] + 1))
-    names = {}
-    for number, chosen in enumerate(subsets(count)):
-        names["all" if len(chosen) == count else ", ".join(str(layer + 1) for layer in chosen)] = number
-    return names
+def _short(half):
+    return f"{half:.2g}" if half < 100 else f"{half:,.0f}"
+
+
+def _charts():
+    """The area, and the share that is left against λ."""
+    places = tuple(EDGES)
+    left = Chart(Axis("share of the squared residual, large eigenvalues first", 0, 1, unit="percent"),
+                 Axis("left of each direction: (σ/(σ + κ))²", 0, 1.05, unit="percent"),
+                 (Reference("with κ_min", "other", "least κ"), Reference("with κ_max", "other", "largest κ"),
+                  Band("area", "merged", x=places), Line("rim", "merged", x=places)))
+    right = Chart(Axis("λ/2", HALVES[0], HALVES[-1], "log", ticks=powers(2 * HALVES[0], HALVES[-1], 2)),
+                  Axis("share of the training error left", 0, 1.05, unit="percent", digits=1),
+                  (Line("upper", "other", dashed=True), Line("lower", "other", dashed=True),
+                   Line("really", "single", "really left"), Line("exact", "merged", near=True),
+                   Star("guess", "merged", x=(1.0,)), Handle("half")))
+    return [left, right]
 
 
 def _of(sweep, subset):
@@ -117,36 +116,33 @@ def _of(sweep, subset):
     return torch.tensor(part.kappa.values), torch.tensor(part.share.values)
 
 
-def _staircase(kappa, shares, sigma):
-    """The corners of the area, (…, 2): the largest eigenvalue to the left."""
-    heights = ((sigma / (sigma + kappa)) ** 2).flip(0).numpy()
-    edges = np.append(0.0, (shares / shares.sum()).flip(0).cumsum(0).numpy())
-    x = np.repeat(edges, 2)[1:-1]
-    y = np.repeat(heights, 2)
-    return np.stack([np.concatenate([[0.0], x, [edges[-1]]]), np.concatenate([[0.0], y, [0.0]])], 1)
+def heights_of(kappa: torch.Tensor, shares: torch.Tensor, sigma: float) -> np.ndarray:
+    """What is left at each of `EDGES`, of the direction that lies there; the largest eigenvalue to the left."""
+    ends = (shares / shares.sum()).flip(0).cumsum(0).numpy()
+    directions = np.searchsorted(ends, EDGES).clip(max=len(ends) - 1)
+    return ((sigma / (sigma + kappa)) ** 2).flip(0).numpy()[directions]
 
 
 def _against(kappa, shares, sigmas):
-    """The exact share left and both bounds against σ (…, 1)."""
-    total = shares.sum()
-    return {"exact": kernel.risk(kappa, shares, sigmas) / total,
-            "upper": ((sigmas / (sigmas + kappa.min())) ** 2)[:, 0],
-            "lower": ((sigmas / (sigmas + kappa.max())) ** 2)[:, 0]}
+    """The share of the error left at every σ, and between which ends Theorem 5 puts it."""
+    ends = {"lower": kappa.max(), "upper": kappa.min()}
+    return {"exact": (kernel.risk(kappa, shares, sigmas) / shares.sum()).numpy(),
+            **{name: ((sigmas / (sigmas + end)) ** 2)[:, 0].numpy() for name, end in ends.items()}}
 
 
-def _numbers(sweep, kappa, shares, half, subset, loss, factor):
-    """What titles and alternative text say."""
-    sigma = half * factor
-    length = shares.sum().sqrt()
-    low, high = kernel.risk_bounds(kappa, length, sigma)
-    nearest = float(sweep.sigma[np.abs(np.log(sweep.sigma.values / sigma)).argmin()])
-    names = {number: name for name, number in _subset_names(sweep).items()}
-    labels = {name: label for label, name in LOSSES.items()}
-    return {"half": half, "sigma": sigma, "layers": names[subset], "loss": labels[loss],
-            "exact": float(kernel.risk(kappa, shares, sigma) / length ** 2), "lower": float(low / length ** 2),
-            "upper": float(high / length ** 2), "condition": float(kernel.condition(kappa, sigma)),
-            "most": float(kappa.max()), "least": float(kappa.min()),
-            "accuracy": float(sweep.accuracy.isel(subset=subset).sel(sigma=nearest))}
+def finding_of_ridge(ends: dict[str, float], really: float) -> str:
+    """What a setting shows: how far the bounds lie apart, or what forgetting n does.
+
+    Args:
+        ends: "exact", "lower", "upper": shares of the training error.
+        really: what is left with the n; NaN where it is not forgotten.
+    """
+    if np.isfinite(really):
+        return "Forget the n, and you expect too little error to be left" if really > SHIFTED * ends["exact"] else \
+            "At so strong a pull it hardly matters that the n is forgotten"
+    if ends["upper"] - ends["lower"] < TIGHT:
+        return "Here the extreme eigenvalues bound the error that is left closely"
+    return "The extreme eigenvalues alone do not tell how much error is left"
 
 
 # -- tables and a reading --------------------------------------------------------------------------

@@ -1,70 +1,85 @@
-"""Panel (f): LoRA's kernel against the rank."""
+"""Panel (f): LoRA's kernel and LoRA's networks against the rank."""
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit.noise import WIDE
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE, RED
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, key, slider, view
 from lessons.linearization.experiment import lora
-from lessons.linearization.experiment.lora import RANKS, WHOLE
+from lessons.linearization.experiment.lora import LEFT, RANKS, WHOLE
 
-WHOLE_LOOK, LORA = Look(BLACK, "", "--"), Look(BLUE, "o")
-BENT = Look(RED, "D")
-AVERAGE = "mean of all draws"
+LEARNED = 1.05 * LEFT  # of R̃: a network that has more left ran out of steps
+_NAMES = ("apart", "cosine", "condition", "risk", "accuracy", "taylor", "moved")
+_ALT = """
+    Rank {rank}, mean of {draws} draws of A: ‖K_LoRA − K‖/‖K‖ is {apart:.3f}, their cosine {cosine:.4f}. Condition
+    number of K + I {condition:.1f}, whole {whole_condition:.1f}. Ridge regression leaves {risk:.3g} of the squared
+    error, whole {whole_risk:.3g}, and is right on {accuracy:.3f} of the test images, whole {whole_accuracy:.3f}. {bent}
+    The matrices have moved by {moved:.3f}, whole {whole_moved:.3f}."""
 
 
-@panel
+@view
 def ranks(sweep: xarray.Dataset):
-    """Panel (f): left, the eigenvalues of LoRA's kernel beside those of the whole one; right, how far the two kernels
-    are apart, and the relative Taylor gap of networks that were tuned to one and the same training error. Controls:
-    rank, draw."""
-    fig, (left, right) = plotting.figure(2, height=4.4)
-    order = np.arange(1, sweep.sizes["number"] + 1)
-    spectrum = sweep.kappa.sel(rank=WHOLE).isel(draw=0).values
-    left.plot(order, spectrum, color=BLACK, linestyle="--", marker="", label="K of the whole matrices")
-    eigenvalues = curve(left, LORA, "K of LoRA", markersize=4)
-    left.set(xscale="log", yscale="log", xlabel="eigenvalue, largest first", ylabel="κ",
-             ylim=(spectrum.min() / 100, 4 * spectrum.max()))
-    first, level = float(sweep.apart.sel(rank=1).mean()), float(sweep.taylor.sel(rank=WHOLE).mean())
-    right.plot(RANKS, first / np.sqrt(RANKS), color=GREY, linestyle=":", marker="", label="falling like 1/√rank")
-    right.axhline(level, color=ORANGE, linestyle="-.", linewidth=1.4, marker="", label="Taylor gap / move, whole")
-    right.set(xscale="log", yscale="log", xlabel="rank", ylim=(0.05, 4), ylabel="‖K_LoRA − K‖/‖K‖, and gap / move",
-              xticks=RANKS, xticklabels=RANKS)
-    right.minorticks_off()
-    differences = curve(right, LORA, markersize=6)
-    bent = curve(right, BENT, "Taylor gap / move", markersize=6)
-    place = here(right, 1.0)
-    handles = [*left.get_lines(), bent, *right.get_lines()[:2]]
-    named = [line for line in handles if not line.get_label().startswith("_")]
-    fig.legend(named, [line.get_label() for line in named], loc="outside lower center", ncols=4)
-    titles = moving_titles((left, right))
+    """Panel (f): left, how far LoRA's kernel is from that of the whole matrices, with every draw of A and two standard
+    errors of the mean; right, the relative Taylor gap of networks that were tuned to one and the same training error.
+    Control: rank."""
+    low_rank, mean = sweep.sel(rank=list(RANKS)), sweep.mean("draw")
+    distances = low_rank.apart.transpose("rank", "draw").values
+    bent = low_rank.taylor.where(low_rank.left <= LEARNED).transpose("rank", "draw").values[:, :lora.TRAINED]
+    level, far = float(mean.taylor.sel(rank=WHOLE)), distances.mean(1)
+    reach = WIDE * distances.std(1, ddof=1) / np.sqrt(distances.shape[1])
+    gap = np.where(np.isfinite(bent).all(1), np.nan_to_num(bent).mean(1), np.nan)
+    values = {"draws": _cloud(distances), "sure": (far - reach, far + reach), "apart": far, "nets": _cloud(bent),
+              "gap": gap, "whole": level}
+    finding = finding_of_lora(far, reach, bent, level)
 
-    def draw(rank, draw):
-        part = sweep.mean("draw") if draw == AVERAGE else sweep.sel(draw=draw)
-        of_rank = part.sel(rank=rank)
-        eigenvalues.set_data(order, np.maximum(of_rank.kappa.values, 1e-12))
-        others = part.sel(rank=list(RANKS))
-        differences.set_data(RANKS, others.apart)
-        bent.set_data(RANKS, others.taylor)
-        place.set_xdata([rank, rank])
-        numbers = {"rank": rank, "draw": draw if draw == AVERAGE else f"draw {draw + 1}"}
-        for name in ("apart", "cosine", "condition", "risk", "accuracy", "taylor", "moved", "distance"):
-            numbers |= {name: float(of_rank[name]), f"whole_{name}": float(part[name].sel(rank=WHOLE))}
-        titles[0].set_text(said("Rank {rank}: κ(K + 1) {condition:.0f}, whole {whole_condition:.0f}", **numbers))
-        titles[1].set_text(said("Kernels {apart:.2f} apart, cosine {cosine:.3f}", **numbers))
-        return said("""Rank {rank}, {draw}: ‖K_LoRA − K‖/‖K‖ is {apart:.3f}, their cosine {cosine:.4f}. Condition number
-                       of K + I {condition:.1f}, whole {whole_condition:.1f}. Ridge regression leaves {risk:.3g} of the
-                       squared error, whole {whole_risk:.3g}, and reads {accuracy:.3f} of the test images, whole
-                       {whole_accuracy:.3f}. Trained to a fifth of the error: Taylor gap {taylor:.3f} of the move, whole
-                       {whole_taylor:.3f}; the matrices have moved by {moved:.3f}, whole {whole_moved:.3f}.""",
-                    **numbers)
+    def draw(rank):
+        numbers = {name: float(mean[name].sel(rank=rank)) for name in _NAMES}
+        numbers |= {f"whole_{name}": float(mean[name].sel(rank=WHOLE)) for name in _NAMES}
+        of_rank = gap[RANKS.index(rank)]
+        told = "Some of the networks ran out of steps before a fifth of the error was left." if np.isnan(of_rank) else \
+            said("Trained to a fifth of the error: Taylor gap {gap:.3f} of the move, whole {level:.3f}.", gap=of_rank,
+                 level=level)
+        return Frame(finding, said(_ALT, rank=rank, draws=sweep.sizes["draw"], bent=told, **numbers), values,
+                     key(("merged", "LoRA, mean over draws of A; grey dots: every draw"),
+                         ("single", "The whole matrices tuned, to the same training error")))
 
-    controls = {"rank": slider("rank", list(RANKS), 4),
-                "draw": choice("A", {AVERAGE: AVERAGE} | {f"draw {number + 1}": number
-                                                          for number in range(lora.TRAINED)})}
-    return controls, fig, draw
+    across = Axis("rank", 0.9, 70, "log", ticks={rank: f"{rank}" for rank in RANKS})
+    left = Chart(across, Axis("LoRA’s kernel: distance from the whole one", 0, 1.05 * float(distances.max()), digits=2),
+                 (Spots("draws", "other", small=True), Band("sure", "merged"),
+                  Line("apart", "merged", "", dots=True, near=True), Handle("rank")))
+    right = Chart(across, Axis("Taylor gap, as a share of the move", 0, 1.1 * float(np.nanmax([*bent.flat, level])),
+                               digits=2),
+                  (Reference("whole", "single", "whole matrices"), Spots("nets", "other", small=True),
+                   Line("gap", "merged", "LoRA", dots=True, near=True), Handle("rank")))
+    control = slider("rank", list(RANKS), 4, words=lambda rank: f"rank {rank}")
+    return {"kicker": "Chapter 10: through few directions", "charts": [left, right], "draw": draw,
+            "controls": {"rank": control}}
+
+
+def _cloud(of_draws):
+    """(2, points): every draw at its rank."""
+    return np.repeat(RANKS, of_draws.shape[1]), of_draws.ravel()
+
+
+def finding_of_lora(far: np.ndarray, reach: np.ndarray, bent: np.ndarray, level: float) -> str:
+    """Whether the kernel comes nearer with the rank, and at which ranks every network is less linear than the one that
+    was tuned whole.
+
+    Args:
+        far, reach: (ranks,) distance of the kernels, and two standard errors of it.
+        bent: (ranks, draws) relative Taylor gaps, NaN where a network has not learned as much.
+        level: that of the network that was tuned whole.
+    """
+    nears = far[-1] + reach[-1] < far[0] - reach[0]
+    first = "LoRA’s kernel comes near the whole one with the rank" if nears else \
+        "Whether LoRA’s kernel comes near the whole one cannot be told"
+    measured = np.isfinite(bent).all(1)
+    above = (bent > level).all(1)[measured]
+    if above.all():
+        return f"{first}, {'but' if nears else 'and'} its networks are less linear"
+    if above[:2].all():
+        return f"{first}, {'but' if nears else 'and'} at low rank its networks are less linear"
+    return first
 
 
 def reading_of_lora(sweep: xarray.Dataset) -> Page:

@@ -2,110 +2,152 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
-from lessons.kit.noise import Difference
+from lessons.kit.noise import WIDE, Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, slider, view
 from lessons.linearization.experiment import merging
-from lessons.linearization.experiment.merging import ARMS, BACK, LINEAR, NETWORK, POST_HOC, ROTATED, TEST
+from lessons.linearization.experiment.merging import ARMS, BACK, LINEAR, NETWORK, PERMUTED, POST_HOC, ROTATED, TEST
 from lessons.merging.search import rests_on
 
-LOOKS = {NETWORK: Look(BLUE, "o"), LINEAR: Look(ORANGE, "D"), POST_HOC: Look(SKY, "P", ":"),
-         BACK: Look(RED, "v", ":")}
-SHORT = Look(GREEN, "^", "--")
-ABSOLUTE, NORMALISED = Look(BLACK, "o"), Look(PURPLE, "s", "--")
+TASKS = {ROTATED: "turned digits", PERMUTED: "permuted pixels"}
+ASKED = {"family": ROTATED, "count": 2, "arm": LINEAR}
+_ALT = """
+    {family}, {count} tasks merged, α = {alpha:.2f}: accuracy {network_here:.3f} with the networks' τ, {here:.3f} with
+    {arm}. Each network alone has {single:.3f}. At the best α {network:.3f} and {best:.3f}. By number of tasks, {arm}
+    against the networks, in points of accuracy, and of normalised accuracy: {gains}."""
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (g)."""
     merged = merging.by_count(sweep).sel(family=ROTATED, count=2)
-    return said("""Turned digits, two tasks at a time, α chosen on held-out images. Merged networks read {network:.1%}
-                   right. By how many **points** more do merged tangents read?""",
+    return said("""Turned digits, two tasks at a time, α chosen on held-out images. Merged networks have an accuracy of
+                   {network:.1%}. By how many **points** is that of merged tangents higher?""",
                 network=float(merged.accuracy.sel(arm=NETWORK)))
 
 
-@panel
+def shown_arms(sweep: xarray.Dataset) -> dict[str, str]:
+    """{what is said of them: arm}: those that are compared with the networks', of the short ones the longest and the
+    shortest by λ and one that was stopped early."""
+    short = [arm for arm in names(sweep.arm) if arm not in ARMS]
+    by_lam, stopped = ([arm for arm in short if arm.startswith("λ") is wanted] for wanted in (True, False))
+    return {"tangents": LINEAR, "networks’ τ in tangents": POST_HOC, "tangents’ τ in networks": BACK,
+            **dict(zip(("weak λ", "strong λ"), dict.fromkeys((by_lam[0], by_lam[-1])))), "stopped early": stopped[0]}
+
+
+_SUBJECTS = {"tangents": "merged tangents", "networks’ τ in tangents": "the networks’ τ, added in the tangent,",
+             "tangents’ τ in networks": "the tangents’ τ, added in the network,",
+             "weak λ": "merged networks of a weak λ", "strong λ": "merged networks of a strong λ",
+             "stopped early": "merged networks, stopped early,"}  # of titles
+
+
+@view
 def arms(sweep: xarray.Dataset, prediction=None):
-    """Panel (g): left, accuracy on all merged tasks against α, for task vectors of the network and of its tangent, in
-    the network and in the tangent, and for a short one; right, every short one at its best α, as an accuracy and as a
-    share of the single networks'. Controls: alpha, family, count, short."""
-    shorts = [arm for arm in names(sweep.arm) if arm not in ARMS]
-    places = np.arange(len(shorts) + 1)
-    alphas = sweep.alpha.values
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(6, 5))
-    left.set(xscale="log", xlabel="α (log scale)", ylabel=f"{ACCURACY}, all tasks merged", ylim=(0, 1),
-             xlim=(0.95 * alphas.min(), 1.05 * alphas.max()))  # logarithmic since unrelated tangents take it far
-    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10) if alphas.min() <= tick <= alphas.max()]
-    left.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    left.set_xticks([], minor=True)
-    right.set(ylim=(0, 1.05), ylabel="at the best α", xlim=(-0.5, len(places) - 0.5))
-    right.set_xticks(places, ["λ = 0", *shorts], rotation=45, ha="right")
-    curves = {name: curve(left, look, name, markersize=4, linewidth=1.5) for name, look in LOOKS.items()}
-    curves["short"] = curve(left, SHORT, "the short one", markersize=4, linewidth=1.5)
-    line = here(left, 0.5)
-    absolute, normalised = curve(right, ABSOLUTE, "accuracy"), curve(right, NORMALISED, "normalised accuracy")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
-    right.legend(loc="lower left", handles=[absolute, normalised])
-    best = merging.by_count(sweep)
-    asked = {"family": ROTATED, "count": 2}
+    """Panel (g): left, accuracy on all merged tasks against α, of the networks' task vectors and of others; right, by
+    how many points the others are ahead at the best α, for every number of tasks of both families, with two standard
+    errors, and in grey the same of the share of the single networks' accuracy.
+
+    Controls: alpha, arm, family, count. The prediction, how far merged tangents are ahead, is a star.
+    """
+    best, shown = merging.by_count(sweep), shown_arms(sweep)
+    alphas = [float(alpha) for alpha in sweep.alpha.values]
+    counts = [int(count) for count in best["count"].values]
+    gains = {arm: _gains(sweep, best, arm, counts) for arm in shown.values()}
+    curves = {(family, count): _of_count(sweep, family, count) for family in merging.FAMILIES for count in counts}
     if prediction:
-        merged = best.accuracy.sel(asked)
-        prediction.panel_answers(100 * float(merged.sel(arm=LINEAR) - merged.sel(arm=NETWORK)), asked, "purple star")
-    star = left.plot([], [], color=PURPLE, marker="*", markersize=15, linestyle="", animated=True)[0]
-    titles = moving_titles((left, right))
+        prediction.panel_answers(100 * gains[LINEAR][0][ROTATED][0].value, ASKED)
+    texts = {arm: text for text, arm in shown.items()}
 
-    def draw(alpha, family, count, short):
-        groups = np.flatnonzero(sweep.tasks.values == count)
-        accuracies = sweep.accuracy.sel(family=family, part=TEST).isel(group=groups).mean("group")
-        for name, drawn in curves.items():
-            drawn.set_data(alphas, accuracies.sel(arm=short if name == "short" else name))
-        line.set_xdata([alpha, alpha])
-        of_count = best.sel(family=family, count=count)
-        order = [NETWORK, *shorts]
-        absolute.set_data(places, of_count.accuracy.sel(arm=order))
-        normalised.set_data(places, of_count.normalised.sel(arm=order))
-        _guess(star, prediction, of_count, asked, {"family": family, "count": count})
-        numbers = _numbers(sweep, accuracies, of_count, alpha, family, count, short)
-        titles[0].set_text(said("Best α: network {network:.3f}, tangent {linear:.3f}", **numbers))
-        titles[1].set_text(said("{short}: {accuracy:.2f}, normalised {share:.2f}", **numbers))
-        return said("""{family}, {count} tasks merged, α = {alpha:.2f}: accuracy {network_here:.3f} with the networks'
-                       τ, {linear_here:.3f} with the tangents', {post_here:.3f} with the networks' in the tangent,
-                       {back_here:.3f} with the tangents' in the network. At the best α {network:.3f}, {linear:.3f},
-                       {post:.3f}, {back:.3f}. Short vectors, {short}: {accuracy:.3f}, normalised {share:.3f}, since the
-                       single networks read {single:.3f}; with λ = 0 {network:.3f}, normalised {network_share:.3f},
-                       single {network_single:.3f}.""", **numbers)
+    def draw(alpha, arm, family, count):
+        leads, normalised = gains[arm]
+        accuracy, images = curves[family, count], merging.images_of(sweep, count)
+        single = float(sweep.single.sel(family=family, arm=NETWORK))
+        points = 100 * np.array([[lead.value, WIDE * lead.error] for tasks in TASKS for lead in leads[tasks]]).T
+        values = {"each alone": single, "networks": accuracy[NETWORK], "arm": accuracy[arm],
+                  "sure": with_reach(accuracy[arm], images)[1:], "none": 0,
+                  "normalised": 100 * np.concatenate(list(normalised.values())),
+                  "gain": (points[0], points[0] - points[1], points[0] + points[1])}
+        listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for tasks in TASKS
+                           for number, lead, share in zip(counts, leads[tasks], normalised[tasks])).replace("-", "−")
+        place, of_count = position(alphas, alpha), best.sel(family=family, count=count).accuracy
+        alt = said(_ALT, family=family, count=count, alpha=alpha, network_here=accuracy[NETWORK][place],
+                   here=accuracy[arm][place], arm=texts[arm], single=single, network=float(of_count.sel(arm=NETWORK)),
+                   best=float(of_count.sel(arm=arm)), gains=listed)
+        return Frame(finding_of_arm(texts[arm], leads), alt, values,
+                     key(("merged", f"Merged: {texts[arm]}"), ("", "grey, left: the networks merged"),
+                         ("", "grey, right: the same lead in normalised accuracy")))
 
-    middle = min(alphas.tolist(), key=lambda alpha: abs(alpha - 0.5))
-    controls = {"alpha": slider("α", {f"{alpha:.2f}": alpha for alpha in alphas.tolist()}, middle),
-                "family": choice("tasks", merging.FAMILIES),
-                "count": slider("tasks merged", [int(count) for count in best["count"].values], 2),
-                "short": choice("short vector", shorts)}
-    return controls, fig, draw
-
-
-def _guess(star, prediction, of_count, asked, shown):
-    """The guessed accuracy of merged tangents, at their best α."""
-    committed = prediction.committed if prediction and asked == shown else None
-    if committed is None:
-        star.set_data([], [])
-    else:
-        guessed = float(of_count.accuracy.sel(arm=NETWORK)) + committed / 100
-        star.set_data([float(of_count.alpha.sel(arm=LINEAR))], [guessed])
+    middle = min(alphas, key=lambda alpha: abs(alpha - 0.5))
+    controls = {"alpha": slider("α", {f"{alpha:.2f}": alpha for alpha in alphas}, middle, places=alphas,
+                                words=lambda alpha: f"α = {alpha:.2f}"),
+                "arm": chips("merged", shown),
+                "family": chips("left: tasks", {TASKS[family]: family for family in TASKS}, more=True),
+                "count": chips("left: tasks merged", {f"{count}": count for count in counts}, more=True)}
+    return {"kicker": "Chapter 10: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
+            "controls": controls, "hides": ["arm", "sure", "gain", "normalised"],
+            "caption": f"{caption(sweep)} {rests_on(sweep)} Bars and band: two standard errors of the test images, at "
+                       "most. Another pretrained network may give another sign."}
 
 
-def _numbers(sweep, accuracies, of_count, alpha, family, count, short):
-    numbers = {"alpha": alpha, "family": family, "count": count, "short": short,
-               "accuracy": float(of_count.accuracy.sel(arm=short)), "share": float(of_count.normalised.sel(arm=short)),
-               "single": float(sweep.single.sel(family=family, arm=short)),
-               "network_single": float(sweep.single.sel(family=family, arm=NETWORK)),
-               "network_share": float(of_count.normalised.sel(arm=NETWORK))}
-    for key, arm in (("network", NETWORK), ("linear", LINEAR), ("post", POST_HOC), ("back", BACK)):
-        numbers[key] = float(of_count.accuracy.sel(arm=arm))
-        numbers[f"{key}_here"] = float(accuracies.sel(arm=arm, alpha=alpha))
-    return numbers
+def _of_count(sweep, family, count):
+    """{arm: (α,) accuracy on test images, mean over the groups of so many tasks}."""
+    groups = np.flatnonzero(sweep.tasks.values == count)
+    mean = sweep.accuracy.sel(family=family, part=TEST).isel(group=groups).mean("group")
+    return {arm: mean.sel(arm=arm).values for arm in names(sweep.arm)}
+
+
+def _gains(sweep, best, arm, counts):
+    """{family: [by how much an arm is ahead of the networks, for every number of tasks]}, of accuracy, as
+    `Difference`s, and of normalised accuracy."""
+    leads, normalised = {}, {}
+    for family in TASKS:
+        mine, networks = (best.sel(family=family, arm=name) for name in (arm, NETWORK))
+        leads[family] = [Difference.of(float(mine.accuracy.sel(count=count)), float(networks.accuracy.sel(count=count)),
+                                       merging.images_of(sweep, count)) for count in counts]
+        normalised[family] = (mine.normalised - networks.normalised).values
+    return leads, normalised
+
+
+def _charts(alphas, counts, gains):
+    """Accuracy against α, and the gains of both families."""
+    ticks = {tick: f"{tick:g}" for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10) if alphas[0] <= tick <= alphas[-1]}
+    left = Chart(Axis("α", 0.95 * alphas[0], 1.05 * alphas[-1], "log", ticks=ticks),
+                 Axis("accuracy, all tasks merged", 0, 1, unit="percent"),
+                 (Reference("each alone", "single", "each alone"), Line("networks", "other", "networks"),
+                  Band("sure", "merged"), Line("arm", "merged", "", near=True, dots=True), Handle("alpha")))
+    places = tuple(float(place) for place in range(len(counts)))
+    places += tuple(place + len(counts) + 1 for place in places)
+    aside = tuple(place + 0.25 for place in places)
+    every = [100 * (lead.value + side * WIDE * lead.error) for leads, _ in gains.values() for family in leads.values()
+             for lead in family for side in (-1, 1)]
+    every += [100 * share for _, normalised in gains.values() for family in normalised.values() for share in family]
+    right = Chart(Axis("turned\u2003← tasks merged →\u2003permuted", -0.6, places[-1] + 0.6, "places",
+                       ticks=dict(zip(places, 2 * [f"{count}" for count in counts]))),
+                  Axis("points ahead of merged networks", 1.1 * min(every), 1.1 * max(every), unit="points", digits=1),
+                  (Reference("none", "single", aside=True), Points("normalised", "other", x=aside),
+                   Points("gain", "merged", x=places), Star("guess", "merged", x=places[:1])))
+    return [left, right]
+
+
+def finding_of_arm(name: str, leads: dict[str, list[Difference]]) -> str:
+    """Where an arm is ahead of merged networks, by more than two standard errors; {family: one lead a number of tasks}.
+    """
+    turned, permuted = (_verb(leads[family]) for family in (ROTATED, PERMUTED))
+    rivals = "the usual ones" if _SUBJECTS[name].startswith("merged networks") else "merged networks"
+    first = f"Here {_SUBJECTS[name]} {turned} {rivals}"
+    if turned == permuted:
+        return f"{first}, on both kinds of tasks"
+    return f"{first} on {TASKS[ROTATED]}; on {TASKS[PERMUTED]} they {permuted} them"
+
+
+def _verb(leads):
+    """What the leads of one family come to, over all numbers of tasks."""
+    ahead, behind = ([lead.is_news and sign * lead.value > 0 for lead in leads] for sign in (1, -1))
+    if all(ahead) or all(behind):
+        return "beat" if all(ahead) else "lose to"
+    if any(ahead) and any(behind):
+        return "sometimes beat, sometimes lose to"
+    return "sometimes beat" if any(ahead) else "sometimes lose to" if any(behind) else "cannot be told from"
 
 
 # -- tables and readings ---------------------------------------------------------------------------

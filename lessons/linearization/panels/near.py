@@ -1,27 +1,18 @@
-"""Panel (a): a network and its tangent against λ and time; and the λ table."""
+"""Panel (a): what λ makes linear that early stopping does not, and what it costs; and the λ table."""
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Star, chips, key, slider, view
 from lessons.linearization import experiment
-from lessons.linearization.experiment.near import EVEN_ODD, TEN_ADAM, TEN_SGD
+from lessons.linearization.experiment.near import EVEN_ODD, STARTS, TEN_ADAM, TEN_SGD
 
-ASKED_LAM = 2.0
-ERROR, ACCURACY = "training error left", "test accuracy"
-GAP_NAMES = {"Taylor gap: both at the network's θ": "taylor", "trained gap: each trained on its own": "trained"}
+ASKED = {"lam": 2.0, "setting": EVEN_ODD, "gap": "taylor", "points": "test"}
+GAP_NAMES = {"Taylor gap, both at the network's θ": "taylor", "trained gap, each trained on its own": "trained"}
 POINT_NAMES = {"test images": "test", "training images": "train"}
-IMAGES = Look(BLUE, "o")
-STOPPED = Look(GREY, "s")
-PULLED = Look(ORANGE, "D", ":")
-NOW = Look(BLACK, "D")
-HIGHEST = 0.85  # relative gap that is drawn; larger ones stand at the edge
-REACH = 3.0  # of the answers that are drawn
+CLEARLY = 0.05  # of the move: a gap that is smaller by less is not called smaller
 
 
 def question(sweep: xarray.Dataset) -> str:
@@ -31,100 +22,122 @@ def question(sweep: xarray.Dataset) -> str:
     return said("""Even or odd, trained to the end. With λ = 0 the network ends {plain:.2f} away from θ₀, and its
                    relative Taylor gap is {gap:.2f}. With λ = {lam:g} it ends {pulled:.2f} away, so it stays nearer.
                    What is its relative gap?""", plain=float(far.sel(lam=0.0)), gap=float(gaps.sel(lam=0.0)),
-                lam=ASKED_LAM, pulled=float(far.sel(lam=ASKED_LAM)))
+                lam=ASKED["lam"], pulled=float(far.sel(lam=ASKED["lam"])))
 
 
-@panel
+@view
 def near(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): left, how far the answers to test images have moved, the network's against the tangent's; right, the
-    relative gap of every λ against what is left of the training error, beside plain finetuning that is stopped early.
+    """Panel (a): left, the relative gap of every λ at the end of training, beside plain finetuning that was stopped
+    with as much training error left; right, test accuracy with two standard errors, and in grey the distance and the
+    training error left.
 
-    Controls: lam, moment, setting, gap, points, against.
+    Controls: lam, setting, gap, points. The prediction, the relative gap at one λ, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.6, width_ratios=(5, 6))
-    left.plot([-REACH, REACH], [-REACH, REACH], color=GREY, linestyle=":", linewidth=1.4, marker="")  # both agree
-    left.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), aspect="equal", xlabel="the tangent's answer has moved by",
-             ylabel="the network's answer has moved by")
-    right.set(xlim=(-0.03, 1.03), ylim=(0, HIGHEST * 1.02), ylabel="relative gap: gap over move",
-              xlabel="share of the training error left, or test accuracy")
-    images = cloud(left, IMAGES, markersize=4)
-    stopped = curve(right, STOPPED, "λ = 0, stopped early", linewidth=1.6, markersize=5)
-    pulled = curve(right, PULLED, "every λ, at this moment", linewidth=1.2, markersize=6)
-    marked = cloud(right, NOW, "the chosen λ", markersize=10, markerfacecolor="none", markeredgewidth=2)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
-    asked = {"setting": EVEN_ODD, "lam": ASKED_LAM, "moment": 1.0, "gap": "taylor", "points": "test", "against": ERROR}
-    answered = sweep.sel(setting=EVEN_ODD, lam=ASKED_LAM, moment=1.0)
-    star = Star(right, prediction, float(experiment.near.left(answered)), float(experiment.near.relative(answered)),
-                asked)
+    end = sweep.isel(moment=-1)
+    lams, parts = [float(lam) for lam in sweep.lam.values], {}
+    shares = {name: experiment.near.left(end).sel(setting=name).values for name in experiment.near.SETTINGS}
+    images = experiment.near.PROFILES[sweep.attrs["profile"]].test
+    for gap in GAP_NAMES.values():
+        for points in POINT_NAMES.values():
+            gaps = experiment.near.relative(end, gap, points)
+            parts |= {(name, gap, points): (gaps.sel(setting=name).values,
+                                            _stopped_early(sweep.sel(setting=[name]), left, gap, points))
+                      for name, left in shares.items()}
+    if prediction:
+        asked = tuple(ASKED[name] for name in ("setting", "gap", "points"))
+        prediction.panel_answers(parts[asked][0][lams.index(ASKED["lam"])], ASKED)
 
-    def draw(lam, moment, setting, gap, points, against):
-        part = sweep.sel(setting=setting)
-        gaps = experiment.near.relative(part, gap, points).clip(max=HIGHEST)
-        places = (experiment.near.left(part) if against == ERROR else part.network_accuracy).clip(0, 1)
-        stopped.set_data(places.sel(lam=0.0), gaps.sel(lam=0.0))
-        pulled.set_data(places.sel(moment=moment), gaps.sel(moment=moment))
-        marked.set_data([places.sel(lam=lam, moment=moment)], [gaps.sel(lam=lam, moment=moment)])
-        unit = float(part.move.sel(lam=0.0, points="test").isel(moment=-1))
-        answers = part.sel(lam=lam, moment=moment)
-        moved = [(answers[f"{which}_answer"] - part.start_answer).values / unit for which in (gap, "network")]
-        images.set_data(*(np.clip(values, -REACH, REACH) for values in moved))
-        star.place(lam=lam, moment=moment, setting=setting, gap=gap, points=points, against=against)
-        numbers = _numbers(part, lam, moment, gap, points)
-        titles[0].set_text(said("λ = {lam:g}: {distance:.2f} away from θ₀", **numbers))
-        if np.isnan(numbers["gap"]):
-            titles[1].set_text("Nothing has moved: λη = 1 undoes every step")
-        elif lam == 0 or np.isnan(numbers["early"]):
-            titles[1].set_text(said("Relative gap {gap:.2f}, error left {left:.0%}", **numbers))
-        else:
-            titles[1].set_text(said("Relative gap {gap:.2f}; λ = 0 stopped there {early:.2f}", **numbers))
-        return _described(numbers)
+    def draw(lam, setting, gap, points):
+        of_setting, (gaps, early) = end.sel(setting=setting), parts[setting, gap, points]
+        accuracy, far = (of_setting[name].values for name in ("network_accuracy", "distance"))
+        values = {"with λ": gaps, "stopped early": np.where(np.isfinite(gaps), early, np.nan), "λ = 0": gaps[:1],
+                  "sure": with_reach(accuracy, images)[1:], "accuracy": accuracy, "distance": far / far[0],
+                  "error left": shares[setting]}
+        number = position(lams, lam)
+        about = key(("merged", "The network at the end of training with λ"),
+                    ("single", "Without λ, stopped at the same training error"),
+                    ("", "grey: distance from θ₀ and training error left, as shares"))
+        return Frame(finding_of_lam(gaps, early, accuracy, images, gap),
+                     _described(of_setting, lam, gap, points, shares[setting][number], early[number]), values, about)
 
-    lams = list(map(float, sweep.lam.values))
-    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED_LAM),
-                "moment": slider("steps", {f"{share:.0%} of them": share for share in experiment.near.SHARES}, 1.0),
-                "setting": choice("trained", experiment.near.SETTINGS),
-                "gap": choice("gap", GAP_NAMES), "points": choice("on", POINT_NAMES),
-                "against": choice("against", (ERROR, ACCURACY))}
-    return controls, fig, draw, caption(sweep) + " Left: answers in units of the move at λ = 0, at the end."
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED["lam"], words=lambda lam: f"λ = {lam:g}",
+                              places=range(len(lams)), ends=[("", "no pull"), ("", "strong pull")]),
+                "setting": chips("trained", experiment.near.SETTINGS),
+                "gap": chips("gap", GAP_NAMES, more=True), "points": chips("on", POINT_NAMES, more=True)}
+    return {"kicker": "Chapter 10: a pull towards θ₀", "charts": _charts(lams, parts), "draw": draw,
+            "controls": controls, "hides": ["with λ", "stopped early"],
+            "caption": caption(sweep) + " Band: two standard errors, of the test images."}
 
 
-def _numbers(part, lam, moment, gap, points):
-    """What titles and alternative text say."""
-    of_moment = part.sel(lam=lam, moment=moment)
-    setting = str(part.setting.item())
-    share = float(experiment.near.left(of_moment))
-    names = {name: label for label, name in GAP_NAMES.items()}
-    wide = part.expand_dims("setting")
-    numbers = {"lam": lam, "moment": moment, "setting": setting, "gap_name": names[gap].partition(":")[0],
-               "points": "test" if points == "test" else "training", "left": share,
-               "steps": int(of_moment.steps), "gap": float(experiment.near.relative(of_moment, gap, points)),
-               "early": experiment.near.stopped_early(wide, setting, share, gap, points),
-               "absolute": float(of_moment[f"{gap}_gap"].sel(points=points)), "kl": float(of_moment.kl),
-               "kernel": float(of_moment.kernel_change)}
-    return numbers | {name: float(of_moment[name]) for name in ("distance", "linear_distance", "network_accuracy",
-                                                                "trained_accuracy", "taylor_accuracy")}
+def _stopped_early(of_setting, shares, gap, points):
+    """`experiment.near.stopped_early` for every share."""
+    setting = of_setting.setting.item()
+    plain = of_setting[[f"{gap}_gap", "move", "loss", "loss_0"]].load()
+    return np.array([experiment.near.stopped_early(plain, setting, share, gap, points) for share in shares])
 
 
-def _described(numbers):
+def _charts(lams, parts):
+    """The relative gap, and what λ costs, both against λ."""
+    across = Axis("λ", -0.3, len(lams) - 0.7, "places", ticks={place: f"{lam:g}" for place, lam in enumerate(lams)})
+    most = max(np.nanmax(values) for pair in parts.values() for values in pair)
+    left = Chart(across, Axis("gap to the tangent, as a share of the move", 0, 1.1 * float(most), digits=2),
+                 (Line("stopped early", "single", "stopped early", dots=True),
+                  Line("with λ", "merged", "with λ", dots=True, near=True), Points("λ = 0", "single", x=(0,)),
+                  Star("guess", "merged", x=(lams.index(ASKED["lam"]),)), Handle("lam")))
+    right = Chart(across, Axis("test accuracy, and what λ does besides", 0, 1.05, unit="percent"),
+                  (Line("distance", "other", "distance"), Line("error left", "other", "error left", dashed=True),
+                   Band("sure", "merged"), Line("accuracy", "merged", "accuracy", near=True, dots=True),
+                   Handle("lam")))
+    return [left, right]
+
+
+def finding_of_lam(gaps: np.ndarray, early: np.ndarray, accuracy: np.ndarray, images: int, gap: str = "taylor") -> str:
+    """Whether some λ has a clearly smaller gap than early stopping at the same training error, and at what price.
+
+    Args:
+        gaps, early: (λ,) relative gaps, with λ and stopped early; the first λ is 0.
+        accuracy: (λ,) of the network, on so many test images.
+        gap: "taylor" or "trained".
+    """
+    better = "more linear" if gap == "taylor" else "nearer to its tangent"
+    smaller = np.flatnonzero(early - gaps > CLEARLY)
+    if not len(smaller):
+        return f"No λ leaves the network clearly {better} than stopping early at the same training error"
+    losses = [Difference.of(accuracy[0], accuracy[place], images) for place in smaller]
+    if all(loss.is_news and loss.value > 0 for loss in losses):
+        return f"Where λ leaves the network {better} than stopping early, it costs test accuracy"
+    return f"Some λ leaves the network {better} than stopping early, and no loss of accuracy can be told"
+
+
+def left_of(setting: str) -> str:
+    """Of what a share is left in a setting: the residual's length, or the loss."""
+    return "residual’s length ‖r‖" if setting in STARTS else "training loss"
+
+
+def _described(of_setting, lam, gap, points, share, early):
     """The alternative text."""
-    sentences = [said("""{setting}, λ = {lam:g}, after {steps} steps: the network is {distance:.3f} away from θ₀, the
-                         tangent trained beside it {linear_distance:.3f}. {left:.1%} of the training error is left.""",
-                      **numbers)]
-    if np.isnan(numbers["gap"]):
-        return f"{sentences[0]} Nothing has moved: λη is 1, and every step is undone."
-    sentences.append(said("""{gap_name} on {points} images {absolute:.3f}, which is {gap:.3f} of the move. Accuracy of
-                             the network {network_accuracy:.3f}, of the tangent trained beside it
-                             {trained_accuracy:.3f}, of the network's θ in the tangent {taylor_accuracy:.3f}.""",
-                          **numbers))
-    if numbers["lam"] and not np.isnan(numbers["early"]):
-        sentences.append(said("Stopped early, with as much of it left, λ = 0 has a relative gap of {early:.3f}.",
-                              **numbers))
-    if not np.isnan(numbers["kl"]):
-        sentences.append(said("The KL divergence of the two answers is {kl:.4f} nats.", **numbers))
-    if not np.isnan(numbers["kernel"]):
-        sentences.append(said("The kernel has changed by {kernel:.2f} of its size.", **numbers))
-    return " ".join(sentences)
+    there, setting = of_setting.sel(lam=lam), str(of_setting.setting.item())
+    at_points = there.sel(points=points)
+    numbers = {name: float(there[name]) for name in ("distance", "linear_distance", "network_accuracy",
+                                                     "trained_accuracy", "taylor_accuracy", "kl", "kernel_change")}
+    text = said("""{setting}, λ = {lam:g}, after {steps} steps: the network is {distance:.3f} away from θ₀, the tangent
+                   trained beside it {linear_distance:.3f}. {share:.1%} of the {what} is left.""", setting=setting,
+                lam=lam, steps=int(there.steps), share=share, what=left_of(setting), **numbers)
+    if at_points.move <= experiment.near.STILL:
+        return f"{text} Nothing has moved: λη is 1, and every step is undone."
+    absolute = float(at_points[f"{gap}_gap"])
+    text += " " + said("""{gap_name} on {points} images {absolute:.3f}, which is {gap:.3f} of the move; stopped early
+                          with as much error left, λ = 0 has {early:.3f}. Accuracy of the network
+                          {network_accuracy:.3f}, of the tangent trained beside it {trained_accuracy:.3f}, of the
+                          network's θ in the tangent {taylor_accuracy:.3f}.""",
+                       gap_name="Taylor gap" if gap == "taylor" else "Trained gap",
+                       points="test" if points == "test" else "training", absolute=absolute,
+                       gap=absolute / float(at_points.move), early=early, **numbers)
+    for name, sentence in (("kl", "The KL divergence of the two answers is {kl:.4f} nats."),
+                           ("kernel_change", "The kernel has changed by {kernel_change:.2f} of its size.")):
+        if np.isfinite(numbers[name]):
+            text += " " + said(sentence, **numbers)
+    return text
 
 
 # -- the λ table -----------------------------------------------------------------------------------
@@ -132,7 +145,7 @@ def _described(numbers):
 ROWS = {"distance ‖θ − θ₀‖": ("distance", "{:.2f}"), "trained gap": ("trained_gap", "{:.2f}"),
         "Taylor gap": ("taylor_gap", "{:.2f}"), "trained gap / move": ("trained", "{:.2f}"),
         "Taylor gap / move": ("taylor", "{:.2f}"), "KL(f‖f̄), nats": ("kl", "{:.3f}"),
-        "training error left": ("left", "{:.0%}"), "accuracy, network": ("network_accuracy", "{:.2f}"),
+        "training loss left": ("left", "{:.0%}"), "accuracy, network": ("network_accuracy", "{:.2f}"),
         "accuracy, tangent": ("trained_accuracy", "{:.2f}"),
         "accuracy, network's θ in the tangent": ("taylor_accuracy", "{:.2f}")}
 
@@ -165,10 +178,10 @@ def _beside_stopping(sweep, setting):
     largest = gaps.idxmax("lam").item()
     return reading(f"λ or early stopping, {setting}", """
         The relative Taylor gap is {plain:.2f} with λ = 0, largest with λ = {largest:g}, {most:.2f}, and {last:.2f} with
-        λ = {last_lam:g}, which leaves {left:.0%} of the training error. Stopped early with as much of it left, plain
+        λ = {last_lam:g}, which leaves {left:.0%} of the {what}. Stopped early with as much of it left, plain
         finetuning has a smaller gap than {count} of {of} λ; averaged over them, its Taylor gap is {mean:.3f} {side},
         its trained gap {trained:.3f} {trained_side}.""",
-                   plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
+                   what=left_of(setting), plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
                    last=float(gaps.dropna("lam")[-1]), last_lam=float(gaps.dropna("lam").lam[-1]),
                    left=float(shares.sel(lam=gaps.dropna("lam").lam[-1])),
                    side="smaller" if taylor.mean() > 0 else "larger", count=int((taylor > 0).sum()), of=len(taylor),

@@ -3,67 +3,109 @@ import numpy as np
 import xarray
 from scipy import stats
 
-from lessons.kit import plotting
+from lessons.kit.noise import WIDE
 from lessons.kit.page import Markup, Page, grid_table, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, ORANGE, RED
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, chips, key, slider, view
 from lessons.linearization.experiment import subsets
-from lessons.linearization.experiment.subsets import NETS
+from lessons.linearization.experiment.subsets import DEEP, NETS
+from lessons.linearization.panels.flow import powers
 
 MEASURES = {"condition number κ(K + σI)": "condition", "predicted training error": "risk",
-            "smallest eigenvalue κ_min": "kappa_min", "number of weights": "weights"}
-EVERY = Look(BLUE, "o")
-PICKS = {"largest η": Look(ORANGE, "D"), "most weights": Look(GREEN, "^"), "smallest κ": Look(RED, "v")}
-SPAN = {"condition": (0.7, 1e9), "risk": (1e-13, 2.0), "kappa_min": (1e-9, 1e3), "weights": (10, 1e5)}
+            "smallest eigenvalue": "kappa_min", "number of weights": "weights"}
+LEAST = 1e-6  # share of R̃ that is drawn
+MOST_DOTS = 40  # subsets of which each has a large dot
+_ALT = """
+    {net} network, {measure}, σ = {sigma:g}, trained by {training}. Rank correlation with the training error that is
+    left, over {count} subsets of layers: {order:+.2f}; chance alone reaches {reach:.2f}. Against σ it is {along}.
+    Between {least:.2g} and {most:.2g} of the training error is left."""
 
 
-@panel
+@view
 def every_subset(sweep: xarray.Dataset):
-    """Panel (e): every subset of the layers of two networks as a point, what the kernel at θ_0 says of it against the
-    training error that it ends with; marked is what rules pick that may tune so many layers.
+    """Panel (e): left, every subset of a network's layers as a dot, the training error that it ends with against its
+    rank by what the kernel at θ_0 says; right, the rank correlation of the two against σ, for each thing that the
+    kernel says.
 
-    Controls: sigma, measure, training, size. Horizontal positions are ranks, so that only the order counts.
+    Controls: sigma, measure, net, training. Horizontal positions are ranks, so that only the order counts.
     """
-    fig, axes = plotting.figure(2, height=4.5, sharey=True)
-    for ax in axes:
-        ax.set(yscale="log", xlim=(-0.03, 1.03), ylim=(1e-6, 2.0), xticks=(0, 0.5, 1))
-        ax.set_xlabel("rank of the subset, smallest to largest")
-    axes[0].set_ylabel("share of R̃ left after training")
-    dots = [cloud(ax, EVERY, "a subset of layers", markersize=4) for ax in axes]
-    picks = [{name: cloud(ax, look, f"pick: {name}", markersize=11, markerfacecolor="none", markeredgewidth=2)
-              for name, look in PICKS.items()} for ax in axes]
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    titles = moving_titles(axes)
+    parts, nowhere = {net: subsets.only(sweep, net) for net in NETS}, np.full((2, 1), np.nan)
+    orders = {(net, training): {measure: orders_of(part, measure, training) for measure in MEASURES.values()}
+              for net, part in parts.items() for training in subsets.TRAININGS}
+    texts = {measure: text for text, measure in MEASURES.items()}
 
-    def draw(sigma, measure, training, size):
-        told = []
-        for name, dot, marks, title in zip(NETS, dots, picks, titles):
-            part = subsets.only(sweep, name)
-            values = of_measure(part, measure, sigma)
-            left = np.maximum((part.loss.sel(training=training) / part.start).values, 1e-6)
-            places = (stats.rankdata(values) - 1) / (len(values) - 1)
-            dot.set_data(places, left)
-            picked = _picked(sweep, part, name, size, sigma)
-            for rule, mark in marks.items():
-                mark.set_data(places[[picked[rule]]], left[[picked[rule]]])
-            same_size = left[part["size"].values == part["size"].values[picked["most weights"]]]
-            numbers = {"net": name, "order": stats.spearmanr(values, left).statistic, "best": same_size.min(),
-                       "middle": np.median(same_size)}
-            numbers |= {rule.split()[1]: left[number] for rule, number in picked.items()}
-            title.set_text(said("{net}: correlation {order:+.2f}", **numbers))
-            told.append(said("""{net}: rank correlation with the trained error {order:+.2f}. Share left: best of that
-                                size {best:.3g}, median {middle:.3g}, largest η {η:.3g}, most weights {weights:.3g},
-                                smallest κ {κ:.3g}.""", **numbers))
-        head = {label: key for key, label in MEASURES.items()}[measure]
-        return f"{head}, σ = {sigma:g}, {training}, {size} layers may be tuned. {' '.join(told)}"
+    def draw(sigma, measure, net, training):
+        part, order = parts[net], orders[net, training]
+        left = np.maximum((part.loss.sel(training=training) / part.start).values, LEAST)
+        ranked = (stats.rankdata(of_measure(part, measure, sigma)) - 1) / (len(left) - 1)
+        reach = reach_of(len(left))
+        is_cloud = len(left) > MOST_DOTS
+        values = {"cloud": (ranked, left) if is_cloud else nowhere, "dots": nowhere if is_cloud else (ranked, left),
+                  "none": 0, "chance": np.outer((-reach, reach), np.ones(len(subsets.SIGMAS)))}
+        values |= {name: np.full(len(subsets.SIGMAS), np.nan) if name == measure else along
+                   for name, along in order.items()}
+        along = ", ".join(f"{number:g}: {value:+.2f}" for number, value in zip(subsets.SIGMAS, order[measure]))
+        alt = said(_ALT, net=net, measure=texts[measure], sigma=sigma, training=training, count=len(left), along=along,
+                   order=order[measure][position(subsets.SIGMAS, sigma)], reach=reach, least=left.min(),
+                   most=left.max())
+        return Frame(finding_of_orders(order[measure], len(left), measure), alt,
+                     values | {"chosen": order[measure]},
+                     key(("merged", f"Subsets by their {texts[measure]}"),
+                         ("", "grey: by the three other things; band: as far as chance goes")))
 
-    controls = {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0),
-                "measure": choice("by", MEASURES),
-                "training": choice("trained by", subsets.TRAININGS),
-                "size": slider("layers", list(range(1, subsets.MOST_CHOSEN + 1)), 2)}
-    return controls, fig, draw, caption(sweep) + " Correlation: Spearman's, of ranks."
+    text = caption(sweep) + " Correlation: Spearman's, of ranks. Band: two standard errors of subsets drawn at random."
+    return {"kicker": "Chapter 10: which layers to tune", "charts": _charts(), "draw": draw, "caption": text,
+            "controls": {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0,
+                                         words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS),
+                         "measure": chips("by", MEASURES), "net": chips("network", NETS, DEEP, more=True),
+                         "training": chips("trained by", subsets.TRAININGS, more=True)}}
+
+
+def _charts():
+    """The cloud, and correlations against σ."""
+    left = Chart(Axis("rank of the subset, smallest to largest", -0.02, 1.02, ticks={0: "smallest", 1: "largest"}),
+                 Axis("share of the training error left after training", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
+                 (Spots("cloud", "merged", small=True), Spots("dots", "merged")))
+    ends = subsets.SIGMAS[0], subsets.SIGMAS[-1]
+    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "smallest κ", "weights": "weights"}
+    right = Chart(Axis("σ", *ends, "log", ticks=powers(2 * ends[0], ends[1], 2)),
+                  Axis("rank correlation with the training error left", -1, 1, digits=2),
+                  (Band("chance", "chance"), Reference("none", "chance", aside=True),
+                   *(Line(name, "other", text) for name, text in grey.items()),
+                   Line("chosen", "merged", dots=True, near=True), Handle("sigma")))
+    return [left, right]
+
+
+def orders_of(part: xarray.Dataset, measure: str, training: str) -> np.ndarray:
+    """(σ,) rank correlations of what the kernel says of a network's subsets with the training error left."""
+    sigmas = subsets.SIGMAS if measure in ("condition", "risk") else subsets.SIGMAS[:1]  # the others have no σ
+    orders = [subsets.order(part, measure, training, sigma) for sigma in sigmas]
+    return np.broadcast_to(orders, len(subsets.SIGMAS)) if len(orders) == 1 else np.array(orders)
+
+
+def reach_of(count: int) -> float:
+    """How far chance alone takes a rank correlation of so many subsets: two standard errors."""
+    return WIDE / np.sqrt(count - 1)
+
+
+def finding_of_orders(orders: np.ndarray, count: int, measure: str) -> str:
+    """What a measure of so many subsets tells of training: one way at every σ, another way at another σ, or nothing.
+    orders: (σ,) rank correlations with the training error."""
+    about = {"condition": "condition number", "risk": "predicted error", "kappa_min": "smallest eigenvalue",
+             "weights": "number of weights"}[measure]
+    up, down = orders > reach_of(count), orders < -reach_of(count)
+    if up.any() and down.any():
+        return f"Whether a small {about} is good or bad depends on σ"
+    if up.all():
+        return f"At every σ, subsets with a small {about} train further"
+    if down.all():
+        return f"Subsets with a large {about} train further" + (" at every σ" if measure == "condition" else "")
+    if up.any():
+        return f"At some σ, subsets with a small {about} train further; at others it cannot be told"
+    if down.any():
+        return f"At a large σ, subsets with a large {about} train further; at a small σ it cannot be told" \
+            if down[-1] and not down[0] else f"At some σ, subsets with a large {about} train further"
+    return f"That the {about} tells anything of training cannot be told"
 
 
 def of_measure(part: xarray.Dataset, measure: str, sigma: float) -> np.ndarray:
@@ -71,15 +113,6 @@ def of_measure(part: xarray.Dataset, measure: str, sigma: float) -> np.ndarray:
     if measure == "condition":
         return subsets.condition(part, sigma).values
     return part.risk.sel(sigma=sigma).values if measure == "risk" else part[measure].values
-
-
-def _picked(sweep, part, name, size, sigma):
-    """{rule: number of the subset that it picks}; the smallest condition number is looked for among all of that size.
-    """
-    most = min(size, int(part["size"].max()))
-    picks = {rule: int(sweep.picked.sel(net=name, rule=rule, chosen=most)) for rule in ("largest η", "most weights")}
-    condition = subsets.condition(part, sigma).where(part["size"] == most, np.inf)
-    return picks | {"smallest κ": int(np.argmin(condition.values))}
 
 
 # -- tables and readings ---------------------------------------------------------------------------

@@ -1,14 +1,13 @@
-"""The pictures of Theorem 1: one panel, the bound's slack, and the regression of CTL, B.2."""
+"""The pictures of Theorem 1: one view, the bound's slack, and the regression of CTL, B.2."""
 import numpy as np
 import xarray
 
 from lessons.kit import plotting
+from lessons.kit.noise import Difference
 from lessons.kit.page import Page, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
-from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, RED, still
-from lessons.kit.predict import Star
+from lessons.kit.plotting import BLUE, COLOURS, GREY, MARKERS, ORANGE, Look, still
 from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, chips, key, slider, view
 from lessons.pretraining.experiment import curvature
 from lessons.pretraining.experiment.curvature import FUNCTIONS
 
@@ -24,91 +23,107 @@ _DASHED = {"color": GREY, "linestyle": "--", "linewidth": 1.2, "marker": ""}  # 
 
 # -- panel (e): both sides -------------------------------------------------------------------------
 
-@panel
+RIGHT = 0.1  # of a curvature: automatic differentiation that is off by less is right
+_ALT = """
+    f is {f}, scale {scale}: measured δ {delta:.3g}, f {sags} the straight line half-way, second-order term
+    {second:.3g}, bound {bound:.3g}, {slack:,.0f} times δ. Curvature along the line {bending:+.3f}, by automatic
+    differentiation at the checkpoint {derived:+.3f}."""
+
+
+@view
 def both_sides(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): δ, the bound and the second-order term as the two networks are brought closer to their checkpoint;
-    right, the curvature along the line, with its sign.
+    """Panel (e): the curvature along the line, with its sign, as the two networks are brought closer to their
+    checkpoint, measured and by automatic differentiation; right, δ, the bound and the second-order term.
 
     Controls: scale, function. The prediction, the curvature of the loss measured close to the checkpoint, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 3))
-    scales = sweep.scale.values
-    curves = _sides(left, sweep)
-    bends = [curvature.bending(sweep, name) for name in FUNCTIONS]
-    most = 1.15 * max(float(np.abs(values).max()) for values in [*bends, sweep.function_along])
-    right.set(xscale="log", xlabel="scale s", ylabel="curvature along the line, dᵀHd/‖d‖²",
-              xlim=(scales.min() / 1.3, 1.3), ylim=(-most, 1.5 * most))
-    right.axhline(0, color=GREY, linestyle=":", linewidth=1.2, marker="")
-    bent = curve(right, MEASURED, "measured: 8δ/‖d‖²")
-    derived = level(right, Look(ORANGE, line="--"), "by autograd, at θ₀")
-    at_scale = [here(ax, 1) for ax in (left, right)]
-    left.legend(loc="upper left", fontsize=9.5)
-    right.legend(loc="upper left", fontsize=9.5)
-    titles = moving_titles((left, right))
+    scales = [float(scale) for scale in sweep.scale.values[::-1]]
     of_functions = {name: _of_function(sweep, name) for name in FUNCTIONS}
-    asked = {"scale": float(scales[curvature.NEAR]), "function": "loss"}
-    star = Star(right, prediction, asked["scale"], of_functions["loss"]["bending"][curvature.NEAR], asked)
+    asked = {"scale": scales[::-1][curvature.NEAR], "function": "loss"}
+    if prediction:
+        prediction.panel_answers(of_functions["loss"]["measured"][position(scales, asked["scale"])], asked)
 
     def draw(scale, function):
-        values = of_functions[function]
-        step = position(scales, scale, "scale")
-        for name, line in curves.items():
-            line.set_data(scales, values[name])
-        bent.set_data(scales, values["bending"])
-        derived.set_ydata([values["derived"]] * 2)
-        for line in at_scale:
-            line.set_xdata([scale, scale])
-        star.place(scale=scale, function=function)
-        deviation, second, bound = (values["signed"][name][step] for name in _PARTS)
-        titles[0].set_text(f"s = {_scale(scale)}: the bound is {bound / abs(deviation):,.0f} times δ")
-        titles[1].set_text(f"Curvature: {values['bending'][step]:+.3f}, by autograd {values['derived']:+.3f}")
-        return said("""f is {f}, scale {scale}: measured δ {delta:.3g}, f {sags} the straight line half-way,
-                       second-order term {second:.3g}, bound {bound:.3g}, {slack:,.0f} times δ. Curvature along the
-                       line {bending:+.3f}, by automatic differentiation at the checkpoint {derived:+.3f}.""",
-                    f=NAMES[function], scale=_scale(scale), delta=abs(deviation), second=second, bound=bound,
-                    sags="sags below" if deviation > 0 else "bulges above", slack=bound / abs(deviation),
-                    bending=values["bending"][step], derived=values["derived"])
+        lines, step = of_functions[function], position(scales, scale, "scale")
+        values = {"straight": 0.0, "by autograd": lines["derived"], "measured": lines["measured"],
+                  "bound": lines["bound"], "second order": np.abs(lines["second"]), "δ": np.abs(lines["deviation"])}
+        deviation, second, bound = (lines[name][step] for name in _PARTS)
+        alt = said(_ALT, f=NAMES[function], scale=_scale(scale), delta=abs(deviation), second=second, bound=bound,
+                   sags="sags below" if deviation > 0 else "bulges above", slack=bound / abs(deviation),
+                   bending=lines["measured"][step], derived=lines["derived"])
+        return Frame(lines["finding"], alt, values,
+                     key(("merged", f"Measured half-way between A and B; f is {NAMES[function]}"),
+                         ("single", "By automatic differentiation (autograd), at the checkpoint")))
 
-    controls = {"scale": slider("scale s", {_scale(scale): float(scale) for scale in scales[::-1]}, 1.0),
-                "function": choice("f is", {NAMES[name]: name for name in FUNCTIONS})}
+    control = slider("s", {_scale(scale): scale for scale in scales}, asked["scale"],
+                     words=lambda scale: f"s = {_scale(scale)}",
+                     ends=[("", "next to the checkpoint"), ("", "as trained")])
     largest = ", ".join(f"{value:.1f}" for value in sweep.function_largest.values)
-    return controls, fig, draw, caption(sweep) + f" λmax {largest} for the four choices of f."
+    return {"kicker": "Chapter 5: curvature and distance", "charts": _charts(scales, of_functions), "draw": draw,
+            "controls": {"scale": control, "function": chips("f is", {NAMES[name]: name for name in FUNCTIONS})},
+            "hides": ["measured", "δ", "bound", "second order"],
+            "caption": f"{caption(sweep)} A and B stand at θ₀ + s·(θ − θ₀). λmax {largest} for the four choices of f."}
+
+
+def _charts(scales, of_functions):
+    """The curvature, and both sides of the theorem, over the scale."""
+    across = Axis("s", scales[0], scales[-1], "log", ticks={scale: _scale(scale) for scale in scales[::-3]})
+    bends = np.array([[*lines["measured"], lines["derived"]] for lines in of_functions.values()])
+    room = 0.1 * np.ptp(bends)  # three times as much above, for the value of the highest point
+    left = Chart(across, Axis("curvature along the line, dᵀHd/‖d‖²", min(bends.min(), 0) - room, bends.max() + 3 * room,
+                              digits=3),
+                 (Reference("straight", "other", ""), Reference("by autograd", "single", "by autograd"),
+                  Line("measured", "merged", "measured", dots=True, near=True),
+                  Star("guess", "merged", x=(scales[::-1][curvature.NEAR],)), Handle("scale")))
+    sizes = np.abs([lines[name] for lines in of_functions.values() for name in _PARTS])
+    low, high = np.floor(np.log10(sizes.min())), np.ceil(np.log10(sizes.max()))
+    powers = {10.0 ** power: f"10{_raised(power)}" for power in np.arange(high, low - 1, -2)}
+    right = Chart(across, Axis("size, in units of f", 10.0 ** low, 10.0 ** high, "log", ticks=powers),
+                  (Line("bound", "other", "bound"), Line("second order", "single", "second order", dashed=True),
+                   Line("δ", "merged", "measured δ", dots=True, bare=True), Handle("scale")))
+    return [left, right]
+
+
+def _raised(power):
+    """A whole number as an exponent."""
+    return f"{power:.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def finding_of_curvature(function: str, derived: float, measured: np.ndarray) -> str:
+    """What automatic differentiation at the checkpoint makes of the curvature along the line.
+
+    Args:
+        derived: what it gives.
+        measured: at several scales close to the checkpoint.
+    """
+    smooth, whose = " with a smooth ReLU" * ("smooth" in function), f"the {function.partition(',')[0]}’s curvature"
+    off = Difference.paired(measured, np.full(len(measured), derived))
+    mean = float(np.mean(measured))
+    if abs(off.value) < RIGHT * abs(derived):
+        finds = f"has {whose} right"
+    elif not off.is_news:
+        finds = f"cannot be told from {whose}"
+    elif mean * derived < 0:
+        finds = f"gets the sign of {whose} wrong"
+    else:
+        finds = f"makes {whose} too {'small' if abs(mean) > abs(derived) else 'large'}"
+    return f"Near the checkpoint, autograd {finds}{smooth}"
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     derived = sweep.function_along.sel(function="loss").item()
-    return said("""Automatic differentiation says that the loss has the curvature **{derived:+.3f}** along this line,
-                   at the checkpoint. The two networks are now brought close to it, s = {scale}. Which curvature is
-                   measured there?""", derived=derived, scale=_scale(sweep.scale.values[curvature.NEAR]))
+    return said("""At the checkpoint, automatic differentiation gives the loss the curvature **{derived:+.3f}** along
+                   the line. Which curvature is measured close to it, at s = {scale}?""",
+                derived=derived, scale=_scale(sweep.scale.values[curvature.NEAR]))
 
 
 def _of_function(sweep, name):
-    """What the panel shows of one f: signed numbers, their absolute values (δ's apart by sign), the curvatures."""
-    signed = {part: sweep[f"scaled_{part}"].sel(function=name).values for part in _PARTS}
-    deviation, second = signed["deviation"], signed["second"]
-    return {"signed": signed, "bound": signed["bound"], "second": np.abs(second), "deviation": np.abs(deviation),
-            "below": np.where(deviation > 0, deviation, np.nan), "above": np.where(deviation < 0, -deviation, np.nan),
-            "rest": np.abs(deviation - second), "bending": curvature.bending(sweep, name).values,
-            "derived": sweep.function_along.sel(function=name).item()}
-
-
-def _sides(ax, sweep):
-    """{part of the theorem: its curve}."""
-    scales = sweep.scale.values
-    least = float(np.abs(sweep.scaled_deviation).min())
-    ax.set(xscale="log", yscale="log", xlabel="scale s: networks at θ₀ + s·(θ − θ₀)",
-           ylabel="size (units of f)", ylim=(least / 3, 1e4 * float(sweep.scaled_bound.max())),
-           xlim=(scales.min() / 1.3, 1.3))
-    style = {"markersize": 5.5, "linewidth": 1.5}
-    line = {"markersize": 0, "linewidth": 1.5}
-    return {"bound": curve(ax, Look(GREY, "s"), "bound, ½α(1 − α)·λmax·‖d‖²", **style),
-            "second": curve(ax, SECOND, "second order, ½α(1 − α)·|dᵀHd|", **style),
-            "rest": curve(ax, Look(RED, "v"), "what the second order misses", **style),
-            "deviation": curve(ax, MEASURED, **line),
-            "below": cloud(ax, MEASURED, "measured δ: f sags below the line", markersize=6.5),
-            "above": cloud(ax, MEASURED, "measured δ: f bulges above it", markersize=6.5, markerfacecolor="white",
-                           markeredgewidth=1.6)}
+    """What the view shows of one f, from the smallest scale to 1: signed numbers, the curvatures, and the title."""
+    signed = {part: sweep[f"scaled_{part}"].sel(function=name).values[::-1] for part in _PARTS}
+    derived, measured = sweep.function_along.sel(function=name).item(), curvature.bending(sweep, name).values
+    finding = finding_of_curvature(name, derived, measured[curvature.CLOSE])
+    return signed | {"measured": measured[::-1], "derived": derived, "finding": finding}
 
 
 def _scale(value):
@@ -234,10 +249,10 @@ def reading_of_the_regressions(sweep: xarray.Dataset) -> Page:
                   ("½α(1 − α)·|dᵀHd|, H at the checkpoint", "–", "at_start"),
                   ("½α(1 − α)·|dᵀHd|, H half-way", "–", "half_way"))
     rows, lines = [], []
-    for name, source, key in predictors:
-        within = numbers.get(f"within_{key}_r2")
+    for name, source, short in predictors:
+        within = numbers.get(f"within_{short}_r2")
         inside = "–" if within is None else f"{within:.3f}"
-        ours = f"{numbers[f'{key}_r2']:.3f} ({numbers[f'{key}_low']:.2f} to {numbers[f'{key}_high']:.2f})"
+        ours = f"{numbers[f'{short}_r2']:.3f} ({numbers[f'{short}_low']:.2f} to {numbers[f'{short}_high']:.2f})"
         rows.append((name, source, ours, inside))
         line = f"{name}: source {source}, here {ours}"
         lines.append(line if within is None else f"{line}, within a checkpoint {inside}")

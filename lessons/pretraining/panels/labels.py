@@ -1,4 +1,4 @@
-"""The pictures of shuffled labels: one panel, what explains it, and the source's Figure 12 redrawn from our
+"""The pictures of shuffled labels: one view, what explains it, and the source's Figure 12 redrawn from our
 measurement."""
 import numpy as np
 import xarray
@@ -6,11 +6,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, agrees, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, WithQuartiles, layer_ticks, still
-from lessons.kit.predict import Star
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, percent, slider, view
 from lessons.pretraining.experiment import labels
 from lessons.pretraining.experiment.labels import (
     NORMAL,
@@ -31,58 +29,84 @@ _LABELS = {NORMAL: "normal pretraining", NOTHING: "no pretraining, one random st
 
 # -- panel (d): the share of shuffled labels -------------------------------------------------------
 
-@panel
-def shuffled(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): the gap per layer after pretraining with a share of shuffled labels; right, its mean over the layers
-    against that share.
+WORSE = 1.5  # times the gap from normal pretraining: a start from which it is larger is a bad one
+_OF_PAIR = dict(zip(PAIRS, ("For one task", "For two tasks")))
 
-    Controls: fraction, pair. The prediction, the mean gap at fraction 1 for two tasks, is a star on the right.
+
+@view
+def shuffled(sweep: xarray.Dataset, prediction=None):
+    """Panel (d): the gap half-way, mean over the layers, after learning images by heart with a share of their labels
+    shuffled, beside normal pretraining and none; right, what these starts know of upright digits.
+
+    Controls: fraction, pair. The prediction, the gap at fraction 1 for two tasks, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    shares = fractions(sweep)
-    places = layer_ticks(left, names(sweep.layer))
-    left.set(ylabel="gap: 1 − cosine, half-way", yscale="log",
-             ylim=(float(sweep.gap_mean.min()) / 3, 2 * float(sweep.gap_high.max())))
-    points = {name: WithQuartiles(left, places + shift, LOOKS[name].colour, LOOKS[name].marker, _LABELS[name])
-              for name, shift in ((NORMAL, 0), (NOTHING, 0.15))}
-    ours = WithQuartiles(left, places - 0.15, SHUFFLED.colour, SHUFFLED.marker, "labels shuffled")
-    mean = sweep.gap_mean.mean("layer")
-    right.set(xlabel="share of shuffled labels in pretraining", ylabel="gap, mean over the layers", yscale="log",
-              xlim=(-0.05, 1.05), ylim=(float(mean.min()) / 2, 2 * float(mean.max())))
-    means = curve(right, SHUFFLED, "labels shuffled")
-    flat = {name: curve(right, look, _LABELS[name], marker="") for name, look in LOOKS.items()}
-    at_share = here(right, 0)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
-    parts = {(str(start), str(pair)): sweep.sel(start=start, pair=pair)
-             for start in sweep.start.values for pair in sweep.pair.values}
-    gap = {which: part.gap_mean.mean().item() for which, part in parts.items()}
+    shares, starts = fractions(sweep), names(sweep.start)
+    gaps, low, high = ({pair: dict(zip(starts, sweep[name].sel(pair=pair).mean("layer").values)) for pair in PAIRS}
+                       for name in ("gap_mean", "gap_low", "gap_high"))
+    learnt, knows = (dict(zip(starts, sweep[name].values)) for name in ("learnt", "knows"))
     asked = {"pair": PAIRS[1], "fraction": 1.0}
-    star = Star(right, prediction, 1.0, gap[fraction_name(1.0), PAIRS[1]], asked)
+    if prediction:
+        prediction.panel_answers(gaps[PAIRS[1]][fraction_name(1.0)], asked)
+
+    def by_heart(of_starts):
+        return np.array([of_starts[fraction_name(share)] for share in shares])
 
     def draw(fraction, pair):
-        part = parts[fraction_name(fraction), pair]
-        ours.set_values(part.gap_mean, part.gap_low, part.gap_high)
-        for name, point in points.items():
-            other = parts[name, pair]
-            point.set_values(other.gap_mean, other.gap_low, other.gap_high)
-            flat[name].set_data([0, 1], [gap[name, pair]] * 2)
-        means.set_data(shares, [gap[fraction_name(share), pair] for share in shares])
-        at_share.set_xdata([fraction, fraction])
-        star.place(fraction=fraction, pair=pair)
-        titles[0].set_text(f"{fraction:.0%} shuffled, {pair}")
-        titles[1].set_text(f"Learned {part.learnt.item():.0%} by heart, reads {part.knows.item():.0%}")
-        return said("""{which}, {fraction:.2f} of the labels shuffled: the network learned {learnt:.0%} of its {images}
-                       pretraining images and reads {knows:.0%} of upright test digits. 1 − cosine half-way, mean
-                       over the layers: {gap:.4f}; normal pretraining {normal:.4f}, no pretraining {nothing:.4f}. coef
-                       {coef:.3f}.""",
-                    which=pair.capitalize(), fraction=fraction, images=PRETRAIN_IMAGES,
-                    learnt=part.learnt.item(), knows=part.knows.item(), coef=part.coef_mean.mean().item(),
-                    gap=gap[fraction_name(fraction), pair], normal=gap[NORMAL, pair], nothing=gap[NOTHING, pair])
+        start, gap = fraction_name(fraction), gaps[pair]
+        values = {"gap": by_heart(gap), "middle half": (by_heart(low[pair]), by_heart(high[pair])),
+                  "normal": gap[NORMAL], "none": gap[NOTHING], "knows": by_heart(knows),
+                  "normal knows": knows[NORMAL]}
+        alt = said(_ALT, which=pair.capitalize(), fraction=fraction, images=PRETRAIN_IMAGES, learnt=learnt[start],
+                   knows=knows[start], gap=gap[start], normal=gap[NORMAL], nothing=gap[NOTHING],
+                   coef=sweep.coef_mean.sel(start=start, pair=pair).mean().item())
+        about = key(("merged", f"{PRETRAIN_IMAGES} images by heart, {percent(fraction)} of the labels shuffled"),
+                    ("", "grey: normal pretraining, and none"))
+        return Frame(finding_of_starts(pair, by_heart(gap) / gap[NORMAL]), alt, values, about)
 
-    controls = {"fraction": slider("share of shuffled labels", shares, 1.0),
-                "pair": choice("finetuned on", PAIRS[::-1])}
-    return controls, fig, draw, caption(sweep) + " Markers: mean; bars: quartiles over the images."
+    return {"kicker": "Chapter 5: knowledge that means nothing", "charts": _charts(shares, sweep), "draw": draw,
+            "controls": {"fraction": slider("shuffled", {percent(share): share for share in shares}, 1.0,
+                                            words=lambda share: f"{percent(share)} shuffled",
+                                            ends=[("", "true labels"), ("", "random labels")]),
+                         "pair": chips("finetuned on", PAIRS[::-1])},
+            "hides": ["gap", "middle half", "none", "knows"],
+            "caption": caption(sweep) + " Band: mean over the layers of the quartiles over the images."}
+
+
+_ALT = """
+    {which}, {fraction:.2f} of the labels shuffled: the network learned {learnt:.0%} of its {images} pretraining images
+    and classifies {knows:.0%} of upright test digits correctly. 1 − cosine half-way, mean over the layers: {gap:.4f};
+    normal pretraining {normal:.4f}, no pretraining {nothing:.4f}. coef {coef:.3f}."""
+
+
+def _charts(shares, sweep):
+    """The gap, and the accuracy on upright digits, over the share of shuffled labels."""
+    across = Axis("labels shuffled", 0, 1, ticks={share: percent(share) for share in shares})
+    least = float(min(sweep[name].mean("layer").min() for name in ("gap_low", "gap_mean")))
+    most = float(sweep.gap_high.mean("layer").max())
+    powers = {10.0 ** power: f"{10.0 ** power:g}" for power in range(-6, 1) if least / 2 <= 10.0 ** power <= 6 * most}
+    left = Chart(across, Axis("gap half-way: 1 − cosine", least / 2, 6 * most, "log", ticks=powers, digits=4),
+                 (Reference("none", "other", "none"), Reference("normal", "other", "normal"),
+                  Band("middle half", "merged", x=tuple(shares)),
+                  Line("gap", "merged", "by heart", x=tuple(shares), dots=True, near=True),
+                  Star("guess", "merged", x=(1.0,)), Handle("fraction")))
+    right = Chart(across, Axis("the start’s accuracy on upright digits", 0, 1, unit="percent"),
+                  (Reference("normal knows", "other", "normal"),
+                   Line("knows", "merged", "by heart", x=tuple(shares), dots=True, bare=True), Handle("fraction")))
+    return [left, right]
+
+
+def finding_of_starts(pair: str, times: np.ndarray) -> str:
+    """Whether images learned by heart make a bad start. times: (shares of shuffled labels,), rising, the gap over that
+    from normal pretraining."""
+    bad = times > WORSE
+    if not bad.any():
+        makes = "make no bad start"
+    elif bad.all():
+        makes = "make a bad start, whatever their labels"
+    else:
+        makes = f"make a bad start with {'random' if bad[-1] and not bad[0] else 'some'} labels, not with " \
+                f"{'true ones' if bad[-1] and not bad[0] else 'others'}"
+    return f"{_OF_PAIR[pair]}, images learned by heart {makes}"
 
 
 # -- the source's figure ---------------------------------------------------------------------------
@@ -205,8 +229,9 @@ def gap_against_distance(sweep: xarray.Dataset):
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before the panel."""
     gap = sweep.gap_mean.sel(start=NORMAL, pair=PAIRS[1]).mean().item()
-    return said("""Two tasks. After **normal** pretraining the gap, 1 − cosine, is {gap:.3f}, mean over the layers.
-                   What is it when all labels of the pretraining were shuffled?""", gap=gap)
+    return said("""Two tasks: after **normal** pretraining the gap half-way is {gap:.3f}, mean over the layers. How
+                   large is it if the start has learned {images} images with random labels by heart?""",
+                gap=gap, images=PRETRAIN_IMAGES)
 
 
 def reading_of_figure_12(sweep: xarray.Dataset) -> Page:

@@ -55,7 +55,8 @@ def reading_of_the_resnets(sweep: xarray.Dataset | None) -> Page:
     each = "; ".join(f"{setting} {share.sel(setting=setting).item():.2f} and "
                      f"{anew.accuracy.sel(setting=setting).item():.2f}" for setting in SOURCE)
     return reading("ResNet-18", """
-        With statistics estimated anew, half-way, the mean gap over the blocks as a share of the own distance, and the
-        accuracy: {each}. In so narrow a network matching by weights {gains}. Matching by activations has {times:.1f}
-        times the gap of the pretrained pair.""", each=each, gains="brings little or nothing" if little else "helps",
-        times=(share.sel(setting=BY_FEATURES) / share.sel(setting=PRETRAINED)).item())
+        With statistics estimated anew, half-way, the mean gap over the blocks as a share of the distance between the
+        two, and the accuracy: {each}. In so narrow a network matching by weights {gains}. Matching by activations has
+        {times:.1f} times the gap of the pretrained pair.""",
+                   each=each, gains="brings little or nothing" if little else "helps",
+                   times=(share.sel(setting=BY_FEATURES) / share.sel(setting=PRETRAINED)).item())

@@ -1,15 +1,32 @@
-"""The pictures of the four settings, of matching and of the time apart: three panels, and the source's Figure 11
+"""The pictures of the four settings, of matching and of the time apart: three views, and the source's Figure 11
 redrawn from our measurement."""
+import math
+
 import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, agrees, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, WithQuartiles, layer_ticks, still, violin
-from lessons.kit.predict import Star
+from lessons.kit.noise import WIDE
+from lessons.kit.page import Page, agrees, capital, reading, said, table
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, Look, WithQuartiles, layer_ticks, still, violin
 from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import (
+    Axis,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Map,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
+from lessons.lines.panels import ALPHA_AXIS, share_of_a
 from lessons.pretraining.experiment import starts
 from lessons.pretraining.experiment.starts import (
     BY_FEATURES,
@@ -30,192 +47,249 @@ LOOKS = {STRANGERS: Look(GREY, "s"), BY_WEIGHTS: Look(ORANGE, "^"), BY_FEATURES:
          ONE_START: Look(GREEN, "D"), PRETRAINED: Look(BLUE, "o")}
 NAMES = {setting: setting for setting in SETTINGS} | {ONE_START: "one random start, two epochs apart",
                                                       PRETRAINED: "pretrained, one epoch apart"}
-FIRST = 30  # units shown of a layer: of all 100 the diagonal would be too thin to see
+NEARLY = 1.5  # times the gap from one start: a pair that has less mixes nearly as linearly
+ABOUT = 1.25  # times as large, or as small, is about the same: other seeds change these ratios by a fifth
 
 
 # -- panel (a): one layer's units ------------------------------------------------------------------
 
-@panel
+FIRST = 30  # units shown of a layer: of all 100 the diagonal would be too thin to see
+TWIN = 0.9  # the correlation from which two units are called twins
+ORDERS = {STRANGERS: "in their own order", BY_WEIGHTS: "matched by weights", BY_FEATURES: "matched by activations"}
+
+
+@view
 def units(sweep: xarray.Dataset):
-    """Panel (a): the correlation of the first 30 units of one stranger with those of the other; right, of every unit
-    with the one at its place.
+    """Panel (a): a map of the correlation of A's first 30 units with those of B, a stranger; right, the correlation of
+    the first, fifth, tenth … best pair of units at one place and, in grey, in B's own order and of best matches.
 
-    Controls: how, layer.
+    Controls: rank, how, layer.
     """
-    fig, (left, right) = plotting.figure(2, height=4.0, width_ratios=(5, 6))
-    # an image is one element, however many units there are
-    picture = left.imshow(np.zeros((2, 2)), extent=(0.5, FIRST + 0.5, FIRST + 0.5, 0.5), cmap="RdBu_r", vmin=-0.8,
-                          vmax=0.8, interpolation="nearest", animated=True)
-    left.set(xlabel="place in the second network", ylabel="place in the first network")
-    left.grid(False)
-    fig.colorbar(picture, ax=left, shrink=0.85, label="correlation over the test images")
-    ranks = np.arange(1, sweep.sizes["unit"] + 1)
-    right.set(xlabel="units of the first network, best paired first", ylabel="correlation with the unit at its place",
-              ylim=(-0.7, 1.05), xlim=(0, len(ranks) + 1))
-    right.axhline(0, color=GREY, linewidth=1, marker="")
-    best = curve(right, Look(GREY, line="--"), "its best match anywhere, taken or not")
-    at_place = curve(right, Look(BLUE, "o"), "the unit at its place", markersize=3.5, linewidth=1)
-    right.legend(loc="lower left")
-    titles = moving_titles((left, right))
-    layers = names(sweep.unit_layer)
-    values = {}
-    for how in HOWS:
-        for layer in layers:
-            correlation = sweep.correlation.sel(how=how, unit_layer=layer)
-            values[how, layer] = correlation.transpose("unit", "partner").values / 100
+    layers, ranks = names(sweep.unit_layer), [1, *range(5, sweep.sizes["unit"] + 1, 5)]
+    rows = np.array(ranks) - 1
+    tables = {(how, layer): sweep.correlation.sel(how=how, unit_layer=layer).transpose("unit", "partner").values / 100
+              for how in HOWS for layer in layers}
 
-    def draw(how, layer):
-        correlation = values[how, layer]
-        partners = np.diag(correlation)
-        picture.set_data(correlation[:FIRST, :FIRST])
-        at_place.set_data(ranks, np.sort(partners)[::-1])
-        best.set_data(ranks, np.sort(correlation.max(1))[::-1])
-        titles[0].set_text(f"{layer.capitalize()}, {how}")
-        titles[1].set_text(f"Mean {partners.mean():.2f} at its place")
-        return said("""{layer} with {how}: a unit of the first network correlates {mean:.2f} on average with the unit
-                       of the second network that stands at its place; {above:.0%} of the units above 0.5. The best
-                       match anywhere has {best:.2f} on average.""",
-                    layer=layer.capitalize(), how=how, mean=partners.mean(), above=(partners > 0.5).mean(),
-                    best=correlation.max(1).mean())
+    def draw(rank, how, layer):
+        table = tables[how, layer]
+        partners, unmatched, best = np.diag(table), np.diag(tables[STRANGERS, layer]), table.max(1)
+        falling = [np.sort(values)[::-1][rows] for values in (partners, unmatched, best)]
+        values = {"cells": table[:FIRST, :FIRST], "twins": TWIN, "at its place": falling[0],
+                  "own order": np.full(len(ranks), np.nan) if how == STRANGERS else falling[1], "best": falling[2]}
+        alt = said("""{layer} with {how}: a unit of A correlates {mean:.2f} on average with the unit of B that stands at
+                      its place; {above:.0%} of the units above 0.5, {twins:.0%} above {twin}. Pair {rank}, counted from
+                      the best, has {here:.2f}. The best match anywhere has {best:.2f} on average.""",
+                   layer=capital(layer), how=how, mean=partners.mean(), above=(partners > 0.5).mean(), rank=rank,
+                   here=falling[0][ranks.index(rank)], twins=(partners > TWIN).mean(), twin=TWIN, best=best.mean())
+        return Frame(finding_of_units(how, partners), alt, values,
+                     key(("merged", f"Units at the same place, B’s {ORDERS[how]}")))
 
-    orders = {"in their own order": STRANGERS, "matched by weights": BY_WEIGHTS, "matched by activations": BY_FEATURES}
-    return {"how": choice("second network's units", orders), "layer": choice("layer", layers)}, fig, draw
+    pairs = slider("pairs of units, the best first", ranks, ranks[len(ranks) // 2], words=lambda rank: f"pair {rank}",
+                   ends=[("", "the best pair"), ("", "the worst")])
+    return {"kicker": "Chapter 5: which unit is which?", "charts": _unit_charts(ranks), "draw": draw,
+            "controls": {"rank": pairs,
+                         "how": chips("B’s units are", {text: how for how, text in ORDERS.items()}, BY_FEATURES),
+                         "layer": chips("layer", layers, more=True)},
+            "caption": f"{caption(sweep)} A learned 45°, B 90°. The best match anywhere may be taken by several units."}
+
+
+def _unit_charts(ranks):
+    """The map of the first units, and the correlations at the same place, from the highest down."""
+    shown = (1, 10, 20, 30)
+    left = Chart(Axis("unit of B", 0.5, FIRST + 0.5, ticks={place: f"{place}" for place in shown}),
+                 Axis("unit of A, correlation", 0.5, FIRST + 0.5,
+                      ticks={FIRST + 1 - place: f"{place}" for place in shown}), (Map("cells", low=0.3, high=0.8),))
+    right = Chart(Axis("pairs of units, the best first", ranks[0], ranks[-1],
+                       ticks={rank: f"{rank}" for rank in ranks if rank == 1 or rank % 20 == 0}),
+                  Axis("correlation of a pair", -0.7, 1, digits=2),
+                  (Reference("twins", "chance", "twins"), Line("own order", "other", "own order"),
+                   Line("best", "other", "best match", dashed=True),
+                   Line("at its place", "merged", "same place", dots=True, near=True), Handle("rank")))
+    return [left, right]
+
+
+def finding_of_units(how: str, partners: np.ndarray) -> str:
+    """Whether units at the same place are alike, and whether they are twins. partners: (units,), their correlations."""
+    order, error = capital(ORDERS[how]), partners.std(ddof=1) / math.sqrt(len(partners))
+    if partners.mean() < WIDE * error:
+        return f"{order}, units at the same place show no likeness"
+    share = (partners > TWIN).mean()
+    twins = "most" if share > 0.5 else "hardly any" if share < 0.05 else "some"
+    return f"{order}, units at the same place are alike, {'but' if share < 0.05 else 'and'} {twins} are twins"
 
 
 # -- panel (b): the line ---------------------------------------------------------------------------
 
-@panel
+MOST_SHARE = 0.6  # of the distance between A and B, where the axis of the gap ends
+MOST = 0.25  # of the strangers' barrier: where matching leaves less, it removes most of it
+SMALL = 0.1  # nats: a barrier below it is hardly one
+_LABELS = {STRANGERS: "strangers", BY_FEATURES: "by activations", ONE_START: "one random start",
+           PRETRAINED: "pretrained", BY_WEIGHTS: "by weights"}
+
+
+@view
 def along_the_line(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): the loss along the line for every setting; right, the gap at α as a share of the two networks' own
-    distance.
+    """Panel (b): the loss along the line between strangers that were matched by weights and, in grey, in every other
+    setting; right, per layer, the gap at α as a share of the distance between A and B.
 
     Controls: alpha, pair, treatment. The prediction, the share at the output for matched strangers, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    alphas = sweep.alpha.values
-    layers = names(sweep.layer)
-    left.set(xlabel="α, weight of the first network", ylabel="loss (nats)", xlim=(-0.02, 1.02),
-             ylim=(0, 1.05 * float(sweep.loss.max())))
-    curves = {setting: curve(left, look, NAMES[setting], markersize=4, linewidth=1.6)
-              for setting, look in LOOKS.items()}
-    at_alpha = here(left)
-    places = layer_ticks(right, layers)
-    share = sweep.gap_mean / sweep.own_mean
-    inside = share.sel(alpha=slice(0.01, 0.99))
-    right.set(ylabel="gap over own distance", yscale="log",
-              ylim=(0.8 * float(inside.min()), 1.3 * float(max(inside.max(), 1))))
-    dots = {setting: cloud(right, look) for setting, look in LOOKS.items()}
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    titles = moving_titles((left, right))
-    order = ("pair", "setting", "treatment", "alpha")
+    alphas, order = sweep.alpha.values, ("pair", "setting", "treatment", "alpha")
     losses = sweep.loss.transpose(*order).values
-    shares = share.transpose(*order, "layer").values
+    shares = (sweep.gap_mean / sweep.own_mean).transpose(*order, "layer").values
     barriers = starts.barriers(sweep).transpose(*order[:3]).values
+    middle, matched = position(alphas, 0.5), SETTINGS.index(BY_WEIGHTS)
     asked = {"pair": PAIRS[0], "treatment": TREATMENTS[0], "alpha": 0.5}
-    answer = share.sel(setting=BY_WEIGHTS, **asked).isel(layer=-1).item()
-    star = Star(right, prediction, len(layers) - 1 + _SHIFTS[BY_WEIGHTS], answer, asked)
+    if prediction:
+        prediction.panel_answers(shares[0, matched, 0, middle, -1], asked)
+    findings = {(p, t): finding_of_matching(PAIRS[p], TREATMENTS[t], dict(zip(SETTINGS, barriers[p, :, t])),
+                                            dict(zip(SETTINGS, shares[p, :, t, middle].mean(-1))))
+                for p in range(len(PAIRS)) for t in range(len(TREATMENTS))}
 
     def draw(alpha, pair, treatment):
         step, p, t = position(alphas, alpha), PAIRS.index(pair), TREATMENTS.index(treatment)
-        measured = []
+        values, measured = {"half-way": ([0.5], [losses[p, SETTINGS.index(STRANGERS), t, middle]])}, []
         for s, setting in enumerate(SETTINGS):
-            curves[setting].set_data(alphas, losses[p, s, t])
-            dots[setting].set_data(places + _SHIFTS[setting], shares[p, s, t, step])
+            gaps = shares[p, s, t, step]
+            values |= {f"loss, {setting}": losses[p, s, t], setting: np.where(gaps <= MOST_SHARE, gaps, np.nan)}
             if np.isfinite(losses[p, s, t]).all():
-                gaps = np.array2string(shares[p, s, t, step], precision=3, separator=", ")
+                written = ", ".join(f"{gap:.3f}" for gap in gaps)
                 measured.append(f"{setting} {losses[p, s, t, step]:.3f}, highest above the straight line "
-                                f"{barriers[p, s, t]:.3f}, gap {gaps}")
-        at_alpha.set_xdata([alpha, alpha])
-        star.place(alpha=alpha, pair=pair, treatment=treatment)
-        titles[0].set_text(f"Loss on {pair}, {treatment}")
-        titles[1].set_text(f"What is not linear, at α = {alpha:.2f}")
-        return (f"Loss and gap (share of own distance, per layer) for {pair} at α = {alpha:.2f}, interpolated network "
-                f"{treatment}: {'; '.join(measured)}.")
+                                f"{barriers[p, s, t]:.3f}, gap {written}")
+        alt = (f"Loss and gap (share of the distance between A and B, per layer) for {pair} at α = {alpha:.2f}, "
+               f"network {treatment}: {'; '.join(measured)}.")
+        cut = [("", "above the axis: strangers at the output")] * bool((shares[p, :, t, step] > MOST_SHARE).any())
+        about = key(("merged", "Strangers, matched by weights"), ("", "grey: other pairs"), *cut)
+        return Frame(findings[p, t], alt, values, about)
 
     pairs = {"two tasks, 45° and 90°": PAIRS[0], "one task, 90° both": PAIRS[1]}
     treatments = {"as it is": TREATMENTS[0], "with REPAIR": TREATMENTS[1]}
-    controls = {"alpha": slider("α", alphas.tolist(), 0.5), "pair": choice("the networks learned", pairs),
-                "treatment": choice("the interpolated network", treatments)}
-    return controls, fig, draw
+    return {"kicker": "Chapter 5: matching strangers", "charts": _line_charts(names(sweep.layer), losses), "draw": draw,
+            "controls": {"alpha": share_of_a(alphas), "pair": chips("A and B learned", pairs),
+                         "treatment": chips("the network between them", treatments, more=True)},
+            "hides": [mark for setting in SETTINGS for mark in (setting, f"loss, {setting}")]}
+
+
+def _line_charts(layers, losses):
+    """The loss over α, and the gap over the layers."""
+    left = Chart(ALPHA_AXIS, Axis("loss on the tasks, in nats", 0, 1.05 * float(np.nanmax(losses)), digits=2),
+                 (*(Line(f"loss, {setting}", "other") for setting in _LABELS if setting != BY_WEIGHTS),
+                  Spots("half-way", "other", names=("strangers",)),
+                  Line(f"loss, {BY_WEIGHTS}", "merged", "matched", near=True), Handle("alpha")))
+    places = tuple(range(len(layers)))
+    right = Chart(Axis("", -0.2, len(layers) - 0.8, "places", ticks=dict(zip(places, layers))),
+                  Axis("gap, share of the distance between A and B", 0, MOST_SHARE, unit="percent"),
+                  (*(Line(setting, "merged" if setting == BY_WEIGHTS else "other", label, places, dots=True, bare=True)
+                     for setting, label in _LABELS.items()), Star("guess", "merged", x=(places[-1],))))
+    return [left, right]
+
+
+def finding_of_matching(pair: str, treatment: str, barriers: dict[str, float], shares: dict[str, float]) -> str:
+    """What matching does: to the barrier between strangers that learned one task; to the gap between strangers that
+    learned two, beside networks from one start.
+
+    Args:
+        barriers: {setting: nats}.
+        shares: {setting: the gap half-way, mean over the layers, as a share of the distance between the two}.
+    """
+    repaired = "" if treatment == TREATMENTS[0] else "With REPAIR too, "
+    if pair == PAIRS[1]:
+        high, left = barriers[STRANGERS], max(barriers[BY_WEIGHTS], barriers[BY_FEATURES])
+        if high < SMALL:
+            return capital(f"{repaired}there is hardly a barrier between these strangers")
+        removed = "most" if left < MOST * high else "a part" if left < high - SMALL else "hardly anything"
+        return capital(f"{repaired}matching removes {removed} of the barrier between strangers")
+    if shares[BY_WEIGHTS] > shares[STRANGERS] / NEARLY:
+        return capital(f"{repaired}matching by weights hardly lets strangers mix more linearly")
+    one_start = min(shares[ONE_START], shares[PRETRAINED])
+    as_well = "nearly as linearly as" if shares[BY_WEIGHTS] < NEARLY * one_start else "more linearly, but not as"
+    return capital(f"{repaired}matching lets strangers mix {as_well} networks from one start")
 
 
 def question_of_matching(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     output = sweep.sel(setting=STRANGERS, pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
-    return said("""Half-way between two strangers, output layer: the gap is {share:.2f} of the two networks' own
-                   distance. What is it once the second network's units are **matched by weights**?""",
-                share=(output.gap_mean / output.own_mean).item())
-
-
-_SHIFTS = dict(zip(SETTINGS, (-0.24, -0.12, 0, 0.12, 0.24)))  # beside a layer's place
+    return said("""Half-way between two strangers the gap in the **output** is {share} of the distance between A and B.
+                   What is it once B’s units are **matched by weights**?""",
+                share=percent((output.gap_mean / output.own_mean).item()))
 
 
 # -- panel (c): one start, equally long apart -------------------------------------------------------
 
 TIMES = {"one epoch": ONE_EPOCH, "two epochs": TWO_EPOCHS}
-MEAN = "layers 1–3"  # the mean over the hidden layers
 
 
-@panel
+@view
 def from_one_start(sweep: xarray.Dataset, prediction=None):
-    """Panel (c): the gap per layer of two networks from one random start and of two pretrained ones, equally long
-    apart; right, as a share of the two networks' own distance.
+    """Panel (c): the gap along the line, mean over the hidden layers, of two networks from one random start and, in
+    grey, of two pretrained ones, equally long apart, and of strangers; right, as a share of the distance between them.
 
-    Controls: apart. The prediction, the mean gap of the hidden layers from a random start, one epoch apart, is a star.
+    Controls: alpha, apart. The prediction, the gap half-way from a random start, one epoch apart, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.0)
-    layers = [*names(sweep.layer), MEAN]
-    dots = {}
-    for ax, label in ((left, "gap: 1 − cosine, half-way"), (right, "gap over own distance")):
-        layer_ticks(ax, layers)
-        ax.set(ylabel=label)
-        dots[ax] = [cloud(ax, look, name, markersize=9) for look, name in _TOGETHER]
-    values = {(apart, ax): _with_mean(sweep, settings, share) for apart, settings in TIMES.items()
-              for ax, share in ((left, False), (right, True))}
-    for ax in (left, right):
-        highest = max(np.max(series) for (_, axis), series in values.items() if axis is ax)
-        ax.set_ylim(0, 1.12 * highest)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    titles = moving_titles((left, right))
-    asked = {"apart": "one epoch"}
-    star = Star(left, prediction, len(layers) - 1 + _BESIDE[0], values["one epoch", left][0][-1], asked)
+    alphas = sweep.alpha.values
+    hidden = sweep.sel(pair=PAIRS[0], treatment=TREATMENTS[0]).isel(layer=slice(None, -1))
+    gap, share = ({setting: part.sel(setting=setting).mean("layer").values for setting in names(sweep.setting)}
+                  for part in (hidden.gap_mean, hidden.gap_mean / hidden.own_mean))
+    middle = position(alphas, 0.5)
+    if prediction:
+        prediction.panel_answers(gap[ONE_EPOCH[0]][middle], {"alpha": 0.5, "apart": "one epoch"})
 
-    def draw(apart):
-        for ax, points in dots.items():
-            for point, shift, series in zip(points, _BESIDE, values[apart, ax]):
-                point.set_data(np.arange(len(layers)) + shift, series)
-        star.place(apart=apart)
-        (random, pretrained), shares = values[apart, left], values[apart, right]
-        titles[0].set_text(f"{apart.capitalize()} apart: {random[-1]:.3f} and {pretrained[-1]:.3f}")
-        titles[1].set_text(f"As a share: {shares[0][-1]:.3f} and {shares[1][-1]:.3f}")
-        return said("""{apart} apart, half-way, mean over the hidden layers: gap {random:.4f} from one random start,
-                       {pretrained:.4f} pretrained; as a share of the networks' own distance {a:.3f} and {b:.3f}.""",
-                    apart=apart.capitalize(), random=random[-1], pretrained=pretrained[-1], a=shares[0][-1],
-                    b=shares[1][-1])
+    def draw(alpha, apart):
+        step, of_three, values, numbers = position(alphas, alpha), (*TIMES[apart], STRANGERS), {}, {}
+        for what, lines in (("gap", gap), ("share", share)):
+            values |= {f"{what}, {name}": lines[setting] for name, setting in zip(_THREE, of_three)}
+            values[f"{what} of strangers"] = [0.5], [lines[STRANGERS][middle]]
+            numbers |= {f"{what}_{name}": lines[setting][step] for name, setting in zip(_THREE, of_three)}
+        alt = said("""{apart} apart, α = {alpha:.2f}, mean over the hidden layers: gap {gap_random:.4f} from one random
+                      start, {gap_pretrained:.4f} pretrained, {gap_strangers:.4f} strangers; as a share of the distance
+                      between A and B {share_random:.3f}, {share_pretrained:.3f} and {share_strangers:.3f}.""",
+                   apart=capital(apart), alpha=alpha, **numbers)
+        random, pretrained = TIMES[apart]
+        ratios = [lines[random][middle] / lines[pretrained][middle] for lines in (gap, share)]
+        return Frame(finding_of_time(apart, ratios), alt, values,
+                     key(("merged", f"From one random start, {apart} apart"), ("", f"grey: pretrained, {apart} apart")))
 
-    controls = {"apart": choice("finetuned apart for", list(TIMES))}
-    return controls, fig, draw
+    charts = [_time_chart("gap", gap, Axis("gap: 1 − cosine, hidden layers", 0, _highest(gap), digits=3)),
+              _time_chart("share", share, Axis("the same, share of the distance between A and B", 0, _highest(share),
+                                               unit="percent"))]
+    return {"kicker": "Chapter 5: knowledge, or one place to start from?", "charts": charts, "draw": draw,
+            "controls": {"alpha": share_of_a(alphas), "apart": chips("finetuned apart for", list(TIMES))},
+            "hides": [f"{what}, {name}" for what in ("gap", "share") for name in _THREE],
+            "caption": f"{caption(sweep)} The strangers learned their tasks for two epochs, from two random starts."}
 
 
-_TOGETHER = ((LOOKS[ONE_START], "one random start"), (LOOKS[PRETRAINED], "pretrained"))
-_BESIDE = (-0.1, 0.1)
+_THREE = ("random", "pretrained", "strangers")
 
 
-def _with_mean(sweep, settings, share):
-    """For each setting, the layers' gaps, and last their mean over the hidden layers."""
-    series = []
-    for setting in settings:
-        half_way = sweep.sel(pair=PAIRS[0], setting=setting, treatment=TREATMENTS[0], alpha=0.5)
-        gaps = (half_way.gap_mean / half_way.own_mean if share else half_way.gap_mean).values
-        series.append([*gaps, np.mean(gaps[:-1])])
-    return series
+def _highest(lines):
+    """Where the axis of these lines ends."""
+    return 1.15 * max(float(line.max()) for line in lines.values())
+
+
+def _time_chart(what, lines, axis):
+    """The gap, or its share, over α."""
+    guess = (Star("guess", "merged", x=(0.5,)),) if what == "gap" else ()
+    return Chart(ALPHA_AXIS, axis, (Line(f"{what}, strangers", "other"), Line(f"{what}, pretrained", "other"),
+                                    Spots(f"{what} of strangers", "other", names=("strangers",)),
+                                    Line(f"{what}, random", "merged", "random start"), *guess,
+                                    Handle("alpha")))
+
+
+def finding_of_time(apart: str, ratios) -> str:
+    """How linearly networks from one random start mix, beside pretrained ones. ratios: of their gap, and of its share
+    of the distance between A and B, to those of the pretrained pair."""
+    if max(ratios) < ABOUT:
+        mix = "about as linearly as" if min(ratios) > 1 / ABOUT else "at least as linearly as"
+    else:
+        mix = "less linearly than" if min(ratios) > 1 / ABOUT else "more or less linearly, as one measures, than"
+    return f"{capital(apart)} apart, networks from one random start mix {mix} pretrained ones"
 
 
 def question_of_time(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (c)."""
     numbers = starts.equally_long(sweep)
-    return said("""Both pairs were apart for **one** epoch. The pretrained pair has the gap {gap:.3f}, mean over the
-                   hidden layers. What has the pair that shares only its **random** start?""",
+    return said("""Both pairs were apart for **one** epoch. Half-way between the pretrained pair the gap is {gap:.3f},
+                   mean over the hidden layers. How large is it for the pair that shares only its **random** start?""",
                 gap=numbers["one_epoch_pretrained_gap"])
 
 
@@ -228,7 +302,7 @@ def time_apart(sweep: xarray.Dataset) -> Page:
             key = f"{apart.replace(' ', '_')}_{start}"
             rows.append((name, apart, f"{numbers[f'{key}_distance']:.2f}", f"{numbers[f'{key}_gap']:.4f}",
                          f"{numbers[f'{key}_share']:.3f}", f"{numbers[f'{key}_accuracy']:.3f}"))
-    head = ("start", "apart for", "distance ‖θᵢ − θⱼ‖", "gap, hidden layers", "share of the own distance",
+    head = ("start", "apart for", "distance ‖θᵢ − θⱼ‖", "gap, hidden layers", "share of the distance between A and B",
             "accuracy half-way")
     return table(head, rows)
 
@@ -238,7 +312,7 @@ def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
     numbers = starts.equally_long(sweep)
     return reading("Equally long apart", """
         After one epoch the gap from a random start is {one_epoch_gap_ratio:.2f} times the pretrained one, after two
-        epochs {two_epochs_gap_ratio:.2f} times. Measured against the networks' own distance it is
+        epochs {two_epochs_gap_ratio:.2f} times. As a share of the distance between the two networks it is
         {one_epoch_share_ratio:.2f} and {two_epochs_share_ratio:.2f} times. Compare one epoch with two instead, and you
         find {unfair:.2f} times: that number is mostly the time apart.""",
                    unfair=numbers["two_epochs_random_gap"] / numbers["one_epoch_pretrained_gap"], **numbers)
@@ -282,7 +356,7 @@ def half_way(left, right, sweep: xarray.Dataset, shift: float, look: Look, label
         width: half of a distribution's.
     """
     places = np.arange(sweep.sizes["layer"]) + shift
-    gap = WithQuartiles(left, places, look.colour, look.marker, label, animated=False)
+    gap = WithQuartiles(left, places, look.colour, look.marker, label)
     gap.set_values(sweep.gap_mean, sweep.gap_low, sweep.gap_high)
     for number, place in enumerate(places):
         of_layer = sweep.isel(layer=number)

@@ -29,7 +29,7 @@ def pretraining(sweep: xarray.Dataset, prediction=None):
     scores = {treatment: _scores(sweep, treatment) for treatment in names(sweep.treatment)}
     if prediction:
         asked = at(sweep, layer=BLOCKS[-1], **ASKED)
-        prediction.panel_answers(float(asked.gap_mean / asked.own_mean), ASKED, "star")
+        prediction.panel_answers(float(asked.gap_mean / asked.own_mean), ASKED)
 
     def draw(amount, treatment, alpha):
         part = at(sweep, treatment=treatment, alpha=alpha).sel(layer=list(BLOCKS)).transpose("layer", "amount", ...)

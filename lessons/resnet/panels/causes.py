@@ -4,8 +4,7 @@ from matplotlib.ticker import MultipleLocator, PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.resnet.experiment.causes import TREATMENTS, summary
 

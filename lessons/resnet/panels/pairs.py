@@ -153,7 +153,7 @@ def batchnorm_side_by_side(sweep: xarray.Dataset, prediction=None):
     scores = {choice: of_places(right) for choice, right in by_choice(sweep, "right", "mixed_right").items()}
     asked = {"pair": sweep.attrs["opens_on"], "alpha": 0.5}
     if prediction:
-        prediction.panel_answers(scores[asked["pair"], "interpolated"]["half-way"], asked, "star")
+        prediction.panel_answers(scores[asked["pair"], "interpolated"]["half-way"], asked)
 
     def draw(layer, treatment, pair, alpha):
         row, values, numbers = BLOCKS.index(layer), {"mix": 1, "chance": CHANCE}, []
@@ -413,7 +413,7 @@ def figure_16(sweep: xarray.Dataset, treatment: str = "interpolated"):
         places = lines.layer_ticks(ax, layers)
         for alpha, shift, colour, marker in zip(lines.SHOWN_ALPHAS, (-0.2, 0, 0.2), (BLUE, RED, GREEN), MARKERS):
             at_alpha = part.sel(pair=pair, alpha=alpha)
-            points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}", animated=False)
+            points = WithQuartiles(ax, places + shift, colour, marker, f"α = {alpha:g}")
             points.set_values(at_alpha.coef_median, at_alpha.coef_low, at_alpha.coef_high)
         ax.set(title=pair, ylim=(low - 0.05, high + 0.05))
     for ax in axes[0]:

@@ -33,7 +33,7 @@ def small_steps(sweep: xarray.Dataset, prediction=None):
     far = WIDE * after.std(1, ddof=1) / np.sqrt(draws)
     lengths = sweep.moved.transpose("images", "draw").values
     if prediction:
-        prediction.panel_answers(mean[position(counts, ASKED["images"])], ASKED, "star")
+        prediction.panel_answers(mean[position(counts, ASKED["images"])], ASKED)
     still = {"draws": (np.repeat(counts, draws), after.ravel()), "after the step": mean,
              "two standard errors": (mean - far, mean + far), "with new statistics": anew.mean(1),
              "before": before[0], "before, again": before[0], "chance": CHANCE, "all": (lengths.ravel(), after.ravel())}

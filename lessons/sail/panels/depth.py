@@ -1,19 +1,38 @@
 """Panel (g): more layers."""
 import numpy as np
 import xarray
-from matplotlib.ticker import FixedLocator
 
-from lessons.kit import plotting
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Page, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Reference,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.sail.experiment import depth
-from lessons.sail.experiment.depth import PLAIN, RESIDUAL, SCRATCH
+from lessons.sail.experiment.depth import HE_SCRATCH, PLAIN, RESIDUAL, SCRATCH
+from lessons.sail.experiment.digits import TEST
 
-CHOSEN, SILENT, FRESH = Look(BLACK, "D"), Look(GREEN, "^"), Look(GREY, "", "--")
-SUMS, SHUFFLED, ENDS = Look(ORANGE, "s"), Look(RED, "", ":"), Look(PURPLE, "", "-.")
+SILENT, SHUFFLED, ENDS = "silent", "interpolation, shuffled", "ends alone"
+RANDOM = "random middle, He scale"
+NEAR_CHANCE = 0.2  # of accuracy, of ten classes
+CLEARLY = 0.05  # nats at once: a difference from which on the title says "lower"
+LOSSES = (0.25, 7.0)  # nats, what is drawn
+_ALT = """
+    {network} network, from two layers to four. Interpolated layers whose rows sum to {row_sum:g} have loss {mixed:.3f}
+    at once and accuracy {at_once:.3f}, after {last} steps accuracy {end:.3f}; loss at once by sum: {by_sum}. Layers
+    that do nothing have loss {silent[0]:.3f} at once and accuracy {silent[1]:.3f} in the end; interpolated layers with
+    their entries shuffled (rows sum to 1) {shuffled[0]:.3f} and {shuffled[1]:.3f}; the ends of the network with nothing
+    between them {ends[0]:.3f} and {ends[1]:.3f}; scratch ends at {scratch:.3f}."""
 
 
 def with_sum(row_sum: float) -> str:
@@ -26,79 +45,99 @@ def sums(sweep: xarray.Dataset) -> list[float]:
     return [row_sum for row_sum in depth.SUMS if with_sum(row_sum) in sweep.start.values]
 
 
-@panel
+@view
 def layers(sweep: xarray.Dataset):
-    """Panel (g): the loss over the steps from the start that is chosen, beside layers that do nothing and scratch;
-    right, the loss at once of interpolated layers against the sum of their rows, beside the same with its entries
-    shuffled and beside the two ends of the network alone.
+    """Panel (g): the loss at once of interpolated layers against the sum of their rows, beside layers that do nothing,
+    the same layers with their entries shuffled and the network's two ends alone; right, accuracy over the steps from
+    the sum that is chosen, beside layers that do nothing and, in grey, controls that know less.
 
-    Controls: row_sum, network, start.
+    Controls: row_sum, network.
     """
-    fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(6, 5))
-    steps = np.arange(len(sweep.steps))
-    lines = {"chosen": curve(left, CHOSEN, "the start chosen"), "silent": curve(left, SILENT, "layers that do nothing"),
-             "scratch": curve(left, FRESH, "scratch")}
-    looks = [str(int(step)) for step in sweep.steps.values]
-    left.set_xticks(steps, looks)
-    left.set(xlabel="steps on new images", ylabel="loss (nats, log scale)", yscale="log", ylim=(0.2, 9),
-             xlim=(-0.3, len(looks) - 0.7))
-    tried = sums(sweep)
-    of_sums = curve(right, SUMS, "interpolation")
-    levels = {"silent": level(right, Look(GREEN, "", "-")),
-              "interpolation, shuffled": level(right, SHUFFLED, "its entries shuffled"),
-              "ends alone": level(right, ENDS, "the ends alone")}
-    upright = here(right, 1, color=BLUE)
-    right.set(xlabel="sum of a row of D", ylabel="loss at once (nats, log scale)", yscale="log", ylim=(0.2, 9),
-              xlim=(0.15, 1.35))
-    _ticks_and_legend(fig, left, right)
-    titles = moving_titles((left, right))
+    tried, last = sums(sweep), int(sweep.steps[-1])
+    grey = [start for start in (SCRATCH, HE_SCRATCH, ENDS, RANDOM) if start in sweep.start.values]
 
-    def draw(row_sum, network, start):
-        loss = sweep.loss.sel(network=network)
-        name = with_sum(row_sum) if start == "interpolation" else start
-        for which, drawn in (("chosen", name), ("silent", "silent"), ("scratch", SCRATCH)):
-            lines[which].set_data(steps, loss.sel(start=drawn))
-        at_once = loss.isel(steps=0)
-        of_sums.set_data(tried, [float(at_once.sel(start=with_sum(total))) for total in tried])
-        for control, line in levels.items():
-            line.set_ydata([float(at_once.sel(start=control))] * 2)
-        upright.set_xdata([row_sum, row_sum])
-        numbers = {"network": network, "name": name, "row_sum": row_sum} | _numbers(loss, name, row_sum)
-        titles[0].set_text(said("{name}", **numbers))
-        titles[1].set_text(said("Rows sum to {row_sum:g}: {mixed:.2f}", **numbers))
-        return said("""{network} network, from two layers to four. {name}: loss {at_once:.3f} at once and {end:.3f}
-                       after {last} steps. Layers that do nothing {silent:.3f} at once. Interpolated layers whose rows
-                       sum to {row_sum:g} have {mixed:.3f} at once, with their entries shuffled (rows sum to 1)
-                       {shuffled:.3f}; the ends of the network with nothing between them {ends:.3f}.""", **numbers)
+    def draw(row_sum, network):
+        loss = sweep.loss.sel(network=network).isel(steps=0)
+        accuracy = sweep.accuracy.sel(network=network)
+        mixed = accuracy.sel(start=with_sum(row_sum)).values
+        by_sum = np.array([float(loss.sel(start=with_sum(total))) for total in tried])
+        levels = {name: float(loss.sel(start=name)) for name in (SILENT, SHUFFLED, ENDS)}
+        end = {name: float(accuracy.sel(start=name)[-1]) for name in (SILENT, SHUFFLED, ENDS, SCRATCH)}
+        values = {"sums": by_sum, "mixed layers": mixed, "error": with_reach(mixed, TEST)[1:],
+                  "does nothing": accuracy.sel(start=SILENT).values} | levels
+        values |= {f"accuracy of {start}": accuracy.sel(start=start).values for start in grey}
+        alt = said(_ALT, network=network, row_sum=row_sum, last=last, mixed=by_sum[tried.index(row_sum)],
+                   at_once=mixed[0], end=mixed[-1], scratch=end[SCRATCH],
+                   **{name: (levels[start], end[start])
+                      for name, start in (("silent", SILENT), ("shuffled", SHUFFLED), ("ends", ENDS))},
+                   by_sum=", ".join(f"{total:g}: {value:.3f}" for total, value in zip(tried, by_sum)))
+        of_sums = np.array([accuracy.sel(start=with_sum(total)).values for total in tried])
+        finding = finding_in_plain(of_sums[:, 0], mixed[-1], end[ENDS]) if network == PLAIN else \
+            finding_in_residual(tried, by_sum, of_sums[:, -1])
+        return Frame(finding, alt, values,
+                     key(("merged", f"Layers mixed from the old ones, rows sum to {row_sum:g}"),
+                         ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
-    menu = [name for name in names(sweep.start) if "rows sum" not in name and name != SCRATCH]
-    controls = {"row_sum": slider("sum of D's rows", tried, 1.0),
-                "network": choice("network", (RESIDUAL, PLAIN)),
-                "start": choice("start", sorted(menu, key=lambda name: name != "interpolation"))}
-    return controls, fig, draw, f"{caption(sweep)} Losses above 9, and of training that diverged, are not drawn."
+    controls = {"row_sum": slider("sum of D’s rows", {f"{total:g}": total for total in tried}, 1.0,
+                                  words=lambda total: f"rows sum to {total:g}", places=tried),
+                "network": chips("network", (RESIDUAL, PLAIN))}
+    return {"kicker": "Chapter 9: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
+            "controls": controls,
+            "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
+                       "are not drawn. The curve of shuffled entries is that of rows that sum to 1."}
 
 
-def _ticks_and_legend(fig, *axes):
-    """Plain numbers on logarithmic axes, and one legend for all."""
-    handles, labels = [], []
-    for ax in axes:
-        ax.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_locator(FixedLocator([]))
-        of_axis = ax.get_legend_handles_labels()
-        handles += of_axis[0]
-        labels += of_axis[1]
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+def _charts(sweep, tried, grey):
+    """The loss at once over the sum, and accuracy over the steps."""
+    left = Chart(Axis("sum of a row of D", 0.15, max(tried) + 0.1, ticks={total: f"{total:g}" for total in tried}),
+                 Axis("loss before any step, in nats", *LOSSES, "log", digits=2,
+                      ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),
+                 (Reference(SHUFFLED, "other", "shuffled"), Reference(ENDS, "other", "two ends alone"),
+                  Reference(SILENT, "single", "does nothing"),
+                  Line("sums", "merged", "mixed layers", x=tuple(tried), dots=True, near=True), Handle("row_sum")))
+    places = tuple(map(float, range(len(sweep.steps))))
+    named = {SCRATCH: "scratch", ENDS: "two ends alone"}
+    right = Chart(Axis("steps on new images", -0.3, len(places) - 0.7, "places",
+                       ticks={place: str(int(steps)) for place, steps in zip(places, sweep.steps.values)}),
+                  Axis("accuracy while it is trained", 0, 1, unit="percent"),
+                  (*(Line(f"accuracy of {start}", "other", named.get(start, ""), x=places, bare=True,
+                          dashed=start == ENDS) for start in grey),
+                   Line("does nothing", "single", x=places), Band("error", "merged", x=places),
+                   Line("mixed layers", "merged", "mixed layers", x=places, dots=True, bare=True)))
+    return [left, right]
 
 
-def _numbers(loss, name, row_sum):
-    """What the alternative text says of losses (start, steps)."""
-    at_once = loss.isel(steps=0)
-    return {"at_once": float(at_once.sel(start=name)), "last": int(loss.steps[-1]),
-            "end": float(loss.sel(start=name)[-1]), "silent": float(at_once.sel(start="silent")),
-            "mixed": float(at_once.sel(start=with_sum(row_sum))),
-            "shuffled": float(at_once.sel(start="interpolation, shuffled")),
-            "ends": float(at_once.sel(start="ends alone"))}
+def finding_in_residual(tried: list[float], by_sum: np.ndarray, ends: np.ndarray) -> str:
+    """Which sum of the rows begins best, and whether sums can be told apart in the end.
+
+    Args:
+        tried: sums; 1 is among them.
+        by_sum: (sums,), the loss at once.
+        ends: (sums,), the accuracy after the last step.
+    """
+    best = int(by_sum.argmin())
+    lower = by_sum[tried.index(1.0)] - by_sum[best] > CLEARLY
+    begin = f"A {'smaller' if tried[best] < 1 else 'larger'} sum begins with a lower loss" if lower else \
+        "No other sum begins clearly better than the softmax’s"
+    told = Difference.of(float(ends.max()), float(ends.min()), TEST).is_news
+    link, end = ("but", "no sum can be told from another in the end") if not told else \
+        ("and", "the sums differ in the end, too")
+    return f"{begin}, {link} {end}"
+
+
+def finding_in_plain(at_once: np.ndarray, end: float, ends_alone: float) -> str:
+    """Whether mixed layers begin near chance, whatever their sum, and how they end beside the network's two ends with
+    nothing between them.
+
+    Args:
+        at_once: (sums,), accuracy before any step.
+        end, ends_alone: accuracy after the last step, with the sum that is chosen and of the two ends alone.
+    """
+    lead = Difference.of(end, ends_alone, TEST)
+    beside = "in the end cannot be told from" if not lead.is_news else \
+        "end ahead of" if lead.value > 0 else "end behind"
+    begin = "begin near chance" if at_once.max() < NEAR_CHANCE else "do not all begin near chance"
+    return f"In the plain network mixed layers {begin}, and {beside} its two ends alone"
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:

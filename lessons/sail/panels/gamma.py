@@ -1,22 +1,44 @@
 """Panel (d): γ from −1 to 2 on small MNIST, and what distances propose."""
 import numpy as np
 import xarray
-from matplotlib.ticker import FixedLocator
 
 from lessons.kit import plotting
-from lessons.kit.page import Page, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, curve, here, level, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, still
-from lessons.kit.predict import Star
+from lessons.kit.noise import WIDE, Difference
+from lessons.kit.page import Page, capital, quiet, reading, said, table
+from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import (
+    Axis,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.sail.experiment import gamma
-from lessons.sail.experiment.digits import ONE, THIRDS
+from lessons.sail.experiment.digits import HALVES, INSIDE, MATCHED, NOTHING, ONE, TEST, THIRDS, TWO
+from lessons.sail.panels.parts import ENDS, GAMMA
 
-LOSS, DISTANCE, RANDOM, NEAR = Look(BLACK, "D"), Look(ORANGE, "s"), Look(GREY, "", "--"), Look(GREEN, "", "-.")
 MMD, PRINTED = "MMD, images with labels", "as printed"
-LEAST = 1e-3
+LEAST = 1e-3  # nats that the best γ must gain before a share of it is taken
+NEARLY_ALL = 0.9  # of the gain, from which on the title says so
+LOSSES = (0.3, 5.5)  # nats, what is drawn
 ASKED = {"pair": f"{THIRDS.name}; {ONE}", "steps": 50}
+_CHIPS = {"thirds, one start": (THIRDS, ONE), "thirds, two starts": (THIRDS, TWO),
+          "thirds, matched": (THIRDS, MATCHED), "turned": (INSIDE, ONE), "different digits": (HALVES, ONE),
+          "two random networks": (THIRDS, NOTHING)}
+_ALT = """
+    {pair}. After {steps} steps the loss is lowest, {lowest:.3f}, at γ = {best:g}; at γ = ½ it is {half:.3f}, from A
+    alone {a:.3f}, from B alone {b:.3f}, from random weights {random:.3f}. The better of A and B has this share
+    of what the best γ gains over random weights, by steps: {shares}. MMD proposes γ = {mmd:.2f}, the formula as printed
+    {printed:.2f}. Nearest to θ* is γ = {nearest:g}, at a distance of {distance:.1f}; a random start is
+    {random_distance:.1f} from it."""
 
 
 def pairs(sweep: xarray.Dataset) -> dict[str, xarray.Dataset]:
@@ -30,70 +52,102 @@ def pairs(sweep: xarray.Dataset) -> dict[str, xarray.Dataset]:
     return parts
 
 
-@panel
+@view
 def along(sweep: xarray.Dataset, prediction=None):
-    """Panel (d): the loss on the target after some steps along γ, beside a random start's after as many and the better
-    parent's alone; the distance from a network that learned the target; and which share of the gain over random the
-    better parent has by itself.
+    """Panel (d): the loss on the target along γ after as many steps as the slider shows, with each parent alone, a
+    random start and what MMD proposes; right, which share of the best γ's gain over a random start the better parent
+    has by itself, after every number of steps.
 
     Controls: steps, pair. The prediction, that share after 50 steps, is a star.
     """
-    fig, (left, middle, right) = plotting.figure(3, height=4.2, width_ratios=(6, 4, 4))
-    parts = pairs(sweep)
-    loss = curve(left, LOSS, "θᴾ", markersize=4, linewidth=1.5)
-    random, near = level(left, RANDOM, "random start"), level(left, NEAR, "better parent alone")
-    marks = {rule: here(left, color=colour, linestyle=line, linewidth=1.6)
-             for rule, colour, line in ((MMD, BLUE, "-"), (PRINTED, RED, ":"))}
-    distance = curve(middle, DISTANCE, "θᴾ", markersize=4, linewidth=1.5)
-    random_distance = level(middle, RANDOM)
     steps_values = [int(steps) for steps in sweep.steps.values]
-    bars = Bars(right, range(len(steps_values)), GREEN, lambda value: f"{value:.2f}", fontsize=9.5)
-    _axes(left, middle, right, sweep)
-    star = Star(right, prediction, steps_values.index(50), float(gain_shares(parts[ASKED["pair"]], sweep)[1]), ASKED)
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    titles = moving_titles((left, middle, right))
+    places = tuple(map(float, range(len(steps_values))))
+    parts, known = pairs(sweep), {text: f"{case.name}; {start}" for text, (case, start) in _CHIPS.items()}
+    known = {text: pair for text, pair in known.items() if pair in parts}
+    shown = {pair: [_shown(sweep, parts[pair], steps) for steps in steps_values] for pair in known.values()}
+    shares = {pair: gain_shares(parts[pair], sweep) for pair in known.values()}
+    if prediction:
+        prediction.panel_answers(shares[ASKED["pair"]][steps_values.index(ASKED["steps"])], ASKED)
 
     def draw(steps, pair):
-        part = parts[pair]
-        loss.set_data(sweep.gamma, part.loss.sel(steps=steps))
-        numbers = _numbers(sweep, part, steps, pair)
-        for line, name in ((random, "random"), (near, "near")):
-            line.set_ydata([numbers[name]] * 2)
-        for rule, line in marks.items():
-            line.set_xdata([float(part.proposed.sel(rule=rule).clip(-1, 2))] * 2)
-        distance.set_data(sweep.gamma, part.distance)
-        random_distance.set_ydata([float(part.random_distance)] * 2)
-        shares = gain_shares(part, sweep)
-        bars.set_values(shares)
-        star.place(steps=steps, pair=pair)
-        titles[0].set_text(_minus(said("{steps} steps: best γ = {best:g}", **numbers)))
-        titles[1].set_text(_minus(said("Nearest: γ = {nearest:g}", **numbers)))
-        titles[2].set_text(said("{share:.2f} of it", share=shares[steps_values.index(steps)]))
-        return said("""{pair}. After {steps} steps the loss is lowest, {lowest:.3f}, at γ = {best:g}; at γ = ½ it is
-                       {half:.3f}, from the better parent alone {near:.3f}, from random weights {random:.3f}. MMD
-                       proposes γ = {mmd:.2f}, the formula as printed {printed:.2f}. Nearest to θ* is γ = {nearest:g},
-                       at a distance of {distance:.1f}; a random start is {random_distance:.1f} from it.""", **numbers)
+        place = steps_values.index(steps)
+        values, numbers, finding = shown[pair][place]
+        told = [told for _, _, (_, told) in shown[pair]]
+        by_steps = ", ".join(f"{count}: {share:.2f}" if is_told else f"{count}: the gain is within the noise"
+                             for count, share, is_told in zip(steps_values, shares[pair], told))
+        alt = said(_ALT, pair=pair, steps=steps, shares=by_steps, **numbers)
+        about = key(("merged", "Mixture with share γ of A, marked where MMD says"), ("a", "A alone"), ("b", "B alone"),
+                    ("single", "The better of the two"), ("", "grey dot: γ as printed"))
+        return Frame(finding[0], alt, values | {"share": np.where(told, shares[pair], np.nan), "all": 1.0}, about)
 
-    controls = {"steps": slider("steps on the target", steps_values, 50),
-                "pair": choice("parents", parts.keys())}
-    return controls, fig, draw, f"{caption(sweep)} Lines left: blue, γ by MMD; red dotted, by the formula as printed."
+    controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
+                                words=lambda steps: f"after {steps} steps", places=places),
+                "pair": chips("parents", known)}
+    return {"kicker": "Chapter 9: γ on digits", "charts": _charts(sweep, places), "draw": draw, "controls": controls,
+            "hides": ["mixture", "share", "A alone", "B alone", "by MMD", "as printed"],
+            "caption": f"{caption(sweep)} Losses above {LOSSES[1]:g} are not drawn. The best γ is chosen on the test "
+                       "images, which favours it."}
 
 
-def _axes(left, middle, right, sweep):
-    """Scales, limits and labels."""
-    left.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss on the target (nats, log scale)", xlim=(-1.05, 2.05),
-             ylim=(0.25, 9))
-    left.yaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 5]))
-    left.yaxis.set_major_formatter("{x:g}")
-    left.yaxis.set_minor_locator(FixedLocator([]))
-    middle.set(xlabel="γ", ylabel="distance from θ*", xlim=(-1.05, 2.05),
-               ylim=(0, 1.05 * float(sweep.distance.max())))
-    right.set(xlabel="steps", ylabel="parent's share of the gain", ylim=(0, 1.15), xlim=(-0.6, 3.6))
-    right.set_xticks(range(sweep.sizes["steps"]), [str(int(steps)) for steps in sweep.steps.values])
+def _shown(sweep, part, steps):
+    """What the left chart draws of one pair after so many steps, its numbers, and `finding_of_gamma`."""
+    loss, numbers = part.loss.sel(steps=steps).values, _numbers(sweep, part, steps)
+    drawn = np.where(loss <= LOSSES[1], loss, np.nan)
+    values = {"mixture": drawn, "random start": numbers["random"]}
+    for name, gamma_there in (("A alone", 1.0), ("B alone", 0.0), ("by MMD", numbers["mmd"]),
+                              ("as printed", numbers["printed"])):
+        place = np.clip(gamma_there, *ENDS)
+        values[name] = ([place], [np.interp(place, sweep.gamma, drawn)])
+    return values, numbers, finding_of_gamma(part, sweep.random_loss.sel(case=part.case), steps)
 
 
-def _minus(text):
-    return text.replace("-", "−")
+def _charts(sweep, places):
+    """The loss along γ, and the better parent's share of the gain over the steps."""
+    left = Chart(GAMMA, Axis("loss on the target, in nats", *LOSSES, "log", digits=2,
+                             ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),
+                 (Reference("random start", "other", "random start"),
+                  Line("mixture", "merged", x=tuple(map(float, sweep.gamma.values)), bare=True),
+                  Spots("as printed", "other"), Spots("by MMD", "merged"), Spots("B alone", "b"),
+                  Spots("A alone", "a")))
+    ticks = {place: str(int(steps)) for place, steps in zip(places, sweep.steps.values)}
+    right = Chart(Axis("steps", -0.3, len(places) - 0.7, "places", ticks=ticks),
+                  Axis("one parent alone: share of the best gain", 0, 1.12, unit="percent",
+                       ticks={share: f"{share:.0%}" for share in (0, 0.25, 0.5, 0.75, 1)}),
+                  (Reference("all", "other", "best γ"), Line("share", "single", x=places, dots=True, near=True),
+                   Star("guess", "single", x=(places[list(sweep.steps.values).index(ASKED["steps"])],)),
+                   Handle("steps")))
+    return [left, right]
+
+
+def finding_of_gamma(part: xarray.Dataset, random: xarray.DataArray, steps: int) -> tuple[str, bool]:
+    """What mixtures add to the better parent after so many steps, and whether the best γ gains anything over random
+    starts: more than these differ among each other. What a mixture adds must be more than chance gives on so few test
+    images.
+
+    Args:
+        part: one case and start of the sweep.
+        random: (again, steps), the loss from random starts.
+    """
+    now, random = part.sel(steps=steps), random.sel(steps=steps).values
+    loss, accuracy, gammas = now.loss.values, now.accuracy.values, now.gamma.values
+    gain = random.mean() - loss.min()
+    if gain <= WIDE * random.std(ddof=1) * np.sqrt(1 + 1 / len(random)):
+        return "No mixture of these two is a clearly better start than random weights", False
+    ends = np.isin(gammas, (0.0, 1.0))
+    parent = np.where(ends, loss, np.inf).argmin()
+    if random.mean() - loss[parent] >= NEARLY_ALL * gain:
+        return "One parent alone has nearly all that the best mixture gains over random weights", True
+    better = []
+    for where, there in (("between the parents", (gammas > 0) & (gammas < 1)),
+                         ("beyond them", (gammas < 0) | (gammas > 1))):
+        best = np.where(there, loss, np.inf).argmin()
+        adds = Difference.of(float(accuracy[best]), float(accuracy[parent]), TEST)
+        if loss[best] < loss[parent] and adds.is_news and adds.value > 0:
+            better.append(where)
+    if not better:
+        return "The best mixture has a lower loss than either parent, no accuracy that can be told from theirs", True
+    where = " and ".join(better) if len(better) == 2 else better[0].replace("them", "the parents")
+    return f"{capital(where)} lie better starts than either of them", True
 
 
 def gain_shares(part: xarray.Dataset, sweep: xarray.Dataset) -> np.ndarray:
@@ -107,10 +161,10 @@ def gain_shares(part: xarray.Dataset, sweep: xarray.Dataset) -> np.ndarray:
     return np.where(gain > LEAST, share, 0).clip(0, 1)
 
 
-def _numbers(sweep, part, steps, pair):
+def _numbers(sweep, part, steps):
     loss = part.loss.sel(steps=steps)
-    return {"pair": pair, "steps": steps, "best": float(loss.idxmin("gamma")), "lowest": float(loss.min()),
-            "half": float(loss.sel(gamma=0.5)), "near": float(loss.sel(gamma=[0.0, 1.0]).min()),
+    return {"best": float(loss.idxmin("gamma")), "lowest": float(loss.min()), "half": float(loss.sel(gamma=0.5)),
+            "a": float(loss.sel(gamma=1.0)), "b": float(loss.sel(gamma=0.0)),
             "random": float(sweep.random_loss.sel(case=part.case, steps=steps).mean()),
             "mmd": float(part.proposed.sel(rule=MMD)), "printed": float(part.proposed.sel(rule=PRINTED)),
             "nearest": float(part.distance.idxmin("gamma")), "distance": float(part.distance.min()),
@@ -180,4 +234,4 @@ def reading_of_the_formula(sweep: xarray.Dataset) -> Page:
         as printed {printed:.2f}. Before any step that costs {cost_mmd:.3f} nats beside the best γ, and
         {cost_printed:.2f} as printed. Half-way between turned digits MMD proposes {inside_mmd:.2f}, and it costs
         {inside_cost:.3f}. From two starts the nearest point by distances of parameters is at {strangers_nearest:.2f},
-        and costs {strangers_cost:.2f}: it lies on top of the barrier.""", **numbers)
+        and costs {strangers_cost:.2f} beside the best γ: strangers are all about equally far apart.""", **numbers)

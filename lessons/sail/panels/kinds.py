@@ -4,8 +4,7 @@ import xarray
 
 from lessons.kit import noise, plotting
 from lessons.kit.page import Page, grid_table, in_full_alone, quiet, reading, table
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, COLOURS, GREEN, GREY, MARKERS, ORANGE, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.sail.experiment import byol, flow, resnets
 from lessons.sail.experiment.resnets import GROW, HALF, MATCHED, ONE, OTHER, OWN, PARENT, SCRATCH, SHRINK

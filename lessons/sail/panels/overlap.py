@@ -3,8 +3,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLUE, GREY, ORANGE, still
+from lessons.kit.plotting import BLUE, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.sail.experiment import overlap
 
@@ -46,5 +45,5 @@ def reading_of_figure_2c(sweep: xarray.Dataset) -> Page:
     return reading("Figure 2c of the source, and ours", """
         After 50 steps the loss half-way lies above the mean of both ends by {spike_least:.3f} to {spike_most:.3f} in
         the pictures if the parents began from two starts, and by {one_least:.3f} to {one_most:.3f} if from one.
-        The source's spike is the mark of two starts. The curves are lopsided by {lopsided_00:.2f} where nothing is in
+        The curves are lopsided by {lopsided_00:.2f} where nothing is in
         common (from one start), and by {lopsided_11:.3f} where everything is.""", **numbers)

@@ -3,103 +3,125 @@ when one asks."""
 import numpy as np
 import torch
 
-from lessons.kit import plotting
 from lessons.kit.page import said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
+from lessons.kit.view import (
+    Axis,
+    Chart,
+    Frame,
+    Handle,
+    Image,
+    Line,
+    Path,
+    Reference,
+    Spots,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.sail.algorithms import mixing, quadratic
 
-CONDITIONS = (1, 2, 5, 10, 20, 50, 100)
+CONDITIONS = (1, 2, 5, 20, 100)
 STEPS = (0, 1, 2, 5, 10, 20, 50, 100)
 ETA = 0.9
 # errors of the two parents: along the steep direction, and along the flat one
 PAIRS = {"one off along each direction": ((1.6, 0.25), (-0.2, 1.5)),
          "both on one side": ((1.8, 0.9), (0.5, 1.5)),
          "one much nearer": ((0.9, 0.5), (-1.9, 1.6))}
-GAMMAS = np.linspace(-1, 2, 121)
-SIDE = np.linspace(-2.2, 2.2, 48)
-FIRST, SECOND, TARGET = Look(GREEN, "^"), Look(PURPLE, "v"), Look(BLACK, "X")
-NEAREST, NOW, LATER = Look(ORANGE, "s"), Look(BLUE, "o"), Look(RED, "D")
+WIDE, HIGH = 3.2, 2.2  # how far the plane goes in both directions
+SIDE = 64  # of its picture, in pixels
+ALIKE = 0.02  # of γ: two shares that differ by less are called the same
+_ALT = """
+    Two parents, {pair}, condition κ = {condition}, T = {steps} step{s}. Nearest to the target at γ = {nearest:.2f},
+    lowest loss now at {now:.2f}, lowest after {steps} step{s} at {later:.2f}. By numbers of steps the best γ is
+    {along}."""
 
 
-@panel
+@view
 def line_of_two():
-    """Panel (b): two parents and the target in the plane of two weights, and on the line between the parents the point
-    nearest to the target, the one with the lowest loss, and the one whose loss is lowest after T steps; right, the loss
-    after T steps along γ.
+    """Panel (b): the plane of two weights with the loss, two parents and the line through them, and on it the point
+    nearest to the target and the start whose loss is lowest after T steps; right, the share of A of this start against
+    T, beside the nearest point's.
 
-    Controls: condition, steps, pair.
+    Controls: steps, condition, pair.
     """
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(5, 6))
-    image = _plane_of_errors(left)
-    through = curve(left, Look(BLACK), linewidth=1)
-    names = ("θ₁", "θ₂", "θ*", "nearest to θ*", "lowest loss now", "lowest after T steps")
-    marks = [cloud(left, look, name, markersize=9) for look, name in zip(_LOOKS, names)]
-    losses = curve(right, Look(BLACK), "loss after T steps")
-    lines = [here(right, color=look.colour, linewidth=1.6, linestyle=style)
-             for look, style in ((NEAREST, ":"), (NOW, "--"), (LATER, "-"))]
-    start = level(right, Look(PURPLE, "", "--"), "the better parent alone")
-    right.set(yscale="log", xlabel="γ (share of θ₁)", ylabel="loss after T steps (log scale)", xlim=(-1, 2),
-              ylim=(1e-9, 10))
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=6)
-    titles = moving_titles((left, right))
+    places = tuple(map(float, range(len(STEPS))))
 
-    def draw(condition, steps, pair):
+    def draw(steps, condition, pair):
         a = quadratic.spectrum(2, condition)
-        e1, e2 = (torch.tensor(error, dtype=torch.float64) for error in PAIRS[pair])
-        shares = best_shares(e1, e2, a, steps)
-        x, y = np.meshgrid(SIDE, SIDE)
-        image.set_data(np.log10((float(a[0]) * x ** 2 + float(a[1]) * y ** 2) / 2 + 1e-12))
-        through.set_data(*_points(e1, e2, GAMMAS[[0, -1]]).T)
-        on_line = _points(e1, e2, np.array(shares))
-        for mark, point in zip(marks, (e1, e2, torch.zeros(2), *on_line)):
-            mark.set_data([float(point[0])], [float(point[1])])
-        values = quadratic.loss_after(_points(e1, e2, GAMMAS), a, ETA, steps).clamp(min=1e-12)
-        losses.set_data(GAMMAS, values)
-        for line, share in zip(lines, shares):
-            line.set_xdata([share, share])
-        start.set_ydata([quadratic.loss_after(torch.stack([e1, e2]), a, ETA, steps).min().clamp(min=1e-12)] * 2)
-        numbers = {"condition": condition, "steps": steps, "nearest": shares[0], "now": shares[1], "later": shares[2],
-                   "pair": pair, "s": "" if steps == 1 else "s"}
-        titles[0].set_text(said("κ = {condition}: nearest γ = {nearest:.2f}", **numbers))
-        titles[1].set_text(said("Best after {steps} step{s}: γ = {later:.2f}", **numbers))
-        return said("""Two parents, {pair}, condition κ = {condition}, T = {steps} step{s}. Nearest to the target at
-                       γ = {nearest:.2f}, lowest loss now at {now:.2f}, lowest after {steps} step{s} at
-                       {later:.2f}.""", **numbers)
+        errors = [torch.tensor(error, dtype=torch.float64) for error in PAIRS[pair]]
+        nearest, along = best_shares(*errors, a)
+        now, later = along[0], along[STEPS.index(steps)]
+        values = {"loss": _loss(condition), "line": _line(errors), "θ*": ([0.0], [0.0]),
+                  "A": errors[0][:, None], "B": errors[1][:, None], "nearest": _points(errors, [nearest]).T,
+                  "best": _points(errors, [later]).T, "share": along, "share of the nearest": nearest}
+        alt = said(_ALT, pair=pair, condition=condition, steps=steps, s="" if steps == 1 else "s", nearest=nearest,
+                   now=now, later=later, along=", ".join(f"{T}: {share:.2f}" for T, share in zip(STEPS, along)))
+        return Frame(finding_of_shares(nearest, later, along), alt, values,
+                     key(("a", "Parent A"), ("b", "Parent B"), ("merged", "Best start for T steps"),
+                         ("single", "Nearest to the target θ*")))
 
-    controls = {"condition": slider("condition κ", list(CONDITIONS), 20),
-                "steps": slider("steps T", list(STEPS), 0),
-                "pair": choice("the two parents", PAIRS.keys())}
-    return controls, fig, draw, said(_REMARKS)
+    controls = {"steps": slider("steps T", dict(zip(map(str, STEPS), STEPS)), 0, places=places,
+                                words=lambda steps: f"{steps} step{'' if steps == 1 else 's'}"),
+                "condition": chips("condition κ", {str(condition): condition for condition in CONDITIONS}, 20),
+                "pair": chips("the two parents", list(PAIRS), more=True)}
+    return {"kicker": "Chapter 9: nearer is not faster", "charts": _charts(places), "draw": draw, "controls": controls,
+            "caption": "Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. Grey shade: the "
+                       "logarithm of the loss."}
 
 
-_REMARKS = """Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. The darker, the higher the
-loss. Lines right: orange dotted, nearest; blue dashed, lowest now; red, lowest after T steps; purple dashed, level, the
-better parent alone."""
+def _charts(places):
+    """The plane, and the best share over the number of steps."""
+    ticks = {-2: "−2", 0: "0", 2: "2"}
+    shares = [share for condition in CONDITIONS for pair in PAIRS.values()
+              for share in best_shares(*torch.tensor(pair, dtype=torch.float64), quadratic.spectrum(2, condition))[1]]
+    plane = Chart(Axis("error along the steep direction", -WIDE, WIDE, ticks=ticks),
+                  Axis("error along the flat one", -HIGH, HIGH, ticks=ticks),
+                  (Image("loss", "other", extent=(-WIDE, WIDE, -HIGH, HIGH), low=-3, high=3), Path("line", "other"),
+                   Spots("θ*", "other", names=("θ*",)), Spots("A", "a"), Spots("B", "b"),
+                   Spots("nearest", "single", names=("nearest",)), Spots("best", "merged")))
+    over_steps = Chart(Axis("steps T", -0.3, len(STEPS) - 0.7, "places",
+                            ticks={place: str(steps) for place, steps in zip(places, STEPS)}),
+                       Axis("γ of the start, the share of A", min(shares) - 0.1, max(shares) + 0.1, digits=2),
+                       (Reference("share of the nearest", "single", "nearest"),
+                        Line("share", "merged", "best", x=places, dots=True), Handle("steps")))
+    return [plane, over_steps]
 
 
-def _plane_of_errors(ax):
-    """The two weights' plane, as a picture of the loss."""
-    image = ax.imshow(np.zeros((48, 48)), origin="lower", extent=(-2.2, 2.2) * 2, cmap="Greys", vmin=-4, vmax=1,
-                      alpha=0.7, animated=True)
-    ax.set(xlabel="error along the steep direction", ylabel="error along the flat one", xlim=(-2.2, 2.2),
-           ylim=(-2.2, 2.2), aspect="equal")
-    ax.grid(False)
-    return image
-
-
-_LOOKS = (FIRST, SECOND, TARGET, NEAREST, NOW, LATER)
-
-
-def best_shares(e1: torch.Tensor, e2: torch.Tensor, curvatures: torch.Tensor, steps: int) -> tuple[float, float, float]:
-    """The γ of the point nearest to the target, of the lowest loss now, and of the lowest after so many steps."""
+def best_shares(e1: torch.Tensor, e2: torch.Tensor, curvatures: torch.Tensor) -> tuple[float, np.ndarray]:
+    """The γ of the point nearest to the target, and for every number of `STEPS` that of the lowest loss after them."""
     nearest = mixing.nearest_share(e1.norm().item(), e2.norm().item(), (e1 - e2).norm().item())
-    at_once, later = (quadratic.best_share(e1, e2, curvatures, ETA, after) for after in (0, steps))
-    return nearest, at_once, later
+    return nearest, np.array([quadratic.best_share(e1, e2, curvatures, ETA, steps) for steps in STEPS])
 
 
-def _points(e1, e2, gammas):
+def finding_of_shares(nearest: float, later: float, along: np.ndarray) -> str:
+    """Whether the nearest point is the best start, after these steps and after others.
+
+    Args:
+        nearest: γ of the nearest point.
+        later, along: γ of the best start after the steps that are shown, and after every number of them.
+    """
+    if np.abs(along - nearest).max() < ALIKE:
+        return "The loss is equally steep on all sides, so the nearest point is the best start"
+    if abs(later - nearest) < ALIKE:
+        return "For this number of steps the nearest point is the best start, for others it is not"
+    moves = "and which is best depends on the steps" if np.ptp(along) >= ALIKE else "however many steps follow"
+    return f"The nearest point is not the best start, {moves}"
+
+
+def _loss(condition):
+    """The logarithm of the loss on the plane, its first row above."""
+    x, y = np.meshgrid(np.linspace(-WIDE, WIDE, SIDE), np.linspace(HIGH, -HIGH, SIDE))
+    return np.log10((x ** 2 + y ** 2 / condition) / 2 + 1e-12)
+
+
+def _line(errors):
+    """The line through both parents, as far as the plane goes."""
+    points = _points(errors, np.linspace(-4, 5, 181)).T.numpy()
+    return np.where(np.abs(points) <= [[WIDE], [HIGH]], points, np.nan)
+
+
+def _points(errors, gammas):
     """γ·e₁ + (1 − γ)·e₂, (gammas, 2)."""
     gammas = torch.as_tensor(gammas, dtype=torch.float64)[:, None]
-    return gammas * e1 + (1 - gammas) * e2
+    return gammas * errors[0] + (1 - gammas) * errors[1]

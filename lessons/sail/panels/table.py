@@ -2,89 +2,138 @@
 import numpy as np
 import xarray
 
-from lessons.kit import noise, page, plotting
+from lessons.kit import noise, page
+from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, quiet, reading, said
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, cloud, level, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption
+from lessons.kit.sweep import caption, names
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Points,
+    Reference,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.sail.experiment import table
+from lessons.sail.experiment.digits import TEST
 from lessons.sail.experiment.table import BEST, GREEDY, LIGO, NEAR, SAIL, SCRATCH, SEARCHED, STARTS, UNIFORM
 
-COLOURS = {SCRATCH: GREY, BEST: GREEN, UNIFORM: ORANGE, GREEDY: SKY, SAIL: BLACK, SEARCHED: BLUE, LIGO: PURPLE}
-NAMES = {SCRATCH: "scratch", BEST: "best\nparent", UNIFORM: "uniform\nsoup", GREEDY: "greedy\nsoup", SAIL: "SAIL",
-         SEARCHED: "γ\nsearched", LIGO: "LiGO-\nlike"}
-OWN = 0.0  # the menu's value for "each its own"
+OWN = 0.0  # the value of "each its own"
 ASKED = {"set_up": NEAR.name, "steps": 100, "rate": OWN}
+OTHERS = tuple(start for start in STARTS if start not in (SAIL, BEST))
+_PLACES = (SCRATCH, UNIFORM, GREEDY, SAIL, SEARCHED, LIGO)  # of the right chart
+_TICKS = {SCRATCH: "scratch", UNIFORM: "soup", GREEDY: "greedy", SAIL: "SAIL", SEARCHED: "best γ", LIGO: "LiGO"}
+LEAD = 28.0  # points, what the right chart has room for
+_FIRST = (table.NEAR, table.STRANGERS, table.OTHER, table.HALVES, table.ONE_RUN, table.FEW, table.ALIGNED, table.BIGGER)
+_ALT = "{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's: {numbers}."
 
 
-@panel
+@view
 def beginnings(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): the loss on the target from every start after some steps; right, by how many points each is more
-    accurate than the best parent alone, with the standard error.
+    """Panel (e): accuracy on the target over the steps from SAIL's mixture, from the best parent alone and, in grey,
+    from every other start; right, by how many points each is more accurate than the best parent, with two standard
+    errors.
 
     Controls: steps, set_up, rate (one for all, or each its own, chosen on held-out images). The prediction, by how many
     points SAIL's start is more accurate than the best parent after 100 steps, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.3, width_ratios=(6, 5))
-    places = np.arange(len(STARTS))
-    bars = Bars(left, places, BLACK, lambda value: "–" if np.isnan(value) else f"{value:.2f}", width=20, fontsize=9.5)
-    bars.set_values([1] * len(STARTS), [COLOURS[name] for name in STARTS])
-    near = level(left, Look(GREEN, "", "-.", ))
-    points = cloud(right, Look(BLACK, "D"), markersize=7)
-    spread = right.vlines(places, 0, 0, color=BLACK, linewidth=1.4, animated=True)
-    _axes(left, right, places)
+    steps_values = [int(steps) for steps in sweep.steps.values]
     parts = looked_up(sweep)
-    first = parts[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
-    truth = 100 * float(first.accuracy.sel(start=SAIL) - first.accuracy.sel(start=BEST))
-    star = Star(right, prediction, STARTS.index(SAIL), truth, ASKED)
-    titles = moving_titles((left, right))
+    if prediction:
+        first = parts[ASKED["rate"]].sel(set_up=ASKED["set_up"], steps=ASKED["steps"])
+        prediction.panel_answers(100 * float(first.accuracy.sel(start=SAIL) - first.accuracy.sel(start=BEST)), ASKED)
+
+    curves = {(rate, str(set_up)): {name: {start: part[name].sel(set_up=set_up, start=start).values for start in STARTS}
+                                    for name in ("loss", "accuracy")}
+              for rate, part in parts.items() for set_up in sweep.set_up.values}
 
     def draw(steps, set_up, rate):
-        part = parts[rate].sel(set_up=set_up, steps=steps)
-        losses = part.loss.sel(start=list(STARTS)).values
-        bars.set_values(np.clip(losses, 0, 2.5), [COLOURS[name] for name in STARTS])
-        near.set_ydata([float(part.loss.sel(start=BEST))] * 2)
-        accuracy, best = part.accuracy.sel(start=list(STARTS)).values, float(part.accuracy.sel(start=BEST))
-        ahead = 100 * (accuracy - best)
-        error = [0 if np.isnan(share) else 100 * noise.error_of_difference(float(share), best, 2000)
-                 for share in accuracy]
-        points.set_data(places, np.clip(ahead, -24, 24))
-        spread.set_segments([[(x, y - e), (x, y + e)] for x, y, e in zip(places, ahead, error)])
-        star.place(steps=steps, set_up=set_up, rate=rate)
-        texts = {"set_up": set_up, "steps": steps,
-                 "how": "each with its own learning rate" if rate == OWN else f"learning rate {rate:g}",
-                 "numbers": "; ".join(f"{name} {loss:.3f} ({_signed(points)} points)"
-                                      for name, loss, points in zip(STARTS, losses, ahead) if not np.isnan(loss))}
-        titles[0].set_text(said("{set_up}, {steps} steps", **texts))
-        titles[1].set_text(texts["how"].capitalize())
-        return said("""{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's:
-                       {numbers}.""", **texts)
+        loss, over = curves[rate, set_up].values()
+        place = steps_values.index(steps)
+        leads = {start: Difference.of(float(over[start][place]), float(over[BEST][place]), TEST)
+                 for start in STARTS if np.isfinite(loss[start][place])}
+        cut = [_TICKS[start] for start, lead in leads.items() if abs(100 * lead.value) > LEAD]
+        values = over | {"sure": noise.with_reach(over[SAIL], TEST)[1:], "none": 0.0,
+                         "SAIL ahead": _bars(leads, [SAIL]), "others ahead": _bars(leads, OTHERS)}
+        numbers = "; ".join(f"{start} {loss[start][place]:.3f} ({lead} points)" for start, lead in leads.items())
+        alt = said(_ALT, set_up=set_up, steps=steps, numbers=numbers,
+                   how="each with its own learning rate" if rate == OWN else f"learning rate {rate:g}")
+        over_scratch = Difference.of(float(over[SAIL][place]), float(over[SCRATCH][place]), TEST)
+        return Frame(finding_of_starts(leads[SAIL], over_scratch), alt, values,
+                     key(("merged", "SAIL’s mixture"), ("single", "Best parent alone"),
+                         ("", "grey: scratch, soups, searched, LiGO-like"),
+                         *([("", f"off the right axis: {', '.join(cut)}")] if cut else [])))
 
-    rates = {"each its own": OWN} | {f"{float(rate):g}": float(rate) for rate in sweep.rate.values}
-    controls = {"steps": slider("steps on the target", [int(steps) for steps in sweep.steps.values], 100),
-                "set_up": choice("set-up", sweep.set_up.values),
-                "rate": choice("learning rate", rates)}
-    return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
-
-
-_REMARKS = """Bars end at 2.5. Lines: one standard error of a difference, at most. The LiGO-like start has no bar until
-its maps are paid for."""
-
-
-def _axes(left, right, places):
-    """Names of the starts, limits and labels."""
-    for ax in (left, right):
-        ax.set_xticks(places, [NAMES[name] for name in STARTS], fontsize=9.5)
-        ax.set_xlim(-0.6, len(STARTS) - 0.4)
-    left.set(ylabel="loss on the target (nats)", ylim=(0, 2.6))
-    right.set(ylabel="points more accurate than the best parent", ylim=(-25, 25))
-    right.axhline(0, color=GREEN, linewidth=1.4, linestyle="-.", marker="")
+    rates = list(map(float, sweep.rate.values))
+    tried = [rate for rate in sorted({rates[0], rates[len(rates) // 2], rates[-1]}) if not _as_chosen(curves, rate)]
+    controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
+                                words=lambda steps: f"after {steps} steps", places=steps_values),
+                "set_up": chips("set-up", shown(names(sweep.set_up))),
+                "rate": chips("learning rate", {"each its own": OWN} | {f"{rate:g}": rate for rate in tried},
+                              more=True)}
+    return {"kicker": "Chapter 9: what is it worth?", "charts": _charts(steps_values), "draw": draw,
+            "controls": controls, "hides": [SAIL, "sure", "SAIL ahead", "others ahead", *OTHERS],
+            "caption": f"{caption(sweep)} Band and bars: two standard errors over the test images, "
+                       "at most; another order of training would add to them. The LiGO-like start has no point "
+                       "until its maps are paid for."}
 
 
-def _signed(points):
-    return f"{points:+.1f}".replace("-", "−")
+def _as_chosen(curves, rate):
+    """Whether all starts have chosen this learning rate in every set-up, so that it shows nothing new."""
+    return all(np.array_equal(losses, curves[OWN, set_up]["loss"][start], equal_nan=True)
+               for (of_rate, set_up), both in curves.items() if of_rate == rate
+               for start, losses in both["loss"].items())
+
+
+def shown(set_ups: list[str]) -> list[str]:
+    """The six set-ups that the view offers, the usual one first."""
+    return [set_up.name for set_up in _FIRST if set_up.name in set_ups][:6]
+
+
+def _bars(leads, starts):
+    """Leads of these starts in points with two standard errors, one value a place of the right chart."""
+    rows = np.full((3, len(_PLACES)), np.nan)
+    for place, start in enumerate(_PLACES):
+        if start in starts and start in leads:
+            lead = leads[start]
+            rows[:, place] = 100 * (lead.value + WIDE * lead.error * np.array([0, -1, 1]))
+    inside = np.abs(rows[0]) <= LEAD
+    return np.where(inside, rows.clip(-LEAD, LEAD), np.nan)
+
+
+def _charts(steps_values):
+    """Accuracy over the steps, and leads over the best parent."""
+    steps = tuple(map(float, steps_values))
+    left = Chart(Axis("steps", 0, steps[-1]), Axis("accuracy on the target", 0, 1, unit="percent"),
+                 (*(Line(start, "other", "scratch" if start == SCRATCH else "", x=steps) for start in OTHERS),
+                  Band("sure", "merged", x=steps), Line(BEST, "single", "best parent", x=steps),
+                  Line(SAIL, "merged", "SAIL", x=steps, dots=True, near=True), Handle("steps")))
+    places = tuple(map(float, range(len(_PLACES))))
+    right = Chart(Axis("", -0.5, len(_PLACES) - 0.5, "places",
+                       ticks={place: _TICKS[start] for place, start in zip(places, _PLACES)}),
+                  Axis("points above the best parent at these steps", -LEAD, LEAD, digits=1),
+                  (Reference("none", "single"), Points("others ahead", "other", x=places),
+                   Points("SAIL ahead", "merged", x=places, written=True),
+                   Star("guess", "merged", x=(places[_PLACES.index(SAIL)],))))
+    return [left, right]
+
+
+def finding_of_starts(over_parent: Difference, over_scratch: Difference) -> str:
+    """How accurate SAIL's mixture is beside the best parent alone and beside scratch."""
+    ways = ["cannot be told from" if not lead.is_news else "is ahead of" if lead.value > 0 else "is behind"
+            for lead in (over_parent, over_scratch)]
+    beside, scratch = ways
+    if beside == scratch:
+        link = {"cannot be told from": "or from", "is ahead of": "and of", "is behind": "and"}[beside]
+        return f"SAIL’s mixture {beside} the best parent alone {link} scratch"
+    return f"SAIL’s mixture {beside} the best parent alone, {'but' if 'behind' in scratch else 'and'} {scratch} scratch"
 
 
 def looked_up(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:

@@ -2,55 +2,67 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
 from lessons.kit.page import Page, grid_table, quiet, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Look, curve, here, moving_titles
-from lessons.kit.plotting import BLUE, GREY, RED
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, key, slider, view
 from lessons.sail.experiment import theory
 
-NEARER, BOUND = Look(BLUE, "o"), Look(RED, "", "--")
+HIGHER = 1e-6  # what a ratio of probability and bound may exceed 1 by and still be rounding
+LEAST = 1e-5  # the smallest probability that is drawn
+WITH_ROOM = 0.9  # such a ratio, at most, where the title says that there is room
+_WORDS = {2: "two", 3: "three", 10: "ten", 100: "a hundred"}
+_ALT = """
+    {d} parameter{s}. Where the pretrained parameters are at a hundredth of the random ones' mean squared distance, a
+    random start is as near with probability {hundredth:.2g}; the bound is 0.01 there. The largest ratio of probability
+    and bound is {worst:.3g}. By numbers of parameters it is {ratios}."""
 
 
-@panel
+@view
 def theorem_1(sweep: xarray.Dataset):
-    """Panel (c): the probability that a random start is at least as near to the target as a pretrained one, against
-    what the appendix says that it is at most; and the ratio of the two.
-
-    Controls: d, the number of parameters.
+    """Panel (c): the largest ratio of a probability and what the appendix bounds it by, against the number of
+    parameters; right, the probability that a random start is at least as near to the target as a pretrained one, beside
+    the bound. Control: d, the number of parameters.
     """
-    fig, (left, right) = plotting.figure(2, height=3.8)
-    probability = curve(left, NEARER, "Pr(Y ≤ t)", markevery=10, markersize=5)
-    left.plot(sweep.share, sweep.share, color=RED, linestyle="--", marker="", label="the bound, t/E[Y]")
-    left.set(xscale="log", yscale="log", xlabel="t/E[Y]: how near the pretrained one is (log scale)",
-             ylabel="probability (log scale)", ylim=(1e-5, 2), xlim=(1e-4, 1))
-    left.legend(loc="lower right")
-    dims = sweep.d.values
-    right.plot(np.arange(len(dims)), sweep.worst, color=BLUE, marker="o", label="θ* = 0")
-    right.plot(np.arange(len(dims)), sweep.worst_off, color=GREY, marker="s", linestyle="--", label="‖θ*‖² = 2")
-    right.axhline(1, color=RED, linestyle="--", linewidth=1.2, marker="")
-    right.set(yscale="log", xlabel="number of parameters d", ylabel="largest Pr over its bound (log scale)")
-    right.set_xticks(np.arange(len(dims)), [str(d) for d in dims])
-    right.legend(loc="upper right")
-    upright = here(right, 0)
-    titles = moving_titles((left, right))
+    dims, shares = [int(d) for d in sweep.d.values], sweep.share.values
+    places = tuple(map(float, range(len(dims))))
 
     def draw(d):
-        probability.set_data(sweep.share, sweep.nearer.sel(d=d).clip(1e-12))
-        place = list(dims).index(d)
-        upright.set_xdata([place, place])
-        worst = float(sweep.worst.sel(d=d))
-        numbers = {"d": d, "worst": worst, "s": "" if d == 1 else "s",
-                   "hundredth": float(np.interp(0.01, sweep.share, sweep.nearer.sel(d=d)))}
-        titles[0].set_text(said("d = {d}: at t = E[Y]/100 it is {hundredth:.2g}", **numbers))
-        titles[1].set_text(said("Largest ratio: {worst:.3g}", **numbers))
-        return said("""{d} parameter{s}. Where the pretrained parameters are at a hundredth of the random ones' mean
-                       squared distance, a random start is as near with probability {hundredth:.2g}; the bound says at
-                       most 0.01. The largest ratio of probability and bound is {worst:.3g}.""", **numbers)
+        worst, nearer = sweep.worst.values, sweep.nearer.sel(d=d).values
+        values = {"ratio": worst, "off": sweep.worst_off.values, "the bound": 1.0, "bound": shares,
+                  "probability": np.where(nearer >= LEAST, nearer, np.nan)}
+        alt = said(_ALT, d=d, s="" if d == 1 else "s", hundredth=np.interp(0.01, shares, nearer),
+                   worst=worst[dims.index(d)],
+                   ratios=", ".join(f"{number}: {ratio:.3g}" for number, ratio in zip(dims, worst)))
+        return Frame(finding_of_theorem_1(d, worst[dims.index(d)]), alt, values,
+                     key(("merged", "How likely a random start is at least as near to θ*"),
+                         ("single", "What the appendix says it is at most"), ("", "grey: θ* elsewhere, ‖θ*‖² = 2")))
 
-    controls = {"d": slider("parameters d", [int(d) for d in dims], 1)}
-    return controls, fig, draw, "Computed here: Y is χ² with d degrees of freedom, exactly."
+    decades = {10.0 ** power: f"{10.0 ** power:g}" for power in range(-4, 1)}
+    left = Chart(Axis("parameters d", -0.3, len(dims) - 0.7, "places",
+                      ticks={place: str(d) for place, d in zip(places, dims)}),
+                 Axis("probability over its bound, at most", 0.3, 2 * float(sweep.worst.max()), "log", digits=1,
+                      ticks={ratio: str(ratio) for ratio in (1, 10, 100, 1000)}),
+                 (Reference("the bound", "single", "the bound"), Line("off", "other", x=places),
+                  Line("ratio", "merged", x=places, dots=True, near=True), Handle("d")))
+    right = Chart(Axis("pretrained distance² over the random mean", shares[0], shares[-1], "log",
+                       ticks=decades),
+                  Axis("probability that a random start is as near", LEAST, 1, "log", ticks=decades),
+                  (Line("bound", "single", "the bound", x=tuple(shares), bare=True),
+                   Line("probability", "merged", "exactly", x=tuple(shares), bare=True)))
+    control = slider("parameters d", {str(d): d for d in dims}, dims[0],
+                     words=lambda d: f"{d} parameter" + ("" if d == 1 else "s"), places=places)
+    return {"kicker": "Chapter 9: is near likely?", "charts": [left, right], "draw": draw, "controls": {"d": control},
+            "caption": "Computed here: Y is χ² with d degrees of freedom, exactly."}
+
+
+def finding_of_theorem_1(d: int, worst: float) -> str:
+    """Whether the bound holds for so many parameters. worst: the largest ratio of the probability and the bound."""
+    who = "With one parameter" if d == 1 else f"With {_WORDS.get(d, 'many')} parameters"
+    if worst > 1 + HIGHER:
+        return f"{who} the claim is wrong: a random start is near far more often than it allows"
+    if worst > WITH_ROOM:
+        return f"{who} the claim holds, with no room to spare"
+    return f"{who} the claim holds, with room to spare"
 
 
 def rules(sweep: xarray.Dataset) -> Page:

@@ -2,19 +2,40 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
-from lessons.kit.page import Page, quiet, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, here, level, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED
-from lessons.kit.predict import Star
-from lessons.kit.sweep import caption, names
+from lessons.kit.noise import Difference, with_reach
+from lessons.kit.page import Page, capital, quiet, reading, said, table
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import (
+    Axis,
+    Band,
+    Chart,
+    Frame,
+    Handle,
+    Line,
+    Star,
+    chips,
+    key,
+    slider,
+    view,
+)
 from lessons.sail.experiment import width
-from lessons.sail.experiment.width import GROW, RENUMBERED, SCRATCH
+from lessons.sail.experiment.digits import TEST
+from lessons.sail.experiment.width import GROW, RENUMBERED, SCRATCH, SHRINK
 
-CHOSEN, KEEPING, FRESH = Look(BLACK, "D"), Look(GREEN, "^"), Look(GREY, "", "--")
-WHOLE, MIXED = Look(GREEN, "^"), Look(ORANGE, "s")
-ASKED = {"setting": "interpolation, grow 64 → 128", "numbering": 0}
+BETWEEN, LEARNED, COPIES = "interpolation", "learned from Net2Wider", "Net2Wider"
+NEAR_CHANCE = 0.2  # of accuracy, of ten classes
+ASKED = {"setting": f"{BETWEEN}, {GROW}", "numbering": 0}
+_MAPS = {f"{BETWEEN}, {GROW}": ("between neighbours", GROW, BETWEEN),
+         f"fresh units, {GROW}": ("fresh units", GROW, "fresh units"),
+         f"projection, {GROW}": ("a random projection", GROW, "projection"),
+         f"SVD as printed, {GROW}": ("the SVD as printed", GROW, "SVD as printed"),
+         f"{LEARNED}, {GROW}": ("learned maps", GROW, LEARNED),
+         f"{BETWEEN}, {SHRINK}": ("shrink: between neighbours", SHRINK, BETWEEN)}
+_ALT = """
+    {direction}, {how}, trained by {optimiser}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
+    {whole_end:.3f}, scratch {scratch:.3f}, the source {source:.3f}. With the source's units in order {numbering},
+    {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}; over all orders interpolation gives {least:.3f} to
+    {most:.3f}."""
 
 
 def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
@@ -31,69 +52,108 @@ def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
     return menu
 
 
-@panel
+@view
 def maps(sweep: xarray.Dataset, prediction=None):
-    """Panel (f): accuracy over the steps on new images after a change of width, beside scratch and beside a map that
-    keeps whole units; right, accuracy at once when the source's units are numbered anew.
+    """Panel (f): accuracy at once of interpolation and of a map that keeps whole units, when the source's units are
+    numbered anew; right, accuracy over the steps on new images with one map, beside the map that keeps whole units and
+    scratch.
 
-    Controls: numbering, setting. The prediction, interpolation's accuracy at once, is a star.
+    Controls: numbering, setting (the map), optimiser where there are several. The prediction, interpolation's accuracy
+    at once, is a star.
     """
-    fig, (left, right) = plotting.figure(2, height=4.1, width_ratios=(6, 5))
-    known = settings(sweep)
-    steps = np.arange(len(sweep.steps))
-    lines = {"chosen": curve(left, CHOSEN, "the map chosen"), "whole": curve(left, KEEPING, "whole units"),
-             "scratch": curve(left, FRESH, "scratch"), "source": level(left, Look(BLUE, "", ":"), "the source")}
-    numberings = np.arange(sweep.sizes["numbering"])
-    orders = [curve(right, look, label, linewidth=1.2, markersize=4)
-              for look, label in ((WHOLE, "whole units"), (MIXED, "interpolation"))]
-    upright = here(right, 0, color=RED)
-    left.set_xticks(steps, [str(int(step)) for step in sweep.steps.values])
-    left.set(xlabel="steps on new images", ylabel=plotting.ACCURACY, ylim=(0, 1), xlim=(-0.3, len(steps) - 0.7))
-    right.set(xlabel="numbering of the source's units", ylabel="accuracy at once", ylim=(0, 1), xlim=(-0.5, 20.5))
-    opening, first = next((text, where) for text, where in known.items() if where[:2] == (GROW, "interpolation"))
-    truth = float(sweep.accuracy.sel(direction=first[0], how=first[1], optimiser=first[2]).isel(steps=0))
-    star = Star(left, prediction, 0, truth, {"setting": opening, "numbering": 0})
-    fig.legend(*labels_of(left, right), loc="outside lower center", ncols=5)
-    titles = moving_titles((left, right))
+    orders, last = list(range(sweep.sizes["numbering"])), int(sweep.steps[-1])
+    optimisers = names(sweep.optimiser)
+    if prediction:
+        first = sweep.accuracy.sel(direction=GROW, how=BETWEEN, optimiser=optimisers[0])
+        prediction.panel_answers(float(first.isel(steps=0)), ASKED)
 
-    def draw(numbering, setting):
-        direction, how, optimiser = known[setting]
+    def draw(numbering, setting, optimiser=optimisers[0]):
+        text, direction, how = _MAPS[setting]
         part = sweep.accuracy.sel(direction=direction, optimiser=optimiser)
-        whole = RENUMBERED[direction][0]
-        for name, how_drawn in (("chosen", how), ("whole", whole), ("scratch", SCRATCH)):
-            lines[name].set_data(steps, part.sel(how=how_drawn))
-        lines["source"].set_ydata([float(sweep.source.sel(direction=direction))] * 2)
-        values = sweep.numbering_accuracy.sel(direction=direction).values
-        for line, row in zip(orders, values):
-            line.set_data(numberings, row)
-        upright.set_xdata([numbering, numbering])
-        star.place(numbering=numbering, setting=setting)
-        numbers = {"how": how, "direction": direction, "numbering": numbering, "kept": values[0, numbering],
-                   "mixed": values[1, numbering], "whole": whole, "at_once": float(part.sel(how=how)[0]),
-                   "end": float(part.sel(how=how)[-1]), "last": int(sweep.steps[-1]),
-                   "source": float(sweep.source.sel(direction=direction)),
-                   "scratch": float(part.sel(how=SCRATCH)[-1]), "whole_end": float(part.sel(how=whole)[-1])}
-        titles[0].set_text(said("{how}: {at_once:.2f} at once", **numbers))
-        titles[1].set_text(said("Numbering {numbering}: {kept:.2f} and {mixed:.2f}", **numbers))
-        return said("""{direction}, {how}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
-                       {whole_end:.3f}, scratch {scratch:.3f}, the source {source:.3f}. With the source's units in order
-                       {numbering}, {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}.""", **numbers)
+        copying = RENUMBERED[direction][0]
+        mapped, of_units, scratch = (part.sel(how=name).values for name in (how, copying, SCRATCH))
+        of_orders = sweep.numbering_accuracy.sel(direction=direction).values
+        source = float(sweep.source.sel(direction=direction))
+        values = {"whole units": of_orders[0], "between neighbours": of_orders[1],
+                  "error of orders": with_reach(of_orders[1], TEST)[1:], "whole": of_units, "this map": mapped,
+                  "error": with_reach(mapped, TEST)[1:], "scratch": scratch}
+        alt = said(_ALT, direction=direction, how=how, optimiser=optimiser, at_once=mapped[0], end=mapped[-1],
+                   last=last, whole=copying, whole_end=of_units[-1], scratch=scratch[-1], source=source,
+                   numbering=numbering, kept=of_orders[0, position(orders, numbering)],
+                   mixed=of_orders[1, position(orders, numbering)], least=of_orders[1].min(), most=of_orders[1].max())
+        about = key(("merged", f"{capital(how)}, {direction}"), ("single", f"Whole units: {copying}"),
+                    *([("", "its maps were learned by Adam")] if how == LEARNED else []))
+        finding = finding_of_orders(*of_orders) if how == BETWEEN else finding_of_a_map(text, mapped, of_units)
+        return Frame(finding, alt, values, about)
 
-    controls = {"numbering": slider("numbering of the units", [int(number) for number in numberings], 0),
-                "setting": choice("map", known.keys())}
-    return controls, fig, draw, f"{caption(sweep)} {said(_REMARKS)}"
+    known = settings(sweep).values()
+    offered = {text.removeprefix("a ").removeprefix("the "): setting
+               for setting, (text, *where) in _MAPS.items() if (*where, optimisers[0]) in known}
+    controls = {"numbering": slider("numbering of the source’s units", {str(order): order for order in orders}, 0,
+                                    words=lambda order: f"order {order}" if order else "as trained"),
+                "setting": chips("new units", offered)}
+    if len(optimisers) > 1:
+        controls["optimiser"] = chips("trained by", optimisers, more=True)
+    return {"kicker": "Chapter 9: another width", "charts": _charts(sweep, orders), "draw": draw, "controls": controls,
+            "hides": ["between neighbours", "error of orders", "this map", "error"],
+            "caption": f"{caption(sweep)} {said(_REMARKS)}"}
 
 
 _REMARKS = """Whole units: Net2Wider where the network grows, the strongest units where it shrinks. Numbering 0 is as
-trained; all orders compute the same. Accuracies on 2,000 images have standard errors of about a point."""
+trained; all orders compute the same. Bands: two standard errors. Scratch has torch's usual initial weights and the same
+learning rate as the others."""
 
 
-def labels_of(*axes):
-    """Handles and labels of several axes, each label once: the first that has it."""
-    handles = {}
-    for ax in axes:
-        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels()) if label not in handles}
-    return list(handles.values()), list(handles)
+def _charts(sweep, orders):
+    """Accuracy at once over the numberings, and accuracy over the steps."""
+    ticks = {order: str(order) for order in orders[::5]}
+    left = Chart(Axis("numbering", -0.5, orders[-1] + 0.5, "places", ticks=ticks),
+                 Axis("accuracy before any step", 0.2, 1, unit="percent"),
+                 (Line("whole units", "single", "whole units"), Band("error of orders", "merged"),
+                  Line("between neighbours", "merged", "between neighbours", dots=True),
+                  Star("guess", "merged", x=(0.0,)), Handle("numbering")))
+    places = tuple(map(float, range(len(sweep.steps))))
+    ticks = {place: str(int(steps)) for place, steps in zip(places, sweep.steps.values)}
+    right = Chart(Axis("steps on new images", -0.3, len(places) - 0.7, "places", ticks=ticks),
+                  Axis("accuracy while it is trained", 0, 1, unit="percent"),
+                  (Line("scratch", "other", "scratch", x=places),
+                   Line("whole", "single", "whole units", x=places), Band("error", "merged", x=places),
+                   Line("this map", "merged", "this map", x=places, dots=True)))
+    return [left, right]
+
+
+def finding_of_orders(of_units: np.ndarray, mixed: np.ndarray) -> str:
+    """What numbering the units anew does to interpolation, and to a map of whole units. Both: (numberings,), accuracy
+    at once."""
+    changes = [Difference.of(float(row.max()), float(row.min()), TEST).is_news for row in (of_units, mixed)]
+    if changes == [False, True]:
+        return "Number the units anew: whole units give the same, units between neighbours do not"
+    if changes == [True, True]:
+        return "Numbering the units anew changes what any of these maps gives"
+    return "Numbering the units anew changes nothing that can be told"
+
+
+def finding_of_a_map(how: str, mapped: np.ndarray, of_units: np.ndarray) -> str:
+    """How a network that a map made begins and ends, beside one of whole units.
+
+    Args:
+        how: the map, in words.
+        mapped, of_units: (steps,), the accuracy with it and with whole units.
+    """
+    began, ended = [_beside(Difference.of(float(mapped[step]), float(of_units[step]), TEST)) for step in (0, -1)]
+    if mapped[0] < NEAR_CHANCE:
+        began = "near chance"
+    if began == ended:
+        return f"With {how} the network begins and ends {began}"
+    link = "and" if ended == "ahead of whole units" else "but"
+    return f"With {how} the network begins {began}, {link} ends {ended}"
+
+
+def _beside(lead):
+    """A difference to whole units in words."""
+    if not lead.is_news:
+        return "within the noise of whole units"
+    return "ahead of whole units" if lead.value > 0 else "behind whole units"
 
 
 def at_a_glance(sweep: xarray.Dataset) -> Page:

@@ -1,7 +1,7 @@
 """The pictures of chapter 4: five panels, and the source's Figures 7 to 10 redrawn from our measurement."""
 from lessons.kit.sweep import caption
 from lessons.task_arithmetic.panels.causes import growth, reading_of_growth
-from lessons.task_arithmetic.panels.desk import mixing_desk
+from lessons.task_arithmetic.panels.desk import finding_of_mixing, mixing_desk
 from lessons.task_arithmetic.panels.equations import (
     equations, figure_7, finding_of_equations, reading_of_figure_7, where_it_ends)
 from lessons.task_arithmetic.panels.forgetting import is_it_forgotten, learned_again, reading_of_forgetting

@@ -5,8 +5,7 @@ from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.task_arithmetic.experiment import causes
 from lessons.task_arithmetic.experiment.mlp import LAYERS

@@ -6,12 +6,9 @@ from lessons.kit import noise
 from lessons.kit.plotting import GREY
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis
-from lessons.task_arithmetic.experiment.mlp import ANGLES
 
 CHANCE = 0.1
 OF_LAM = Axis("λ", 0, 1, ticks={0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6", 0.8: "0.8", 1: "1"})
-# every other name a line lower, so that they do not touch
-TASK_NAMES = ["0°", *(f"{chr(10) * (place % 2)}{angle:g}°" for place, angle in enumerate(ANGLES, 1))]
 
 
 def with_error(sweep: xarray.Dataset) -> str:

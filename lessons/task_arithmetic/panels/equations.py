@@ -141,8 +141,8 @@ def figure_7(sweep: xarray.Dataset, lams=(0.2, 0.4)):
     for (top, bottom), (ends, lam) in zip(axes.T, columns):
         part = third.sel(ends=ends, step=lam)
         places = np.arange(part.sizes["ends"])
-        base = WithQuartiles(top, places - 0.13, GREY, "s", "baseline", animated=False)
-        gap = WithQuartiles(top, places + 0.13, BLUE, "o", "arith", animated=False)
+        base = WithQuartiles(top, places - 0.13, GREY, "s", "baseline")
+        gap = WithQuartiles(top, places + 0.13, BLUE, "o", "arith")
         for markers, name in ((base, "base"), (gap, "gap")):
             markers.set_values(*(part[f"{name}_{quartile}"] for quartile in QUARTILES))
         top.set(title=f"{'Addition' if ends is SUMS else 'Negation'}, λ = {lam:g}", yscale="log", ylim=(1e-4, 2))

@@ -5,8 +5,7 @@ import xarray
 from lessons.kit import plotting
 from lessons.kit.noise import Difference
 from lessons.kit.page import Markup, Page, said
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, still
+from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.task_arithmetic.experiment import forgetting
 from lessons.task_arithmetic.experiment.forgetting import NETWORKS
 from lessons.task_arithmetic.panels.common import dotted, with_error

@@ -4,8 +4,7 @@ import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, in_full_alone, reading
-from lessons.kit.panel.moving import Look
-from lessons.kit.plotting import ACCURACY, BLUE, GREEN, ORANGE, RED, still
+from lessons.kit.plotting import ACCURACY, BLUE, GREEN, ORANGE, RED, Look, still
 from lessons.kit.sweep import caption, names
 from lessons.task_arithmetic.experiment import resnet
 from lessons.task_arithmetic.panels.common import dotted

@@ -147,7 +147,7 @@ def negation(sweep: xarray.Dataset, prediction=None):
                  for angle in ANGLES for layer in LAYERS}
     if prediction:
         asked = by_choice[ASKED["angle"], ASKED["layer"]]
-        prediction.panel_answers(asked[position(lams, ASKED["lam"], "lam"), 1, 0], ASKED, "star")
+        prediction.panel_answers(asked[position(lams, ASKED["lam"], "lam"), 1, 0], ASKED)
 
     def draw(lam, angle, layer):
         accuracies, row = by_choice[angle, layer], position(lams, lam, "lam")

@@ -94,7 +94,7 @@ def edits(sweep: xarray.Dataset, prediction=None):
     of_single = sweep.own.transpose("model", "task").values
     if prediction:
         row = position(lams, ASKED["lam"], "lam")
-        prediction.panel_answers(tables[ASKED["edit"]][row, added_to[ASKED["edit"]]].mean(), ASKED, "star")
+        prediction.panel_answers(tables[ASKED["edit"]][row, added_to[ASKED["edit"]]].mean(), ASKED)
 
     def draw(lam, edit):
         by_task, added = tables[edit], added_to[edit]

@@ -3,12 +3,10 @@ import numpy as np
 import xarray
 
 from lessons.checkpoints import published
-from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREY, ORANGE
 from lessons.kit.sweep import caption, names
+from lessons.kit.view import view
+from lessons.vit.panels import lines, ranks
 
 
 def table_beside(sweep: xarray.Dataset | None) -> Page:
@@ -70,7 +68,7 @@ def reading_of_difference(sweep: xarray.Dataset | None) -> Page:
             ours.append(100 * float(sweep.accuracy.sel(model=model, task=task)))
             theirs.append(published.SIX_TASKS.rows[row][column])
     differences = np.abs(np.array(ours) - theirs)
-    count = int(sweep.attrs["images"].split()[0].replace(",", ""))
+    count = images_of(sweep)
     error = 100 * (0.25 / count) ** 0.5
     return reading("Are these the models that others measured?", """
         θ₀ and the single models are {mean:.1f} points from the published figures on average, {most:.1f} at most; with
@@ -78,74 +76,25 @@ def reading_of_difference(sweep: xarray.Dataset | None) -> Page:
                    mean=differences.mean(), most=differences.max(), count=count, error=error)
 
 
-@panel
+@view
 def line(sweep: xarray.Dataset):
-    """Between two finetuned towers: how far the class token of α·θ_a + (1 − α)·θ_b is from the mixture of both towers'
-    after every block, beside how far the two are apart. Controls: pair, α."""
-    layers = names(sweep.layer)
-    places = np.arange(len(layers))
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    gap = curve(left, Look(BLUE, "o"), "gap to the mixture", markersize=5)
-    own = curve(left, Look(GREY, "s", "--"), "the two ends' own distance", markersize=5)
-    coef = curve(right, Look(ORANGE, "^"), "length along the mixture", markersize=5)
-    least = max(1e-7, 0.5 * float(sweep.gap_mean.where(sweep.gap_mean > 1e-7).min()))
-    left.set(yscale="log", ylim=(least, 2), ylabel="1 − cosine")
-    right.set(ylim=(0.5, 1.1), ylabel="coef")
-    right.axhline(1, color=BLACK, linewidth=0.8, marker="")
-    for ax in (left, right):
-        ax.set(xlabel="block; last the pooled token", xlim=(-0.5, len(layers) - 0.5), xticks=places[::2],
-               xticklabels=[name.removeprefix("block ") for name in layers[::2]])
-        ax.legend(loc="lower right")
-    titles = moving_titles((left, right))
-
-    def draw(pair, alpha):
-        of_pair = sweep.sel(pair=pair)
-        gaps, coefs = (of_pair[name].sel(alpha=alpha).values for name in ("gap_mean", "coef_mean"))
-        gap.set_data(places, np.maximum(gaps, least))
-        own.set_data(places, of_pair.own_mean.values)
-        coef.set_data(places, coefs)
-        titles[0].set_text(f"{pair}, α = {alpha:g}")
-        titles[1].set_text(f"coef {coefs[-1]:.3f} at the end")
-        return said("""{pair} at α = {alpha:g}: after the last norm the gap is {gap:.2g}, the two ends are {own:.2g}
-                       apart, coef {coef:.3f}.""", pair=pair, alpha=alpha, gap=gaps[-1],
-                    own=float(of_pair.own_mean[-1]), coef=coefs[-1])
-
-    controls = {"pair": choice("pair", sweep.pair.values),
-                "alpha": slider("α", [float(alpha) for alpha in sweep.alpha.values], 0.5)}
-    return controls, fig, draw
+    """Between two finetuned towers: `lines.between`, of the class token after every block. Controls: alpha, layer,
+    pair."""
+    return lines.between({None: sweep}) | {"kicker": "Chapter 11: between two of CLIP's towers", "hides": ()}
 
 
-@panel
+@view
 def bell(sweep: xarray.Dataset):
-    """CART on CLIP: accuracy of every task, and their mean over ranks for the λ that is chosen. Controls: rank, λ."""
-    tasks = names(sweep.task)
-    ratios, lams = list(map(float, sweep.ratio.values)), list(map(float, sweep.lam.values))
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    bars = Bars(left, range(len(tasks)), BLUE, "{:.2f}".format)
-    left.set(ylim=(0, 1.1), ylabel=plotting.ACCURACY, xticks=range(len(tasks)), xlim=(-0.6, len(tasks) - 0.4))
-    left.set_xticklabels(tasks, rotation=30, ha="right")
-    line = right.plot(range(len(ratios)), np.zeros(len(ratios)), color=BLUE, marker="o", animated=True)[0]
-    average = float(sweep.accuracy.sel(model="average").mean())
-    right.axhline(average, color=GREY, linestyle="--", linewidth=1.4, marker="", label="average of the weights")
-    mark = right.axvline(0, color=BLACK, linewidth=1, marker="", animated=True)
-    right.set(ylim=(0, 1), ylabel="mean over tasks", xlabel="rank that is kept", xticks=range(len(ratios)),
-              xticklabels=[f"{100 * ratio:g} %" for ratio in ratios])
-    right.legend(loc="lower left")
-    titles = moving_titles((left, right))
-    values = sweep.bell.values
+    """CART on CLIP beside the average: `ranks.bell`. Controls: rank, lam."""
+    of_model = sweep.accuracy.sel
+    own = [float(of_model(model=f"single: {task}", task=task)) for task in names(sweep.task)]
+    part = xarray.Dataset({"accuracy": sweep.bell.rename(ratio="rank"), "average": of_model(model="average", drop=True),
+                           "base": of_model(model="θ₀", drop=True), "own": ("task", own)})
+    ratios, lams = (list(map(float, sweep[name].values)) for name in ("ratio", "lam"))
+    about = ranks.bell({None: part}, images_of(sweep) * len(own), ratios[len(ratios) // 2], lams[len(lams) // 2])
+    return about | {"kicker": "Chapter 11: CART on CLIP", "hides": ()}
 
-    def draw(ratio, lam):
-        row, column = ratios.index(ratio), lams.index(lam)
-        bars.set_values(values[row, column])
-        line.set_ydata(values[:, column].mean(1))
-        mark.set_xdata([row, row])
-        mean = values[row, column].mean()
-        titles[0].set_text(f"Rank {100 * ratio:g} %, λ = {lam:g}")
-        titles[1].set_text(f"Mean {mean:.3f}, average {average:.3f}")
-        return said("CART at rank {rank:g} % and λ = {lam:g}: mean {mean:.3f}, the average has {average:.3f}. {tasks}.",
-                    rank=100 * ratio, lam=lam, mean=mean, average=average,
-                    tasks=", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, values[row, column])))
 
-    controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[len(ratios) // 2]),
-                "lam": slider("λ", lams, lams[len(lams) // 2])}
-    return controls, fig, draw
+def images_of(sweep: xarray.Dataset) -> int:
+    """How many test images a task was measured on."""
+    return int(sweep.attrs["images"].split()[0].replace(",", ""))

@@ -2,74 +2,132 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
 from lessons.kit.page import Page, grid_table, paragraph, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, curve, moving_titles
-from lessons.kit.plotting import BLUE, GREEN, ORANGE, PURPLE, layer_ticks
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
+from lessons.lines.panels import ALPHA_AXIS, CLOSE, in_words, share_of_a
 from lessons.vit.experiment.lines import last_block
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
-GAP, OWN, COEF = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREEN, "^")
-FLOOR = 1e-5  # of the axis of gaps
+ALL = "all pairs"  # their mean, with the smallest and the largest
+POOLED = {"pooled": "the class token"}  # what chapter 11's sweeps call "pooled"
+MOST_CHIPS = 6
+_ALT = """
+    {pair}{width}, α = {alpha:.2f}: how far the features are from the mix (gap, 1 − cos), as a share of the distance
+    from A to B, and how far they reach along it (coef): {numbers}."""
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (a)."""
     own = float(sweep.own_mean.sel(width=widths.first(sweep), layer=last_block(sweep)).mean())
-    return said("""In the last block, two finetuned ViTs' features are {own:.2f} apart (1 − cos, mean over pairs).
-                   Half-way between them in weight space, how far is the network from half-way in features? Say it in
-                   **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
+    return said("""In the last block, the features of two finetuned ViTs are {own:.2f} apart (1 − cos, mean over pairs).
+                   Take the network half-way between them in weight space. How far are its features from the mix of
+                   theirs? Say it in **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
 
 
-BLOCKS = "block, class token, answers"  # the layers of a ViT, below an axis
-
-
-@panel
+@view
 def lines(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): left, the gap and the ends' own distance in every layer, right coef. Controls: alpha, pair, width."""
-    first, layers = widths.first(sweep), names(sweep.layer)
-    fig, (left, right) = plotting.figure(2, height=4.0)
-    places = layer_ticks(left, layers, label=BLOCKS)
-    layer_ticks(right, layers, label=BLOCKS)
-    left.set(yscale="log", ylim=(FLOOR, 2), ylabel="1 − cos, mean over images (log)")
-    right.set(ylim=(0.5, 1.5), ylabel="coef: length along the mixed features")
-    right.axhline(1, color=plotting.GREY, linewidth=1)
-    gap, own = curve(left, GAP, "gap to the mixed features"), curve(left, OWN, "the two ends' own distance")
-    coef = curve(right, COEF, "coef")
-    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    left.legend(loc="lower right")
-    titles = moving_titles((left, right))
-    last = layers.index(last_block(sweep))
-    asked = widths.asked(sweep, alpha=0.5)
+    """Panel (a): the gap as a share of the distance between A and B, and coef, in one layer over α; grey, the other
+    layers.
+
+    Controls: alpha, layer, pair, and width where the sweep has several. The prediction, the share half-way in the last
+    block, mean over pairs, in per cent, is a star.
+    """
+    parts = {int(width): sweep.sel(width=int(width)) for width in sweep.width.values}
+    asked = widths.asked(sweep, alpha=0.5, layer=last_block(sweep), pair=ALL)
     if prediction:
-        middle = sweep.sel(width=first, alpha=0.5)
-        share = middle.gap_mean / middle.own_mean
-        prediction.panel_answers(100 * float(share.isel(layer=last).mean()), asked, "purple star")
+        middle = sweep.sel(width=widths.first(sweep), alpha=0.5, layer=last_block(sweep))
+        prediction.panel_answers(100 * float((middle.gap_mean / middle.own_mean).mean()), asked)
+    about = between(parts)
+    return about | {"kicker": "Chapter 11: between two finetuned ViTs",
+                    "controls": about["controls"] | widths.menu(sweep)}
 
-    def draw(alpha, pair, width=first):
-        of_pair = sweep.sel(width=width, pair=pair)
-        gaps = of_pair.gap_mean.sel(alpha=alpha).values
-        owns = of_pair.own_mean.values
-        coefs = of_pair.coef_mean.sel(alpha=alpha).values
-        gap.set_data(places, np.maximum(gaps, FLOOR))
-        own.set_data(places, owns)
-        coef.set_data(places, coefs)
-        there = alpha == 0.5 and width == first
-        guess = prediction.committed if prediction and there else None
-        star.set_data([last] if guess else [], [max(FLOOR, guess / 100 * owns[last])] if guess else [])
-        titles[0].set_text(said("α = {alpha:.2f}, block {n}: gap {gap:.4f}, own {own:.3f}", alpha=alpha, n=last + 1,
-                                gap=gaps[last], own=owns[last]))
-        titles[1].set_text(said("coef {least:.2f} to {most:.2f}", least=coefs.min(), most=coefs.max()))
-        listed = "; ".join(f"{layer} gap {gap:.4f}, own {own:.3f}, coef {coef:.3f}"
-                           for layer, gap, own, coef in zip(layers, gaps, owns, coefs))
-        return f"{pair}, width {width}, α = {alpha:.2f}: {listed}."
 
-    alphas = {f"{alpha:.2f}": alpha for alpha in map(float, sweep.alpha.values)}
-    controls = {"alpha": slider("α", alphas, 0.5), "pair": choice("pair", sweep.pair.values)}
-    return controls | widths.menu(sweep), fig, draw
+def between(parts: dict[int | None, xarray.Dataset]) -> dict:
+    """What a view of features between two networks is made of, but its kicker.
+
+    Args:
+        parts: {width: gap_… and coef_… (pair, alpha, layer), own_mean (pair, layer)}, of one width under None.
+    """
+    first, first_part = next(iter(parts.items()))
+    layers, alphas, pairs = names(first_part.layer), first_part.alpha.values, [ALL, *names(first_part.pair)]
+    called = [POOLED.get(layer, layer) for layer in layers]
+    shares = {width: shares_of(part) for width, part in parts.items()}
+    coefs = {width: part.coef_mean.transpose("pair", "layer", "alpha").values for width, part in parts.items()}
+    coefs = {width: np.stack([values.mean(0), *values]) for width, values in coefs.items()}
+
+    def draw(alpha, layer, pair, width=first):
+        place, row, step = pairs.index(pair), layers.index(layer), position(alphas, alpha)
+        (mean, low, high), coef = shares[width][:, place], coefs[width][place]
+        values = {"this layer": mean[row], "spread": (low[row], high[row]), "near": 100 * CLOSE,
+                  "coef": coef[row], "as long": 1.0}
+        for name, gaps, lengths in zip(layers, mean, coef):
+            is_shown = name == layer
+            values |= {name: np.full(len(alphas), np.nan) if is_shown else gaps,
+                       f"coef, {name}": np.full(len(alphas), np.nan) if is_shown else lengths}
+        numbers = "; ".join(f"{name} {gaps[step]:.1f} %, coef {lengths[step]:.3f}"
+                            for name, gaps, lengths in zip(called, mean, coef))
+        alt = said(_ALT, pair="Mean over all pairs" if pair == ALL else pair, alpha=alpha, numbers=numbers,
+                   width=f", width {width}" if width else "")
+        band = "from the pair with the smallest gap to the largest" if pair == ALL else "middle half of the images"
+        about = key(("", "A and B: mean over all pairs" if pair == ALL else f"A and B finetuned on {pair}"),
+                    ("merged", f"The network between them in {in_words(called[row])}; band: {band}"),
+                    ("", "grey: the other layers"))
+        return Frame(finding_of_layers(called, mean, high if pair == ALL else None), alt, values, about)
+
+    opens = last_block(first_part)
+    few = {round(place) for place in np.linspace(0, len(layers) - 1, MOST_CHIPS)} | {layers.index(opens)}
+    texts = {called[place].removeprefix("the "): layers[place] for place in sorted(few)}
+    return {"charts": _charts(layers, shares, coefs), "draw": draw,
+            "controls": {"alpha": share_of_a(alphas), "layer": chips("layer", texts, opens),
+                         "pair": chips("A and B finetuned on", pairs, more=True)},
+            "hides": ["this layer", "spread", "coef", *layers, *(f"coef, {layer}" for layer in layers)]}
+
+
+def finding_of_layers(layers: list[str], gaps: np.ndarray, of_the_worst: np.ndarray | None = None) -> str:
+    """In which layers the features point nearly in the direction of the mix.
+
+    Args:
+        gaps: (layers, α), in per cent of the distance between the ends.
+        of_the_worst: the same of the pair with the largest gap, where `gaps` is a mean over pairs.
+    """
+    far = [name for name, gap in zip(layers, gaps) if gap.max() > 100 * CLOSE]
+    if len(far) == len(layers):
+        return "The features do not point in the direction of the mix, in any layer"
+    near = "The features point nearly in the direction of the mix"
+    if far:
+        return f"{near}, but not in {in_words(far[0]) if len(far) == 1 else f'{len(far)} of the layers'}"
+    is_for_all = of_the_worst is not None and of_the_worst.max() <= 100 * CLOSE
+    return f"{near}, in every layer{' and for every pair' if is_for_all else ''}"
+
+
+def shares_of(part: xarray.Dataset) -> np.ndarray:
+    """(3, pairs, layers, α): the gap's mean, low and high end in per cent of the distance between A and B. The first of
+    the pairs is the mean of all, with the pairs of the smallest and the largest gap; of the others the ends are the
+    middle half of the images, where the sweep knows it."""
+    distances = part.own_mean.transpose("pair", "layer").values[..., None]
+    gaps = [part.get(name, part.gap_mean).transpose("pair", "layer", "alpha").values
+            for name in ("gap_mean", "gap_low", "gap_high")]
+    shares = 100 * np.maximum(np.stack(gaps) / distances, 0)
+    of_all = np.stack([shares[0].mean(0), shares[0].min(0), shares[0].max(0)])
+    return np.concatenate([of_all[:, None], shares], 1)
+
+
+def _charts(layers, shares, coefs):
+    """The gap and coef over α, on axes with room for all pairs and widths."""
+    highest = max(float(values.max()) for values in shares.values())
+    lengths = np.stack(list(coefs.values()))
+    left = Chart(ALPHA_AXIS, Axis("gap, in % of the distance from A to B", 0, max(1.1 * highest, 110 * CLOSE), unit="%",
+                                  digits=1),
+                 (*(Line(layer, "other") for layer in layers), Reference("near", "chance", "called near"),
+                  Band("spread", "merged"), Line("this layer", "merged", near=True), Star("guess", "merged", x=(0.5,)),
+                  Handle("alpha")))
+    right = Chart(ALPHA_AXIS, Axis("coef: how far along the mix", min(0.9, float(lengths.min()) - 0.02),
+                                   max(1.2, float(lengths.max()) + 0.02), digits=2),
+                  (*(Line(f"coef, {layer}", "other") for layer in layers), Reference("as long", "single", "as the mix"),
+                   Line("coef", "merged", near=True), Handle("alpha")))
+    return [left, right]
 
 
 # -- tables and readings ---------------------------------------------------------------------------
@@ -82,9 +140,10 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
     for width in map(int, sweep.width.values):
         blocks = share.sel(width=width).mean("pair")
         last = float(blocks.sel(layer=last_block(sweep)))
-        sentences.append(said("""Width {width}: {first:.1%} of the own distance is left in block 1, {last:.1%} in the
-                                 last, {output:.1%} in the answers; the worst place of all pairs and layers has
-                                 {most:.1%}; coef {least:.2f} to {top:.2f}.""",
+        sentences.append(said("""Width {width}: on average over the pairs the gap is {first:.1%} of the distance between
+                                 A and B in block 1, {last:.1%} in the last block and {output:.1%} in the answers. At
+                                 the worst place of all pairs and layers it is {most:.1%}. coef lies between {least:.2f}
+                                 and {top:.2f}.""",
                               width=width, first=float(blocks[0]), last=last,
                               output=float(blocks.sel(layer="output")), most=float(share.sel(width=width).max()),
                               least=float(middle.coef_mean.sel(width=width).min()),

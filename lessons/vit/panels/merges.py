@@ -1,22 +1,25 @@
 """Panel (c): task vectors added up and taken away; and a table of all methods."""
+import numpy as np
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Page, paragraph, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Look, cloud, curve, here, level, moving_titles
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, SKY
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, chips, key, slider, view
 from lessons.merging import methods
 from lessons.merging.search import rests_on
 from lessons.vit.experiment import merges
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
-OWN, OTHERS, START = Look(BLUE, "o"), Look(ORANGE, "s", "--"), Look(GREY, "", "-.")
 ALL = "mean over all eight"
+CHANCE = 0.1  # of ten classes
 NETWORKS = {"θ₀": "θ₀", "single": "each alone"}  # what is reported beside the methods
 TABLE_1 = ("cart", "consensus", "ties", "task_arithmetic", "average")  # the source's order
+_ALT = """
+    Width {width}, {task}: with λ = {lam:g} taken away, the accuracy on its own task is {own:.3f} (θ₀ {own_before:.3f}),
+    on the other seven {others:.3f} (θ₀ {others_before:.3f}). Points that the other seven lose, by the task that is
+    taken away: {lost}."""
 
 
 def title_of(reported: str) -> str:
@@ -24,46 +27,76 @@ def title_of(reported: str) -> str:
     return NETWORKS.get(reported) or methods()[reported].short
 
 
-@panel
+@view
 def negation(sweep: xarray.Dataset):
-    """Panel (c): left, θ₀ − λτ on its own task and on the others against λ, right, every task at a λ. Controls: lam,
-    task, width."""
-    first, lams = widths.first(sweep), list(map(float, sweep.lam.values))
-    fig, (left, right) = plotting.figure(2, height=4.2)
-    left.set(xlabel="λ, how much is taken away", ylabel=ACCURACY, xlim=(0, lams[-1] * 1.02), ylim=(0, 1))
-    left.axhline(0.1, color=BLACK, linewidth=0.8, linestyle=":")
-    left.annotate("chance", (lams[-1], 0.1), ha="right", va="bottom", fontsize=9.5)
-    right.set(xlabel="on its own task", ylabel="on the other seven, mean", xlim=(0, 1), ylim=(0, 1))
-    own, others = curve(left, OWN, "on its own task"), curve(left, OTHERS, "on the other seven, mean")
-    start = level(left, START, "θ₀, all tasks")
-    line = here(left, 1.0)
-    left.legend(loc="upper right")
-    before, after = cloud(right, Look(SKY, "o"), "θ₀"), cloud(right, Look(BLUE, "D"), "θ₀ − λτ, each of eight")
-    right.legend(loc="lower right")
-    titles = moving_titles((left, right))
+    """Panel (c): accuracy of θ₀ − λτ on the task of τ and on the other seven, against λ; and what the other seven lose
+    at a λ, for every τ. A press on one of these chooses it. Controls: lam, task, and width where there are several."""
+    lams, tasks = list(map(float, sweep.lam.values)), [ALL, *names(sweep.task)]
+    images, rows = int(sweep.attrs["test_images"]) // (len(tasks) - 1), np.arange(len(tasks))[::-1]
+    first, tables = widths.first(sweep), {}  # (task, of, λ), the mean first
+    for width in map(int, sweep.width.values):
+        each = sweep.negated.sel(width=width).transpose("task", "of", "lam").values
+        tables[width] = np.concatenate([each.mean(0, keepdims=True), each])
 
     def draw(lam, task, width=first):
-        negated = sweep.negated.sel(width=width)
-        accuracies = negated.mean("task") if task == ALL else negated.sel(task=task)
-        curves = [accuracies.sel(of=name).values for name in ("its own task", "the others")]
-        own.set_data(lams, curves[0])
-        others.set_data(lams, curves[1])
-        line.set_xdata([lam, lam])
-        of_start = float(sweep.test.sel(width=width, reported="θ₀").mean())
-        start.set_ydata([of_start, of_start])
-        for points, where in ((before, 0.0), (after, lam)):
-            points.set_data(*(negated.sel(lam=where, of=name).values for name in ("its own task", "the others")))
-        place = lams.index(lam)
-        numbers = {"task": task, "lam": lam, "own": curves[0][place], "others": curves[1][place],
-                   "own_before": curves[0][0], "others_before": curves[1][0], "width": width}
-        titles[0].set_text(said("λ = {lam:g}: own {own:.2f}, others {others:.2f}", **numbers))
-        titles[1].set_text("every task taken away alone")
-        return said("""Width {width}, {task}: with λ = {lam:g} taken away, its own task is read at {own:.3f} (θ₀
-                       {own_before:.3f}), the others at {others:.3f} (θ₀ {others_before:.3f}).""", **numbers)
+        table_of, row, step = tables[width], tasks.index(task), position(lams, lam, "lam")
+        own, others = table_of[row]
+        counts = images * (len(tasks) - 1 if task == ALL else 1), images * (len(tasks) - 2)
+        lost = 100 * (table_of[:, 1, 0] - table_of[:, 1, step])
+        marked = np.where(np.arange(len(tasks)) == row, lost, np.nan)
+        values = {"own": own, "others": others, "chance": CHANCE, "each": (lost, rows), "chosen": (marked, rows),
+                  "own, two standard errors": with_reach(own, counts[0])[1:],
+                  "others, two standard errors": with_reach(others, counts[1])[1:]}
+        alt = said(_ALT, width=width, task=task, lam=lam, own=own[step], own_before=own[0], others=others[step],
+                   others_before=others[0], lost=", ".join(f"{name} {value:.1f}" for name, value in zip(tasks, lost)))
+        whose = "one task vector, mean over all eight" if task == ALL else f"the task vector of {task}"
+        about = key(("merged", f"θ₀ without {whose}, on its own task"), ("", "dashed: on the other seven"))
+        finding = finding_of_taking_away((own[0], own[step]), (others[0], others[step]), *counts)
+        return Frame(finding, alt, values, about)
 
-    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0),
-                "task": choice("task", [ALL, *names(sweep.task)])}
-    return controls | widths.menu(sweep), fig, draw
+    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0, words=lambda lam: f"λ = {lam:g} taken away",
+                              ends=[("", "θ₀"), ("", "twice")]),
+                "task": chips("task taken away", tasks, more=True)}
+    return {"kicker": "Chapter 11: forgetting one task", "charts": _charts(lams, tasks, tables), "draw": draw,
+            "controls": controls | widths.menu(sweep), "caption": f"{caption(sweep)} Bands: two standard errors."}
+
+
+def _charts(lams, tasks, tables):
+    """Accuracy over λ, and what the other seven lose for every task, with room for every λ and width."""
+    every = np.stack(list(tables.values()))
+    lost = 100 * (every[:, :, 1, :1] - every[:, :, 1])
+    left = Chart(Axis("λ", lams[0], lams[-1], ticks={lam: f"{lam:g}" for lam in lams}),
+                 Axis("accuracy", 0, 1.1 * float(every.max()), unit="percent"),
+                 (Reference("chance", "chance", "chance"), Band("others, two standard errors", "merged"),
+                  Band("own, two standard errors", "merged"),
+                  Line("others", "merged", "the other seven", dashed=True),
+                  Line("own", "merged", "its own task"), Handle("lam")))
+    right = Chart(Axis("points that the other seven lose", min(-1, 1.1 * float(lost.min())), 1.1 * float(lost.max())),
+                  Axis("by the task that is taken away, at this λ", -0.7, len(tasks) - 0.3, ticks={-1: ""}),
+                  (Spots("each", "other", names=tuple(tasks), picks=("task",)), Spots("chosen", "merged")))
+    return [left, right]
+
+
+def finding_of_taking_away(own: tuple[float, float], others: tuple[float, float], images: int,
+                           images_of_others: int) -> str:
+    """What taking a task vector away costs its task and the others.
+
+    Args:
+        own, others: accuracy of θ₀ and of θ₀ − λτ, on the task and on the others.
+        images, images_of_others: that these are of.
+    """
+    if own == (own[0],) * 2 and others == (others[0],) * 2:
+        return "With nothing taken away, this is θ₀ itself"
+    less, above = Difference.of(own[0], own[1], images), Difference.of(own[1], CHANCE, images)
+    loses = less.is_news and less.value > 0
+    if loses and not (above.is_news and above.value > 0):
+        forgotten = "The task taken away is forgotten"
+    else:
+        forgotten = "The task taken away is partly forgotten" if loses else "The task taken away is not seen to suffer"
+    of_others = Difference.of(others[0], others[1], images_of_others)
+    if of_others.is_news and of_others.value > 0:
+        return f"{forgotten}, {'and' if loses else 'but'} the others lose accuracy too"
+    return f"{forgotten}, the others are not seen to lose"
 
 
 # -- tables and readings ---------------------------------------------------------------------------

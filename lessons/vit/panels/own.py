@@ -1,83 +1,147 @@
-"""Panels about your own checkpoints: every layer's task vectors, and one layer's merge under four sliders."""
-import textwrap
+"""Views of your own checkpoints: every matrix's task vectors, and one layer's merge, cut to few numbers."""
+import functools
+from collections.abc import Sequence
 
 import numpy as np
 import xarray
 
 from lessons.checkpoints.looking import overall
-from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, reading, said, table
-from lessons.kit.panel import choice, panel, slider
-from lessons.kit.panel.moving import Bars, Look, cloud, curve, moving_titles
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from lessons.kit.sweep import names
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Image, Line, chips, key, percent, slider, view
+from lessons.kit.view.widget import MOST_FRAMES
+from lessons.merging.lowrank import rank_of
 
-KINDS = {"attention": (("attn", "attention", "q_proj", "k_proj", "v_proj"), Look(BLUE, "o")),
-         "MLP": (("mlp", "fc", "dense", "ffn"), Look(ORANGE, "s")), "others": ((), Look(GREEN, "^"))}
-ALPHAS = [round(0.1 * step, 1) for step in range(11)]
-LAMBDAS = [round(0.25 * step, 2) for step in range(13)]
 ALL = "mean of all tasks"
+MORE = 0.1  # of what lies against the elected sign by chance: a smaller difference from it is hardly one
+NEARLY = 0.8  # of the matrices: more are nearly all
+MOST_TICKS = 14
+APART = 0.02  # of a task's own vector: two ways that keep so much more or less differ
+MERGES = {"the sum": (2.0, 0.5), "the average": (1.0, 0.5), "A alone": (1.0, 1.0), "B alone": (1.0, 0.0)}  # λ and α
+_OF_LAYERS = """
+    Matrix {number} of {matrices}, {name}, {task}: ‖τ‖/‖θ₀‖ is {length}. Of the magnitudes {against} point against the
+    elected sign, {chance} were signs random. At rank {ratio:g} % the leading directions hold {held} of the squared
+    length, and row spaces overlap by {overlap}. All matrices: ‖τ‖/‖θ₀‖ from {low} to {high}, largest in {longest}. On
+    average the cosine is {cosine}, {mean_against} point against the elected sign, {mean_chance} were signs random, the
+    leading directions hold {mean_held}, and row spaces overlap by {mean_overlap}."""
+_OF_ONE = """
+    {key}: λ·(α·A + (1 − α)·B) at λ = {lam:g}, α = {alpha:.2f}, density {density:g} and rank {rank:g} %. A: {a}. B: {b}.
+    Share of every task's own vector in it: {told}. The change is {length:.3g} of the layer's length. Shares of A
+    and B by numbers kept: in directions {by_rank}; in entries alone {by_density}."""
+
+_COUNTED = ("Numbers kept: k·(m + n) for k directions of an m×n matrix; of entries their count, without the places "
+            "where they stand.")
 
 
-def kind_of(key: str) -> str:
-    """What a tensor belongs to, by its name: "attention", "MLP" or "others"."""
-    for kind, (words, _) in KINDS.items():
-        if any(word in key for word in words):
-            return kind
-    return "others"
-
-
-@panel
+@view
 def by_layer(sweep: xarray.Dataset):
-    """Every layer's task vectors, matrices alone. Left: how long they are; middle: the angles between them, and how
-    much of them points against the elected sign, beside chance; right: how much of their squared length the leading
-    directions hold, and how far their row spaces overlap. Controls: rank, task."""
+    """Every layer's task vectors, matrices alone, from above: how long they are; how much of them points against the
+    elected sign, beside chance; how much of their squared length the leading directions hold, and how far their row
+    spaces overlap. Controls: matrix, ratio (the rank), task.
+
+    Raises:
+        ValueError: there is no matrix.
+    """
     if not sweep.matrix.any():
         raise ValueError("these models have no matrix, and this picture is of matrices")
     matrices = sweep.isel(layer=_in_order(sweep))
-    places = np.arange(matrices.sizes["layer"])
-    kinds = np.array([kind_of(key) for key in matrices.layer.values])
-    fig, axes = plotting.figure(3, height=4.9)
+    keys, tasks, ratios = names(matrices.layer), [ALL, *names(sweep.task)], list(map(float, sweep.ratio.values))
     relative = matrices.norm / matrices.base_norm
-    lengths = {kind: cloud(axes[0], look, kind, markersize=5) for kind, (_, look) in KINDS.items()}
-    axes[0].fill_between(places, relative.min("task"), relative.max("task"), color=GREY, alpha=0.25, linewidth=0,
-                         label="smallest to largest task")
-    axes[1].plot(places, _mean_cosine(matrices), color=SKY, marker="v", markersize=4, linewidth=1,
-                 label="cosine, mean over pairs")
-    axes[1].plot(places, matrices.against, color=PURPLE, marker="D", markersize=4, linewidth=1,
-                 label="against the elected sign")
-    axes[1].plot(places, matrices.against_by_chance, color=BLACK, linestyle="--", linewidth=1.4, marker="",
-                 label="the same, were signs random")
-    energy = curve(axes[2], Look(RED, "P"), "‖SVD_k(τ)‖²/‖τ‖²", markersize=4, linewidth=1)
-    overlap = curve(axes[2], Look(BLACK, "X"), "overlap of row spaces", markersize=4, linewidth=1)
-    titles = moving_titles(axes, parse_math=False)  # a name may have dollars
-    titles[1].set_text("Angles and signs")
-    moved = relative.values[relative.values > 0] if (relative > 0).any() else np.array([1e-6, 1.0])
-    axes[0].set(yscale="log", ylabel="‖τ‖/‖θ₀‖ of the layer", ylim=(0.8 * moved.min(), 1.25 * moved.max()))
-    axes[1].set(ylim=(-0.25, 1.05), ylabel="cosine; share of Σ|τ|")
-    axes[2].set(ylim=(0, 1.05), ylabel="share")
-    for ax in axes:
-        ax.set(xlabel="number of the matrix", xlim=(-0.5, len(places) - 0.5))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    relative = relative.where(np.isfinite(relative))
+    against, chance = matrices.against.values, matrices.against_by_chance.values
+    spread, cosines = (relative.min("task").values, relative.max("task").values), _mean_cosine(matrices)
 
-    def draw(ratio, task):
-        sizes = relative.mean("task") if task == ALL else relative.sel(task=task)
-        energies = matrices.energy.sel(ratio=ratio)
-        energies = energies.mean("task") if task == ALL else energies.sel(task=task)
-        for kind, line in lengths.items():
-            of_kind = kinds == kind
-            line.set_data(places[of_kind], sizes.values[of_kind])
-        energy.set_data(places, energies.values)
-        overlap.set_data(places, matrices.overlap.sel(ratio=ratio).values)
-        titles[0].set_text(f"Length, {task}")
-        titles[2].set_text(f"Rank {100 * ratio:g} %")
-        return _described(matrices, sizes, energies, ratio, task)
+    @functools.cache
+    def of(task, ratio):
+        lengths, held = ((each.mean("task") if task == ALL else each.sel(task=task)).values
+                         for each in (relative, matrices.energy.sel(ratio=ratio)))
+        values = {"length": lengths, "all tasks": spread, "against": against, "by chance": chance, "held": held,
+                  "overlap": matrices.overlap.sel(ratio=ratio).values}
+        known = {f"mean_{name}": _written(_mean_of_known(values[name])) for name in ("against", "held", "overlap")}
+        known |= {"mean_chance": _written(_mean_of_known(chance)), "cosine": _written(_mean_of_known(cosines)),
+                  "longest": keys[_largest(lengths)], "low": _written(np.nanmin(lengths), ".2g"),
+                  "high": _written(np.nanmax(lengths), ".2g")}
+        return values, known, finding_of_task_vectors(against, chance, held, len(tasks) - 1)
 
-    controls = {"ratio": slider("rank", {f"{100 * ratio:g} %": float(ratio) for ratio in sweep.ratio.values},
-                                float(sweep.ratio.values[len(sweep.ratio) // 2])),
-                "task": choice("task", [ALL, *names(sweep.task)])}
+    def draw(matrix, ratio, task):
+        values, known, finding = of(task, ratio)
+        at_the_stop = {name: _written(values[name][matrix - 1]) for name in ("against", "held", "overlap")}
+        alt = said(_OF_LAYERS, number=matrix, matrices=len(keys), name=keys[matrix - 1], task=task, ratio=100 * ratio,
+                   length=_written(values["length"][matrix - 1], ".2g"), chance=_written(chance[matrix - 1]),
+                   **at_the_stop, **known)
+        about = key(("", f"Matrix {matrix}: {keys[matrix - 1]}"), ("merged", f"Task vectors: {task}"),
+                    ("", "band: from the shortest to the longest task vector"))
+        return Frame(finding, alt, values, about)
+
+    every = -(-len(keys) * len(tasks) * len(ratios) // MOST_FRAMES)  # so that a saved page can hold all settings
+    stops, longest = range(1, len(keys) + 1, every), 1 + _largest(relative.mean("task").values)
+    handles = {"matrix": slider("matrix", stops, min(stops, key=lambda stop: abs(stop - longest)),
+                                words="matrix {}".format),
+               "ratio": chips("rank kept", {f"{100 * ratio:g} %": ratio for ratio in ratios},
+                              ratios[len(ratios) // 2]),
+               "task": chips("task", tasks, more=True)}
     words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}"
-    return controls, fig, draw, f"{_whose(sweep)}: {words}."
+    return {"kicker": "Chapter 11: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
+            "charts": _charts_by_layer(len(keys), relative.values, np.stack([against, chance])),
+            "caption": f"{_whose(sweep)}: {words}."}
+
+
+def _written(value, spec=".3f"):
+    """A number for an alternative text; "unknown" where it is none, as of a matrix that nobody moved."""
+    return format(float(value), spec) if np.isfinite(value) else "unknown"
+
+
+def _largest(values):
+    """Where the largest of the numbers that are known stands."""
+    return int(np.nan_to_num(values, nan=-np.inf).argmax())
+
+
+def _charts_by_layer(count, relative, conflict):
+    """Lengths, signs and leading directions over the matrices."""
+    x, moved = tuple(range(1, count + 1)), relative[relative > 0]
+    across = Axis("matrix", 0.5, count + 0.5, ticks={number: f"{number}" for number in x[::-(-count // MOST_TICKS)]})
+    low, high = (0.8 * float(moved.min()), 1.25 * float(moved.max())) if moved.size else (1e-6, 1.0)
+    signs = 1.25 * float(np.nanmax(conflict, initial=0.2))
+    return [Chart(across, Axis("length, as a share of the base’s", low, high, "log", ticks=_ticks(low, high), digits=3),
+                  (Band("all tasks", "merged", x=x), Line("length", "merged", x=x, dots=True, near=True),
+                   Handle("matrix")), height=190),
+            Chart(across, Axis("share of the change against the elected sign", 0, signs, unit="percent", digits=1),
+                  (Line("by chance", "chance", "by chance", x=x), Line("against", "merged", x=x, dots=True, near=True),
+                   Handle("matrix")), height=190),
+            Chart(across, Axis("squared length that the leading directions hold", 0, 1.05, unit="percent"),
+                  (Line("overlap", "other", "row spaces overlap", x=x),
+                   Line("held", "merged", x=x, dots=True, near=True), Handle("matrix")), height=190)]
+
+
+def _ticks(low, high):
+    """1, 2 and 5 times every power of ten between the ends of a logarithmic axis, or the powers alone if it is long."""
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [10.0 ** power * times for power in powers for times in ((1, 2, 5) if len(powers) < 5 else (1,))]
+    return {tick: f"{tick:g}" for tick in ticks if low <= tick <= high}
+
+
+def finding_of_task_vectors(against: np.ndarray, chance: np.ndarray, energies: np.ndarray, tasks: int) -> str:
+    """Whether tasks agree on signs more than chance would, and whether the leading directions hold most of them.
+
+    Args:
+        against, chance: (matrices,), the share of all magnitudes that points against the elected sign, measured and
+            with random signs.
+        energies: (matrices,), the share of the squared length in the leading directions. NaN where nothing moved.
+        tasks: how many.
+    """
+    known = energies[np.isfinite(energies)]
+    if not len(known):
+        return "No model moved any matrix of its base"
+    most = float(np.mean(known > 0.5))
+    which = "every matrix’s" if most == 1 else "nearly every matrix’s" if most > NEARLY else "some matrices’"
+    held = f"leading directions hold {f'most of {which}' if most else 'less than half of any matrix’s'} change"
+    compared = chance > 0
+    if tasks == 1 or not compared.any():
+        return f"The {held}"
+    fewer = float(np.mean(1 - against[compared] / chance[compared]))
+    agree = "more than by chance" if fewer > MORE else "less than by chance" if fewer < -MORE else \
+        "hardly more than by chance" if fewer > 0 else "no more than by chance"
+    return f"Signs agree {agree}, {held}"
 
 
 def _mean_cosine(matrices):
@@ -100,70 +164,114 @@ def _in_order(sweep):
     return [place for place in sorted(range(len(parts)), key=parts.__getitem__) if sweep.matrix.values[place]]
 
 
-def _described(matrices, lengths, energies, ratio, task):
-    text = """{matrices} matrices, {task}. ‖τ‖/‖θ₀‖ from {low:.2g} to {high:.2g}, largest in {longest}. Their mean
-              cosine is {cosine:.3f}. Against the elected sign: {against:.3f} of all magnitudes on average, {chance:.3f}
-              were signs random. At rank {ratio:g} % the leading directions hold {energy:.2f} of the squared length,
-              and row spaces overlap by {overlap:.3f}."""
-    return said(text, matrices=matrices.sizes["layer"], task=task, ratio=100 * ratio,
-                chance=float(matrices.against_by_chance.mean()),
-                longest=str(matrices.layer.values[int(np.argmax(lengths.values))]), low=float(lengths.min()),
-                high=float(lengths.max()), cosine=_mean_of_known(_mean_cosine(matrices)),
-                against=float(matrices.against.mean()), energy=float(energies.mean()),
-                overlap=float(matrices.overlap.sel(ratio=ratio).mean()))
-
-
 def _whose(sweep):
     """How a caption begins: whose checkpoints these are."""
     trained_on = sweep.attrs["trained_on"]
     return f"The course's networks as files, trained on {trained_on}" if trained_on else "Your own checkpoints"
 
 
-@panel
+@view
 def one_layer(sweep: xarray.Dataset):
-    """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): left, its first rows and columns; right, how
-    much of every task's own vector is in it. Controls: α, λ, density, rank."""
+    """A layer's merge, λ·(α·v_a + (1 − α)·v_b) with v = SVD_k(trim_d(τ)): its first rows and columns, and how much of
+    every task's own vector is in it, against how many numbers the k directions take; dashed, as many of the largest
+    entries. Controls: ratio (the rank), merge (λ and α), density."""
     (a, b), tasks = names(sweep.end), names(sweep.task)
-    fig, (left, right) = plotting.figure(2, height=4.4, width_ratios=(4, 5))
-    largest = float(np.quantile(np.abs(sweep.piece.sel(density=1.0, ratio=1.0)), 0.99)) or 1.0
-    blank = np.zeros(sweep.piece.shape[-2:])
-    picture = left.imshow(blank, cmap="RdBu_r", vmin=-largest, vmax=largest, animated=True, interpolation="nearest")
-    fig.colorbar(picture, ax=left, label="change of the weight", shrink=0.8)
-    left.set(xlabel="column", ylabel="row")
-    left.grid(False)
-    bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    right.axhline(1, color=BLACK, linestyle="--", linewidth=1.2, marker="", label="all of it")
-    right.legend(loc="upper right")
-    right.axhline(0, color=GREY, linewidth=0.8, marker="")
-    right.set(xticks=range(len(tasks)), ylim=(-0.6, 3.2), xlim=(-0.6, len(tasks) - 0.4),
-              ylabel="share of the task's own vector")
-    turned = {"rotation": 30, "ha": "right"} if len(tasks) > 4 else {"rotation": 0, "ha": "center"}
-    right.set_xticklabels([textwrap.fill(task, 16) for task in tasks], parse_math=False, **turned)
-    titles = moving_titles((left, right), parse_math=False)
-    pieces, inner, gram = sweep.piece.values, sweep.inner.values, sweep.gram.values
-    densities, ratios = list(map(float, sweep.density.values)), list(map(float, sweep.ratio.values))
-    colours = [ORANGE if task in (a, b) else GREY for task in tasks]
+    both, others = [tasks.index(a), tasks.index(b)], [task for task in tasks if task not in (a, b)]
+    densities, ratios = (list(map(float, sweep[name].values)) for name in ("density", "ratio"))
+    inner, pieces = (sweep[name].transpose("end", "density", "ratio", ...).values for name in ("inner", "piece"))
+    sizes = sizes_of(ratios, sweep.attrs["sides"])
+    places = sorted({size: place for place, size in reversed(list(enumerate(sizes)))}.values())  # one rank a size
+    sizes, uncut = [sizes[place] for place in places], ratios.index(max(ratios))
 
-    def draw(alpha, lam, density, ratio):
-        place = densities.index(density), ratios.index(ratio)
+    def draw(ratio, merge, density):
+        (lam, alpha), row, column = MERGES[merge], densities.index(density), ratios.index(ratio)
         weights = lam * np.array([alpha, 1 - alpha])
-        picture.set_data(np.einsum("e,emn->mn", weights, pieces[(slice(None), *place)]))
-        shares = weights @ inner[(slice(None), *place)]
-        bars.set_values(shares, colours)
-        length = float(np.sqrt(max(0.0, weights @ gram[place] @ weights))) / float(sweep.base_norm)
-        titles[0].set_text(f"{sweep.attrs['key']}"[-40:])
-        titles[1].set_text(f"‖change‖/‖θ₀‖ = {length:.2g}")
-        told = ", ".join(f"{task} {share:.2f}" for task, share in zip(tasks, shares))
-        return said("""{key}: λ·(α·{a} + (1 − α)·{b}) at α = {alpha:.2f}, λ = {lam:g}, density {density:g}, rank
-                       {rank:g} %. Share of every task's own vector: {told}. The change is {length:.3g} of the layer's
-                       length.""",
-                    key=sweep.attrs["key"], a=a, b=b, alpha=alpha, lam=lam, density=density, rank=100 * ratio,
-                    told=told, length=length)
+        shares = np.einsum("e,edrt->drt", weights, inner)
+        along, by_entries = shares[row, places], shares[:, uncut]
+        values = {"change": np.abs(np.einsum("e,emn->mn", weights, pieces[:, row, column])),
+                  **{f"of {task}": along[:, tasks.index(task)] for task in others}}
+        for name, place in zip("AB", both):
+            values |= {name: along[:, place], f"{name} by entries": by_entries[:, place]}
+        square = weights @ sweep.gram.values[row, column] @ weights
+        alt = said(_OF_ONE, key=sweep.attrs["key"], lam=lam, alpha=alpha, a=a, b=b, density=density, rank=100 * ratio,
+                   told=", ".join(f"{task} {share:.2f}" for task, share in zip(tasks, shares[row, column])),
+                   length=max(0.0, square) ** 0.5 / (sweep.base_norm.item() or np.nan),
+                   by_rank=_listed(sizes, along[:, both]), by_density=_listed(densities, by_entries[:, both]))
+        by_directions, by_entries = ({name: some[:, place] / weight for name, place, weight in zip("AB", both, weights)
+                                      if weight} for some in (along, by_entries))
+        finding = finding_of_keeping(sizes, by_directions, densities, by_entries, density < max(densities))
+        about = key(("", f"Layer: {sweep.attrs['key']}"), ("a", f"A: {a}"), ("b", f"B: {b}"),
+                    ("", "dashed: as many of the largest entries"), ("", "grey: the other tasks"))
+        return Frame(finding, alt, values, about)
 
-    controls = {"alpha": slider(f"α: 1 is {a}", ALPHAS, 0.5), "lam": slider("λ", LAMBDAS, 2.0),
-                "density": slider("density", densities, 1.0),
-                "ratio": slider("rank", {f"{100 * ratio:g} %": ratio for ratio in ratios}, ratios[-1])}
-    return controls, fig, draw, f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}."
+    stops = {f"{100 * size:.3g} %": ratios[place] for size, place in zip(sizes, places)}
+    handles = {"ratio": slider("numbers kept", stops, ratios[places[len(places) // 2]], places=sizes,
+                                words=lambda ratio: f"{100 * ratio:g} % of the directions"),
+               "merge": chips("merge", list(MERGES)),
+               "density": chips("entries kept before", {percent(density): density for density in densities},
+                                max(densities), more=True)}
+    return {"kicker": "Chapter 11: one layer, two tasks", "draw": draw, "controls": handles,
+            "charts": _charts_of_one(sweep, sizes, densities, others),
+            "caption": f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}. {_COUNTED}"}
+
+
+def _listed(sizes, shares):
+    """What is kept of A and of B at every size, for an alternative text."""
+    return ", ".join(f"{percent(size)}: {of_a:.2f} and {of_b:.2f}" for size, (of_a, of_b) in zip(sizes, shares))
+
+
+def sizes_of(ratios: list[float], sides: tuple[int, int]) -> list[float]:
+    """How many numbers the directions of each rank take, as a share of the matrix's own; never more than these."""
+    rows, columns = map(int, sides)
+    ranks = [rank_of(ratio, min(rows, columns), "ceil") for ratio in ratios]
+    return [min(1.0, rank * (rows + columns) / (rows * columns)) for rank in ranks]
+
+
+def _charts_of_one(sweep, sizes, densities, others):
+    """The change as an image, and the shares of the tasks' own vectors."""
+    rows, columns = sweep.piece.shape[-2:]
+    largest = float(np.quantile(np.abs(sweep.piece.sel(density=max(densities), ratio=sweep.ratio.max())), 0.99)) or 1.0
+    image = Chart(Axis("column", 0, columns, ticks={0.5: "1", columns - 0.5: f"{columns}"}),
+                  Axis(f"size of the change, first {rows} rows", 0, rows, ticks={-1: ""}),
+                  (Image("change", "merged", extent=(0, columns, 0, rows), high=largest),))
+    inner = sweep.inner.transpose("end", ...).values
+    shares = np.stack([inner[0], inner[1], inner.sum(0)])
+    least = 0.9 * min(*sizes, *densities)
+    ticks = {tick: f"{100 * tick:g} %" for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1) if tick > least}
+    over = Chart(Axis("numbers kept, share of the matrix", least, 1.1, "log", ticks=ticks),
+                 Axis("share of the task’s own vector", float(np.nanmin(shares, initial=0)) - 0.1,
+                      1.1 * float(np.nanmax(shares, initial=1)), unit="percent"),
+                 (*(Line(f"of {task}", "other", x=sizes) for task in others),
+                  Line("A by entries", "a", x=tuple(densities), dashed=True),
+                  Line("B by entries", "b", x=tuple(densities), dashed=True),
+                  Line("A", "a", "A", x=sizes, dots=True), Line("B", "b", "B", x=sizes, dots=True), Handle("ratio")))
+    return [image, over]
+
+
+def finding_of_keeping(sizes: Sequence[float], by_directions: dict[str, np.ndarray], densities: Sequence[float],
+                       by_entries: dict[str, np.ndarray], trimmed: bool) -> str:
+    """What keeps more of a task vector, its strongest directions or as many numbers in its largest entries.
+
+    Args:
+        sizes: of the directions, as shares of the matrix's numbers.
+        by_directions: {"A" and "B", or one of them: the share of its own vector that is left at every size}.
+        densities, by_entries: the same of entries.
+        trimmed: whether the directions are those of vectors of which small entries were dropped before.
+    """
+    sizes, whose = np.array(sizes), " and ".join(by_directions)
+    inside = (sizes >= min(densities)) & (sizes < 1)
+    differences = np.array([directions[inside] - np.interp(np.log(sizes[inside]), np.log(densities), by_entries[name])
+                            for name, directions in by_directions.items()])
+    if np.isnan(differences).any():
+        return "A model did not move this layer, so nothing of it can be kept"
+    if not inside.any():
+        return f"Nothing of {whose} is lost before directions or entries are dropped"
+    first = "With small entries dropped first, directions keep" if trimmed else "At equal size, strong directions keep"
+    if (differences > APART).all() or (differences < -APART).all():
+        return f"{first} {'more' if differences.max() > APART else 'less'} of {whose} than large entries"
+    if (np.abs(differences) <= APART).all():
+        return f"{first} about as much of {whose} as large entries"
+    return f"Neither directions nor entries always keep more of {whose}"
 
 
 def summary(sweep: xarray.Dataset) -> Page:

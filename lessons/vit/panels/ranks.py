@@ -2,20 +2,19 @@
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
+from lessons.kit.noise import WIDE, Difference, error_of_difference
 from lessons.kit.page import Page, paragraph, reading, said, table
-from lessons.kit.panel import panel, slider
-from lessons.kit.panel.moving import Bars, Look, curve, level, moving_titles
-from lessons.kit.plotting import ACCURACY, BLACK, BLUE, GREY, ORANGE, PURPLE
-from lessons.kit.sweep import caption, names
+from lessons.kit.sweep import caption, names, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, Star, chips, key, slider, view
 from lessons.merging.search import best, rests_on
 from lessons.vit.experiment.ranks import ATTENTION, BY_DIMENSION, BY_NAME, FUSED, GROUPS, MLP, chosen
 from lessons.vit.panels import widths
 from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
-CART = Look(BLUE, "o")
-BESIDE = -0.36  # where a mark stands that would hide a bar's number
-LEVELS = {"average": Look(ORANGE, "", "--"), "each alone": Look(BLACK, "", ":"), "θ₀": Look(GREY, "", "-.")}
+LITTLE = 0.25  # of the way from the average to the single networks: a gain below it is called little
+_ALT = """
+    {setting}λ = {lam:g}. By rank {by_rank}. The average has an accuracy of {average:.3f}, each network alone {own:.3f},
+    θ₀ {base:.3f}. At rank {rank:g}: {by_task}."""
 
 
 def best_of(sweep: xarray.Dataset) -> dict[str, float]:
@@ -30,64 +29,110 @@ def best_of(sweep: xarray.Dataset) -> dict[str, float]:
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     average = float(sweep.average.sel(part="test", width=int(sweep.width[0])).mean())
-    return said("""The average of the eight networks reads {average:.1%}. CART's rank and λ are chosen on held-out
-                   images. How many **points** above the average is it then? (With CLIP, the source has
+    return said("""The average of the eight networks has an accuracy of {average:.1%}. CART's rank and λ are chosen on
+                   held-out images. How many **points** above the average is it then? (With CLIP, the source has
                    nineteen.)""",
                 average=average)
 
 
-@panel
+@view
 def ranks(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): left accuracy against rank at a λ, right every task at a rank. Controls: lam, rank, width."""
-    values, tasks = list(map(float, sweep["rank"].values)), names(sweep.task)
-    fig, (left, right) = plotting.figure(2, height=4.4)
-    left.set(ylim=(0, 1), ylabel=f"{ACCURACY}, eight tasks", xlabel="rank, share of what a matrix has")
-    left.set_xticks(range(len(values)), [f"{value:g}" for value in values])
-    right.set(ylim=(0, 1.08), xlim=(-0.6, len(tasks) - 0.4), ylabel=ACCURACY)
-    right.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
-    curve_of, mark = curve(left, CART, "CART"), curve(left, Look(BLACK, "o", ""), markersize=10, fillstyle="none")
-    levels = [level(left, look, name) for name, look in LEVELS.items()]
-    bars = Bars(right, range(len(tasks)), BLUE, "{:.2f}".format)
-    marks = (curve(right, Look(BLACK, "_", ""), "right: each alone", markersize=16),
-             curve(right, Look(ORANGE, "D", ""), "right: average", markersize=6))
-    star = curve(left, Look(PURPLE, "*", ""), markersize=15)
-    named = zip(left.get_legend_handles_labels(), right.get_legend_handles_labels())
-    fig.legend(*(ours + theirs for ours, theirs in named), loc="outside lower left", ncols=3)
-    titles = moving_titles((left, right))
-    first, known = widths.first(sweep), best_of(sweep.isel(width=0))
-    asked = widths.asked(sweep, lam=known["lam"], rank=known["rank"])
+    """Panel (b): how far CART is above the average against the rank at a λ, and for every task at a rank.
+
+    Controls: rank, lam, and width where the sweep has several. The prediction, the height in points at the rank and λ
+    that held-out images choose, is a star.
+    """
+    known = best_of(sweep.isel(width=0))
     if prediction:
-        prediction.panel_answers(100 * known["height"], asked, "purple star")
+        prediction.panel_answers(100 * known["height"], widths.asked(sweep, lam=known["lam"], rank=known["rank"]))
+    parts = {int(width): sweep.sel(width=int(width), part="test") for width in sweep.width.values}
+    about = bell({width: part.transpose("rank", "lam", "task", ...) for width, part in parts.items()},
+                 int(sweep.attrs["test_images"]), known["rank"], known["lam"])
+    return about | {"kicker": "Chapter 11: CART on eight tasks", "controls": about["controls"] | widths.menu(sweep),
+                    "caption": f"{caption(sweep)} {rests_on(sweep)} Bands: two standard errors of the difference."}
 
-    def draw(lam, rank, width=first):
-        of_width = sweep.sel(width=width, part="test")
-        means = of_width.accuracy.sel(lam=lam).mean("task").values
-        of_tasks = of_width.accuracy.sel(lam=lam, rank=rank).values
-        curve_of.set_data(range(len(values)), means)
-        place = values.index(rank)
-        mark.set_data([place], [means[place]])
-        heights = [float(of_width[name].mean()) for name in ("average", "own", "base")]  # as in LEVELS
-        for line, height in zip(levels, heights):
-            line.set_ydata([height, height])
-        bars.set_values(of_tasks)
-        marks[0].set_data(range(len(tasks)), of_width.own.values)
-        marks[1].set_data(BESIDE + np.arange(len(tasks)), of_width.average.values)
-        there = prediction and (lam, rank, width) == (known["lam"], known["rank"], first)
-        shown = prediction.committed if there else None
-        star.set_data([] if shown is None else [place], [] if shown is None else [heights[0] + shown / 100])
-        numbers = {"lam": lam, "rank": rank, "mean": means[place], "average": heights[0], "own": heights[1],
-                   "base": heights[2], "width": width}
-        titles[0].set_text(said("λ = {lam:g}: {mean:.3f} at rank {rank:g}", **numbers))
-        titles[1].set_text(said("average {average:.3f}, alone {own:.3f}", **numbers))
-        by_rank = ", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(values, means))
-        by_task = ", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, of_tasks))
-        return said("""Width {width}, λ = {lam:g}. By rank {by_rank}. The average reads {average:.3f}, each alone
-                       {own:.3f}, θ₀ {base:.3f}. At rank {rank:g}: {by_task}.""", by_rank=by_rank, by_task=by_task,
-                    **numbers)
 
-    controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in map(float, sweep.lam.values)}, known["lam"]),
-                "rank": slider("rank", {f"{value:g}": value for value in values}, known["rank"])}
-    return controls | widths.menu(sweep), fig, draw
+def bell(parts: dict[int | None, xarray.Dataset], images: int, opens_rank: float, opens_lam: float) -> dict:
+    """What a view of CART beside the average is made of, but its kicker and caption.
+
+    Args:
+        parts: {width: accuracy (rank, lam, task), average, own and base (task)}, of one width under None.
+        images: that the mean over tasks is of.
+    """
+    first, first_part = next(iter(parts.items()))
+    ratios, lams = (list(map(float, first_part[name].values)) for name in ("rank", "lam"))
+    tasks = names(first_part.task)
+    rows = np.arange(len(tasks))[::-1]
+    of_one_task = 100 * WIDE * error_of_difference(0.5, 0.5, images // len(tasks))
+
+    def draw(rank, lam, width=first):
+        part, place, column = parts[width], position(ratios, rank, "rank"), position(lams, lam, "lam")
+        accuracy = part.accuracy.values[:, column]
+        means, average, own = accuracy.mean(1), float(part.average.mean()), float(part.own.mean())
+        gain = 100 * (means - average)
+        sure = 100 * WIDE * np.array([error_of_difference(mean, average, images) for mean in means])
+        by_task = ", ".join(f"{task} {value:.2f}" for task, value in zip(tasks, accuracy[place]))
+        alt = said(_ALT, setting=f"Width {width}, " if width else "", lam=lam, rank=rank, by_task=by_task, own=own,
+                   by_rank=", ".join(f"{value:g}: {mean:.3f}" for value, mean in zip(ratios, means)),
+                   average=average, base=float(part.base.mean()))
+        values = {"CART": gain, "sure": (gain - sure, gain + sure), "the average": 0 * gain,
+                  "alone": 100 * (own - average), "noise": ((-0.7, -0.7), (len(tasks) - 0.3,) * 2),
+                  "tasks": (100 * (accuracy[place] - part.average.values), rows)}
+        about = key(("merged", f"CART with {_kept(rank)}, λ = {lam:g}"), ("single", "each network alone"),
+                    ("", "grey band: within the noise of one task"))
+        return Frame(finding_of_bell(means, average, own, images), alt, values, about)
+
+    ends = [("", "no direction"), ("", "all")] if (ratios[0], ratios[-1]) == (0, 1) else ()
+    controls = {"rank": slider("rank", {f"{100 * value:g}": value for value in ratios}, opens_rank, words=_kept,
+                               places=range(len(ratios)), ends=ends),
+                "lam": chips("λ", {f"{lam:g}": lam for lam in lams}, opens_lam)}
+    return {"charts": _charts(parts.values(), ratios, tasks, of_one_task, opens_rank), "draw": draw,
+            "controls": controls, "hides": ["CART", "sure", "the average", "noise", "tasks"]}
+
+
+def _kept(rank):
+    """How much of every matrix CART keeps, in words."""
+    return {0: "no direction", 1: "all directions"}.get(rank, f"{100 * rank:g} % of the directions")
+
+
+def _charts(parts, ranks_of, tasks, of_one_task, opens_rank):
+    """The mean over the rank, and every task, in points above the average; with room for every λ and width."""
+    means = [100 * (part[name].mean("task") - part.average.mean()) for part in parts for name in ("accuracy", "own")]
+    low, high = min(float(mean.min()) for mean in means), max(float(mean.max()) for mean in means)
+    each = [100 * (part.accuracy - part.average) for part in parts]
+    places = tuple(map(float, range(len(ranks_of))))
+    left = Chart(Axis("rank, in % of what a matrix has", -0.3, len(ranks_of) - 0.7, "places",
+                      ticks={place: f"{100 * rank:g}" for place, rank in zip(places, ranks_of)}),
+                 Axis("points above the average", 1.1 * low - 2, 1.1 * high, unit="points", digits=1),
+                 (Line("the average", "other", "average", x=places), Reference("alone", "single", "each alone"),
+                  Band("sure", "merged", x=places), Line("CART", "merged", x=places, dots=True, near=True),
+                  Star("guess", "merged", x=(places[ranks_of.index(opens_rank)],)), Handle("rank")))
+    worst = min(-of_one_task, *(float(values.min()) for values in each))
+    most = max(of_one_task, *(float(values.max()) for values in each))
+    right = Chart(Axis("points above the average, task by task", 1.1 * worst, 1.1 * most),
+                  Axis("every task at this rank", -0.7, len(tasks) - 0.3, ticks={-1: ""}),
+                  (Band("noise", "other", x=(-of_one_task, of_one_task)),
+                   Spots("tasks", "merged", names=tuple(tasks))))
+    return [left, right]
+
+
+def finding_of_bell(means: np.ndarray, average: float, own: float, images: int) -> str:
+    """Whether CART's best rank is above the average by more than the noise, and whether other ranks are below it.
+
+    Args:
+        means: (rank,), accuracies of CART at one λ, ranks rising.
+        average, own: accuracies of the average, and of every network on its own task.
+        images: that each of these is of.
+    """
+    gain, loss = (Difference.of(float(value), average, images) for value in (means.max(), means.min()))
+    loses = loss.is_news and loss.value < 0
+    amount = "too few" if means.argmin() < means.argmax() else "too many"
+    if gain.is_news and gain.value > 0:
+        much = "a little" if gain.value < LITTLE * (own - average) else "much"
+        gained = f"The best rank gains {much} over the average"
+        return f"{gained}, {amount} directions lose" if loses else gained
+    return f"No rank is seen to beat the average, and {amount} directions lose" if loses else \
+        "No rank can be told from the average"
 
 
 # -- tables and readings ---------------------------------------------------------------------------

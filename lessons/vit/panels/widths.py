@@ -1,25 +1,26 @@
-"""What panels about the small ViT share: a menu of widths, and of which width a reading speaks."""
+"""What views of the small ViT share: a choice of widths, and of which width a reading speaks."""
 import xarray
 
 from lessons.kit import page
 from lessons.kit.noise import Difference
 from lessons.kit.page import Page
-from lessons.kit.panel import choice
+from lessons.kit.view import chips
 
 
 def menu(sweep: xarray.Dataset) -> dict:
-    """{"width": a menu}; nothing where the sweep has one width alone."""
+    """{"width": chips}; nothing where the sweep has one width alone."""
     widths = list(map(int, sweep.width.values))
-    return {"width": choice("width", {str(width): width for width in widths})} if len(widths) > 1 else {}
+    return {"width": chips("width of the ViT", {str(width): width for width in widths}, more=True)} \
+        if len(widths) > 1 else {}
 
 
 def first(sweep: xarray.Dataset) -> int:
-    """The width at which a panel opens."""
+    """The width at which a view opens."""
     return int(sweep.width[0])
 
 
 def asked(sweep: xarray.Dataset, **settings) -> dict:
-    """Where a panel answers a prediction: `settings` at the first width."""
+    """Where a view answers a prediction: `settings` at the first width."""
     return settings | {name: first(sweep) for name in menu(sweep)}
 
 

@@ -37,6 +37,7 @@ export class Chart {
     this.hasHandle = spec.marks.some((mark) => mark.kind === "handle");
     this.guessed = spec.marks.find((mark) => mark.kind === "star"); // where the learner's guess is drawn
     this.picking = spec.marks.find((mark) => mark.picks); // whose points a press chooses from
+    this.answers = new Set(); // names of marks that wait for a guess, where there is one
     this.svg = s("svg", { class: "plot", "aria-hidden": "true" });
   }
 
@@ -56,7 +57,8 @@ export class Chart {
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
-    const box = { left: (rows ? 92 : 52) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
+    const names = Math.max(0, ...(y.ticks ?? []).map(([, text]) => text.length)); // letters left of the plot
+    const box = { left: (rows ? 92 : Math.max(52, 16 + 7 * names)) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
     Object.assign(this, { box, k, narrow });
     this.x = scale(x, box.left, box.width - box.right);
     this.y = rows ? scaleLinear().domain([-0.5, rows.length - 0.5]).range([box.top, box.height - box.bottom])
@@ -115,7 +117,10 @@ export class Chart {
     const ends = [];
     for (const mark of this.marks) {
       if (mark.kind === "handle" || hidden.has(mark.name)) continue;
-      if (mark.kind !== "star") parts.push(this[mark.kind](mark, frame.values[mark.name], stop, ends));
+      if (mark.kind === "star") continue;
+      const nodes = [this[mark.kind](mark, frame.values[mark.name], stop, ends)].flat().filter(Boolean);
+      if (this.answers.has(mark.name)) for (const node of nodes) node.classList.add("answer"); // by which tests find what waited
+      parts.push(...nodes);
     }
     const handle = this.marks.find((mark) => mark.kind === "handle");
     if (handle && stop !== null) {

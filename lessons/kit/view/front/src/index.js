@@ -1,4 +1,6 @@
-// Weightspace's views: what anywidget asks for, and `page` for a file of its own, which needs no kernel.
+// Weightspace's views: what anywidget asks for, and `page` for a file of its own, which needs no kernel and whose address
+// can name the settings of its controls.
+import { foundIn } from "./numbers.js";
 import { Panel } from "./panel.js";
 
 export { Panel };
@@ -11,7 +13,11 @@ export function page(el, state) {
     save_changes: () => {},
     on: (event, what) => listeners.set(event, what),
   };
-  return new Panel(model, el);
+  const { controls, prediction } = state.spec;
+  if (!prediction || state.guess !== null || state.shown) state.positions = foundIn(location.hash, controls, state.positions);
+  const panel = new Panel(model, el, true);
+  addEventListener("hashchange", () => panel.goTo(foundIn(location.hash, controls, panel.positions)));
+  return panel;
 }
 
 export default {

@@ -36,6 +36,17 @@ export function placesOf(number, counts) {
   return places;
 }
 
+// The settings of all controls as the part of an address behind #, and the positions that such a part means: a name or a
+// setting that there is not leaves a control where it is.
+export const addressed = (controls, positions) => new URLSearchParams(controls.map(({ name, texts }, index) => [name, texts[positions[index]]])).toString();
+export function foundIn(address, controls, positions) {
+  const settings = new URLSearchParams(address.replace(/^#/, ""));
+  return controls.map(({ name, texts }, index) => {
+    const place = texts.indexOf(settings.get(name));
+    return place < 0 ? positions[index] : place;
+  });
+}
+
 // Labels that would touch move apart, as little as possible, in their order, between low and high.
 export function apart(wanted, gap, low, high) {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a] - wanted[b]);

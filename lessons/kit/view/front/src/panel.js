@@ -2,7 +2,7 @@
 import { Chart } from "./chart.js";
 import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
-import { clamp, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
+import { addressed, clamp, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
 
 const WIDE = 860; // px: two charts side by side
@@ -15,8 +15,9 @@ const isFull = (event) => event.key === "f" && !event.ctrlKey && !event.metaKey 
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export class Panel {
-  constructor(model, el) {
+  constructor(model, el, hasAddress = false) {
     this.model = model;
+    this.hasAddress = hasAddress;
     this.spec = model.get("spec");
     this.frames = new Frames();
     this.frames.add(model.get("frames"));
@@ -25,6 +26,7 @@ export class Panel {
     this.slider = this.spec.controls.findIndex((control) => control.name === this.spec.slider);
     const slider = this.spec.controls[this.slider];
     this.charts = this.spec.charts.map((chart) => new Chart(chart, slider?.at ?? [], slider?.texts ?? []));
+    for (const chart of this.charts) chart.answers = new Set(this.spec.hides);
     register();
     this.alone = this.spec.alone ?? Math.max(0, this.charts.findIndex((chart) => chart.hasHandle)); // the chart that a hall sees
     this.draft = null; // a guess that is not committed yet
@@ -61,7 +63,7 @@ export class Panel {
       spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
-      h("div", { class: "foot" }, this.numbers, spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
+      h("div", { class: "foot" }, this.numbers, this.hasAddress && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
     for (const chart of this.charts) if (chart.hasHandle || chart.guessed || chart.picking) this.drags(chart);
@@ -80,6 +82,17 @@ export class Panel {
       h("input", { type: "radio", name, value: place, onchange: () => chosen(place) }), h("span", {}, text)));
     const show = (place) => inputs.forEach((label, one) => { label.querySelector("input").checked = one === place; });
     return { more: control.more, node: h("fieldset", { class: "chips" }, h("legend", { class: "legend" }, control.label), inputs), show };
+  }
+
+  // An address that opens this page at these settings. Where the browser gives no clipboard, it stands in the address bar.
+  linkButton() {
+    const button = h("button", { type: "button", class: "quiet", onclick: async () => {
+      history.replaceState(null, "", `#${addressed(this.spec.controls, this.positions)}`);
+      const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+      button.textContent = copied ? "Link copied" : "The link is in the address bar";
+      setTimeout(() => { button.textContent = "Copy link"; }, 2000);
+    } }, "Copy link");
+    return button;
   }
 
   // In a hall one chart fills the screen, and a chip names each.

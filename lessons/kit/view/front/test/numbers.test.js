@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apart, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, foundIn, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -76,4 +76,12 @@ test("a map's table has a column for each of its rows, and named places keep the
   const { head, rows } = tableOf(map, { map: [[0, 1], [2, 3]] });
   assert.deepEqual(head, ["α", "layer 1", "output"]);
   assert.deepEqual(rows.map(({ name, cells }) => [name, ...cells]), [["0", "0.0", "2.0"], ["one", "1.0", "3.0"]]);
+});
+
+test("an address names the settings of all controls, and what it names wrongly changes nothing", () => {
+  const controls = [{ name: "alpha", texts: ["0", "0.5", "1"] }, { name: "pair", texts: ["22.5° and 45°", "a & b = #1"] }];
+  const address = addressed(controls, [2, 1]);
+  assert.deepEqual(foundIn(`#${address}`, controls, [0, 0]), [2, 1]);
+  assert.deepEqual(foundIn("#alpha=7&pair=gone&other=1", controls, [1, 0]), [1, 0]);
+  assert.deepEqual(foundIn("", controls, [1, 1]), [1, 1]);
 });

@@ -1,0 +1,209 @@
+"""What the views of chapter 6 say at several settings of the archived full sweeps, beside the sweeps' numbers."""
+import re
+
+import numpy as np
+import pytest
+
+from lessons.gradients import panels
+from lessons.gradients.experiment import bound, epochs, plane, rounds, steps
+from lessons.gradients.experiment.epochs import DIGITS, FAR, GD, SGD
+from lessons.kit.noise import WIDE, Difference
+from lessons.kit.predict import predict
+
+PANELS = {"plane": (plane, panels.plane.walks), "steps": (steps, panels.steps.gap),
+          "bound": (bound, panels.bound.against_alpha), "epochs": (epochs, panels.epochs.merging),
+          "rounds": (rounds, panels.rounds.many_merges)}
+OPENINGS = {
+    "plane": "Task arithmetic ends far from joint training",
+    "steps": "For small steps our term explains the gap, the printed one makes it longer",
+    "bound": "At this α the theorem’s bound is zero, and C is not",
+    "epochs": "The networks go on learning, but only part of it reaches their merge",
+    "rounds": "Merged often, the networks are as good as joint training, within the noise"}
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return {name: module.run("full", 0) for name, (module, _) in PANELS.items()}
+
+
+@pytest.fixture(scope="module")
+def views(sweeps):
+    """All five, as they open without a prediction."""
+    return {name: draw(sweeps[name]) for name, (_, draw) in PANELS.items()}
+
+
+def at(view, **values):
+    """The frame at other settings; the view stays where it is."""
+    return view.draw(**view.values | values)
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_a_view_opens_where_its_finding_is_seen(name, views):
+    view = views[name]
+    assert view.title == OPENINGS[name]
+    assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) == 1
+    assert all(len(control.texts) <= 6 for control in view.controls.values() if control.kind == "chips")
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_titles_state_no_number_and_alts_no_gap(name, views):
+    view = views[name]
+    for value in view.controls[view.slider].values:
+        frame = at(view, **{view.slider: value})
+        assert not re.search(r"[0-9]", frame.title) and "nan" not in frame.alt
+        if "alpha" in view.controls:
+            assert f"α = {frame_alpha(view, value):.2f}" in frame.alt
+
+
+def frame_alpha(view, value):
+    return value if view.slider == "alpha" else view.controls["alpha"].value
+
+
+# -- the plane -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("k, eta, title", [
+    (1, 0.8, "After one step, task arithmetic is joint training exactly"),
+    (2, 0.4, "From the second step on, task arithmetic leaves joint training"),
+    (10, 0.1, "From the second step on, task arithmetic leaves joint training"),
+    (10, 0.8, "Task arithmetic ends far from joint training")])
+def test_how_far_the_walks_are_apart(k, eta, title, sweeps, views):
+    frame = at(views["plane"], k=k, eta=eta)
+    here = sweeps["plane"].sel(eta=eta, alpha=0.5, step=k)
+    share = (here.apart / here.far).item()
+    assert frame.title == title and frame.values["distance"][k - 1] == pytest.approx(share)
+    assert f"are {share:.2g} of the joint path's length apart" in frame.alt
+
+
+def test_the_walks_lie_on_the_map_and_end_at_the_step_of_the_slider(sweeps, views):
+    for values in ({"eta": 0.8, "alpha": 1.5, "k": 10}, {"eta": 0.8, "alpha": 0.25, "k": 4}):
+        frame = at(views["plane"], **values)
+        for name in ("A", "B", "added", "joint"):
+            walk = np.array(frame.values[f"walk of {name}"])
+            assert ((walk >= 0) & (walk <= 1)).all() and walk.shape == (2, 11)
+            assert walk[:, -1:] == pytest.approx(np.array(frame.values[name]))
+            assert walk[:, values["k"]] == pytest.approx(walk[:, -1])
+    sweep = sweeps["plane"]
+    corner = np.array([[sweep.horizontal.values[0], sweep.vertical.values[-1]]])
+    across, up = panels.plane.on_map(sweep, corner)[:, 0]
+    assert across == pytest.approx(0.5 / 25) and up == pytest.approx(1 - 0.5 / 25), "the middle of a corner's cell"
+    nearest = np.array(frame.values["loss"])[-1 - int(25 * frame.values["start"][1, 0]),
+                                             int(25 * frame.values["start"][0, 0])]
+    assert nearest == pytest.approx(sweep.joint_loss.isel(step=0, eta=0, alpha=0).item(), abs=0.02)
+
+
+# -- the terms -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("values, title", [
+    ({"network": "linear", "k": 10}, OPENINGS["steps"]),
+    ({"alpha": steps.TRAP}, "At this α the printed term passes the test too, once its sign is turned round"),
+    ({"network": "ReLU"}, "Where samples cross a kink, our term misses part of the gap"),
+    ({"network": "ReLU", "k": 10, "data": "Rotated MNIST"}, "Even for small steps our term leaves much of the gap"),
+    ({"network": "ReLU", "k": 10, "alpha": steps.TRAP, "loss": "squared error"},
+     "Only for the smallest steps does our term explain the gap")])
+def test_which_term_explains_the_gap(values, title, views):
+    frame = at(views["steps"], **values)
+    assert frame.title == title
+    is_split = values.get("network") == "ReLU" and "k" not in values
+    assert np.isfinite(np.array(frame.values["smooth"])).any() == is_split
+
+
+def test_the_powers_are_those_of_a_line_on_logarithmic_axes():
+    etas = np.geomspace(1e-4, 1e-1, 7)
+    assert panels.steps._powers(etas, 7 * etas ** 2.5) == pytest.approx(2.5)
+    assert np.isnan(panels.steps._powers(etas, 0 * etas)).all()
+
+
+def test_shares_and_powers_beyond_the_axes_are_not_drawn(sweeps, views):
+    part = sweeps["steps"].sel(network="ReLU", k=3, alpha=0.25, loss="cross-entropy", data="Spirals")
+    frame = at(views["steps"], network="ReLU")
+    assert frame.values["missed"] == pytest.approx((part.missed / part.gap).values)
+    powers = np.array(frame.values["power of missed"])
+    assert np.isnan(powers).any() and np.nanmax(powers) <= panels.steps.POWERS[1]
+
+
+# -- the bound -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("alpha, known, title", [
+    (0.05, bound.AS_CORRECTED, "At this α the theorem’s bound holds, but nothing guarantees it"),
+    (0.2, bound.AS_CORRECTED, "At this α the theorem’s bound holds, and that of its proof does not"),
+    (0.5, bound.AS_CORRECTED, "For so large an α the theorem’s bound is the best there is"),
+    (0.5, bound.AS_PRINTED, "With H from the printed norms every bound is zero, and C is not")])
+def test_what_is_said_of_the_bounds_of_a_linear_network(alpha, known, title, sweeps, views):
+    frame = at(views["bound"], network="linear", alpha=alpha, known=known)
+    here = sweeps["bound"].sel(network="linear", alpha=alpha, known=bound.MEASURED)
+    assert frame.title == title and f"the tight one {here.tight.item():.3g}" in frame.alt
+    column = list(sweeps["bound"].alpha.values).index(alpha)
+    assert frame.values["tight"][column] == pytest.approx((here.tight / here.C).item())
+
+
+def test_a_bound_below_the_truth_is_called_so():
+    numbers = {"C": 2.0, "printed": 1.0, "appendix": 1.0, "tight": 9.0}
+    assert panels.bound.finding_of_bounds(numbers, numbers) == "At this α the theorem’s bound is below the truth"
+
+
+# -- epochs and rounds -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("alone, merged, title", [
+    ([0.5, 0.9], [0.5, 0.7], "The networks go on learning, but only part of it reaches their merge"),
+    ([0.5, 0.9], [0.5, 0.9], "The longer the networks learn, the better their merge"),
+    ([0.5, 0.9], [0.5, 0.51], "The networks go on learning, their merge gains nothing beyond the noise"),
+    ([0.5, 0.9], [0.5, 0.3], "The networks go on learning, and their merge gets worse"),
+    ([0.5, 0.51], [0.5, 0.7], "The networks learn nothing more, within the noise")])
+def test_what_a_merge_gains_from_more_epochs(alone, merged, title):
+    assert panels.epochs.finding_of_epochs(np.array(alone), np.array(merged), 3000) == title
+
+
+@pytest.mark.parametrize("data, optimiser", [(DIGITS, SGD), (FAR, SGD), (DIGITS, GD), ("Spirals", SGD)])
+def test_the_title_over_the_epochs_is_what_the_sweep_says(data, optimiser, sweeps, views):
+    frame = at(views["epochs"], epochs=20, data=data, optimiser=optimiser)
+    merged = epochs.chosen(sweeps["epochs"]).accuracy.sel(data=data, optimiser=optimiser)
+    gain = Difference.of(float(merged[-1]), float(merged[0]), 6000)
+    assert gain.is_news != ("nothing beyond" in frame.title)
+    assert f"their merge has {float(merged[-1]):.3f} ± " in frame.alt
+    low, high = np.array(frame.values["merged, sure"])
+    assert high - low == pytest.approx(2 * WIDE * np.sqrt(merged.values * (1 - merged.values) / 6000))
+
+
+@pytest.mark.parametrize("rounds, end, once, joint, title", [
+    (1, 0.7, 0.7, 0.8, "Merged once, the networks stay behind joint training"),
+    (1, 0.8, 0.8, 0.8, "One merge is as good as joint training, within the noise"),
+    (2, 0.71, 0.7, 0.8, "So many rounds are no better than one merge, within the noise"),
+    (2, 0.75, 0.7, 0.8, "Merged more than once, the networks come closer to joint training"),
+    (9, 0.8, 0.7, 0.8, "Merged often, the networks are as good as joint training, within the noise")])
+def test_what_many_merges_come_to(rounds, end, once, joint, title):
+    assert panels.rounds.finding_of_rounds(rounds, end, once, joint, 3000) == title
+
+
+def test_the_path_of_merges_begins_at_the_pretrained_network_and_single_merges_follow_their_chips(sweeps, views):
+    sweep = sweeps["rounds"]
+    frame = at(views["rounds"], rounds=5, budget=1)
+    path = np.array(frame.values["path"])
+    assert path.shape == (2, 6) and path[:, :1] == pytest.approx(frame.values["start"])
+    assert frame.values["TIES"] == ([1], [sweep.how_accuracy.sel(how="TIES", budget=1).item()])
+    there = (sweep.name == "TIES") & (sweep.point_spent == 1)
+    place = panels.plane.on_map(sweep, sweep.place.values[there.values])
+    assert np.array(frame.values["TIES there"]) == pytest.approx(place)
+
+
+# -- predictions -----------------------------------------------------------------------------------
+
+def test_the_predictions_are_asked_where_the_views_show_the_answer(sweeps):
+    truths = {"steps": 2.0,
+              "epochs": epochs.chosen(sweeps["epochs"]).accuracy.sel(data=DIGITS, optimiser=SGD, epochs=1).item(),
+              "rounds": sweeps["rounds"].accuracy.sel(rounds=10, scale=1.0, spent=10).item()}
+    for name, truth in truths.items():
+        guess = predict("How much?", low=0.3, high=4)
+        view = PANELS[name][1](sweeps[name], guess)
+        assert guess.truth == pytest.approx(truth, abs=1e-3)
+        assert guess.at.items() <= view.values.items(), "it opens where it is asked"
+        told = [mark for mark in view.marks if mark.kind in ("line", "band") and mark.role == "merged"]
+        shown = {mark.name for mark in told} - set(view.hides)
+        assert shown <= {"missed"}, "the share that our term leaves says nothing of the gap's power"
+    assert set(view.hides) < {mark.name for mark in view.marks}
+
+
+def test_the_questions_name_what_is_known(sweeps):
+    own = sweeps["epochs"].own.sel(data=DIGITS, optimiser=SGD, epochs=1).mean().item()
+    once = sweeps["rounds"].how_accuracy.sel(how="average", budget=10).item()
+    assert f"accuracy {own:.2f}" in panels.epochs.question(sweeps["epochs"])
+    assert f"accuracy {once:.2f} on all six tasks" in panels.rounds.question(sweeps["rounds"])

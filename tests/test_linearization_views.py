@@ -1,0 +1,145 @@
+"""What the views of chapter 10 say at several settings of the archived full sweeps, and by which rules."""
+import re
+
+import numpy as np
+import pytest
+
+from lessons.kit.noise import Difference
+from lessons.kit.predict import predict
+from lessons.kit.view.marks import ROLES
+from lessons.linearization import experiment
+from lessons.linearization.experiment import merging, near, rule, subsets
+from lessons.linearization.panels import flow, kernel, lora
+from lessons.linearization.panels import merging as arms
+from lessons.linearization.panels import near as pulls
+from lessons.linearization.panels import rule as rules
+from lessons.linearization.panels import subsets as layers
+
+FULL = ("full", 0)
+
+
+@pytest.fixture(scope="module")
+def views():
+    """All seven, as they open without a prediction."""
+    return {"near": pulls.near(experiment.near.run(*FULL)), "ridge": kernel.ridge(experiment.kernel.run(*FULL)),
+            "sides": flow.sides(experiment.flow.run(*FULL)), "rules": rules.rules(experiment.rule.run(*FULL)),
+            "subsets": layers.every_subset(experiment.subsets.run(*FULL)),
+            "ranks": lora.ranks(experiment.lora.run(*FULL)), "arms": arms.arms(experiment.merging.run(*FULL))}
+
+
+OPENINGS = {
+    "near": "No λ leaves the network clearly more linear than stopping early at the same training error",
+    "ridge": "The extreme eigenvalues alone do not tell how much error is left",
+    "sides": "In the end energy bounds the distance best, and no bound of the gap says anything",
+    "rules": "Here, with full batches and small steps, the rule is never on and changes nothing",
+    "subsets": "Whether a small condition number is good or bad depends on σ",
+    "ranks": "LoRA’s kernel comes near the whole one with the rank, but at low rank its networks are less linear",
+    "arms": "Here merged tangents beat merged networks on turned digits; on permuted pixels they sometimes beat them"}
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_a_view_opens_where_its_finding_is_seen(name, views):
+    view = views[name]
+    assert view.title == OPENINGS[name]
+    assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) <= 1
+    assert all(len(control.texts) <= 6 for control in view.controls.values() if control.kind == "chips")
+    coloured = {mark.role for mark in view.marks} - {"other", "chance", "single"}
+    assert coloured == {"merged"} and all(mark.role in ROLES for mark in view.marks)
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
+    view = views[name]
+    for value in view.controls[view.slider].values:
+        frame = view.draw(**view.values | {view.slider: value})
+        assert not re.search(r"[0-9]", frame.title) and "nan" not in frame.alt
+
+
+@pytest.mark.parametrize("name, setting, title", [
+    ("near", {"setting": near.TEN_SGD}, "Where λ leaves the network more linear than stopping early, it costs test "
+                                        "accuracy"),
+    ("near", {"gap": "trained"},
+     "No λ leaves the network clearly nearer to its tangent than stopping early at the same training error"),
+    ("ridge", {"half": 1e6}, "Here the extreme eigenvalues bound the error that is left closely"),
+    ("ridge", {"loss": "forgotten", "half": 1.0}, "Forget the n, and you expect too little error to be left"),
+    ("ridge", {"loss": "forgotten", "half": 1e6}, "At so strong a pull it hardly matters that the n is forgotten"),
+    ("sides", {"lam": 0.0}, "The printed bound falls below the distance that it should bound"),
+    ("sides", {"lam": 1.0}, "In the end energy bounds the distance better than the proof does, and no bound of the gap "
+                            "says anything"),
+    ("rules", {"start": rule.LATE}, "λ switched on late throws the error up, and the rule never switches it on"),
+    ("rules", {"start": rule.ELSEWHERE}, "From here the rule is on in hardly any step, and the error jumps when it is"),
+    ("subsets", {"measure": "risk"}, "At every σ, subsets with a small predicted error train further"),
+    ("subsets", {"net": subsets.WIDE, "training": subsets.OWN},
+     "At a large σ, subsets with a large condition number train further; at a small σ it cannot be told"),
+    ("subsets", {"measure": "weights"}, "Subsets with a large number of weights train further"),
+    ("arms", {"arm": "λ = 1"}, "Here merged networks of a strong λ lose to the usual ones, on both kinds of tasks"),
+    ("arms", {"arm": merging.BACK},
+     "Here the tangents’ τ, added in the network, lose to merged networks, on both kinds of tasks")])
+def test_the_title_of_a_setting_is_what_the_sweep_says(name, setting, title, views):
+    view = views[name]
+    assert view.draw(**view.values | setting).title == title
+
+
+@pytest.mark.parametrize("early, accuracy, gap, title", [
+    ([0.4, 0.4, 0.34], [0.8, 0.8, 0.8], "taylor",
+     "No λ leaves the network clearly more linear than stopping early at the same training error"),
+    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.6], "taylor",
+     "Where λ leaves the network more linear than stopping early, it costs test accuracy"),
+    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.79], "trained",
+     "Some λ leaves the network nearer to its tangent than stopping early, and no loss of accuracy can be told")])
+def test_what_lambda_is_said_to_do(early, accuracy, gap, title):
+    gaps = np.array([0.4, 0.4, 0.3])
+    assert pulls.finding_of_lam(gaps, np.array(early), np.array(accuracy), 2000, gap) == title
+
+
+@pytest.mark.parametrize("far, bent, title", [
+    ([1.0, 0.5, 0.1], [[0.9, 0.8], [0.8, 0.8], [0.4, 0.6]],
+     "LoRA’s kernel comes near the whole one with the rank, but at low rank its networks are less linear"),
+    ([1.0, 0.5, 0.1], [[0.9, 0.8], [0.8, 0.8], [0.7, 0.6]],
+     "LoRA’s kernel comes near the whole one with the rank, but its networks are less linear"),
+    ([1.0, 0.5, 0.1], [[0.9, 0.4], [0.8, 0.8], [0.7, 0.6]],
+     "LoRA’s kernel comes near the whole one with the rank"),
+    ([0.3, 0.3, 0.2], [[np.nan, 0.4], [0.8, 0.8], [0.7, 0.6]],
+     "Whether LoRA’s kernel comes near the whole one cannot be told, and its networks are less linear")])
+def test_what_lora_is_said_to_do(far, bent, title):
+    assert lora.finding_of_lora(np.array(far), np.full(3, 0.1), np.array(bent), 0.5) == title
+
+
+@pytest.mark.parametrize("turned, permuted, title", [
+    ([9, 9], [9, 9], "beat merged networks, on both kinds of tasks"),
+    ([9, 1], [-9, 1], "sometimes beat merged networks on turned digits; on permuted pixels they sometimes lose to "
+                      "them"),
+    ([9, -9], [1, 1], "sometimes beat, sometimes lose to merged networks on turned digits; on permuted pixels they "
+                      "cannot be told from them")])
+def test_what_an_arm_is_said_to_do(turned, permuted, title):
+    leads = {family: [Difference(lead / 100, 0.02) for lead in of_family]
+             for family, of_family in zip(merging.FAMILIES, (turned, permuted))}
+    assert arms.finding_of_arm("tangents", leads) == f"Here merged tangents {title}"
+
+
+@pytest.mark.parametrize("orders, title", [
+    ([0.9, 0.0, -0.9], "Whether a small condition number is good or bad depends on σ"),
+    ([0.9, 0.9, 0.9], "At every σ, subsets with a small condition number train further"),
+    ([-0.9, -0.9, -0.9], "Subsets with a large condition number train further at every σ"),
+    ([0.9, 0.1, 0.0], "At some σ, subsets with a small condition number train further; at others it cannot be told"),
+    ([0.1, 0.1, 0.0], "That the condition number tells anything of training cannot be told")])
+def test_what_correlations_are_called(orders, title):
+    assert layers.finding_of_orders(np.array(orders), 15, "condition") == title
+
+
+def test_the_near_view_has_the_gaps_of_all_lambdas_and_those_of_stopping(views):
+    sweep = experiment.near.run(*FULL)
+    values = views["near"].frame.values
+    end = near.relative(sweep).sel(setting=near.EVEN_ODD).isel(moment=-1)
+    assert values["with λ"] == pytest.approx(end.values)
+    apart = [near.beside_stopping(sweep, near.EVEN_ODD, lam) for lam in sweep.lam.values[1:]]
+    assert values["with λ"][1:] - values["stopped early"][1:] == pytest.approx(apart)
+
+
+def test_the_answer_waits_for_the_guess(views):
+    assert set(views["near"].hides) == {"with λ", "stopped early"}
+    guess = predict("How many points?", low=-20, high=20)
+    view = arms.arms(experiment.merging.run(*FULL), guess)
+    best = merging.by_count(experiment.merging.run(*FULL)).accuracy.sel(family=merging.ROTATED, count=2)
+    assert guess.truth == pytest.approx(100 * float(best.sel(arm=merging.LINEAR) - best.sel(arm=merging.NETWORK)))
+    assert {"gain", "arm"} <= set(view.hides)

@@ -1,0 +1,173 @@
+"""What the views of chapter 9 say at all settings of the archived full sweeps, and the rules of their titles."""
+import itertools
+import re
+
+import numpy as np
+import pytest
+import xarray
+
+from lessons.kit.noise import Difference
+from lessons.kit.predict import predict
+from lessons.kit.view.marks import ROLES
+from lessons.sail import experiment
+from lessons.sail.experiment import digits, table
+from lessons.sail.experiment.width import GROW, SHRINK
+from lessons.sail.panels import depth, gamma, playground, spirals, theory, width
+from lessons.sail.panels import table as table_panels
+
+MADE = {"spirals": spirals.starts, "gamma": gamma.along, "table": table_panels.beginnings, "width": width.maps,
+        "theory": theory.theorem_1, "depth": depth.layers}
+OPENINGS = {
+    "spirals": "No mixture between these two is a better start than random weights",
+    "gamma": "One parent alone has nearly all that the best mixture gains over random weights",
+    "table": "SAIL’s mixture cannot be told from the best parent alone, and is ahead of scratch",
+    "width": "Number the units anew: whole units give the same, units between neighbours do not",
+    "theory": "With one parameter the claim is wrong: a random start is near far more often than it allows",
+    "depth": "A smaller sum begins with a lower loss, but no sum can be told from another in the end",
+    "playground": "The nearest point is not the best start, and which is best depends on the steps"}
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return {name: getattr(experiment, name).run("full", 0) for name in MADE}
+
+
+@pytest.fixture(scope="module")
+def views(sweeps):
+    """All seven, as they open without a prediction."""
+    return {name: made(sweeps[name]) for name, made in MADE.items()} | {"playground": playground.line_of_two()}
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_a_view_opens_where_its_finding_is_seen(name, views):
+    view = views[name]
+    assert view.title == OPENINGS[name]
+    assert len([control for control in view.controls.values() if control.kind == "chips" and not control.more]) <= 1
+    assert all(len(control.texts) <= 6 for control in view.controls.values() if control.kind == "chips")
+    assert all(mark.role in ROLES for mark in view.marks) and view.slider
+
+
+@pytest.mark.parametrize("name", [name for name in OPENINGS if name != "spirals"])
+def test_titles_state_no_number_and_alts_no_gap_at_any_setting(name, views):
+    view = views[name]
+    for values in itertools.product(*(control.values for control in view.controls.values())):
+        frame = view.draw(**dict(zip(view.controls, values)))
+        assert not re.search(r"[0-9]", frame.title) and "nan" not in frame.alt
+
+
+@pytest.mark.parametrize("along, title", [
+    ([2.5, 1.2, 2.5], OPENINGS["spirals"]),
+    ([2.5, 1.0, 2.5], OPENINGS["spirals"]),
+    ([1.4, 0.5, 1.4], "Their average is a better start than random weights, though a parent alone is not"),
+    ([0.1, 0.3, 0.1], "Every mixture between them beats a random start, but one parent alone beats half-way"),
+    ([0.3, 0.1, 0.3], "Every mixture between them beats a random start, and half-way beats both parents"),
+    ([0.1, 0.1, 0.1], "Every mixture between them beats a random start, and one parent alone does as well"),
+    ([0.1, 1.0, 2.0], "Some mixtures between these two are better starts than random weights, their average is not")])
+def test_what_a_pair_on_spirals_is_called(along, title):
+    random = np.array([0.95, 1.05, 0.95, 1.05])
+    along = np.array([0.01, *along, 0.01])  # what lies beyond them does not count
+    assert spirals.finding_of_starts([-1.0, 0.0, 0.5, 1.0, 2.0], along, random) == title
+
+
+def test_the_plane_shows_what_the_network_takes_points_for(views, sweeps):
+    view = views["spirals"]
+    assert len(view.controls["setting"].values) == 6 <= sweeps["spirals"].sizes["setting"]
+    frame = view.draw(gamma=1.0, setting=str(experiment.spirals.SOME[2]))
+    cells = np.array(frame.values["sees the second"])
+    assert cells.shape == (spirals.SIDE, spirals.SIDE) and cells.min() < 0.1 and cells.max() > 0.9
+
+
+def pair(loss, accuracy):
+    """One case and start, at γ = −1, 0, ½, 1, 2, after 50 steps; and three random starts, one nat above 0."""
+    sweep = xarray.Dataset({name: (("gamma", "steps"), np.array(values)[:, None])
+                            for name, values in (("loss", loss), ("accuracy", accuracy))},
+                           {"gamma": [-1.0, 0.0, 0.5, 1.0, 2.0], "steps": [50]})
+    return sweep, xarray.DataArray(np.array([[0.98], [1.0], [1.02]]), dims=("again", "steps"), coords={"steps": [50]})
+
+
+@pytest.mark.parametrize("loss, accuracy, title", [
+    ([0.5, 0.2, 0.19, 0.4, 0.6], [0.9] * 5, OPENINGS["gamma"]),
+    ([1.2, 0.98, 1.2, 0.99, 1.2], [0.1] * 5, "No mixture of these two is a clearly better start than random weights"),
+    ([0.9, 0.8, 0.2, 0.8, 0.9], [0.1, 0.1, 0.5, 0.1, 0.1], "Between the parents lie better starts than either of them"),
+    ([0.2, 0.8, 0.9, 0.8, 0.3], [0.5, 0.1, 0.1, 0.1, 0.5], "Beyond the parents lie better starts than either of them"),
+    ([0.2, 0.8, 0.3, 0.8, 0.3], [0.5, 0.1, 0.4, 0.1, 0.5],
+     "Between the parents and beyond them lie better starts than either of them"),
+    ([0.9, 0.8, 0.6, 0.8, 0.9], [0.1] * 5,
+     "The best mixture has a lower loss than either parent, no accuracy that can be told from theirs")])
+def test_what_mixtures_add_to_a_parent(loss, accuracy, title):
+    assert gamma.finding_of_gamma(*pair(loss, accuracy), 50)[0] == title
+
+
+def test_no_share_is_drawn_of_a_gain_that_is_within_the_noise(views):
+    frame = views["gamma"].draw(steps=0, pair=f"{digits.THIRDS.name}; {digits.NOTHING}")
+    assert np.isnan(frame.values["share"][0]) and np.isfinite(frame.values["share"][1:]).all()
+    assert "0: the gain is within the noise, 50: 0.01" in frame.alt
+
+
+@pytest.mark.parametrize("over_parent, over_scratch, title", [
+    (0.1, 0.1, "SAIL’s mixture is ahead of the best parent alone and of scratch"),
+    (0.0, 0.0, "SAIL’s mixture cannot be told from the best parent alone or from scratch"),
+    (-0.1, -0.1, "SAIL’s mixture is behind the best parent alone and scratch"),
+    (0.0, 0.1, OPENINGS["table"]),
+    (0.1, -0.1, "SAIL’s mixture is ahead of the best parent alone, but is behind scratch")])
+def test_how_sails_mixture_is_placed(over_parent, over_scratch, title):
+    assert table_panels.finding_of_starts(Difference(over_parent, 0.01), Difference(over_scratch, 0.01)) == title
+
+
+def test_leads_have_two_standard_errors_and_what_is_far_off_is_named(views):
+    frame = views["table"].draw(steps=0, set_up=table.NEAR.name, rate=table_panels.OWN)
+    lead, low, high = np.array(frame.values["SAIL ahead"])[:, 3]
+    assert lead == pytest.approx(9.25, abs=0.1) and 2 < high - lead < 3 and high - lead == pytest.approx(lead - low)
+    assert ("", "off the right axis: scratch") in frame.key
+    assert not any("off the right axis" in text for _, text in views["table"].frame.key)
+
+
+@pytest.mark.parametrize("accuracies, title", [
+    ([0.1, 0.9], "With fresh units the network begins near chance, but ends within the noise of whole units"),
+    ([0.9, 0.9], "With fresh units the network begins and ends within the noise of whole units"),
+    ([0.8, 0.8], "With fresh units the network begins and ends behind whole units"),
+    ([0.9, 0.95],
+     "With fresh units the network begins within the noise of whole units, and ends ahead of whole units")])
+def test_how_a_map_begins_and_ends(accuracies, title):
+    assert width.finding_of_a_map("fresh units", np.array(accuracies), np.array([0.9, 0.9])) == title
+
+
+def test_what_numbering_the_units_anew_changes(views):
+    same, other = np.full(3, 0.9), np.array([0.9, 0.7, 0.8])
+    assert width.finding_of_orders(same, other) == OPENINGS["width"]
+    assert width.finding_of_orders(other, other) == "Numbering the units anew changes what any of these maps gives"
+    assert width.finding_of_orders(same, same) == "Numbering the units anew changes nothing that can be told"
+    assert views["width"].draw(numbering=3, setting=f"interpolation, {SHRINK}").title == OPENINGS["width"]
+
+
+def test_where_sums_of_rows_matter():
+    say = depth.finding_in_residual
+    assert say([0.5, 1.0], np.array([0.3, 0.5]), np.array([0.9, 0.9])) == OPENINGS["depth"]
+    assert say([0.5, 1.0], np.array([0.5, 0.5]), np.array([0.5, 0.9])) == \
+        "No other sum begins clearly better than the softmax’s, and the sums differ in the end, too"
+    plain = "In the plain network mixed layers begin near chance, and"
+    assert depth.finding_in_plain(np.array([0.1]), 0.8, 0.9) == f"{plain} end behind its two ends alone"
+    assert depth.finding_in_plain(np.array([0.1]), 0.9, 0.9) == \
+        f"{plain} in the end cannot be told from its two ends alone"
+
+
+def test_when_the_nearest_point_is_the_best_start():
+    moving = np.array([0.1, 0.5, 1.2])
+    assert playground.finding_of_shares(0.5, 0.1, moving) == OPENINGS["playground"]
+    assert playground.finding_of_shares(0.5, 0.5, moving).startswith("For this number of steps the nearest point is")
+    assert playground.finding_of_shares(0.5, 0.5, np.full(3, 0.5)).endswith("so the nearest point is the best start")
+    assert playground.finding_of_shares(0.5, 0.9, np.full(3, 0.9)).endswith("however many steps follow")
+
+
+def test_the_predictions_are_asked_where_the_views_show_the_answer_and_hide_it(sweeps):
+    of_arms = float(experiment.spirals.relative(sweeps["spirals"]).sel(spirals.ASKED))
+    of_thirds = gamma.gain_shares(gamma.pairs(sweeps["gamma"])[gamma.ASKED["pair"]], sweeps["gamma"])[1]
+    at_once = float(sweeps["width"].numbering_accuracy.sel(direction=GROW)[1, 0])
+    accuracy = table.chosen(sweeps["table"]).accuracy.sel(set_up=table.NEAR.name, steps=100)
+    lead = 100 * float(accuracy.sel(start=table.SAIL) - accuracy.sel(start=table.BEST))
+    for name, truth, mark in (("spirals", of_arms, "mixture"), ("gamma", of_thirds, "share"),
+                              ("width", at_once, "between neighbours"), ("table", lead, "SAIL ahead")):
+        guess = predict("How much?", low=-10, high=10)
+        view = MADE[name](sweeps[name], guess)
+        assert guess.truth == pytest.approx(truth) and mark in view.hides, name
+        assert [mark.kind for mark in view.marks].count("star") == 1
