@@ -35,6 +35,10 @@ def guess_all(page):
     return len(asking)
 
 
+READ = """() => [...document.querySelectorAll('.weightspace-waiting')]
+    .every((element) => !element.textContent.includes('Make your guess'))"""  # the kernel tells each after a guess
+
+
 def says_nothing(view):
     """Whether a view keeps the answer from eyes and screen readers: none of the marks that wait, no table of numbers
     and no button that shows one, and a label that says that it waits."""
@@ -83,7 +87,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
     page, found = opened(chapter.stem)
     assert len(found) == chapter.panels
     guess_all(page)
-    assert "Make your guess" not in "".join(page.locator(".weightspace-waiting").all_inner_texts())
+    lab.until(page, "the readings that wait for a guess", READ)
     for view in found:
         move(page, view)
     for slider in page.locator(f"{lab.VIEW} {lab.HANDLE}").all():
