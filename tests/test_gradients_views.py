@@ -15,7 +15,7 @@ PANELS = {"plane": (plane, panels.plane.walks), "steps": (steps, panels.steps.ga
           "rounds": (rounds, panels.rounds.many_merges)}
 OPENINGS = {
     "plane": "Task arithmetic ends far from joint training",
-    "steps": "For small steps our term explains the gap, the printed one makes it longer",
+    "steps": "For small steps our term explains the gap, the paper’s makes it longer",
     "bound": "At this α the theorem’s bound is zero, and C is not",
     "epochs": "The networks go on learning, but only part of it reaches their merge",
     "rounds": "Merged often, the networks are as good as joint training, within the noise"}
@@ -95,7 +95,7 @@ def test_the_walks_lie_on_the_map_and_end_at_the_step_of_the_slider(sweeps, view
 
 @pytest.mark.parametrize("values, title", [
     ({"network": "linear", "k": 10}, OPENINGS["steps"]),
-    ({"alpha": steps.TRAP}, "At this α the printed term passes the test too, once its sign is turned round"),
+    ({"alpha": steps.TRAP}, "At this α the paper’s term passes the test too, once its sign is turned round"),
     ({"network": "ReLU"}, "Where samples cross a kink, our term misses part of the gap"),
     ({"network": "ReLU", "k": 10, "data": "Rotated MNIST"}, "Even for small steps our term leaves much of the gap"),
     ({"network": "ReLU", "k": 10, "alpha": steps.TRAP, "loss": "squared error"},

@@ -32,7 +32,7 @@ OPENINGS = {
     "ridge": "The extreme eigenvalues alone do not tell how much error is left",
     "sides": "In the end energy bounds the distance best, and no bound of the gap says anything",
     "rules": "Here, with full batches and small steps, the rule is never on and changes nothing",
-    "subsets": "Whether a small condition number is good or bad depends on σ",
+    "subsets": "A small condition number is a good sign at a small σ and a bad one at a large σ",
     "ranks": "LoRA’s kernel comes near the whole one with the rank, but at low rank its networks are less linear",
     "arms": "Here merged tangents beat merged networks on turned digits; on permuted pixels they sometimes beat them"}
 
@@ -118,7 +118,9 @@ def test_what_an_arm_is_said_to_do(turned, permuted, title):
 
 
 @pytest.mark.parametrize("orders, title", [
-    ([0.9, 0.0, -0.9], "Whether a small condition number is good or bad depends on σ"),
+    ([0.9, 0.0, -0.9],
+     "A small condition number is a good sign at a small σ and a bad one at a large σ"),
+    ([0.9, -0.9, 0.9], "Whether subsets with a small condition number train further or less far depends on σ"),
     ([0.9, 0.9, 0.9], "At every σ, subsets with a small condition number train further"),
     ([-0.9, -0.9, -0.9], "Subsets with a large condition number train further at every σ"),
     ([0.9, 0.1, 0.0], "At some σ, subsets with a small condition number train further; at others it cannot be told"),

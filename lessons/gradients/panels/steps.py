@@ -45,13 +45,13 @@ def gap(sweep: xarray.Dataset, prediction=None):
     def draw(eta, **where):
         part = measured(**where)
         return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
-                     key(("single", "The gap"), ("merged", "What our term leaves of it"),
-                         ("", "grey: what the printed term leaves; dashed: with its sign turned round")))
+                     key(("single", "The gap, task arithmetic to joint training"), ("merged", "What our term leaves of it"),
+                         ("", "grey: what the paper’s term leaves")))
 
     controls = {name: chips({"alpha": "α"}.get(name, name), options, asked[name], more=name != "network")
                 for name, options in CHIPS.items()}
     remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}, what our term leaves is split by samples."
-    return {"kicker": "Chapter 6: what comes between", "charts": _charts(etas), "draw": draw,
+    return {"kicker": "Chapter 6: between the sum of task vectors and joint training", "charts": _charts(etas), "draw": draw,
             "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
                                        words=lambda eta: f"η = {eta:.2g}",
                                        ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")]),
@@ -68,7 +68,8 @@ def _charts(etas):
                   digits=2)
     left = Chart(across, shares, (
         Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"),
-        Line("missed_flipped", "other", "sign turned", dashed=True), Line("missed_printed", "other", "printed term"),
+        Line("missed_flipped", "other", "its sign turned", dashed=True),
+        Line("missed_printed", "other", "the paper’s term"),
         Line("missed", "merged", "our term", dots=True), Handle("eta")))
     powers = Axis("power of η with which it falls", *POWERS, digits=2)
     right = Chart(across, powers, (
@@ -133,9 +134,9 @@ def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float]) ->
         return "Even for small steps our term leaves much of the gap" if shares["missed"][0] > LITTLE else \
             "Only for the smallest steps does our term explain the gap"
     if abs(orders["missed_flipped"] - 3) <= THIRD:
-        return "At this α the printed term passes the test too, once its sign is turned round"
+        return "At this α the paper’s term passes the test too, once its sign is turned round"
     if (shares["missed_printed"] > 1).all():
-        return "For small steps our term explains the gap, the printed one makes it longer"
+        return "For small steps our term explains the gap, the paper’s makes it longer"
     return "For small steps our term explains the gap"
 
 

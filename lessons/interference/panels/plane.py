@@ -38,8 +38,7 @@ def common_and_own(sweep: xarray.Dataset):
                    own=owns[at_top[highest]], cart=top[one], plain=table[0].max(), average=table[0, one], common=common,
                    best_own=owns[at_top[column]], top=top[column], without=table[0, column])
         sure = with_reach([top.max(), top[one], table[0, on_line]], sweep.single, images)
-        about = key(("merged", "for every a the best λ; diamond on the map: the best of all"),
-                    ("", "upright line: CART, a = 1; level line: task arithmetic, λ = 0"))
+        about = key(("merged", "the best λ for every a"), ("", "map: accuracy of the merge"))
         off = commons[highest] > 1 and at_top[highest] > 0
         return Frame(finding_of_plane(sure, off), alt, values, about)
 
@@ -48,8 +47,8 @@ def common_and_own(sweep: xarray.Dataset):
     cells = Map("cells", low=float(np.floor(10 * tables.min()) / 10), high=float(np.ceil(10 * tables.max()) / 10))
     left = Chart(across, Axis("λ: each task’s own", -0.5, len(owns) - 0.5, kind="places",
                               ticks={place: f"{own:g}" for place, own in enumerate(owns)}),
-                 (cells, Path("CART", "single"), Path("task arithmetic", "single"), Path("walk", "merged"),
-                  Spots("best", "merged"), Handle("common")))
+                 (cells, Path("CART", "single", "CART"), Path("task arithmetic", "single", "task arithmetic"),
+                  Path("walk", "merged"), Spots("best", "merged"), Handle("common")))
     right = Chart(across, Axis("accuracy, share of the single networks’", 0, 1, unit="percent"),
                   (Line("λ = 0", "other", "λ = 0", dots=True, x=tuple(columns)),
                    Line("best λ", "merged", "", dots=True, near=True, x=tuple(columns)),

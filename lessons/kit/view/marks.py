@@ -140,7 +140,8 @@ class Reference(Mark):
 
 @dataclass(frozen=True)
 class Path(Mark):
-    """A curve through points that a frame places in both dimensions, such as a walk over a map."""
+    """A curve through points that a frame places in both dimensions, such as a walk over a map, with its name at the
+    last one."""
     kind: ClassVar[str] = "path"
     parts: ClassVar[tuple[str, ...]] = ("x", "y")
 

@@ -127,6 +127,8 @@ def _reference(ax, chart, mark, rows):
 
 def _path(ax, chart, mark, rows):
     ax.plot(*rows, color=COLOURS[mark.role], linewidth=2.2, marker="")
+    if mark.label and rows.size:
+        ax.annotate(mark.label, rows[:, -1], xytext=(4, 4), textcoords="offset points", fontsize=9.5)
 
 
 def _spots(ax, chart, mark, rows):

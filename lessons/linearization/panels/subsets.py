@@ -50,26 +50,28 @@ def every_subset(sweep: xarray.Dataset):
                    most=left.max())
         return Frame(finding_of_orders(order[measure], len(left), measure), alt,
                      values | {"chosen": order[measure]},
-                     key(("merged", f"Subsets by their {texts[measure]}"),
-                         ("", "grey: by the three other things; band: as far as chance goes")))
+                     key(("merged", f"A dot: tuning some of the layers. Order: {texts[measure]}"),
+                         ("", "grey: the other orders; band: chance")))
 
     text = caption(sweep) + " Correlation: Spearman's, of ranks. Band: two standard errors of subsets drawn at random."
-    return {"kicker": "Chapter 10: which layers to tune", "charts": _charts(), "draw": draw, "caption": text,
+    return {"kicker": "Chapter 10: which layers to tune? What the kernel says before training", "charts": _charts(), "draw": draw, "caption": text,
             "controls": {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0,
-                                         words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS),
+                                         words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS,
+                                         ends=[("", "weak ridge"), ("", "strong")]),
                          "measure": chips("by", MEASURES), "net": chips("network", NETS, DEEP, more=True),
                          "training": chips("trained by", subsets.TRAININGS, more=True)}}
 
 
 def _charts():
     """The cloud, and correlations against σ."""
-    left = Chart(Axis("rank of the subset, smallest to largest", -0.02, 1.02, ticks={0: "smallest", 1: "largest"}),
-                 Axis("share of the training error left after training", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
+    left = Chart(Axis("subsets of layers in order", -0.02, 1.02, ticks={0: "smallest", 1: "largest"}),
+                 Axis("training error left, of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
                  (Spots("cloud", "merged", small=True), Spots("dots", "merged")))
     ends = subsets.SIGMAS[0], subsets.SIGMAS[-1]
-    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "smallest κ", "weights": "weights"}
+    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "least eigenvalue", "weights": "weights"}
     right = Chart(Axis("σ", *ends, "log", ticks=powers(2 * ends[0], ends[1], 2)),
-                  Axis("rank correlation with the training error left", -1, 1, digits=2),
+                  Axis("which end trains further (rank correlation)", -1, 1, digits=2,
+                       ticks={-1: "−1, the large", 0: "0, neither", 1: "1, the small"}),
                   (Band("chance", "chance"), Reference("none", "chance", aside=True),
                    *(Line(name, "other", text) for name, text in grey.items()),
                    Line("chosen", "merged", dots=True, near=True), Handle("sigma")))
@@ -95,7 +97,9 @@ def finding_of_orders(orders: np.ndarray, count: int, measure: str) -> str:
              "weights": "number of weights"}[measure]
     up, down = orders > reach_of(count), orders < -reach_of(count)
     if up.any() and down.any():
-        return f"Whether a small {about} is good or bad depends on σ"
+        if up[0] and down[-1] and (np.diff(orders) <= reach_of(count)).all():
+            return f"A small {about} is a good sign at a small σ and a bad one at a large σ"
+        return f"Whether subsets with a small {about} train further or less far depends on σ"
     if up.all():
         return f"At every σ, subsets with a small {about} train further"
     if down.all():

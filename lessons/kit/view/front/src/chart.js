@@ -5,7 +5,7 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { select } from "d3-selection";
 import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
-import { apart, clamp, written } from "./numbers.js";
+import { apart, clamp, linkOf, written } from "./numbers.js";
 
 const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
 const SILENT = new Set(["other", "chance"]); // lines without a live value
@@ -119,6 +119,8 @@ export class Chart {
       if (mark.kind === "handle" || hidden.has(mark.name)) continue;
       if (mark.kind === "star") continue;
       const nodes = [this[mark.kind](mark, frame.values[mark.name], stop, ends)].flat().filter(Boolean);
+      const link = linkOf(mark);
+      if (link) for (const node of nodes) node.dataset.link = link;
       if (this.answers.has(mark.name)) for (const node of nodes) node.classList.add("answer"); // by which tests find what waited
       parts.push(...nodes);
     }
@@ -149,7 +151,8 @@ export class Chart {
   line(mark, [values], stop, ends) {
     const points = values.map((value, index) => [mark.x[index], value]);
     const path = line().defined(([, value]) => this.at(value) !== null).x(([x]) => this.x(x)).y(([, value]) => this.at(value));
-    const parts = [s("path", { class: `line ${mark.role}${mark.dashed ? " dashed" : ""}`, d: path(points) })];
+    const d = path(points);
+    const parts = [s("path", { class: `line ${mark.role}${mark.dashed ? " dashed" : ""}`, d }), s("path", { class: "near", d })];
     if (mark.dots) {
       for (const [x, value] of points) {
         if (this.at(value) !== null) parts.push(s("path", { class: `dot ${mark.role}`, d: form(mark.role, 3 * this.k), transform: `translate(${this.x(x)},${this.at(value)})` }));
@@ -192,10 +195,14 @@ export class Chart {
       s("text", { class: `live ${mark.role}`, ...place, y: y + (above ? -12 : 48) * k }, value));
   }
 
+  // Its name, if it has one, stands above its last point, on the side where there is room.
   path(mark, [xs, ys]) {
-    const points = xs.map((x, index) => [x, ys[index]]).filter(([x, y]) => x !== null && y !== null);
-    return [s("path", { class: "halo", d: line().x(([x]) => this.x(x)).y(([, y]) => this.y(y))(points) }),
-      s("path", { class: `line ${mark.role}`, d: line().x(([x]) => this.x(x)).y(([, y]) => this.y(y))(points) })];
+    const points = xs.map((x, index) => [x, ys[index]]).filter(([x, y]) => x !== null && y !== null)
+      .map(([x, y]) => [this.x(x), this.y(y)]);
+    const [x, y] = points.at(-1) ?? [0, 0];
+    const isLeft = x <= (this.box.left + this.box.width - this.box.right) / 2;
+    return [s("path", { class: "halo", d: line()(points) }), s("path", { class: `line ${mark.role}`, d: line()(points) }),
+      mark.label ? s("text", { class: "spot-name", x: x + (isLeft ? 8 : -6) * this.k, y: isLeft ? y : y - 7 * this.k, dy: isLeft ? "1em" : 0, "text-anchor": isLeft ? "start" : "end" }, mark.label) : null];
   }
 
   spots(mark, [xs, ys]) {
@@ -302,7 +309,7 @@ export class Chart {
   name(ends, stop) {
     if (this.narrow) {
       const heights = apart(ends.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
-      this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
+      this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
       return;
     }
     const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
@@ -313,10 +320,10 @@ export class Chart {
     this.labels.replaceChildren(...head, ...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
       if (QUIET.has(mark.role) || mark.dashed || !value) {
-        return [s("text", { class: `end ${mark.role}`, x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
+        return [s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x, y, dy: "0.35em" }, value ? [s("tspan", { class: "number" }, value), `  ${mark.label}`] : mark.label)];
       }
-      return [s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
-        s("text", { class: `end ${mark.role}`, x, y: y + 16 * this.k, dy: "0.1em" }, mark.label)];
+      return [s("g", { "data-link": linkOf(mark) }, s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
+        s("text", { class: `end ${mark.role}`, x, y: y + 16 * this.k, dy: "0.1em" }, mark.label))];
     }));
   }
 

@@ -88,8 +88,15 @@ export function verdict(guess, truth, span, percent) {
   return `Off by ${said}.`;
 }
 
-// All numbers of a chart as a table: {caption, head: names of columns, rows: [{place, name, cells}]}, a row for each place
-// on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
+// What a mark has in common with its like elsewhere in the view: the network that it stands for, or else its name. Fields
+// and pictures have none, because everything lies on them.
+export function linkOf({ role, label, name, kind }) {
+  if (["map", "image"].includes(kind)) return null;
+  return role && !["other", "chance"].includes(role) ? role : label || name;
+}
+
+// All numbers of a chart as a table: {caption, head: names of columns, links: those of the columns, rows: [{place, name,
+// cells}]}, a row for each place on the x axis. A reference has the same number at all of them; a map has a column for each of its rows. What a frame
 // places in both dimensions and images are left to the chart. `stops` names the slider's `places`
 // where the chart has its handle.
 export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
@@ -97,10 +104,10 @@ export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   const columns = marks.flatMap((mark) => {
     const rows = values[mark.name];
     if (!mark.parts.length || mark.aside || mark.kind === "image" || mark.parts[0] === "x") return [];
-    if (mark.kind === "map") return rows.map((row, index) => ({ name: mark.rows?.[index] ?? `${index + 1}`, at: places, row }));
+    if (mark.kind === "map") return rows.map((row, index) => ({ name: mark.rows?.[index] ?? `${index + 1}`, link: null, at: places, row }));
     return rows.map((row, part) => ({
       name: `${mark.label || mark.name}${mark.parts[part] === "y" ? "" : `, ${mark.parts[part]}`}`,
-      at: mark.kind === "reference" ? null : mark.x, row,
+      link: linkOf(mark), at: mark.kind === "reference" ? null : mark.x, row,
     }));
   }).filter(({ row }) => row.some((value) => value !== null));
   const all = [...new Set(columns.flatMap(({ at }) => at ?? []))].sort((one, other) => one - other);
@@ -108,7 +115,7 @@ export function tableOf({ spec: { x, y }, marks, places, stops }, values) {
   const stopAt = (place) => marks.some(({ kind }) => kind === "handle") ? stops[places.indexOf(place)] : undefined;
   const cell = ({ at, row }, place) => !at ? number(row[0]) : at.includes(place) ? number(row[at.indexOf(place)]) : "";
   return {
-    caption: y.label ?? "", head: [x.label ?? "", ...columns.map(({ name }) => name)],
+    caption: y.label ?? "", head: [x.label ?? "", ...columns.map(({ name }) => name)], links: columns.map(({ link }) => link),
     rows: all.map((place) => ({
       place, name: stopAt(place) ?? named.get(place) ?? format(".4~g")(place), cells: columns.map((column) => cell(column, place)),
     })),

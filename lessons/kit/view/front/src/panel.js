@@ -168,6 +168,8 @@ export class Panel {
     this.dark.addEventListener?.("change", this.dressed = () => this.dress());
     this.dress();
     this.root.addEventListener("keydown", (event) => { if (isFull(event)) this.fullscreen(event); });
+    this.section.addEventListener("pointerover", (event) => this.light(event.target.closest("[data-link]")?.dataset.link));
+    this.section.addEventListener("pointerleave", () => this.light());
     document.addEventListener("fullscreenchange", this.filled = () => this.lay());
     document.addEventListener("keydown", this.pressed = (event) => this.stepped(event));
   }
@@ -343,7 +345,7 @@ export class Panel {
     const hidden = new Set(asks ? this.spec.hides : []);
     const stop = this.slider < 0 ? null : this.positions[this.slider];
     this.title.textContent = asks ? this.spec.prediction.question.replaceAll("**", "") : frame.title;
-    this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
+    this.key.replaceChildren(...frame.key.filter(([role]) => role || !asks).map(([role, text]) => h("span", { class: role, "data-link": role || null }, role && s("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, s("path", { d: role === "single" ? "M-6 -1.4h12v2.8h-12Z" : form(role, 4.6) })), text)));
     const guess = asks ? this.draft : this.isAsked() ? this.model.get("guess") : null;
     this.charts.forEach((chart, index) => { if (!this.boxes[index].hidden) chart.show(frame, stop, hidden, guess); });
     this.section.classList.toggle("fresh", Boolean(this.fresh));
@@ -354,6 +356,7 @@ export class Panel {
     this.numbers.hidden = asks; // they would tell the answer
     this.table.classList.toggle("waits", asks);
     if (!this.table.hidden && !asks) this.showNumbers(frame, stop);
+    this.light(this.lit);
     this.speak(asks ? "" : frame.title);
     this.host.dataset.shown = this.positions.join(",");
     this.prefetch();
@@ -381,13 +384,21 @@ export class Panel {
     if (right) right.style.visibility = at + half > this.stops.at(-1) - right.offsetWidth - 8 ? "hidden" : "visible";
   }
 
+  // Everything in the charts, in the key and in the tables that stands for the same thing: it stays, the rest grows pale.
+  light(link) {
+    this.lit = link;
+    const linked = [...this.section.querySelectorAll("[data-link]")];
+    const isKnown = linked.some((node) => node.dataset.link === link) && linked.some((node) => node.dataset.link !== link);
+    for (const node of linked) node.classList.toggle("pale", isKnown && node.dataset.link !== link);
+  }
+
   // A table for each chart: a row for each place on its x axis, a column for each mark.
   showNumbers(frame, stop) {
-    const tables = this.charts.map((chart) => ({ chart, ...tableOf(chart, frame.values) })).filter(({ rows }) => rows.length).map(({ chart, caption, head, rows }) => h("table", {},
+    const tables = this.charts.map((chart) => ({ chart, ...tableOf(chart, frame.values) })).filter(({ rows }) => rows.length).map(({ chart, caption, head, links, rows }) => h("table", {},
       h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, head.map((text, column) => h("th", { scope: "col", "data-link": links[column - 1] }, text)))),
       h("tbody", {}, rows.map(({ place, name, cells }) => h("tr", { class: chart.hasHandle && stop !== null && place === chart.places[stop] ? "now" : "" },
-        h("th", { scope: "row" }, name), cells.map((text) => h("td", {}, text)))))));
+        h("th", { scope: "row" }, name), cells.map((text, column) => h("td", { "data-link": links[column] }, text)))))));
     this.table.replaceChildren(h("p", {}, frame.alt), ...tables);
   }
 

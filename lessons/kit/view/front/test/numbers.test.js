@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressed, apart, foundIn, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, foundIn, linkOf, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -57,8 +57,16 @@ test("all numbers stand in a table with a row for each place and a column for ea
   const table = tableOf(chart, { both: [[0.6, 0.825, null]], ends: [[0.6, 0.7]], chance: [[0.1]], gone: [[null, null, null]] });
   assert.equal(table.caption, "accuracy");
   assert.deepEqual(table.head, ["α", "both tasks", "ends", "chance"]);
+  assert.deepEqual(table.links, ["both tasks", "ends", "chance"]);
   assert.deepEqual(table.rows.map(({ name, cells }) => [name, ...cells]), [
     ["0", "60.0 %", "60.0 %", "10.0 %"], ["0.5", "82.5 %", "", "10.0 %"], ["1", "–", "70.0 %", "10.0 %"]]);
+});
+
+test("marks of one network are linked, grey ones by their name, fields and pictures not at all", () => {
+  assert.equal(linkOf({ role: "merged", label: "gap", name: "gap", kind: "line" }), "merged");
+  assert.equal(linkOf({ role: "other", label: "single", name: "one", kind: "points" }), "single");
+  assert.equal(linkOf({ role: "chance", name: "chance", kind: "band" }), "chance");
+  assert.equal(linkOf({ role: "merged", name: "loss", kind: "map" }), null);
 });
 
 test("charts are named in short where that tells them apart", () => {
