@@ -12,6 +12,7 @@ import pytest
 from PIL import Image as Pixels
 
 from data import store
+from lessons.kit import chapters
 from lessons.kit.predict import predict
 from lessons.kit.view import (
     Axis,
@@ -316,6 +317,18 @@ def test_the_licences_of_what_is_in_the_module_stand_beside_it():
     names = json.loads((FRONT / "package.json").read_text(encoding="utf-8"))["dependencies"]
     licences = (MODULE.parent / "LICENSES").read_text(encoding="utf-8")
     assert all(name in licences for name in names)
+
+
+# of code, of checks or of readings; a browser takes what the bundled letters lack from the system's
+NOT_IN_VIEWS = set("Ṽᵢⱼ�") | set(map(chr, range(0x3040, 0x30A0)))
+
+
+def test_the_letters_of_the_views_are_bundled_with_them():
+    declared = re.findall(r'= "(U\+[^"]+)"', (FRONT / "src" / "fonts.js").read_text(encoding="utf-8"))
+    ranges = [[int(end, 16) for end in part[2:].split("-")] for part in ",".join(declared).split(",")]
+    sources = [path.read_text(encoding="utf-8") for path in chapters.ROOT.glob("lessons/**/*.py")]
+    letters = set("".join(sources)) - NOT_IN_VIEWS
+    assert [letter for letter in letters if not any(one[0] <= ord(letter) <= one[-1] for one in ranges)] == []
 
 
 def installed(folder):

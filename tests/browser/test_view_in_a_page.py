@@ -16,8 +16,8 @@ def two_charts():
                       "chance": 0.1}, key(("a", "A learned digits turned by 45°")))
     across = Axis("α", 0, 1)
     left = Chart(across, Axis("accuracy", 0, 1, unit="percent"),
-                 (Line("of A", "a", "network A"), Line("other", "other", "other"), Reference("chance", "chance", "chance"),
-                  Handle("alpha")))
+                 (Line("of A", "a", "network A"), Line("other", "other", "other"),
+                  Reference("chance", "chance", "chance"), Handle("alpha")))
     right = Chart(across, Axis("loss", 0, 4), (Line("loss of A", "a", "loss of A"), Handle("alpha")))
     return {"kicker": "A test", "charts": [left, right], "draw": draw, "caption": "Made up.",
             "controls": {"alpha": slider("α", {f"{alpha:g}": alpha for alpha in ALPHAS}, 0.5),
@@ -37,7 +37,8 @@ def test_a_name_under_the_pointer_is_lit_in_both_charts_and_in_the_table(page, a
     assert not pale.count()
     page.locator(".key .a").hover()
     assert {node.get_attribute("data-link") for node in pale.all()} == {"other", "chance"}
-    assert page.locator(".line.a:not(.pale)").count() == 2 and page.locator("th.pale").all_inner_texts() == ["other", "chance"]
+    assert page.locator(".line.a:not(.pale)").count() == 2
+    assert page.locator("th.pale").all_inner_texts() == ["other", "chance"]
     page.locator("text.end.other").hover()
     assert page.locator(".line.a.pale").count() == 2 and not page.locator(".line.other.pale").count()
     page.locator("input[type=range]").focus()

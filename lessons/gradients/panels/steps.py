@@ -45,13 +45,14 @@ def gap(sweep: xarray.Dataset, prediction=None):
     def draw(eta, **where):
         part = measured(**where)
         return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
-                     key(("single", "The gap, task arithmetic to joint training"), ("merged", "What our term leaves of it"),
-                         ("", "grey: what the paper’s term leaves")))
+                     key(("single", "The gap, task arithmetic to joint training"),
+                         ("merged", "What our term leaves of it"), ("", "grey: what the paper’s term leaves")))
 
     controls = {name: chips({"alpha": "α"}.get(name, name), options, asked[name], more=name != "network")
                 for name, options in CHIPS.items()}
     remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}, what our term leaves is split by samples."
-    return {"kicker": "Chapter 6: between the sum of task vectors and joint training", "charts": _charts(etas), "draw": draw,
+    return {"kicker": "Chapter 6: between the sum of task vectors and joint training", "charts": _charts(etas),
+            "draw": draw,
             "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
                                        words=lambda eta: f"η = {eta:.2g}",
                                        ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")]),

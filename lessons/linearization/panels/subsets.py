@@ -54,7 +54,8 @@ def every_subset(sweep: xarray.Dataset):
                          ("", "grey: the other orders; band: chance")))
 
     text = caption(sweep) + " Correlation: Spearman's, of ranks. Band: two standard errors of subsets drawn at random."
-    return {"kicker": "Chapter 10: which layers to tune? What the kernel says before training", "charts": _charts(), "draw": draw, "caption": text,
+    return {"kicker": "Chapter 10: which layers to tune? What the kernel says before training", "charts": _charts(),
+            "draw": draw, "caption": text,
             "controls": {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0,
                                          words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS,
                                          ends=[("", "weak ridge"), ("", "strong")]),
@@ -68,7 +69,8 @@ def _charts():
                  Axis("training error left, of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
                  (Spots("cloud", "merged", small=True), Spots("dots", "merged")))
     ends = subsets.SIGMAS[0], subsets.SIGMAS[-1]
-    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "least eigenvalue", "weights": "weights"}
+    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "least eigenvalue",
+            "weights": "weights"}
     right = Chart(Axis("σ", *ends, "log", ticks=powers(2 * ends[0], ends[1], 2)),
                   Axis("which end trains further (rank correlation)", -1, 1, digits=2,
                        ticks={-1: "−1, the large", 0: "0, neither", 1: "1, the small"}),
