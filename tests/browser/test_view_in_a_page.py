@@ -2,7 +2,7 @@
 import pytest
 
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
-from tools import lab
+from tools import lab, pictures
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -84,3 +84,23 @@ def test_a_view_that_opens_in_a_hidden_tab_fits_once_it_is_seen(page, address):
               ".querySelector('svg.plot').getBoundingClientRect(); return width > 300 && width < 700; }")
     assert page.evaluate(FITS) == [True, []]
     assert "α = 1.00" in page.locator(".says").get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("name", [name for name, picture in pictures.PICTURES.items() if not picture.trained])
+def test_a_saved_page_moves_by_key_and_by_drag_without_a_network(name, page, tmp_path):
+    path = pictures.PICTURES[name].panel().save_html(tmp_path / "view.html")
+    page.context.set_offline(True)
+    try:
+        page.goto(path.as_uri())
+        view, slider = page.locator("#view"), page.locator("input[type=range]")
+        slider.focus()
+        page.keyboard.press("Home")
+        first, words = view.get_attribute("data-shown"), page.locator(".says").get_attribute("aria-label")
+        page.keyboard.press("End")
+        assert (ended := view.get_attribute("data-shown")) != first
+        assert page.locator(".says").get_attribute("aria-label") != words
+        lab.drag(page, view, 0.9, 0.1)
+        assert view.get_attribute("data-shown") not in (ended, None)
+        assert page.errors == []
+    finally:
+        page.context.set_offline(False)
