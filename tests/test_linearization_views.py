@@ -180,7 +180,10 @@ def test_the_straight_line_is_the_tangent_and_the_bends_are_in_order(finetuned):
 def test_near_the_start_the_network_cannot_be_told_from_its_tangent(finetuned):
     view = tangent.along(*finetuned)
     assert view.controls["share"].value == 1.0 and view.title == "Here the network has clearly left its tangent"
-    assert view.set(share=0.05).title == "Here you can hardly tell the network from its tangent"
+    assert len(view.frame.values["network"]) == len(view.controls["share"].values)  # so its live value is the slider's
+    for share in (0.05, 0.0):
+        assert view.set(share=share).title == "Here you can hardly tell the network from its tangent"
+    assert view.frame.values["network, enlarged"] == pytest.approx(view.frame.values["tangent, enlarged"], abs=0.01)
 
 
 def test_the_picture_of_the_kernel_tells_classes_apart(finetuned):

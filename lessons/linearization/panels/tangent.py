@@ -10,6 +10,7 @@ from lessons.kit.view import Axis, Chart, Frame, Handle, Image, Line, Reference,
 from lessons.linearization.algorithms.networks import Net
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(21))  # of the way from θ_0
+NOTHING = 1e-3  # of the way: what is enlarged where the slider stands at θ_0
 HARDLY = 0.1  # of how far the output has moved: a tangent that misses less can hardly be told from the network
 
 
@@ -35,15 +36,15 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
     def draw(share, number):
         curve, line, place = curves[number], lines[number], SHARES.index(share)
         moved, missed = abs(curve[place] - curve[0]), abs(curve[place] - line[place])
-        parts = np.array([some[number] for some in outputs(share)])
-        of_network, of_tangent = (parts - parts.min()) / (np.ptp(parts) or 1.0)
+        parts = np.array([some[number] for some in outputs(share or NOTHING)])
+        of_network, of_tangent = (parts - parts.min()) / np.ptp(parts)
         values = {"network": curve, "tangent": line, "target": float(y[number]), "digit": x[number].reshape(14, 14),
                   "network, enlarged": of_network, "tangent, enlarged": of_tangent}
         alt = said("""One digit, {share} of the way from θ₀: the network’s output is {output:.3f}, its tangent’s
                       {linear:.3f}. At θ₀ both are {start:.3f}, at the end {end:.3f} and {linear_end:.3f}; the target is
                       {target:+.0f}.""", share=percent(share), output=curve[place], linear=line[place], start=curve[0],
                    end=curve[-1], linear_end=line[-1], target=float(y[number]))
-        title = "Here you can hardly tell the network from its tangent" if missed < HARDLY * moved else \
+        title = "Here you can hardly tell the network from its tangent" if missed <= max(HARDLY * moved, 1e-9) else \
             "Here the network has clearly left its tangent"
         return Frame(title, alt, values, key(("merged", "The network’s output for this digit"),
                                              ("single", "its tangent: the straight line that touches it at θ₀"),
@@ -61,7 +62,7 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
                   Line("network, enlarged", "merged", "network", x=SHARES, bare=True, aside=True)))
     bends = dict(zip(("strongest bend", "median bend", "weakest bend"), numbers))
     return {"kicker": "Chapter 10: a curve and its tangent", "charts": [way, near], "draw": draw,
-            "controls": {"share": slider("share of the way", {percent(share): share for share in SHARES[1:]}, 1.0),
+            "controls": {"share": slider("share of the way", {percent(share): share for share in SHARES}, 1.0),
                          "number": chips("digit with the", bends)},
             "caption": f"The finetuned network of the cells above, one of its {len(y)} training digits."}
 

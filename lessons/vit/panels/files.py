@@ -29,14 +29,14 @@ def bytes_of(path: Path):
     fig, ax = plotting.figure(height=4.4)
     for row, start in enumerate((0, WIDE, 2 * WIDE, None, data - WIDE, data)):
         if start is None:
-            ax.text(WIDE / 2, row + 0.5, "⋮", ha="center", va="center", fontsize=14)
+            ax.text(WIDE / 2, row + 0.5, "…", ha="center", va="center", fontsize=14)
             continue
         ax.text(-0.3, row + 0.5, f"{start:,}", ha="right", va="center", fontsize=9, color=GREY)
         for column, byte in enumerate(content[start:start + WIDE]):
             part = (start + column >= 8) + (start + column >= data)
             ax.add_patch(Rectangle((column, row + 0.05), 1, 0.9, facecolor=PALE[part], edgecolor="white"))
             ax.text(column + 0.5, row + 0.33, f"{byte:02x}", ha="center", va="center", family="DejaVu Sans Mono")
-            letter = chr(byte).replace(" ", "␣") if part == 1 else ""
+            letter = chr(byte) if part == 1 else ""
             ax.text(column + 0.5, row + 0.72, letter, ha="center", va="center", fontsize=9, fontweight="bold")
     for place, number in enumerate(numbers):
         ax.text(4 * place + 2, 5.72, f"{number:.5f}".replace("-", "−"), ha="center", va="center", fontsize=9,
@@ -52,7 +52,7 @@ def bytes_of(path: Path):
                   every 4 bytes are a number of the tensor {first}: {numbers}.""", wide=WIDE, N=data - 8, data=data,
                length=content[:8].hex(" "), begin=content[8:3 * WIDE].decode(), first=first,
                numbers=", ".join(map("{:.5f}".format, numbers)))
-    return plotting.show(fig, alt, "Left of a row: the place of its first byte. ␣ is a space.")
+    return plotting.show(fig, alt, "Left of each row stands the place of its first byte. The byte 20 is a space.")
 
 
 def said_of_spoilt(folders: Mapping[str, Path]) -> Page:
