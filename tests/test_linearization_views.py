@@ -3,13 +3,16 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from lessons.kit.noise import Difference
 from lessons.kit.predict import predict
 from lessons.kit.view.marks import ROLES
 from lessons.linearization import experiment
+from lessons.linearization.algorithms import networks
+from lessons.linearization.algorithms import tangent as linear
 from lessons.linearization.experiment import merging, near, rule, subsets
-from lessons.linearization.panels import flow, kernel, lora
+from lessons.linearization.panels import flow, kernel, lora, tangent
 from lessons.linearization.panels import merging as arms
 from lessons.linearization.panels import near as pulls
 from lessons.linearization.panels import rule as rules
@@ -145,3 +148,47 @@ def test_the_answer_waits_for_the_guess(views):
     best = merging.by_count(experiment.merging.run(*FULL)).accuracy.sel(family=merging.ROTATED, count=2)
     assert guess.truth == pytest.approx(100 * float(best.sel(arm=merging.LINEAR) - best.sel(arm=merging.NETWORK)))
     assert {"gain", "arm"} <= set(view.hides)
+
+
+@pytest.fixture(scope="module")
+def finetuned():
+    """A network that has learned nothing, its weights before and after a step, and the digits that it is shown."""
+    net = networks.Net((196, 5, 1), "tanh")
+    theta_0, x = net.initial(0), torch.rand(6, 196, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return net, theta_0, theta_0 + net.initial(1), x, torch.tensor([1.0, -1, 1, -1, -1, 1], dtype=torch.float64)
+
+
+def test_the_straight_line_is_the_tangent_and_the_bends_are_in_order(finetuned):
+    net, theta_0, theta, x, y = finetuned
+    view = tangent.along(*finetuned)
+    line_of = linear.tangent(lambda there: net(there, x)[:, 0], theta_0)
+    bends = []
+    for number in view.controls["number"].values:
+        half = view.draw(share=0.5, number=number)
+        there = theta_0 + 0.5 * (theta - theta_0)
+        assert half.values["network"][10] == pytest.approx(float(net(there, x)[number, 0]))
+        assert half.values["tangent"][10] == pytest.approx(float(line_of(there)[number]))
+        enlarged = half.values["network, enlarged"], half.values["tangent, enlarged"]
+        assert np.min(enlarged) == 0 and np.max(enlarged) == 1
+        assert np.diff(enlarged[1]) == pytest.approx(np.diff(enlarged[1])[0]), "the tangent is no straight line"
+        whole = view.draw(share=1.0, number=number).values
+        bends.append(abs(whole["network"][-1] - whole["tangent"][-1]))
+        assert f"the target is {float(y[number]):+.0f}." in half.alt and not re.search("[0-9]", half.title)
+    assert bends == sorted(bends, reverse=True)
+
+
+def test_near_the_start_the_network_cannot_be_told_from_its_tangent(finetuned):
+    view = tangent.along(*finetuned)
+    assert view.controls["share"].value == 1.0 and view.title == "Here the network has clearly left its tangent"
+    assert len(view.frame.values["network"]) == len(view.controls["share"].values)  # so its live value is the slider's
+    for share in (0.05, 0.0):
+        assert view.set(share=share).title == "Here you can hardly tell the network from its tangent"
+    assert view.frame.values["network, enlarged"] == pytest.approx(view.frame.values["tangent, enlarged"], abs=0.01)
+
+
+def test_the_picture_of_the_kernel_tells_classes_apart(finetuned):
+    *_, x, y = finetuned
+    K = 1.0 + 3 * torch.eye(6, dtype=torch.float64) + torch.outer(y, y)
+    page = tangent.matrix(K, x, y).data
+    assert "3 even digits first, then 3 odd ones" in page and "are between 0 and 5." in page
+    assert "is 5 on the diagonal. Elsewhere it is 2 within a class and 0 between classes." in page

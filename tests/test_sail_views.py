@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 import xarray
 
 from lessons.kit.noise import Difference
@@ -12,7 +13,7 @@ from lessons.kit.view.marks import ROLES
 from lessons.sail import experiment
 from lessons.sail.experiment import digits, table
 from lessons.sail.experiment.width import GROW, SHRINK
-from lessons.sail.panels import depth, gamma, playground, spirals, theory, width
+from lessons.sail.panels import copies, depth, gamma, playground, spirals, theory, width
 from lessons.sail.panels import table as table_panels
 
 MADE = {"spirals": spirals.starts, "gamma": gamma.along, "table": table_panels.beginnings, "width": width.maps,
@@ -171,3 +172,10 @@ def test_the_predictions_are_asked_where_the_views_show_the_answer_and_hide_it(s
         view = MADE[name](sweeps[name], guess)
         assert guess.truth == pytest.approx(truth) and mark in view.hides, name
         assert [mark.kind for mark in view.marks].count("star") == 1
+
+
+def test_the_drawing_of_copied_units_says_what_they_pass_on():
+    weight, out = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)), torch.tensor([0.3, -0.5, 0.2])
+    page = copies.units(weight, out).data
+    assert "with 4 inputs below and an output above. Left, 3 units; unit 2 is green" in page
+    assert "its outgoing weight is −0.5000." in page and "half of the outgoing weight, −0.2500." in page

@@ -1,15 +1,20 @@
 """What the views of chapter 11 say at several settings of the archived full sweeps, beside the sweeps' numbers."""
+import html
+import itertools
 import re
 
 import numpy as np
 import pytest
+import torch
 import xarray
+from safetensors.torch import save_file
 
 from lessons.kit.noise import reach
 from lessons.kit.predict import predict
 from lessons.kit.sweep import names
 from lessons.vit import experiment
-from lessons.vit.panels import clip, lines, merges, ranks
+from lessons.vit.panels import clip, files, lines, merges, ranks, seen
+from toy_models import tiny_vit
 
 IMAGES = 4000
 MIX = "The features point nearly in the direction of the mix"
@@ -160,3 +165,61 @@ def test_clips_views_are_those_of_the_small_vit():
     assert between.title == f"{MIX}, in every layer and for every pair" and "block 11 5.0 %, coef 1.010" in between.alt
     chips = between.controls["layer"]
     assert len(chips.texts) <= 7 and chips.value == "block 11" and chips.texts[-1] == "class token"
+
+
+@pytest.fixture(scope="module")
+def attentive():
+    """A ViT with random weights, longer than they are drawn, so that it looks at some places more than at others."""
+    torch.manual_seed(0)
+    network = tiny_vit.TinyViT(width=32, depth=2, heads=2)
+    for block in network.blocks:
+        block.attention.q.weight.data *= 20
+    return network.eval().requires_grad_(False), torch.rand(3, 28, 28), torch.tensor([7, 2, 1])
+
+
+def test_the_map_of_attention_is_what_the_class_token_reads(attentive):
+    network, images, _ = attentive
+    shares = seen.shares_read(network, images)
+    assert shares.shape == (2, 3, 2, 17) and shares.sum(-1) == pytest.approx(1)
+    block, h = network.blocks[0], network.embedded(images[:1])
+    into = block.norm1(h)
+    v = block.attention.v(into)[0].unflatten(1, (2, -1)).transpose(0, 1)  # (heads, places, numbers)
+    read = (torch.as_tensor(shares[0, 0])[:, None] @ v).flatten()
+    assert block.attention.out(read).numpy() == pytest.approx(block.attention(into)[0, 0].numpy(), abs=1e-5)
+
+
+def test_every_setting_of_the_map_of_attention_has_its_words(attentive):
+    view = seen.class_token(*attentive)
+    shares = seen.shares_read(*attentive[:2])
+    for head, block, image in itertools.product(*(control.values for control in view.controls.values())):
+        frame = view.draw(head, block, image)
+        assert frame.values["read"].ravel() == pytest.approx(shares[block, image, head, 1:])
+        assert frame.values["share"] == pytest.approx(shares[block, image, head])
+        assert f"Block {block + 1}, head {head + 1}, the digit {(7, 2, 1)[image]}. " in frame.alt
+        assert not re.search("[0-9]", frame.title)
+
+
+@pytest.mark.parametrize("share, title", [
+    ([0.0, 0.6, 0.4, 0, 0, 0, 0], "Here the class token reads mostly from one patch"),
+    ([0.6, 0.4, 0, 0, 0, 0, 0], "Here the class token reads mostly from itself"),
+    ([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], "Here the class token reads mostly from a few places"),
+    ([0.1] * 10, "Here the class token reads a little from many patches")])
+def test_from_how_many_places_the_class_token_reads(share, title):
+    assert seen.finding_of_looking(np.array(share)) == title
+
+
+def test_the_drawing_of_patches_counts_them_and_the_empty_ones():
+    image = torch.zeros(28, 28)
+    image[8, 3] = image[20, 20] = 1.0
+    assert "into 4 × 4 squares" in seen.cut(image, 7).data and "14 of the squares are empty" in seen.cut(image, 7).data
+
+
+def test_the_bytes_of_a_file_are_drawn_with_what_they_stand_for(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_file({"b": torch.ones(2), "a": torch.tensor([0.5, -0.25, 3.0, 1.0])}, path)
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    page = html.unescape(files.bytes_of(path).data)
+    assert f"The first 8 bytes, {content[:8].hex(' ')}, are the length of the header, N = {length}." in page
+    assert f'begin with {content[8:48].decode()}. From byte {8 + length} on' in page
+    assert "a number of the tensor a: 0.50000, -0.25000, 3.00000, 1.00000." in page

@@ -129,18 +129,18 @@ CHAPTERS = (
                     "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
                     "and depths; a table with its bill",
             pictures={0: "sail_spirals"}),
-    Chapter("10_linearization", "lessons.linearization", panels=7, slider="λ, σ, rank, α",
+    Chapter("10_linearization", "lessons.linearization", panels=8, slider="λ, σ, rank, α",
             quick=45, full=540,
             teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
                     "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
                     "and whether linearity is why merging works",
-            pictures={4: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", panels=5, slider="α, rank, λ, matrix",
+            pictures={5: "linearization_subsets"}),
+    Chapter("11_vit_checkpoints", "lessons.vit", panels=6, slider="α, rank, λ, matrix",
             needs=("mnist", "fashion"), quick=130, full=2250,
             teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
                     "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
                     "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA",
-            pictures={0: "vit_lines"}),
+            pictures={1: "vit_lines"}),
 )
 
 

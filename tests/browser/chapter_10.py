@@ -9,7 +9,8 @@ def compare(page, said):
     sweep = near.run("quick", 0)
     lam = float(sweep.lam.values[-2])
     at = sweep.sel(setting=EVEN_ODD, lam=lam, moment=1.0)
-    assert f"λ = {lam:g}, after {int(at.steps)} steps: the network is {float(at.distance):.3f} away" in said[0]
+    assert f"λ = {lam:g}, after {int(at.steps)} steps: the network is {float(at.distance):.3f} away" in said[1]
+    assert "95 % of the way from θ₀: the network’s output is " in said[0]
     of_ridge = next(text for text in said if "Layers tuned: all" in text)
     kappa = kernel.run("quick", 0).kappa.isel(subset=len(subsets(4)) - 1)
     assert f"Eigenvalues from {float(kappa.min()):.3g} to {float(kappa.max()):.4g}" in of_ridge

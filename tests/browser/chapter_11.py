@@ -4,7 +4,8 @@ from lessons.vit.experiment import lines, merges, ranks, setting
 
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
-    blocks, bell, negation, layers, layer = said
+    attention, blocks, bell, negation, layers, layer = said
+    assert "Block 4, head 1, " in attention
     line = lines.run("quick", 0)
     alpha = float(line.alpha.values[-2])
     part = line.sel(width=64, layer="block 4")
