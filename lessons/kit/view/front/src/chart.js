@@ -58,7 +58,8 @@ export class Chart {
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
     const names = Math.max(0, ...(y.ticks ?? []).map(([, text]) => text.length)); // letters left of the plot
-    const box = { left: (rows ? 92 : Math.max(52, 16 + 7 * names)) * k, right: right * k, top: 26 * k, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k };
+    const under = narrow && map && y.label ? 18 * k : 0; // a map's scale stands below the name of its axis where both do not fit
+    const box = { left: (rows ? 92 : Math.max(52, 16 + 7 * names)) * k, right: right * k, top: 26 * k + under, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k + under };
     Object.assign(this, { box, k, narrow });
     this.x = scale(x, box.left, box.width - box.right);
     this.y = rows ? scaleLinear().domain([-0.5, rows.length - 0.5]).range([box.top, box.height - box.bottom])
@@ -71,10 +72,11 @@ export class Chart {
       s("text", { class: "name", x: 0, y: 12 * k }, y.label),
       s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
-    this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map) : []));
+    this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
     x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
+    this.thin();
     if (x.label.length >= 4 && !this.hasHandle) {
       this.svg.append(s("text", { class: "name", x: (box.left + width - box.right) / 2, y: box.height - 6 * k, "text-anchor": "middle" }, x.label));
     }
@@ -91,14 +93,26 @@ export class Chart {
     this.labels = this.svg.querySelector(".labels");
   }
 
+  // Of the names below the x axis, those stay that have room; a long one, which somebody chose, before numbers.
+  thin() {
+    const taken = [];
+    const ticks = [...this.svg.querySelectorAll(".x.axis .tick")].sort((one, other) => other.textContent.length - one.textContent.length);
+    for (const tick of ticks) {
+      const [middle, half] = [this.x(tick.__data__), (3.4 * tick.textContent.length + 3) * this.k];
+      const isFree = taken.every(([left, right]) => middle + half < left || middle - half > right);
+      if (isFree) taken.push([middle - half, middle + half]);
+      else tick.querySelector("text").remove();
+    }
+  }
+
   // The scale of a map: from low to high, with a number at each end, above its right corner.
-  ramp(map) {
+  ramp(map, under) {
     const { k, box } = this;
     const [end, wide, steps] = [box.width - box.right, 84 * k, 28];
     const high = s("text", { class: "name", x: end, y: 12 * k, "text-anchor": "end" }, this.short(map.high));
     const from = end - 44 * k - wide;
     const cells = Array.from({ length: steps }, (_, index) => s("rect", { class: "cell", x: from + index * wide / steps, y: 2 * k, width: wide / steps + 0.5, height: 12 * k, style: `--share: ${(index / (steps - 1)).toFixed(3)}` }));
-    return [s("g", { class: "ramp" }, s("text", { class: "name", x: from - 8 * k, y: 12 * k, "text-anchor": "end" }, this.short(map.low ?? 0)), cells, high)];
+    return [s("g", { class: "ramp", transform: `translate(0,${under})` }, s("text", { class: "name", x: from - 8 * k, y: 12 * k, "text-anchor": "end" }, this.short(map.low ?? 0)), cells, high)];
   }
 
   short(value) { return this.spec.y.unit === "percent" ? written(value, this.spec.y) : format(".3~g")(value); }
