@@ -188,7 +188,8 @@ def gallery() -> str:
     lines = ["# Gallery", "", "<!-- written by make screenshots -->", "",
              "What the sliders move. Each picture is of a panel in a notebook, in profile `full`. Its last lines or,",
              "in the notebook, *How measured* say which data it shows: official files, or spirals and numbers that the",
-             "course generates."]
+             "course generates. [Where every picture comes from](where.md) names the cell and the functions behind",
+             "each."]
     for chapter in CHAPTERS:
         if chapter.pictures:
             notebook = chapter.notebook.name

@@ -4,6 +4,7 @@ measured its numbers, and where these are kept. `python -m tools.where` writes i
 The cells are read, and only their imports are executed.
 """
 import ast
+import functools
 import inspect
 import json
 import re
@@ -11,17 +12,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lessons.kit import archive
+from lessons.kit import archive, sweep
 from lessons.kit.chapters import CHAPTERS, ROOT
 from lessons.kit.experiment import Experiment
 
 PAGE = ROOT / "docs/where.md"
 HEAD = """# Where every picture comes from
 
-A line for every call of a notebook that draws: the cell by its id (JupyterLab shows it under the gear in the right side
-bar; in the file it stands as `"id"`), the function that draws, the one that measured, and the files in `data/measured`
-with what it measured. Without a file, the numbers are made when the cell runs, and other profiles, seeds and data are
-kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. `make docs` writes this page from the notebooks.
+A line for every call of a notebook that draws:
+
+* the line above the picture's title, by which you find it here;
+* the cell by its id (JupyterLab shows it under the gear in the right side bar; in the file it stands as `"id"`);
+* the function that draws: it names the marks, gives the numbers of a setting, and may compute a ratio or a slope;
+* the functions that choose the title, a sentence that states the finding;
+* the function that measured. Where it asks several questions, the file of this one is named too;
+* the files in `data/measured`: profile full, seed 0. Other profiles, seeds and data are kept in
+  `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made when the cell runs.
+
+`make docs` writes this page from the notebooks.
 """
 
 
@@ -97,18 +105,72 @@ def link(function) -> str:
     return f"[`{function.__name__}`](../{path.as_posix()}) in `{path.relative_to('lessons').as_posix()}`"
 
 
+def kicker(function: Callable) -> str:
+    """The line above the title of a view, where the function writes it."""
+    written = re.search(r'"kicker": "([^"]+)"', inspect.getsource(function))
+    return written[1] if written else ""
+
+
+def titles(function: Callable) -> list[str]:
+    """The names of the functions that choose a view's title, which begin with `finding`: those that a drawing function
+    names, or that are named by what it names in its file."""
+    known = vars(inspect.getmodule(function))
+    reached, waiting = {}, [function]
+    while waiting:
+        at = waiting.pop()
+        for name in re.findall(r"\b\w+\b", inspect.getsource(at)):
+            other = inspect.unwrap(known.get(name, at)) if callable(known.get(name)) else at
+            if getattr(other, "__module__", "") == function.__module__ and other not in reached:
+                reached[other] = name
+                waiting.append(other)
+    return sorted(name for name in reached.values() if name.startswith("finding"))
+
+
+def measures(drawing: Drawing) -> list[str]:
+    """Links to what measured it: the functions, and the file of its question where they ask several."""
+    links = []
+    for measure in (getattr(one, "measure", one) for one in drawing.measured):
+        links.append(link(measure))
+        source = Path(inspect.getsourcefile(inspect.unwrap(measure)))
+        part = source.with_name(Path(inspect.getsourcefile(drawing.draws)).name)
+        if source.name == "__init__.py" and part.exists() and part != source:
+            path = part.relative_to(ROOT / "lessons").as_posix()
+            links.append(f"[`{path}`](../lessons/{path})")
+    return list(dict.fromkeys(links))
+
+
+@functools.cache
+def archived() -> dict[str, list[str]]:
+    """The files of the archive by the module that measured them."""
+    files = {}
+    for path in sorted(archive.FOLDER.glob("*.nc")):
+        files.setdefault(sweep.read(path).attrs["module"], []).append(path.name)
+    return files
+
+
+def kept(drawing: Drawing) -> list[str]:
+    """The files of the archive with its numbers."""
+    files = []
+    for one in drawing.measured:
+        if not isinstance(one, Experiment):
+            files += archived().get(one.__module__, [])
+        elif (path := one.archived_at("full", 0)).exists():
+            files.append(path.name)
+    return list(dict.fromkeys(files))
+
+
 def page() -> str:
     """The page as it should be."""
     lines = [HEAD]
     for chapter in CHAPTERS:
-        lines += [f"## {chapter.stem}, `{chapter.package}`", "", "| cell | drawn by | measured by | kept |",
-                  "|---|---|---|---|"]
+        lines += [f"## {chapter.stem}, `{chapter.package}`", "",
+                  "| above the title | cell | drawn by | title by | measured by | kept |", "|---|---|---|---|---|---|"]
         for drawing in {(one.cell, one.draws): one for one in drawings(chapter.notebook)}.values():
-            measures = dict.fromkeys(link(getattr(one, "measure", one)) for one in drawing.measured)
-            files = dict.fromkeys(path.name for one in drawing.measured if isinstance(one, Experiment)
-                                  for path in [one.archived_at("full", 0)] if path.exists())
-            lines.append(f"| `{drawing.cell}` | {link(drawing.draws)} | {', '.join(measures) or 'the cell itself'} | "
-                         f"{', '.join(f'`{name}`' for name in files)} |")
+            above, chosen, files = kicker(drawing.draws), titles(drawing.draws), kept(drawing)
+            cells = (above, f"`{drawing.cell}`", link(drawing.draws),
+                     "<br>".join(f"`{name}`" for name in chosen) or ("the same" if above else ""),
+                     "<br>".join(measures(drawing)) or "the cell itself", "<br>".join(f"`{name}`" for name in files))
+            lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 

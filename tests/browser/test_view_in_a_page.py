@@ -1,4 +1,5 @@
-"""Exported views in Chromium: what belongs together is lit together; a zoom of 200 % and a hidden tab cut nothing."""
+"""Views in Chromium, in exported pages and in a notebook that is opened again: what belongs together is lit together, a
+zoom of 200 % and a hidden tab cut nothing, and what the notebook keeps moves without a kernel."""
 import pytest
 
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
@@ -104,3 +105,39 @@ def test_a_saved_page_moves_by_key_and_by_drag_without_a_network(name, page, tmp
         assert page.errors == []
     finally:
         page.context.set_offline(False)
+
+
+TWICE = ("from lessons.interference.panels import toy\npanel = toy.interference()\npanel", "panel")
+
+
+def test_two_views_of_one_panel_move_together_and_move_in_a_notebook_that_is_opened_again(lab_and_browser, page):
+    cells = [{"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "outputs": [], "execution_count": None,
+              "source": source} for number, source in enumerate(TWICE)]
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    address = lab_and_browser[0].format(name="twice.ipynb")
+    page.goto(lab_and_browser[0].format(name=""))
+    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
+    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/twice.ipynb', "
+                  "{type: 'notebook', format: 'json', content})", notebook)
+    assert lab.run_all(page, lab_and_browser[0], "twice.ipynb") == 0
+    one, other = lab.views(page)
+    lab.press(page, one, ["End"])
+    lab.until(page, "the other view", "([one, other]) => one.dataset.shown === other.dataset.shown",
+              [one.element_handle(), other.element_handle()])
+    ended = one.get_attribute("data-shown")
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')"
+                  ".then(() => window.jupyterapp.serviceManager.sessions.shutdownAll())")
+    with lab.fresh_page(lab_and_browser[1]) as again:
+        again.goto(address)
+        view = again.locator(lab.VIEW).first
+        view.wait_for()
+        lab.until(again, "what was shown", "(view) => 'shown' in view.dataset", view.element_handle())
+        assert view.get_attribute("data-shown") == ended
+        view.locator("input[type=range]").focus()
+        again.keyboard.press("Home")
+        assert view.get_attribute("data-shown") != ended
+        chip = view.locator(".chips:not(.pick) .chip input:not(:checked)").first
+        chip.evaluate("(chip) => chip.click()")
+        view.get_by_text("This setting needs a running notebook").wait_for()
+        assert again.errors == []

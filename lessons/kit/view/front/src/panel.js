@@ -8,6 +8,7 @@ import STYLE from "./style.css";
 const WIDE = 860; // px: two charts side by side
 const MOST_CHIPS = 6;
 const NARROW = 600; // px: live values go above the plot
+const PATIENCE = 1500; // ms without an answer of the kernel, before the view says so
 const QUIET_AFTER = 500; // ms without a move, before the live region speaks
 const TAKES_ARROWS = "select, input";
 const TYPING = "select, input[type=number]"; // letters belong to these
@@ -52,6 +53,7 @@ export class Panel {
     this.stage = h("div", { class: "stage" }, this.boxes);
     this.rows = spec.controls.map((control, index) => index === this.slider ? null : { ...this.choices(control, index), index }).filter(Boolean);
     const more = this.rows.filter((row) => row.more).map((row) => row.node);
+    this.waits = h("p", { class: "waits-for", role: "status" });
     this.table = h("div", { class: "numbers", hidden: true, tabindex: 0, role: "region", "aria-label": "All numbers" });
     this.alternatives = this.charts.length > 1 ? this.chartChips() : null;
     this.numbers = h("button", { type: "button", class: "quiet", "aria-expanded": "false", onclick: () => {
@@ -62,7 +64,7 @@ export class Panel {
     const section = h("section", { class: "view" },
       spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
-      more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.table,
+      more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.waits, this.table,
       h("div", { class: "foot" }, this.numbers, this.hasAddress && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
       this.live);
     if (this.slider >= 0) this.buildSlider();
@@ -189,6 +191,7 @@ export class Panel {
     document.removeEventListener("fullscreenchange", this.filled);
     document.removeEventListener("keydown", this.pressed);
     cancelAnimationFrame(this.playing);
+    clearTimeout(this.impatient);
   }
 
   // JupyterLab says its theme; elsewhere the reader's system does.
@@ -337,10 +340,13 @@ export class Panel {
   show() {
     this.host.dataset.wanted = this.positions.join(",");
     const frame = this.frames.get(this.positions);
+    clearTimeout(this.impatient);
     if (!frame) {
+      this.impatient = setTimeout(() => { this.waits.textContent = "This setting needs a running notebook: run the cells above."; }, PATIENCE);
       this.ask();
       return;
     }
+    this.waits.textContent = "";
     const asks = this.asks;
     const hidden = new Set(asks ? this.spec.hides : []);
     const stop = this.slider < 0 ? null : this.positions[this.slider];
