@@ -1,8 +1,11 @@
 """Views in Chromium, in exported pages and in a notebook that is opened again: what belongs together is lit together, a
 zoom of 200 % and a hidden tab cut nothing, and what the notebook keeps moves without a kernel."""
+import base64
+
 import pytest
 
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips, key, slider, view
+from lessons.kit.view.widget import MODULE
 from tools import lab, pictures
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -105,6 +108,23 @@ def test_a_saved_page_moves_by_key_and_by_drag_without_a_network(name, page, tmp
         assert page.errors == []
     finally:
         page.context.set_offline(False)
+
+
+def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_numbers_it_does_not_keep(page):
+    """A page like that of a notebook that is opened again: only the numbers along the slider, for the first chip."""
+    view = two_charts()
+    state = {"spec": view.spec, "frames": view.frames, "positions": [3, 1], "guess": None, "shown": False}
+    page.goto("about:blank")
+    page.evaluate("""async ([module, state]) => {
+        document.body.innerHTML = "<div id='view'></div>";
+        (await import(`data:text/javascript;base64,${module}`)).page(document.querySelector("#view"), state); }""",
+                  [base64.b64encode(MODULE.read_bytes()).decode(), state])
+    page.get_by_text("This setting needs a running notebook").wait_for()
+    assert page.locator("#view").get_attribute("data-shown") == "0,0"
+    page.locator("input[type=range]").focus()
+    page.keyboard.press("End")
+    assert page.locator("#view").get_attribute("data-shown") == "4,0"
+    assert not page.get_by_text("This setting needs a running notebook").count()
 
 
 TWICE = ("from lessons.interference.panels import toy\npanel = toy.interference()\npanel", "panel")

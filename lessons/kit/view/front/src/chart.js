@@ -98,7 +98,7 @@ export class Chart {
     const taken = [];
     const ticks = [...this.svg.querySelectorAll(".x.axis .tick")].sort((one, other) => other.textContent.length - one.textContent.length);
     for (const tick of ticks) {
-      const [middle, half] = [this.x(tick.__data__), (3.4 * tick.textContent.length + 3) * this.k];
+      const [middle, half] = [this.x(tick.__data__), (3.2 * tick.textContent.length + 2) * this.k];
       const isFree = taken.every(([left, right]) => middle + half < left || middle - half > right);
       if (isFree) taken.push([middle - half, middle + half]);
       else tick.querySelector("text").remove();

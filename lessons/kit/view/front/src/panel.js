@@ -160,6 +160,7 @@ export class Panel {
     this.model.on("msg:custom", (message) => {
       if (!message.packed) return;
       this.frames.add(message.packed);
+      if (this.hasStrayed) this.positions = [...this.model.get("positions")];
       this.show();
     });
     this.observer = new ResizeObserver(([entry]) => { if (Math.abs(entry.contentRect.width - this.width) > 1) this.lay(); });
@@ -214,6 +215,7 @@ export class Panel {
   goTo(positions) {
     if (positions.every((place, index) => place === this.positions[index])) return;
     this.positions = positions;
+    this.hasStrayed = false;
     this.model.set("positions", this.positions);
     this.model.save_changes();
     this.show();
@@ -342,7 +344,7 @@ export class Panel {
     const frame = this.frames.get(this.positions);
     clearTimeout(this.impatient);
     if (!frame) {
-      this.impatient = setTimeout(() => { this.waits.textContent = "This setting needs a running notebook: run the cells above."; }, PATIENCE);
+      this.impatient = setTimeout(() => this.giveUp(), PATIENCE);
       this.ask();
       return;
     }
@@ -366,6 +368,17 @@ export class Panel {
     this.speak(asks ? "" : frame.title);
     this.host.dataset.shown = this.positions.join(",");
     this.prefetch();
+  }
+
+  // No kernel answers. A view that has shown nothing yet shows what the notebook keeps, until an answer comes after all.
+  giveUp() {
+    const kept = [...this.frames.known.keys()][0];
+    if (!("shown" in this.host.dataset) && kept) {
+      this.positions = kept.split(",").map(Number);
+      this.hasStrayed = true;
+      this.show();
+    }
+    this.waits.textContent = "This setting needs a running notebook: run the cells above.";
   }
 
   // Whether the view stands where the question was about; move it there if `go` is true.
