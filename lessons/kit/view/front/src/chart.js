@@ -70,7 +70,7 @@ export class Chart {
     const drawn = [s("g", { class: "y axis", transform: `translate(${box.left},0)` }),
       s("g", { class: "x axis", transform: `translate(0,${box.height - box.bottom})` }),
       s("text", { class: "name", x: 0, y: 12 * k }, y.label),
-      s("text", { class: "name", x: box.left - 10 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
+      s("text", { class: "name", x: box.left - 14 * k, y: box.height - box.bottom + 18 * k, "text-anchor": "end" }, x.label.length < 4 ? x.label : ""),
       s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
