@@ -55,6 +55,7 @@ text { font: 400 calc(14px * var(--k)) "Weightspace Sans", "Source Sans 3", syst
 .name { fill: var(--ink-2); }
 .line { fill: none; stroke-width: calc(2.5px * var(--k)); stroke-linejoin: round; stroke-linecap: round; }
 .near { fill: none; stroke: transparent; stroke-width: calc(13px * var(--k)); pointer-events: stroke; }
+[data-link] { transition: opacity 150ms; }
 .pale { opacity: .2; }
 .line.single { stroke-width: calc(3px * var(--k)); }
 .line.other { stroke-width: calc(1.5px * var(--k)); }
