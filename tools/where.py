@@ -23,11 +23,13 @@ A line for every call of a notebook that draws:
 
 * the line above the picture's title, by which you find it here;
 * the cell by its id (JupyterLab shows it under the gear in the right side bar; in the file it stands as `"id"`);
-* the function that draws: it names the marks, gives the numbers of a setting, and may compute a ratio or a slope;
+* the function that draws: it names the marks, often in `_charts` beside it, gives the numbers of a setting, and may
+  compute a ratio or a slope;
 * the functions that choose the title, a sentence that states the finding;
 * the function that measured. Where it asks several questions, the file of this one is named too;
-* the files in `data/measured`: profile full, seed 0. Other profiles, seeds and data are kept in
-  `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made when the cell runs.
+* the files in `data/measured`, in chapter 11 one for each width: profile full, seed 0. Other profiles, seeds and data
+  are kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made when the cell
+  runs.
 
 `make docs` writes this page from the notebooks.
 """
@@ -70,8 +72,9 @@ def drawings(notebook: Path) -> Iterator[Drawing]:
 
 
 def draws(function: Callable) -> bool:
-    """Whether it is decorated as one that makes a picture."""
-    return re.search(r"^@(panel|still|view|view\.view)$", inspect.getsource(function), re.MULTILINE) is not None
+    """Whether it is decorated as one that makes a picture, or says that it gives a view."""
+    source = inspect.getsource(function)
+    return re.search(r"^@(\w+\.)?(still|view)$|^def [^:]*-> View:$", source, re.MULTILINE) is not None
 
 
 def sources(expression: ast.expr, names: dict, measured: dict) -> tuple:
@@ -105,25 +108,30 @@ def link(function) -> str:
     return f"[`{function.__name__}`](../{path.as_posix()}) in `{path.relative_to('lessons').as_posix()}`"
 
 
+def reached(function: Callable) -> dict[Callable, str]:
+    """What a function names in its file, and what that names there: {function or class: its name}."""
+    known = vars(inspect.getmodule(function))
+    names, waiting = {function: function.__name__}, [function]
+    while waiting:
+        for name in re.findall(r"\b\w+\b", inspect.getsource(waiting.pop())):
+            other = inspect.unwrap(known[name]) if callable(known.get(name)) else None
+            if getattr(other, "__module__", "") == function.__module__ and other not in names:
+                names[other] = name
+                waiting.append(other)
+    return names
+
+
 def kicker(function: Callable) -> str:
-    """The line above the title of a view, where the function writes it."""
-    written = re.search(r'"kicker": "([^"]+)"', inspect.getsource(function))
-    return written[1] if written else ""
+    """The line above the title of a view, where its file writes it."""
+    for part in reached(function):
+        if written := re.search(r'"kicker": "([^"]+)"', inspect.getsource(part)):
+            return written[1]
+    return ""
 
 
 def titles(function: Callable) -> list[str]:
-    """The names of the functions that choose a view's title, which begin with `finding`: those that a drawing function
-    names, or that are named by what it names in its file."""
-    known = vars(inspect.getmodule(function))
-    reached, waiting = {}, [function]
-    while waiting:
-        at = waiting.pop()
-        for name in re.findall(r"\b\w+\b", inspect.getsource(at)):
-            other = inspect.unwrap(known.get(name, at)) if callable(known.get(name)) else at
-            if getattr(other, "__module__", "") == function.__module__ and other not in reached:
-                reached[other] = name
-                waiting.append(other)
-    return sorted(name for name in reached.values() if name.startswith("finding"))
+    """The names of the functions that choose a view's title, which begin with `finding`."""
+    return sorted(name for name in reached(function).values() if name.startswith("finding"))
 
 
 def measures(drawing: Drawing) -> list[str]:
@@ -164,7 +172,8 @@ def page() -> str:
     lines = [HEAD]
     for chapter in CHAPTERS:
         lines += [f"## {chapter.stem}, `{chapter.package}`", "",
-                  "| above the title | cell | drawn by | title by | measured by | kept |", "|---|---|---|---|---|---|"]
+                  "| above the title | cell | drawn by | title by | measured by | kept (full, seed 0) |",
+                  "|---|---|---|---|---|---|"]
         for drawing in {(one.cell, one.draws): one for one in drawings(chapter.notebook)}.values():
             above, chosen, files = kicker(drawing.draws), titles(drawing.draws), kept(drawing)
             cells = (above, f"`{drawing.cell}`", link(drawing.draws),
