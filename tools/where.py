@@ -74,7 +74,7 @@ def drawings(notebook: Path) -> Iterator[Drawing]:
 def draws(function: Callable) -> bool:
     """Whether it is decorated as one that makes a picture, or says that it gives a view."""
     source = inspect.getsource(function)
-    return re.search(r"^@(\w+\.)?(still|view)$|^def [^:]*-> View:$", source, re.MULTILINE) is not None
+    return re.search(r"^@(\w+\.)?(still|view)$|^def .*-> View:$", source, re.MULTILINE) is not None
 
 
 def sources(expression: ast.expr, names: dict, measured: dict) -> tuple:
