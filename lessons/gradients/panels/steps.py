@@ -54,7 +54,7 @@ def gap(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 6: between the sum of task vectors and joint training", "charts": _charts(etas),
             "draw": draw,
             "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
-                                       words=lambda eta: f"η = {eta:.2g}",
+                                       words=lambda eta: f"step size η = {eta:.2g}",
                                        ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")]),
                          **controls, "loss": chips("loss", names(sweep["loss"]), more=True),
                          "data": chips("tasks", names(sweep["data"]), more=True)},
@@ -72,10 +72,10 @@ def _charts(etas):
         Line("missed_flipped", "other", "its sign turned", dashed=True),
         Line("missed_printed", "other", "the paper’s term"),
         Line("missed", "merged", "our term", dots=True), Handle("eta")))
-    powers = Axis("power of η with which it falls", *POWERS, digits=2)
+    powers = Axis("power of η with which these fall", *POWERS, digits=2)
     right = Chart(across, powers, (
         Line("power of missed_flipped", "other", dashed=True), Line("power of missed_printed", "other"),
-        Line("power of missed", "merged", "without our term", dots=True), Line("power of gap", "single", "the gap"),
+        Line("power of missed", "merged", "what it leaves", dots=True), Line("power of gap", "single", "the gap"),
         Star("guess", "single", x=(etas[0],)), Handle("eta")))
     return [left, right]
 

@@ -31,21 +31,21 @@ def common_and_own(sweep: xarray.Dataset):
         top, at_top, column = table.max(0), table.argmax(0), position(commons, common, "a")
         highest, on_line = int(top.argmax()), int(table[0].argmax())
         values = {"cells": table[::-1], "CART": ([one, one], [-0.5, len(owns) - 0.5]),
-                  "task arithmetic": ([-0.5, len(commons) - 0.5], [0, 0]), "best": ([highest], [at_top[highest]]),
+                  "task arithmetic": ([len(commons) - 0.5, -0.5], [0, 0]), "best": ([highest], [at_top[highest]]),
                   "walk": (columns, at_top), "best λ": top, "λ = 0": table[0], "CART’s best": ([one], [top[one]]),
                   "average": ([one], [table[0, one]])}
         alt = said(_ALT, suite=sweep.attrs["suite"], rank_ratio=rank_ratio, best=top.max(), at=commons[highest],
                    own=owns[at_top[highest]], cart=top[one], plain=table[0].max(), average=table[0, one], common=common,
                    best_own=owns[at_top[column]], top=top[column], without=table[0, column])
         sure = with_reach([top.max(), top[one], table[0, on_line]], sweep.single, images)
-        about = key(("merged", "the best λ for every a"), ("", "map: accuracy of the merge"))
+        about = key(("merged", "the best λ for every a"), ("", "a: how far along what the tasks share"))
         off = commons[highest] > 1 and at_top[highest] > 0
         return Frame(finding_of_plane(sure, off), alt, values, about)
 
     last = len(commons) - 1
     across = Axis("a", -0.5, last + 0.5, kind="places", ticks={place: f"{a:g}" for place, a in enumerate(commons)})
     cells = Map("cells", low=float(np.floor(10 * tables.min()) / 10), high=float(np.ceil(10 * tables.max()) / 10))
-    left = Chart(across, Axis("λ: each task’s own", -0.5, len(owns) - 0.5, kind="places",
+    left = Chart(across, Axis("λ: how much of each task’s own", -0.5, len(owns) - 0.5, kind="places",
                               ticks={place: f"{own:g}" for place, own in enumerate(owns)}),
                  (cells, Path("CART", "single", "CART"), Path("task arithmetic", "single", "task arithmetic"),
                   Path("walk", "merged"), Spots("best", "merged"), Handle("common")))

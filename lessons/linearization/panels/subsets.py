@@ -66,14 +66,13 @@ def every_subset(sweep: xarray.Dataset):
 def _charts():
     """The cloud, and correlations against σ."""
     left = Chart(Axis("subsets of layers in order", -0.02, 1.02, ticks={0: "smallest", 1: "largest"}),
-                 Axis("training error left, of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
+                 Axis("training error left, as a share of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
                  (Spots("cloud", "merged", small=True), Spots("dots", "merged")))
     ends = subsets.SIGMAS[0], subsets.SIGMAS[-1]
-    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "least eigenvalue",
+    grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "smallest eigenvalue",
             "weights": "weights"}
     right = Chart(Axis("σ", *ends, "log", ticks=powers(2 * ends[0], ends[1], 2)),
-                  Axis("which end trains further (rank correlation)", -1, 1, digits=2,
-                       ticks={-1: "−1, the large", 0: "0, neither", 1: "1, the small"}),
+                  Axis("rank correlation; above 0 the small train further", -1, 1, digits=2),
                   (Band("chance", "chance"), Reference("none", "chance", aside=True),
                    *(Line(name, "other", text) for name, text in grey.items()),
                    Line("chosen", "merged", dots=True, near=True), Handle("sigma")))

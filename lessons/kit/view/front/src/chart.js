@@ -215,8 +215,9 @@ export class Chart {
       .map(([x, y]) => [this.x(x), this.y(y)]);
     const [x, y] = points.at(-1) ?? [0, 0];
     const isLeft = x <= (this.box.left + this.box.width - this.box.right) / 2;
+    const isUpright = points.length > 1 && x === points.at(-2)[0]; // its name stands beside it, not on it
     return [s("path", { class: "halo", d: line()(points) }), s("path", { class: `line ${mark.role}`, d: line()(points) }),
-      mark.label ? s("text", { class: "spot-name", x: x + (isLeft ? 8 : -6) * this.k, y: isLeft ? y : y - 7 * this.k, dy: isLeft ? "1em" : 0, "text-anchor": isLeft ? "start" : "end" }, mark.label) : null];
+      mark.label ? s("text", { class: "spot-name", x: x + (isLeft ? 8 : -8) * this.k, y: isUpright ? y : y - 7 * this.k, dy: isUpright ? "1em" : 0, "text-anchor": isLeft ? "start" : "end" }, mark.label) : null];
   }
 
   spots(mark, [xs, ys]) {
