@@ -127,7 +127,7 @@ def _charts(sweep, ranks):
                    Line("centred", "merged", "CART", x=places, dots=True, near=True), Star("guess", along="x"),
                    Handle("rank")))
     below = Chart(ranks.view_axis("direction"),
-                  Axis("strength of each direction in layer 1 (singular value), of the largest", 0, 1, unit="percent"),
+                  Axis("singular values in layer 1, of the largest", 0, 1, unit="percent"),
                   (Bars("large", "single", "large", x=places, bare=True),
                    Bars("small", "other", "small", x=places, bare=True),
                    Reference("border", "other", "of the largest"),

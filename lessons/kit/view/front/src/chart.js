@@ -200,7 +200,10 @@ export class Chart {
   // panel they stand above the plot.
   beside(mark, x, y, value, taken) {
     const { box, k } = this;
-    if (this.narrow) return s("text", { class: `beside end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, mark.label && `${mark.label} `, s("tspan", { class: "number" }, value));
+    if (this.narrow) {
+      const hasRoom = 6.8 * `${this.spec.y.label ?? ""}${mark.label}${value}`.length < box.width / k - 16;
+      return s("text", { class: `beside end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, mark.label && hasRoom && `${mark.label} `, s("tspan", { class: "number" }, value));
+    }
     const edges = { left: x < box.left + 96 * k, right: x > box.width - box.right - 96 * k };
     const left = edges.right || (taken.right && !edges.left && !taken.left);
     const above = y > box.top + 56 * k && !taken[left ? "left" : "right"];
