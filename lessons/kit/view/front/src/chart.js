@@ -333,7 +333,7 @@ export class Chart {
     const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
     const gap = (tall ? 42 : 22) * this.k;
     const x = this.box.width - this.box.right + 14 * this.k;
-    const places = apart(ends.map(({ y }) => y), gap, this.box.top + 4, this.box.height - this.box.bottom - 4);
+    const places = apart(ends.map(({ y }) => y), gap, this.box.top + (tall ? 14 * this.k : 4), this.box.height - this.box.bottom - 4);
     const head = stop !== null && tall ? [s("text", { class: "name", x, y: 12 * this.k }, this.stopName(stop))] : [];
     this.labels.replaceChildren(...head, ...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
