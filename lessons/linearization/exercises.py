@@ -170,8 +170,8 @@ EXERCISES = [
         hints=["dR̃/dt = −‖g‖² − λ_t·s must not be above 0.",
                "For s ≥ 0 every λ_t will do. For s < 0 solve λ_t·(−s) ≤ ‖g‖² for λ_t.",
                "lam if s ≥ 0, else min(lam, ‖g‖²/(−s))."],
-        praise="From θ₀ this is the whole λ nearly all the time here, where the slides' rule is off. Along a flow, both "
-               "keep the error from rising.",
+        praise="From θ₀ this is the whole λ nearly all the time here, where the slides' rule is off. Along a flow, "
+               "both keep the error from rising.",
         tolerance=1e-8),
 
     Exercise(

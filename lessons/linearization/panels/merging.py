@@ -174,8 +174,8 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
 
 
 def reading_in_full(sweep: xarray.Dataset) -> Page:
-    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none. A sweep
-    of profile full has been read already, and is not read again."""
+    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none. A
+    sweep of profile full has been read already, and is not read again."""
     if sweep.attrs["profile"] == "full":
         again = "The reading above is that of profile full already."
         return Page(again, paragraph(again))
