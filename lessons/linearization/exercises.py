@@ -170,8 +170,8 @@ EXERCISES = [
         hints=["dR̃/dt = −‖g‖² − λ_t·s must not be above 0.",
                "For s ≥ 0 every λ_t will do. For s < 0 solve λ_t·(−s) ≤ ‖g‖² for λ_t.",
                "lam if s ≥ 0, else min(lam, ‖g‖²/(−s))."],
-        praise="From θ₀ this is the whole λ nearly all the time, where the slides' rule is off. Both keep the error "
-               "from rising.",
+        praise="From θ₀ this is the whole λ nearly all the time here, where the slides' rule is off. Along a flow, "
+               "both keep the error from rising.",
         tolerance=1e-8),
 
     Exercise(
@@ -200,7 +200,7 @@ EXERCISES = [
         hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
                "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
                "initial · √(2/λ)"],
-        praise="One line, no Lipschitz constant, and here tighter than the proved bound.",
+        praise="One line, no Lipschitz constant, and at the end of training here tighter than the proved bound.",
         tolerance=1e-8),
 
     Exercise(

@@ -111,5 +111,6 @@ def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
         at the end it is {printed_over_distance:.1e} of it; with λ > 0 in {printed_violated_pulled:.0%}. At the end,
         with λ > 0, the proved bound is between {proved_least:.0f} and {proved_most:,.0f} times the distance, the one by
         energy between {energy_least:.1f} and {energy_most:.0f} times. Theorem 3 says nothing any more from
-        t = {vacuous_from:.1e} on, which is {vacuous_in_units:.1f}/(2κ_max); put right it is {right_gain:.0f} times
-        smaller (median), and still {right_over_gap:.0e} times the gap.""", **numbers["LFT-4"], **numbers["LFT-5"])
+        t = {vacuous_from:.1e} on, which is {vacuous_in_units:.1f}/(2κ_max); put right it is at the end {right_gain:.0f}
+        times smaller (median), and still {right_over_gap:.0e} times the gap.""",
+                   **numbers["LFT-4"], **numbers["LFT-5"])

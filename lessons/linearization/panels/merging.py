@@ -86,7 +86,7 @@ def arms(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 10: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
             "controls": controls, "hides": ["arm", "sure", "gain", "normalised"],
             "caption": f"{caption(sweep)} {rests_on(sweep)} Bars and band: two standard errors of the test images, at "
-                       "most. Another pretrained network may give another sign."}
+                       "most, for this one pretrained network; another may give another sign."}
 
 
 def _of_count(sweep, family, count):
@@ -174,7 +174,11 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
 
 
 def reading_in_full(sweep: xarray.Dataset) -> Page:
-    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none."""
+    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none. A
+    sweep of profile full has been read already, and is not read again."""
+    if sweep.attrs["profile"] == "full":
+        again = "The reading above is that of profile full already."
+        return Page(again, paragraph(again))
     known = merging.EXPERIMENT.archived("full")
     known = sweep if known is None else known
     words = reading_of_merging(known)

@@ -55,8 +55,8 @@ def near(sweep: xarray.Dataset, prediction=None):
                   "error left": shares[setting]}
         number = position(lams, lam)
         about = key(("merged", "The network at the end of training with λ"),
-                    ("single", "Without λ, stopped at the same training error"),
-                    ("", "grey: distance from θ₀ and training error left, as shares"))
+                    ("single", "Without λ, stopped at the same training error (interpolated)"),
+                    ("", f"grey: shares of the distance from θ₀ and of the {left_of(setting)} left"))
         return Frame(finding_of_lam(gaps, early, accuracy, images, gap),
                      _described(of_setting, lam, gap, points, shares[setting][number], early[number]), values, about)
 
