@@ -217,8 +217,8 @@ EXERCISES = [
                   "Look at one start and at two: both fail in the same way, and matching does not help. There is no "
                   "wall between them that could be the reason."),
             Wrong("c",
-                  "Look at the parents' accuracy on their own arm: it is perfect, and was so after a few epochs. More "
-                  "of the same lesson teaches nothing new."),
+                  "Look at the parents' accuracy on their own arm: it is perfect, so more of the same lesson cannot "
+                  "raise it."),
             Wrong("d",
                   "400 points of one arm, or 400 of both: the second kind of parent has as many points in all, and is "
                   "a very good start."),
@@ -227,8 +227,8 @@ EXERCISES = [
                "class 0?",
                "Look at the map at γ = 1, then at γ = 0, then half-way."],
         praise="Each has learned to say always the same, and nothing about where the arms lie. Half-way the two "
-               "prejudices cancel, and what is left is a random start, no better. A parent must know something about "
-               "the target."),
+               "prejudices cancel, and what is left is no better than a random start. Parents that "
+               "know nothing of the target are no help here."),
 
     Exercise(
         "9.2", "the point of the line that is nearest", 6, mixing.nearest_share,
@@ -375,8 +375,8 @@ EXERCISES = [
         hints=["torch.linalg.eigvalsh(H)[0] is the lowest eigenvalue.",
                "Where it is above 0 (say 1e-9): x = torch.linalg.solve(H, ones), then x / x.sum().",
                "Otherwise mixing.on_simplex(H), the best shares that are not negative."],
-        praise="With distances of parameters H is a matrix of inner products and never indefinite. With total "
-               "variations it often is, and the printed formula then returns a saddle point without a word.",
+        praise="With distances of parameters H is a matrix of inner products and never indefinite. With squared "
+               "total variations it often is, and the printed formula then returns a saddle point without a word.",
         tolerance=1e-7),
 
     Exercise(
