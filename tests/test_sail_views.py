@@ -24,7 +24,7 @@ OPENINGS = {
     "table": "SAIL’s mixture cannot be told from the best parent alone, and is ahead of scratch",
     "width": "Number the units anew: whole units give the same, units between neighbours do not",
     "theory": "With one parameter the claim is wrong: a random start is near far more often than it allows",
-    "depth": "A smaller sum begins with a lower loss, but in the end no sum is more accurate",
+    "depth": "A smaller sum begins with a lower loss, but in the end no sum is clearly more accurate",
     "playground": "The nearest point is not the best start, and which is best depends on the steps"}
 
 

@@ -120,7 +120,7 @@ def finding_in_residual(tried: list[float], by_sum: np.ndarray, ends: np.ndarray
     begin = f"A {'smaller' if tried[best] < 1 else 'larger'} sum begins with a lower loss" if lower else \
         "No other sum begins clearly better than the softmax’s"
     told = Difference.of(float(ends.max()), float(ends.min()), TEST).is_news
-    link, end = ("but", "in the end no sum is more accurate") if not told else \
+    link, end = ("but", "in the end no sum is clearly more accurate") if not told else \
         ("and", "the sums differ in the end, too")
     return f"{begin}, {link} {end}"
 
