@@ -398,7 +398,7 @@ def share_that_fits(percentages, questions):
 
 WRONG = [
     Natural("9.1", "a wall of loss", "a", "no wall between them"),
-    Natural("9.1", "too little training", "(C)", "teaches nothing new"),
+    Natural("9.1", "too little training", "(C)", "more of the same lesson cannot raise it"),
     Natural("9.1", "too few points", "D", "as many points in all"),
     Natural("9.1", "in words", "they cancel", "choose one of a, b, c, d"),
     Natural("9.2", "the other parent's share", other_parents_share, "d₁ and d₂ have changed places"),
