@@ -119,12 +119,12 @@ def test_what_a_notebook_keeps_is_shown_where_it_was_saved_at_a_setting_whose_nu
         document.body.innerHTML = "<div id='view'></div>";
         (await import(`data:text/javascript;base64,${module}`)).page(document.querySelector("#view"), state); }""",
                   [base64.b64encode(MODULE.read_bytes()).decode(), state])
-    page.get_by_text("This setting needs a running notebook").wait_for()
+    page.get_by_text("This setting waits for the notebook’s kernel").wait_for()
     assert page.locator("#view").get_attribute("data-shown") == "0,0"
     page.locator("input[type=range]").focus()
     page.keyboard.press("End")
     assert page.locator("#view").get_attribute("data-shown") == "4,0"
-    assert not page.get_by_text("This setting needs a running notebook").count()
+    assert not page.get_by_text("This setting waits for the notebook’s kernel").count()
 
 
 TWICE = ("from lessons.interference.panels import toy\npanel = toy.interference()\npanel", "panel")
@@ -159,5 +159,5 @@ def test_two_views_of_one_panel_move_together_and_move_in_a_notebook_that_is_ope
         assert view.get_attribute("data-shown") != ended
         chip = view.locator(".chips:not(.pick) .chip input:not(:checked)").first
         chip.evaluate("(chip) => chip.click()")
-        view.get_by_text("This setting needs a running notebook").wait_for()
+        view.get_by_text("This setting waits for the notebook’s kernel").wait_for()
         assert again.errors == []

@@ -1,5 +1,5 @@
-"""Panel (b): what is left of the gap without our term, without the printed one, and without the printed one with its
-sign turned round; and the power of the step size with which each falls."""
+"""Panel (b): what remains of the gap after our term, after the paper's, and after the paper's with its sign turned
+round; and the power of the step size with which each falls."""
 import functools
 
 import numpy as np
@@ -18,10 +18,10 @@ LITTLE = 0.05  # of the gap
 CHIPS = {"network": ("tanh", "linear", "ReLU"), "alpha": {"¼": steps.AVERAGE, "½": steps.TRAP},
          "k": {f"{k}": k for k in steps.KS if k > 1}}
 _ALT = """
-    {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. Left
-    without our term {missed:.2%}, without the printed term {missed_printed:.0%}, which has the cosine
-    {cosine_printed:.3f} with the gap, and with its sign turned round {missed_flipped:.2%}. Over the smallest step sizes
-    these fall with the powers {powers}, the gap with {of_gap:.2f}."""
+    {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
+    our term {missed:.2%} of it remains, after the paper’s {missed_printed:.0%}, and after the paper’s with its sign
+    turned round {missed_flipped:.2%}. The paper’s term has the cosine {cosine_printed:.3f} with the gap. Over the
+    smallest step sizes these fall with the powers {powers}, the gap with {of_gap:.2f}."""
 _SPLIT = """
     {text} Of the samples {crossing:.2%} lie across a kink. Of what our term leaves they make up {kinked:.2%} of the
     gap, all others {smooth:.2%}."""
@@ -46,7 +46,7 @@ def gap(sweep: xarray.Dataset, prediction=None):
         part = measured(**where)
         return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
                      key(("single", "The gap, task arithmetic to joint training"),
-                         ("merged", "What our term leaves of it"), ("", "grey: what the paper’s term leaves")))
+                         ("merged", "What remains after our term"), ("", "grey: after the paper’s term")))
 
     controls = {name: chips({"alpha": "α"}.get(name, name), options, asked[name], more=name != "network")
                 for name, options in CHIPS.items()}
@@ -65,7 +65,7 @@ def _charts(etas):
     """Shares of the gap, and powers of η."""
     across = Axis("η", etas[0], etas[-1], "log",
                   {10.0 ** power: f"{10.0 ** power:g}" for power in range(-3, 0) if 10.0 ** power <= etas[-1] * 1.001})
-    shares = Axis("share of the gap that is left", *SHARES, "log", {1e-4: "0.01 %", 1e-2: "1 %", 1: "100 %"}, "percent",
+    shares = Axis("share of the gap that remains", *SHARES, "log", {1e-4: "0.01 %", 1e-2: "1 %", 1: "100 %"}, "percent",
                   digits=2)
     left = Chart(across, shares, (
         Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"),
@@ -75,7 +75,7 @@ def _charts(etas):
     powers = Axis("power of η with which these fall", *POWERS, digits=2)
     right = Chart(across, powers, (
         Line("power of missed_flipped", "other", dashed=True), Line("power of missed_printed", "other"),
-        Line("power of missed", "merged", "what it leaves", dots=True), Line("power of gap", "single", "the gap"),
+        Line("power of missed", "merged", "after our term", dots=True), Line("power of gap", "single", "the gap"),
         Star("guess", "single", x=(etas[0],)), Handle("eta")))
     return [left, right]
 

@@ -66,7 +66,7 @@ def every_subset(sweep: xarray.Dataset):
 def _charts():
     """The cloud, and correlations against σ."""
     left = Chart(Axis("subsets of layers in order", -0.02, 1.02, ticks={0: "smallest", 1: "largest"}),
-                 Axis("training error left, as a share of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
+                 Axis("remaining training error, share of that at θ₀", LEAST, 2, "log", ticks=powers(LEAST, 1, 2)),
                  (Spots("cloud", "merged", small=True), Spots("dots", "merged")))
     ends = subsets.SIGMAS[0], subsets.SIGMAS[-1]
     grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "smallest eigenvalue",

@@ -378,7 +378,7 @@ export class Panel {
       this.hasStrayed = true;
       this.show();
     }
-    this.waits.textContent = "This setting needs a running notebook: run the cells above.";
+    this.waits.textContent = "This setting waits for the notebook’s kernel. If none is running, run the cells above.";
   }
 
   // Whether the view stands where the question was about; move it there if `go` is true.
