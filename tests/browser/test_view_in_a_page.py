@@ -8,6 +8,8 @@ from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, chips,
 from lessons.kit.view.widget import MODULE
 from tools import lab, pictures
 
+pytestmark = [pytest.mark.browser, pytest.mark.timed,
+              pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
