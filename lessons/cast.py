@@ -52,7 +52,7 @@ def all_linearity_mlps(seed: int = 0) -> list[Recipe]:
     return list(dict.fromkeys(wanted))
 
 
-# -- small ViTs on altered digits and clothes (chapter 11) -----------------------------------------
+# -- small ViTs on altered digits and clothes (chapter 12) -----------------------------------------
 
 VIT_WIDTHS = (64, 128)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from lessons.kit import exercise, surroundings
-from lessons.kit.chapters import CHAPTERS
+from lessons.kit.chapters import CHAPTERS, LESSONS
 from lessons.kit.exercise import Exercise, Wrong, check, exercises, hint, solution
 
 ALL = list(exercises().values())
@@ -45,12 +45,12 @@ def headings(notebook: Path) -> list[str]:
     return re.findall(r"^#+ *exercise.*$", prose, flags=re.MULTILINE | re.IGNORECASE)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_the_headings_of_a_notebook_are_those_of_its_exercises(chapter):
-    of_chapter = [one for one in ALL if one.id.split(".")[0] == chapter.number]
-    minutes = {one.id: "1 minute" if one.minutes == 1 else f"{one.minutes} minutes" for one in of_chapter}
-    expected = [f"### Exercise {one.id} · {one.title} ({minutes[one.id]})" for one in of_chapter]
-    assert headings(chapter.notebook) == expected
+@pytest.mark.parametrize("number", [lesson.number for lesson in LESSONS])
+def test_the_headings_of_a_lesson_and_its_deeper_notebook_are_those_of_its_exercises(number):
+    of_lesson = [one for one in ALL if one.id.split(".")[0] == number]
+    minutes = {one.id: "1 minute" if one.minutes == 1 else f"{one.minutes} minutes" for one in of_lesson}
+    expected = [f"### Exercise {one.id} · {one.title} ({minutes[one.id]})" for one in of_lesson]
+    assert [line for one in CHAPTERS if one.number == number for line in headings(one.notebook)] == expected
 
 
 FUNCTIONS = [one for one in ALL if callable(one.solution)]

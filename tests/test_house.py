@@ -274,7 +274,7 @@ def sources():
     for path in PYTHON_FILES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         yield name, floor_of(name), tree(path)
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "code":
                 yield path.stem, (FLOORS.index("chapter"), PACKAGES[path.name[:2]]), ast.parse("".join(cell["source"]))
@@ -408,7 +408,7 @@ def test_html_names_no_colour_for_letters():
     """Captions would vanish in a dark theme; `opacity` makes a paler shade of whatever colour the theme has."""
     pattern = re.compile(r"""style=(["'])(?:(?!\1).)*(?<!-)color:""")
     assert pattern.search("<p style='margin:0;color:#555'>") and not pattern.search("<p style='border-color:#555'>")
-    files = [*(ROOT / "lessons").rglob("*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
+    files = [*(ROOT / "lessons").rglob("*.py"), *(ROOT / "notebooks").rglob("*.ipynb")]
     wrong = [str(path.relative_to(ROOT)) for path in files if pattern.search(path.read_text(encoding="utf-8"))]
     assert wrong == []
 

@@ -597,7 +597,7 @@ def test_the_ledgers_collections_give_every_number_that_a_verdict_needs(monkeypa
         names = [name for numbers in given for name in numbers.get(id, {})]
         asked = {one.number for one in claims.ledger()[id].conditions}
         kept = set(claims.measured()[id])
-        of_vits = {name for name in asked | kept if name.startswith("ViT ")}  # chapter 11 measures them
+        of_vits = {name for name in asked | kept if name.startswith("ViT ")}  # chapter 12 measures them
         assert len(names) == len(set(names)) and asked - of_vits <= set(names)
         assert kept - of_vits == {name for name in names if claims.ledger()[id].keeps(name)}
 

@@ -1,4 +1,4 @@
-"""Chapter 10's mathematics: tangents, the regularised flow and its bounds, kernels, layers that are added, LoRA."""
+"""Chapter 11's mathematics: tangents, the regularised flow and its bounds, kernels, layers that are added, LoRA."""
 import math
 
 import numpy as np

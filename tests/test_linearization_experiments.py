@@ -1,4 +1,4 @@
-"""Chapter 10's measurements and pictures, on the stand-in and in small."""
+"""Chapter 11's measurements and pictures, on the stand-in and in small."""
 import numpy as np
 import pytest
 import torch

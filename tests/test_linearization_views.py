@@ -1,4 +1,4 @@
-"""What the views of chapter 10 say at several settings of the archived full sweeps, and by which rules."""
+"""What the views of chapter 11 say at several settings of the archived full sweeps, and by which rules."""
 import re
 
 import numpy as np

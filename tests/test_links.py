@@ -75,7 +75,7 @@ def test_every_link_leads_to_a_file_that_jupyterlab_serves(path, served):
 
 def test_the_map_of_the_course_links_to_every_chapter(served):
     links = Links(panels.course()._repr_html_()).found
-    assert links == [notebook.name for notebook in NOTEBOOKS]
+    assert links == [chapter.place for chapter in CHAPTERS]
     assert dead_links(NOTEBOOKS[0], links, served) == []
 
 
@@ -83,7 +83,7 @@ def test_every_chapter_links_to_others_and_the_readme_to_all():
     for notebook in NOTEBOOKS:
         assert any(not urlsplit(link).scheme for link in links_of(prose_of(notebook))), notebook.name
     readme = links_of(prose_of(ROOT / "README.md"))
-    assert {f"notebooks/{notebook.name}" for notebook in NOTEBOOKS} < set(readme)
+    assert {f"notebooks/{chapter.place}" for chapter in CHAPTERS} < set(readme)
 
 
 @pytest.mark.parametrize("link", ["../docs/none.md", "../../outside.md", "#Nowhere", "01_linearity.ipynb#Nowhere"])

@@ -1,7 +1,7 @@
 """At least seven in ten answers that people give get a sentence that says what is wrong; no right one is refused."""
 import pytest
 
-from lessons.kit.chapters import CHAPTERS
+from lessons.kit.chapters import LESSONS
 from lessons.kit.exercise import check, exercises
 from tests.natural import answers
 
@@ -12,7 +12,7 @@ WRONG = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.
 RIGHT = [pytest.param(one, id=f"{one.id} {one.what}") for of_chapter in ANSWERS.values() for one in of_chapter.RIGHT]
 
 
-@pytest.mark.parametrize("number", [chapter.number for chapter in CHAPTERS])
+@pytest.mark.parametrize("number", [lesson.number for lesson in LESSONS])
 def test_every_exercise_has_answers_that_people_give(number):
     file = f"tests/natural/chapter_{number}.py"
     assert number in ANSWERS, f"write {file} with WRONG and RIGHT answers, as CONTRIBUTING.md says under “An exercise”"
@@ -21,7 +21,7 @@ def test_every_exercise_has_answers_that_people_give(number):
 
 
 def test_every_file_of_answers_has_its_chapter():
-    assert ANSWERS.keys() <= {chapter.number for chapter in CHAPTERS}
+    assert ANSWERS.keys() <= {lesson.number for lesson in LESSONS}
 
 
 @tried_on_every_case

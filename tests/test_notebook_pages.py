@@ -64,7 +64,8 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     write_documents(folder)
     documents = {path: Read(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
-    return documents | {folder / "notebooks" / f"{path.stem}.html": page_of(path) for path in CHAPTERS}
+    return documents | {folder / "notebooks" / one.place.replace(".ipynb", ".html"): page_of(one.notebook)
+                        for one in chapters.CHAPTERS}
 
 
 def dead_links(page, site):

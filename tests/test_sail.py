@@ -1,4 +1,4 @@
-"""The mathematics of chapter 9: shares, distances of data, quadratics, the theorems, a printed table."""
+"""The mathematics of chapters 9 and 10: shares, distances of data, quadratics, the theorems, a printed table."""
 import itertools
 import math
 

@@ -1,4 +1,4 @@
-"""Chapter 9's measurements and pictures, on the stand-in and in small."""
+"""Chapters 9's and 10's measurements and pictures, on the stand-in and in small."""
 from dataclasses import replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What chapter 9 adds to data and toy_models: small images, parts of Spirals, losses of recipes, four networks, and
+"""What chapters 9 and 10 adds to data and toy_models: small images, parts of Spirals, losses of recipes, four networks, and
 networks trained abreast."""
 import pytest
 import torch

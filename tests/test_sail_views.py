@@ -1,4 +1,4 @@
-"""What the views of chapter 9 say at all settings of the archived full sweeps, and the rules of their titles."""
+"""What the views of chapters 9 and 10 say at all settings of the archived full sweeps, and the rules of their titles."""
 import itertools
 import re
 

@@ -7,11 +7,18 @@ import pytest
 from PIL import Image
 
 from lessons.kit import chapters, claims
-from lessons.kit.chapters import CHAPTERS, ROOT
+from lessons.kit.chapters import CHAPTERS, LESSONS, ROOT
 
 
-def test_every_notebook_is_a_chapter_and_every_chapter_has_its_notebook():
-    assert sorted((ROOT / "notebooks").glob("*.ipynb")) == [chapter.notebook for chapter in CHAPTERS]
+def test_every_notebook_is_in_the_table_and_every_line_of_the_table_has_its_notebook():
+    there = {path for path in (ROOT / "notebooks").rglob("*.ipynb") if path.parent.name != ".ipynb_checkpoints"}
+    assert there == {chapter.notebook for chapter in CHAPTERS}
+
+
+def test_lessons_are_numbered_one_by_one_and_a_deeper_notebook_follows_the_lesson_with_its_number():
+    assert [int(lesson.number) for lesson in LESSONS] == list(range(len(LESSONS)))
+    for before, one in zip(CHAPTERS, CHAPTERS[1:]):
+        assert not one.deeper or (before.number, before.package) == (one.number, one.package)
 
 
 def test_the_readme_shows_the_table():
@@ -23,7 +30,7 @@ NUMBERS = "no one two three four five six seven eight nine ten".split()
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_a_chapter_takes_as_long_as_its_sections_and_says_so_with_the_number_of_its_exercises(chapter):
-    number = len(importlib.import_module(chapter.exercises).EXERCISES)
+    number = len(re.findall(r"^### Exercise ", "\n\n".join(chapters.read_markdown(chapter.notebook)), re.MULTILINE))
     exercises = f"{NUMBERS[number]} exercise{'s' if number > 1 else ''}"
     assert f"**About {chapter.minutes} minutes**, {exercises}." in chapters.read_markdown(chapter.notebook)[0]
 
@@ -39,22 +46,23 @@ def test_exercises_take_no_longer_than_their_section(chapter):
 
 def test_minutes_of_sections_are_added_up_to_the_nearest_five(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
-    text = "## A (4 minutes)\n\n### Exercise 13.1 · not counted (9 minutes)\n## B (9 minutes, with the questions)\n## C"
+    text = "## A (4 minutes)\n\n### Exercise 90.1 · not counted (9 minutes)\n## B (9 minutes, with the questions)\n## C"
     cells = [{"cell_type": "markdown", "source": [text]}, {"cell_type": "code", "source": ["## D (30 minutes)"]}]
-    (tmp_path / "notebooks/13_more.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    (tmp_path / "notebooks/90_more.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
     monkeypatch.setattr(chapters, "ROOT", tmp_path)
-    assert chapters.Chapter("13_more", "lessons.more", teaches="", slider="", panels=0).minutes == 15
+    assert chapters.Chapter("90_more", "lessons.more", teaches="", slider="", panels=0).minutes == 15
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
-def test_exercises_carry_their_chapters_number(chapter):
-    exercises = importlib.import_module(chapter.exercises).EXERCISES
-    assert {exercise.id.split(".")[0] for exercise in exercises} == {chapter.number}
+@pytest.mark.parametrize("package", {lesson.package for lesson in LESSONS})
+def test_exercises_carry_the_number_of_a_lesson_of_their_package(package):
+    exercises = importlib.import_module(f"{package}.exercises").EXERCISES
+    numbers = {exercise.id.split(".")[0] for exercise in exercises}
+    assert numbers == {lesson.number for lesson in LESSONS if lesson.package == package}
 
 
 def test_an_unknown_chapter_is_named_with_those_that_there_are():
-    with pytest.raises(ValueError, match="'13_more'.*00_start_here"):
-        chapters.chapter("13_more")
+    with pytest.raises(ValueError, match="'90_more'.*00_start_here"):
+        chapters.chapter("90_more")
 
 
 def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
@@ -85,4 +93,4 @@ def test_the_table_says_which_data_a_chapter_needs_and_which_chapters_take_longe
     assert "| 70\N{NO-BREAK SPACE}min | CIFAR-100 |" in rows["2"]
     assert "| MNIST, Fashion-MNIST; in `full` also CIFAR-100 |" in rows["7"]
     slow = re.search(r"that of chapters ([\d, ]+ and \d+)\s", chapters.readme_table())[1]
-    assert re.findall(r"\d+", slow) == [chapter.number for chapter in CHAPTERS if chapter.quick > 90]
+    assert re.findall(r"\d+", slow) == [lesson.number for lesson in LESSONS if lesson.quick > 90]

@@ -1,4 +1,4 @@
-"""Files and folders that chapter 11 opens, downloads and refuses."""
+"""Files and folders that chapter 13 opens, downloads and refuses."""
 import contextlib
 import gzip
 import hashlib

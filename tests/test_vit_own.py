@@ -1,4 +1,4 @@
-"""Part 3 of chapter 11: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
+"""Chapter 13: your own checkpoints, looked at, merged to a file, and LoRA adapters."""
 import hashlib
 import html
 import json

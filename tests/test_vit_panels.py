@@ -1,4 +1,4 @@
-"""What chapter 11 shows of checkpoints: panels about your own, and CLIP's six tasks where a folder holds them."""
+"""What chapter 13 shows of checkpoints: panels about your own, and CLIP's six tasks where a folder holds them."""
 import itertools
 import re
 import shutil

@@ -159,9 +159,10 @@ def _command(root, port, token):
 def _course(root, folder):
     """Fill the folder `root` as the repository is filled, with the notebooks of `folder`."""
     shutil.copytree(ROOT / "docs", root / "docs")
-    (root / "notebooks").mkdir()
-    for notebook in folder.glob("*.ipynb"):
-        shutil.copy(notebook, root / "notebooks")
+    for notebook in folder.rglob("*.ipynb"):
+        copy = root / "notebooks" / notebook.relative_to(folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(notebook, copy)
     for page in ROOT.glob("*.md"):
         shutil.copy(page, root)
     return root

@@ -192,8 +192,7 @@ def gallery() -> str:
              "each."]
     for chapter in CHAPTERS:
         if chapter.pictures:
-            notebook = chapter.notebook.name
-            lines += ["", f"## [{notebook}](../notebooks/{notebook})"]
+            lines += ["", f"## [{chapter.place}](../notebooks/{chapter.place})"]
         for name in chapter.pictures.values():
             lines += ["", PICTURES[name].shows, "", f"![{_in_markdown(said(name))}]({name}.png)"]
     return "\n".join(lines) + "\n"

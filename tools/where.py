@@ -171,7 +171,7 @@ def page() -> str:
     """The page as it should be."""
     lines = [HEAD]
     for chapter in CHAPTERS:
-        lines += [f"## {chapter.stem}, `{chapter.package}`", "",
+        lines += [f"## {chapter.place.removesuffix('.ipynb')}, `{chapter.package}`", "",
                   "| above the title | cell | drawn by | title by | measured by | kept (full, seed 0) |",
                   "|---|---|---|---|---|---|"]
         for drawing in {(one.cell, one.draws): one for one in drawings(chapter.notebook)}.values():

@@ -150,19 +150,19 @@ def _processor():
 
 def main(arguments=None) -> int:
     """`python -m lessons.kit.archive`: run chapters in "full", seed 0, and keep what they measure in data/measured."""
-    from lessons.kit import notebooks  # it needs papermill, which measuring does not
+    from lessons.kit import chapters, notebooks  # the latter needs papermill, which measuring does not
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="a notebook's name, such as 06_gradients")
-    chapters = parser.parse_args(arguments).chapters
+    stems = parser.parse_args(arguments).chapters
     try:
         committed()  # now, and not after minutes of measuring
     except ValueError as error:
         parser.error(str(error))
-    for name in chapters:
+    for stem in stems:
         os.environ[KEEP] = "1"
-        output = _ROOT / "build" / "measured" / f"{name}.ipynb"
+        output = _ROOT / "build" / "measured" / f"{stem}.ipynb"
         output.parent.mkdir(parents=True, exist_ok=True)
-        notebooks.execute(_ROOT / "notebooks" / f"{name}.ipynb", output, profile="full", seed=0)
+        notebooks.execute(chapters.chapter(stem).notebook, output, profile="full", seed=0)
     return 0
 
 

@@ -1,5 +1,5 @@
-"""The table of chapters: what notebooks, exercises, tests, screenshots and README ask about a chapter stands here and
-nowhere else."""
+"""The table of notebooks: the lessons of the main line, and the deeper notebooks for readers of the papers. What
+exercises, tests, screenshots and README ask about one stands here and nowhere else."""
 import json
 import re
 from collections.abc import Mapping
@@ -11,11 +11,12 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter.
+    """One notebook: a lesson of the main line, or a deeper one.
 
     Attributes:
-        stem: of its notebook, "01_linearity"; the number in front is that of its exercises.
-        package: "lessons.linearity".
+        stem: of its notebook, "01_linearity"; the number in front is that of its exercises. A deeper notebook has the
+            number of the lesson whose paper it reads.
+        package: "lessons.linearity"; two lessons may share one.
         teaches: a line for the README.
         slider: what is moved, for the README.
         panels: how many the notebook shows.
@@ -24,6 +25,7 @@ class Chapter:
         needs: the data sets behind its official files: "mnist", "cifar", "fashion".
         needs_in_full: those that its profile "full" needs besides.
         pictures: {index of a panel: name of its picture in docs/}.
+        deeper: whether it lies in notebooks/deeper, for readers of the papers.
     """
     stem: str
     package: str
@@ -35,6 +37,7 @@ class Chapter:
     needs: tuple[str, ...] = ("mnist",)
     needs_in_full: tuple[str, ...] = ()
     pictures: Mapping[int, str] = field(default_factory=dict)
+    deeper: bool = False
 
     @property
     def exercises(self) -> str:
@@ -49,7 +52,17 @@ class Chapter:
     @property
     def notebook(self) -> Path:
         """Where the notebook lies."""
-        return ROOT / "notebooks" / f"{self.stem}.ipynb"
+        return ROOT / "notebooks" / self.place
+
+    @property
+    def place(self) -> str:
+        """Where it lies in the folder of notebooks: "deeper/09_theorems.ipynb"."""
+        return f"{'deeper/' if self.deeper else ''}{self.stem}.ipynb"
+
+    @property
+    def title(self) -> str:
+        """Its name in words: "head start"."""
+        return self.stem.partition("_")[2].replace("_", " ")
 
     @property
     def data(self) -> str:
@@ -123,29 +136,47 @@ CHAPTERS = (
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
-    Chapter("09_sail", "lessons.sail", panels=7, slider="γ, T, d, steps, the sum of a row",
-            needs=("mnist", "fashion"), needs_in_full=CIFAR, quick=65, full=1000,
-            teaches="a head start: when an average of networks is a good place to begin training, and when one parent "
-                    "is as good; which share is best, and when; four theorems and their counterexamples; other widths "
-                    "and depths; a table with its bill",
+    Chapter("09_head_start", "lessons.sail", panels=4, slider="γ, steps", quick=65, full=1000,
+            needs_in_full=("fashion", "cifar"),
+            teaches="when a mixture of two trained networks is a better start than the better of the two alone; why the "
+                    "nearest mixture need not be the best one; why the best one depends on how long you train",
             pictures={0: "sail_spirals"}),
-    Chapter("10_linearization", "lessons.linearization", panels=8, slider="λ, σ, rank, α",
+    Chapter("09_theorems", "lessons.sail", deeper=True, panels=1, slider="d", quick=65, full=1000,
+            needs=("mnist", "fashion"), needs_in_full=CIFAR,
+            teaches="four theorems, with proofs that hold and counterexamples; distances of data in place of distances "
+                    "of weights; a printed table that does not add up; GPT, flows, ResNets and BYOL"),
+    Chapter("10_growing", "lessons.sail", panels=2, slider="numbering, the sum of a row", quick=45, full=1000,
+            needs_in_full=CIFAR,
+            teaches="how to start a wider or deeper network from a trained one, which ways keep what it knows, and why "
+                    "units have no neighbours"),
+    Chapter("11_tangent", "lessons.linearization", panels=4, slider="λ, share of the way, α",
             quick=45, full=540,
-            teaches="whether staying near makes finetuning linear: a network beside its tangent, theorems with both "
-                    "sides measured, kernel ridge regression with the n that got lost, which layers to tune, LoRA, "
-                    "and whether linearity is why merging works",
-            pictures={5: "linearization_subsets"}),
-    Chapter("11_vit_checkpoints", "lessons.vit", panels=6, slider="α, rank, λ, matrix",
-            needs=("mnist", "fashion"), quick=130, full=2250,
-            teaches="transformers, and models that come as files: whether features add up in a vision transformer, why "
-                    "that does not make eight of them easy to merge; what a checkpoint can be, four sets of names for "
-                    "one network, CLIP's published tables; your own checkpoints layer by layer, LoRA",
+            teaches="whether finetuning is linear: a network beside its tangent, a pull that keeps it near, finetuning "
+                    "in one line, and whether linearity is why merging works"),
+    Chapter("11_theorems", "lessons.linearization", deeper=True, panels=5, slider="λ, σ, rank", quick=45, full=540,
+            teaches="five theorems with both sides measured, two of them put right; which layers to tune; LoRA's kernel",
+            pictures={3: "linearization_subsets"}),
+    Chapter("12_transformers", "lessons.vit", panels=4, slider="α, rank, λ", needs=("mnist", "fashion"), quick=130,
+            full=2250,
+            teaches="a vision transformer from its pixels up; whether features add up in it, and why that does not make "
+                    "eight of them easy to merge",
             pictures={1: "vit_lines"}),
+    Chapter("13_checkpoints", "lessons.vit", panels=2, slider="α, rank, matrix", needs=("mnist", "fashion"), quick=130,
+            full=2250,
+            teaches="what a file of weights can be, names that differ between libraries, your own checkpoints layer by "
+                    "layer, a merge with a card, and LoRA adapters"),
+    Chapter("13_published_tables", "lessons.vit", deeper=True, panels=0, slider="", needs=("mnist", "fashion"),
+            quick=130, full=2250,
+            teaches="CLIP from files, heads made of sentences, and why two of the published tables must not be compared; "
+                    "figures of CART and CTL beside ours"),
 )
 
 
+LESSONS = tuple(one for one in CHAPTERS if not one.deeper)
+
+
 def chapter(stem: str) -> Chapter:
-    """The chapter with this notebook.
+    """The line of the table with this notebook.
 
     Raises:
         ValueError: there is none; the message lists those that there are.
@@ -157,14 +188,16 @@ def chapter(stem: str) -> Chapter:
 
 
 def readme_table() -> str:
-    """The README's table of chapters, with how long they run; a test compares."""
-    rows = ["| chapter | what you will know | time | data | slider |", "|---|---|---|---|---|"]
+    """The README's tables of lessons and deeper notebooks, with how long they run; a test compares."""
+    rows, deeper = (["| lesson | what you will know | time | data | slider |", "|---|---|---|---|---|"],
+                    ["| deeper | what you will know | time | data |", "|---|---|---|---|"])
     for one in CHAPTERS:
-        name = one.stem.partition("_")[2].replace("_", " ")
-        link = f"[{one.number} {name}](notebooks/{one.notebook.name})"
-        rows.append(f"| {link} | {one.teaches} | {one.minutes}\N{NO-BREAK SPACE}min | {one.data} | {one.slider} |")
-    *most, last = (one.number for one in CHAPTERS if one.quick > _MINUTE)
-    return "\n".join([*rows, "", f"""\
+        cells = [f"[{one.number} {one.title}](notebooks/{one.place})", one.teaches,
+                 f"{one.minutes}\N{NO-BREAK SPACE}min", one.data, *([] if one.deeper else [one.slider])]
+        (deeper if one.deeper else rows).append(f"| {' | '.join(cells)} |")
+    *most, last = (one.number for one in LESSONS if one.quick > _MINUTE)
+    return "\n".join([*rows, "", "For readers of the papers there are deeper notebooks, with proofs, tables and what did not work:",
+                      "", *deeper, "", f"""\
 The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with
 two cores, the first run of most chapters takes less than a minute, and that of chapters {", ".join(most)} and {last}
 takes one to two minutes. Every later run opens in seconds, because models and measurements are kept."""])

@@ -82,12 +82,14 @@ class Result:
 
 @functools.cache
 def exercises() -> dict[str, Exercise]:
-    """All exercises of all chapters by id."""
-    return {exercise.id: exercise for one in chapters.CHAPTERS for exercise in _of(one)}
+    """All exercises of all lessons by id."""
+    return {exercise.id: exercise for one in chapters.LESSONS for exercise in _of(one)}
 
 
-def _of(chapter):
-    return importlib.import_module(chapter.exercises).EXERCISES
+def _of(lesson):
+    """The exercises with a lesson's number; another lesson of the same package has its own."""
+    known = importlib.import_module(lesson.exercises).EXERCISES
+    return [exercise for exercise in known if exercise.id.split(".")[0] == lesson.number]
 
 
 def find(id: str) -> Exercise:
@@ -97,9 +99,9 @@ def find(id: str) -> Exercise:
         ValueError: there is none.
     """
     number = str(id).split(".")[0]
-    for chapter in chapters.CHAPTERS:
-        if chapter.number == number:  # that chapter's alone: all of them take seconds to import
-            for exercise in _of(chapter):
+    for lesson in chapters.LESSONS:
+        if lesson.number == number:  # that lesson's alone: all of them take seconds to import
+            for exercise in _of(lesson):
                 if exercise.id == id:
                     return exercise
     raise ValueError(f"there is no exercise {id!r}; there are: {', '.join(exercises())}")

@@ -283,8 +283,10 @@ def main(arguments=None) -> int:
     for notebook in (bar := tqdm(chosen, unit="chapter")):
         bar.set_description(notebook.stem)
         start = time.perf_counter()
-        executed = execute(notebook, folder / notebook.name, profile=options.profile, solved=options.solved)
-        (folder / f"{notebook.stem}.html").write_text(to_html(executed), encoding="utf-8")
+        output = folder / notebook.relative_to(chapters.ROOT / "notebooks")
+        output.parent.mkdir(exist_ok=True)
+        executed = execute(notebook, output, profile=options.profile, solved=options.solved)
+        output.with_suffix(".html").write_text(to_html(executed), encoding="utf-8")
         tqdm.write(f"{notebook.stem}: {time.perf_counter() - start:.0f} s")
     return 0
 

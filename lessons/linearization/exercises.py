@@ -1,4 +1,4 @@
-"""The exercises of chapter 10."""
+"""The exercises of chapter 11."""
 import math
 
 import torch
@@ -106,105 +106,7 @@ def farthest(initial, lam):
 
 EXERCISES = [
     Exercise(
-        "10.1", "when is the regulariser on?", 4, dynamics.rule,
-        teaching=regulariser_on,
-        cases=_directions,
-        wrong=[
-            Wrong(lambda gradient, u: _s(gradient, u) <= 0,
-                  "The sign: the rule asks for s ≥ 0. Then the step against the gradient goes towards θ₀ already."),
-            Wrong(lambda gradient, u: _s(gradient, u) < 0,
-                  "You answered when it is off. On is s ≥ 0."),
-            Wrong(lambda gradient, u: _s(gradient, u) > 0,
-                  "Nearly: at s = 0, as at the very first step, where u = 0, the rule as printed is on."),
-            Wrong(lambda gradient, u: gradient * u >= 0,
-                  "Entry by entry that is one answer a weight. s is one number, the sum of the products."),
-            Wrong(lambda gradient, u: bool((gradient * u >= 0).all()),
-                  "That asks every weight on its own. s is the sum of the products, and some may be negative."),
-            Wrong(lambda gradient, u: _s(gradient, u),
-                  "That is s itself. Asked is whether it is at least 0: True or False."),
-            Wrong(lambda gradient, u: gradient.norm() >= u.norm(),
-                  "You compared lengths. The rule looks at the angle between the gradient and θ − θ₀."),
-            Wrong(lambda gradient, u: bool(u.norm() > 0),
-                  "That is always so after the first step. The rule looks at the gradient too."),
-            Wrong(lambda gradient, u: _s(gradient, u) / gradient.norm() / u.norm() > 0.5,
-                  "There is no threshold on the cosine: s ≥ 0 is all."),
-        ],
-        hints=["s = ⟨∇R̃, θ − θ₀⟩, one number: the sum over all weights of gradient times u.",
-               "On where s ≥ 0, and s = 0 counts as on.",
-               "torch.dot(gradient, u) >= 0"],
-        praise="Read it again: s ≥ 0 says that plain gradient descent is on its way back to θ₀. How often is it, on a "
-               "walk that began at θ₀?"),
-
-    Exercise(
-        "10.2", "the largest λ that does no harm", 7, dynamics.largest_harmless,
-        teaching=largest_lambda,
-        cases=_harmless,
-        wrong=[
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else 0.0,
-                  "That is the slides' rule. It is safe, but not the largest: where s < 0, the gradient's own −‖g‖² "
-                  "leaves room for some λ_t."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else _room(gradient, u),
-                  "Where s < 0 you may exceed λ, which is the most that is asked for: take the smaller of the two."),
-            Wrong(lambda lam, gradient, u: min(lam, _room(gradient, u)),
-                  "For s ≥ 0 the quotient is negative, and yours too. There any λ lowers the error: return lam."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0
-                  else min(lam, (gradient.norm() / -_s(gradient, u)).item()),
-                  "dR̃/dt has ‖g‖², the gradient's length squared, not its length."),
-            Wrong(lambda lam, gradient, u: min(lam, (gradient.norm() / u.norm()).item()) if _s(gradient, u) < 0
-                  else lam,
-                  "‖g‖/‖u‖ is what is left where g and u point in opposite directions. In general −s is smaller than "
-                  "‖g‖·‖u‖, and there is more room."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) <= 0
-                  else min(lam, -_room(gradient, u)),
-                  "The sign of s: the pull −λu raises the error where s < 0, and lowers it where s ≥ 0."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else max(lam, _room(gradient, u)),
-                  "You took the larger of the two: then the error may rise, or λ_t exceed λ. Take the smaller."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else min(lam, -_room(gradient, u)),
-                  "A minus is missing: s is negative there, and λ_t would be too. λ_t·(−s) ≤ ‖g‖²."),
-            Wrong(lambda lam, gradient, u: lam,
-                  "With the whole λ the error may rise: where s < 0 and λ·(−s) > ‖g‖²."),
-            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0
-                  else min(lam, (gradient.square().sum() / (-2 * _s(gradient, u))).item()),
-                  "A 2 too many: in dR̃/dt = −‖g‖² − λ_t·s both terms have the factor 1, since g = ∇R̃."),
-        ],
-        hints=["dR̃/dt = −‖g‖² − λ_t·s must not be above 0.",
-               "For s ≥ 0 every λ_t will do. For s < 0 solve λ_t·(−s) ≤ ‖g‖² for λ_t.",
-               "lam if s ≥ 0, else min(lam, ‖g‖²/(−s))."],
-        praise="From θ₀ this is the whole λ nearly all the time here, where the slides' rule is off. Along a flow, "
-               "both keep the error from rising.",
-        tolerance=1e-8),
-
-    Exercise(
-        "10.3", "how far, by energy alone", 5, bounds.distance_by_energy,
-        teaching=farthest,
-        cases=lambda: [(2.0, 0.5), (7.5, 10.0), (0.3, 3.0), (5.0, 50.0)],
-        wrong=[
-            Wrong(lambda initial, lam: 2 * initial ** 2 / lam,
-                  "That bounds ‖u‖². Take the root."),
-            Wrong(lambda initial, lam: initial / math.sqrt(lam),
-                  "The ½ of the penalty (λ/2)‖u‖² is missing: multiply by 2 before the root."),
-            Wrong(lambda initial, lam: initial / math.sqrt(2 * lam),
-                  "The ½ went the wrong way: (λ/2)‖u‖² ≤ R̃₀ gives ‖u‖² ≤ 2R̃₀/λ."),
-            Wrong(lambda initial, lam: math.sqrt(2 * initial / lam),
-                  "R̃₀ is ‖r₀‖², the square of what you are given."),
-            Wrong(lambda initial, lam: initial * math.sqrt(2) / lam,
-                  "λ belongs under the root too."),
-            Wrong(lambda initial, lam: initial * math.sqrt(lam / 2),
-                  "Upside down: a stronger pull must give a smaller bound."),
-            Wrong(lambda initial, lam: initial / lam,
-                  "(λ/2)‖u‖² ≤ R̃₀ is about squares: solve it for ‖u‖², then take the root."),
-            Wrong(lambda initial, lam: 2 * initial / lam,
-                  "That is the proof's bound 2L‖r₀‖/λ with L = 1. Here no Lipschitz constant is needed: solve "
-                  "(λ/2)‖u‖² ≤ ‖r₀‖²."),
-        ],
-        hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
-               "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
-               "initial · √(2/λ)"],
-        praise="One line, no Lipschitz constant, and at the end of training here tighter than the proved bound.",
-        tolerance=1e-8),
-
-    Exercise(
-        "10.4", "the kernel of one layer", 8, kernel.layer_kernel,
+        "11.2", "the kernel of one layer", 8, kernel.layer_kernel,
         teaching=layer_kernel,
         cases=_layers,
         wrong=[
@@ -244,7 +146,7 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "10.5", "the coefficients of ridge regression", 7, kernel.coefficients,
+        "11.3", "the coefficients of ridge regression", 7, kernel.coefficients,
         teaching=coefficients,
         cases=_kernels,
         wrong=[
@@ -280,7 +182,105 @@ EXERCISES = [
         tolerance=1e-7),
 
     Exercise(
-        "10.6", "the training error that is left", 5, kernel.risk,
+        "11.4", "when is the regulariser on?", 4, dynamics.rule,
+        teaching=regulariser_on,
+        cases=_directions,
+        wrong=[
+            Wrong(lambda gradient, u: _s(gradient, u) <= 0,
+                  "The sign: the rule asks for s ≥ 0. Then the step against the gradient goes towards θ₀ already."),
+            Wrong(lambda gradient, u: _s(gradient, u) < 0,
+                  "You answered when it is off. On is s ≥ 0."),
+            Wrong(lambda gradient, u: _s(gradient, u) > 0,
+                  "Nearly: at s = 0, as at the very first step, where u = 0, the rule as printed is on."),
+            Wrong(lambda gradient, u: gradient * u >= 0,
+                  "Entry by entry that is one answer a weight. s is one number, the sum of the products."),
+            Wrong(lambda gradient, u: bool((gradient * u >= 0).all()),
+                  "That asks every weight on its own. s is the sum of the products, and some may be negative."),
+            Wrong(lambda gradient, u: _s(gradient, u),
+                  "That is s itself. Asked is whether it is at least 0: True or False."),
+            Wrong(lambda gradient, u: gradient.norm() >= u.norm(),
+                  "You compared lengths. The rule looks at the angle between the gradient and θ − θ₀."),
+            Wrong(lambda gradient, u: bool(u.norm() > 0),
+                  "That is always so after the first step. The rule looks at the gradient too."),
+            Wrong(lambda gradient, u: _s(gradient, u) / gradient.norm() / u.norm() > 0.5,
+                  "There is no threshold on the cosine: s ≥ 0 is all."),
+        ],
+        hints=["s = ⟨∇R̃, θ − θ₀⟩, one number: the sum over all weights of gradient times u.",
+               "On where s ≥ 0, and s = 0 counts as on.",
+               "torch.dot(gradient, u) >= 0"],
+        praise="Read it again: s ≥ 0 says that plain gradient descent is on its way back to θ₀. How often is it, on a "
+               "walk that began at θ₀?"),
+
+    Exercise(
+        "11.5", "the largest λ that does no harm", 7, dynamics.largest_harmless,
+        teaching=largest_lambda,
+        cases=_harmless,
+        wrong=[
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else 0.0,
+                  "That is the slides' rule. It is safe, but not the largest: where s < 0, the gradient's own −‖g‖² "
+                  "leaves room for some λ_t."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else _room(gradient, u),
+                  "Where s < 0 you may exceed λ, which is the most that is asked for: take the smaller of the two."),
+            Wrong(lambda lam, gradient, u: min(lam, _room(gradient, u)),
+                  "For s ≥ 0 the quotient is negative, and yours too. There any λ lowers the error: return lam."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0
+                  else min(lam, (gradient.norm() / -_s(gradient, u)).item()),
+                  "dR̃/dt has ‖g‖², the gradient's length squared, not its length."),
+            Wrong(lambda lam, gradient, u: min(lam, (gradient.norm() / u.norm()).item()) if _s(gradient, u) < 0
+                  else lam,
+                  "‖g‖/‖u‖ is what is left where g and u point in opposite directions. In general −s is smaller than "
+                  "‖g‖·‖u‖, and there is more room."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) <= 0
+                  else min(lam, -_room(gradient, u)),
+                  "The sign of s: the pull −λu raises the error where s < 0, and lowers it where s ≥ 0."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else max(lam, _room(gradient, u)),
+                  "You took the larger of the two: then the error may rise, or λ_t exceed λ. Take the smaller."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0 else min(lam, -_room(gradient, u)),
+                  "A minus is missing: s is negative there, and λ_t would be too. λ_t·(−s) ≤ ‖g‖²."),
+            Wrong(lambda lam, gradient, u: lam,
+                  "With the whole λ the error may rise: where s < 0 and λ·(−s) > ‖g‖²."),
+            Wrong(lambda lam, gradient, u: lam if _s(gradient, u) >= 0
+                  else min(lam, (gradient.square().sum() / (-2 * _s(gradient, u))).item()),
+                  "A 2 too many: in dR̃/dt = −‖g‖² − λ_t·s both terms have the factor 1, since g = ∇R̃."),
+        ],
+        hints=["dR̃/dt = −‖g‖² − λ_t·s must not be above 0.",
+               "For s ≥ 0 every λ_t will do. For s < 0 solve λ_t·(−s) ≤ ‖g‖² for λ_t.",
+               "lam if s ≥ 0, else min(lam, ‖g‖²/(−s))."],
+        praise="From θ₀ this is the whole λ nearly all the time here, where the slides' rule is off. Along a flow, "
+               "both keep the error from rising.",
+        tolerance=1e-8),
+
+    Exercise(
+        "11.6", "how far, by energy alone", 5, bounds.distance_by_energy,
+        teaching=farthest,
+        cases=lambda: [(2.0, 0.5), (7.5, 10.0), (0.3, 3.0), (5.0, 50.0)],
+        wrong=[
+            Wrong(lambda initial, lam: 2 * initial ** 2 / lam,
+                  "That bounds ‖u‖². Take the root."),
+            Wrong(lambda initial, lam: initial / math.sqrt(lam),
+                  "The ½ of the penalty (λ/2)‖u‖² is missing: multiply by 2 before the root."),
+            Wrong(lambda initial, lam: initial / math.sqrt(2 * lam),
+                  "The ½ went the wrong way: (λ/2)‖u‖² ≤ R̃₀ gives ‖u‖² ≤ 2R̃₀/λ."),
+            Wrong(lambda initial, lam: math.sqrt(2 * initial / lam),
+                  "R̃₀ is ‖r₀‖², the square of what you are given."),
+            Wrong(lambda initial, lam: initial * math.sqrt(2) / lam,
+                  "λ belongs under the root too."),
+            Wrong(lambda initial, lam: initial * math.sqrt(lam / 2),
+                  "Upside down: a stronger pull must give a smaller bound."),
+            Wrong(lambda initial, lam: initial / lam,
+                  "(λ/2)‖u‖² ≤ R̃₀ is about squares: solve it for ‖u‖², then take the root."),
+            Wrong(lambda initial, lam: 2 * initial / lam,
+                  "That is the proof's bound 2L‖r₀‖/λ with L = 1. Here no Lipschitz constant is needed: solve "
+                  "(λ/2)‖u‖² ≤ ‖r₀‖²."),
+        ],
+        hints=["At the start R̃ + (λ/2)‖u‖² is ‖r₀‖², since u = 0.",
+               "Later it is at most that, and R̃ ≥ 0. So (λ/2)‖u‖² ≤ ‖r₀‖².",
+               "initial · √(2/λ)"],
+        praise="One line, no Lipschitz constant, and at the end of training here tighter than the proved bound.",
+        tolerance=1e-8),
+
+    Exercise(
+        "11.7", "the training error that is left", 5, kernel.risk,
         teaching=error_left,
         cases=_spectra,
         wrong=[
@@ -313,7 +313,7 @@ EXERCISES = [
         tolerance=1e-8),
 
     Exercise(
-        "10.7", "what must fall when a layer is added?", 4, "b",
+        "11.8", "what must fall when a layer is added?", 4, "b",
         wrong=[
             Wrong("a",
                   "It nearly always does, and need not: K ⪯ K + S does not order the squares of the inverses. The cell "

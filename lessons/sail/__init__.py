@@ -1,1 +1,1 @@
-"""Chapter 9: a head start. When is an average of networks a good place to begin training (SAIL)?"""
+"""Chapters 9 and 10: a head start, and growing. When is an average of networks a good place to begin training (SAIL)?"""

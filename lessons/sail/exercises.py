@@ -1,4 +1,4 @@
-"""The exercises of chapter 9."""
+"""The exercises of chapters 9 and 10."""
 import math
 
 import torch
@@ -418,7 +418,7 @@ EXERCISES = [
         praise="A table says more than its caption. If a number of questions does not fit, another was used."),
 
     Exercise(
-        "9.7", "a wider layer that computes the same", 8, wider,
+        "10.1", "a wider layer that computes the same", 8, wider,
         cases=_layers,
         seen_as=computed,
         wrong=[

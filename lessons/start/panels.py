@@ -134,12 +134,13 @@ def what_you_saw(networks: dict) -> Page:
 
 
 def course() -> Page:
-    """The map of the course: every chapter, how long it takes, what one knows afterwards."""
+    """The map of the course: every notebook, how long it takes, what one knows afterwards. Those for readers of the
+    papers stand behind the lesson that they belong to."""
     rows = []
     for one in CHAPTERS:
-        link = Markup('<a href="{}">{}</a>').format(one.notebook.name, one.stem.partition("_")[2].replace("_", " "))
-        rows.append((one.number, link, f"{one.minutes}\N{NO-BREAK SPACE}min", one.teaches))
-    return table(("", "chapter", "time", "what you will know"), rows, left=4)
+        link = Markup('<a href="{}">{}</a>').format(one.place, one.title)
+        rows.append(("deeper" if one.deeper else one.number, link, f"{one.minutes}\N{NO-BREAK SPACE}min", one.teaches))
+    return table(("", "lesson", "time", "what you will know"), rows, left=4)
 
 
 class Found:

@@ -16,7 +16,7 @@ from toy_models import Recipe, zoo
 
 CARD = """# {name}: a small vision transformer, pretrained
 
-A checkpoint for chapter 11 of Weightspace, made to be opened, merged and broken, and for nothing else.
+A checkpoint for chapters 12 and 13 of Weightspace, made to be opened, merged and broken, and for nothing else.
 
 - **Network**: `toy_models.TinyViT`, width {width}, 4 blocks of 4 heads, patches of 7×7 pixels, {parameters:,}
   parameters in float32. Images of 28×28 pixels, one channel, from 0 to 1; outputs: ten digits, then ten clothes.

@@ -1,6 +1,7 @@
 """One JupyterLab and one browser for all chapters, or one of each in every process."""
 import pytest
 
+from lessons.kit import chapters
 from lessons.kit.notebooks import CHAPTERS
 from tools import lab
 
@@ -31,6 +32,6 @@ def page(lab_and_browser):
 def opened(lab_and_browser, page, folder):
     """opened(name) -> (page, views) of a chapter that was run in JupyterLab."""
     def open(name):
-        assert lab.run_all(page, lab_and_browser[0], f"{name}.ipynb") == 0, "a cell failed"
+        assert lab.run_all(page, lab_and_browser[0], chapters.chapter(name).place) == 0, "a cell failed"
         return page, lab.views(page)
     return open

@@ -94,7 +94,7 @@ def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_me
         assert slider.get_attribute("aria-label") and slider.get_attribute("aria-valuetext"), "a slider without words"
     assert page.evaluate(CUT) == []
     assert not found or shut_out(page) == []
-    own = importlib.import_module(f"tests.browser.chapter_{chapter.number}")
+    own = importlib.import_module(f"tests.browser.{'deeper' if chapter.deeper else 'chapter'}_{chapter.number}")
     own.compare(page, [lab.says(view) for view in found])
 
 

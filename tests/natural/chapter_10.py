@@ -1,226 +1,108 @@
-"""Answers to the exercises of chapter 10: the rule, one layer's kernel, ridge regression, and a bound by energy."""
-import math
+"""Answers to the exercises of chapter 10: wider and deeper networks that compute what they did."""
 
-import numpy as np
 import torch
 
 from tests.natural import Natural
 
-# -- 10.1 regulariser_on -------------------------------------------------------------------------------
+# -- 10.1 wider ---------------------------------------------------------------------------------------
 
-def elementwise(gradient, u):
-    return gradient * u >= 0
-
-
-def by_cosine(gradient, u):
-    return torch.nn.functional.cosine_similarity(gradient, u, dim=0) >= 0
+def outgoing_not_divided(weight, bias, weight_above, copied):
+    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
+            torch.cat([weight_above, weight_above[:, copied]], 1))
 
 
-def by_loop(gradient, u):
-    total = 0.0
-    for slope, moved in zip(gradient.tolist(), u.tolist()):
-        total += slope * moved
-    return total >= 0
+def divided_by_two(weight, bias, weight_above, copied):
+    above = weight_above.clone()
+    above[:, copied] = above[:, copied] / 2
+    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
+            torch.cat([above, weight_above[:, copied] / 2], 1))
 
 
-# -- 10.2 largest_lambda -------------------------------------------------------------------------------
-
-def s_of(gradient, u):
-    return torch.dot(gradient, u)
-
-
-def the_rule(lam, gradient, u):
-    return lam if s_of(gradient, u) >= 0 else 0.0
+def all_divided_by_two(weight, bias, weight_above, copied):
+    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
+            torch.cat([weight_above, weight_above[:, copied]], 1) / 2)
 
 
-def right_by_branches(lam, gradient, u):
-    s = float(gradient @ u)
-    return lam if s >= 0 else min(lam, float(gradient @ gradient) / -s)
+def zeros_for_new_biases(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    return (weight[which], torch.cat([bias, torch.zeros(len(copied), dtype=bias.dtype)]),
+            (weight_above / counts)[:, which])
 
 
-def without_min(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s >= 0 else gradient.square().sum() / -s
+def both_divided(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    return (weight / counts[:, None])[which], (bias / counts)[which], (weight_above / counts)[:, which]
 
 
-def always_divided(lam, gradient, u):
-    s = s_of(gradient, u)
-    return min(lam, (gradient.square().sum() / -s).item())
+def only_new_ones_divided(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
+            torch.cat([weight_above, (weight_above / counts)[:, copied]], 1))
 
 
-def length_not_squared(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s >= 0 else min(lam, (gradient.norm() / -s).item())
+def new_ones_alone(weight, bias, weight_above, copied):
+    return weight[copied], bias[copied], weight_above[:, copied]
 
 
-def over_distance(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s >= 0 else min(lam, (gradient.norm() / u.norm()).item())
+def zero_outgoing(weight, bias, weight_above, copied):
+    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
+            torch.cat([weight_above, torch.zeros(len(weight_above), len(copied), dtype=bias.dtype)], 1))
 
 
-def sign_of_s(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s <= 0 else min(lam, (gradient.square().sum() / s).item())
+def incoming_divided(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    return (weight / counts[:, None])[which], (bias / counts)[which], weight_above[:, which]
 
 
-def max_for_min(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s >= 0 else max(lam, (gradient.square().sum() / -s).item())
+def bias_not_divided(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    return (weight / counts[:, None])[which], bias[which], weight_above[:, which]
 
 
-def negative(lam, gradient, u):
-    s = s_of(gradient, u)
-    return lam if s >= 0 else min(lam, (gradient.square().sum() / s).item())
+def unequal_shares(weight, bias, weight_above, copied):
+    which = torch.cat([torch.arange(len(bias)), copied])
+    above = weight_above[:, which] * torch.linspace(1, 2, len(which), dtype=bias.dtype)
+    total = torch.zeros_like(bias).index_add(0, which, torch.linspace(1, 2, len(which), dtype=bias.dtype))
+    return weight[which], bias[which], above / total[which]
 
 
-# -- 10.4 layer_kernel ---------------------------------------------------------------------------------
-
-def whole_jacobian(delta, h):
-    rows = [torch.cat([torch.outer(d, one).flatten(), d]) for d, one in zip(delta, h)]
-    J = torch.stack(rows)
-    return J @ J.T
-
-
-def weights_by_hand(delta, h):
-    J = torch.einsum("no,ni->noi", delta, h).flatten(1)
-    return J @ J.T
+def noise_added(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    wider = weight[which]
+    wider[len(bias):] += 0.1 * torch.ones_like(wider[len(bias):])
+    return wider, bias[which], (weight_above / counts)[:, which]
 
 
-def with_ones(delta, h):
-    augmented = torch.cat([h, torch.ones(len(h), 1, dtype=h.dtype)], 1)
-    return (delta @ delta.T) * (augmented @ augmented.T)
+def rows_for_columns(weight, bias, weight_above, copied):
+    counts = 1 + torch.bincount(copied, minlength=len(bias))
+    which = torch.cat([torch.arange(len(bias)), copied])
+    return weight[which], bias[which], (weight_above / counts).T[which]
 
 
-# -- 10.5 coefficients ---------------------------------------------------------------------------------
-
-def ridge(sigma, target):
-    def answer(kernel, y, f_0, lam):
-        n = len(y)
-        eye = torch.eye(n, dtype=kernel.dtype)
-        return torch.linalg.solve(kernel + sigma(n, lam) * eye, target(y, f_0))
-    return answer
-
-
-def predictions(kernel, y, f_0, lam):
-    n = len(y)
-    return kernel @ torch.linalg.solve(kernel + n * lam / 2 * torch.eye(n, dtype=kernel.dtype), y - f_0)
-
-
-def everywhere(kernel, y, f_0, lam):
-    return torch.linalg.solve(kernel + len(y) * lam / 2, y - f_0)
-
-
-def by_inverse(kernel, y, f_0, lam):
-    n = len(y)
-    return np.linalg.inv(kernel.numpy() + n * lam / 2 * np.eye(n)) @ (y - f_0).numpy()
-
-
-def by_eigenvectors(kernel, y, f_0, lam):
-    kappa, U = torch.linalg.eigh(kernel)
-    return U @ ((U.T @ (y - f_0)) / (kappa + len(y) * lam / 2))
-
-
-# -- 10.6 error_left -----------------------------------------------------------------------------------
-
-def left(power=2, keeps=lambda kappa, sigma: sigma / (sigma + kappa), times=lambda n: 1.0):
-    return lambda kappa, shares, sigma: times(len(kappa)) * (keeps(kappa, sigma) ** power * shares).sum()
-
-
-def right_by_loop(kappa, shares, sigma):
-    return sum((sigma / (sigma + k)) ** 2 * c for k, c in zip(kappa.tolist(), shares.tolist()))
+def not_grown(weight, bias, weight_above, copied):
+    return weight, bias, weight_above
 
 
 WRONG = [
-    Natural("10.1", "sign", lambda g, u: torch.dot(g, u) <= 0, "The sign: the rule asks for s ≥ 0"),
-    Natural("10.1", "strictly below", lambda g, u: torch.dot(g, u) < 0, "You answered when it is off. On is"),
-    Natural("10.1", "strictly above", lambda g, u: torch.dot(g, u) > 0, "Nearly: at s = 0, as at the very"),
-    Natural("10.1", "entry by entry", elementwise, "Entry by entry that is one answer a"),
-    Natural("10.1", "the product itself", lambda g, u: torch.dot(g, u), "That is s itself. Asked is whether"),
-    Natural("10.1", "all entries", lambda g, u: bool((g * u >= 0).all()), "That asks every weight on its own"),
-    Natural("10.1", "lengths", lambda g, u: g.norm() >= u.norm(), "You compared lengths. The rule"),
-    Natural("10.1", "when anything has moved", lambda g, u: bool(u.norm() > 0), "That is always so after the first"),
-    Natural("10.2", "the rule", the_rule, "That is the slides' rule. It is"),
-    Natural("10.2", "no min", without_min, "Where s < 0 you may exceed λ, which"),
-    Natural("10.2", "s never looked at", always_divided, "For s ≥ 0 the quotient is negative"),
-    Natural("10.2", "‖g‖ for ‖g‖²", length_not_squared, "dR̃/dt has ‖g‖², the gradient's"),
-    Natural("10.2", "‖g‖/‖u‖", over_distance, "‖g‖/‖u‖ is what is left where g and"),
-    Natural("10.2", "sign of s", sign_of_s, "The sign of s: the pull −λu raises"),
-    Natural("10.2", "max for min", max_for_min, "You took the larger of the two"),
-    Natural("10.2", "minus forgotten", negative, "A minus is missing: s is negative"),
-    Natural("10.2", "λ whatever", lambda lam, g, u: lam, "With the whole λ the error may"),
-    Natural("10.4", "matrix product", lambda d, h: (d @ d.T) @ (h @ h.T + 1), "Entry by entry: K_ij is ⟨δ_i, δ_j⟩"),
-    Natural("10.4", "no bias", weights_by_hand, "The bias is missing. Its gradient"),
-    Natural("10.4", "sum for product", lambda d, h: d @ d.T + h @ h.T + 1, "A gradient by W is an outer product"),
-    Natural("10.4", "bias added outside", lambda d, h: (d @ d.T) * (h @ h.T) + 1,
-            "The 1 belongs into the parentheses"),
-    Natural("10.4", "other way round", lambda d, h: (d @ d.T + 1) * (h @ h.T), "The 1 stands at the wrong factor"),
-    Natural("10.4", "units for samples", lambda d, h: (d.T @ d).sum() * (h.T @ h), "That sums over the samples. The"),
-    Natural("10.4", "inputs alone", lambda d, h: h @ h.T + 1, "That is the kernel of the layer's"),
-    Natural("10.4", "deltas alone", lambda d, h: d @ d.T, "That is the bias's part alone. The"),
-    Natural("10.4", "both biases", lambda d, h: (d @ d.T + 1) * (h @ h.T + 1), "One + 1 too many: the bias is one"),
-    Natural("10.4", "mean over units", lambda d, h: (d @ d.T) * (h @ h.T + 1) / h.shape[1],
-            "Right but for the width: in this"),
-    Natural("10.5", "n forgotten", ridge(lambda n, lam: lam / 2, lambda y, f: y - f),
-            "The n is missing: the loss is a"),
-    Natural("10.5", "½ forgotten", ridge(lambda n, lam: n * lam, lambda y, f: y - f),
-            "The ½ is missing: the penalty is"),
-    Natural("10.5", "as the slides", ridge(lambda n, lam: lam / 2, lambda y, f: y),
-            "That is what the slides print. The"),
-    Natural("10.5", "y for y − f₀", ridge(lambda n, lam: n * lam / 2, lambda y, f: y),
-            "The tangent starts at f₀, not at 0"),
-    Natural("10.5", "sign of the residual", ridge(lambda n, lam: n * lam / 2, lambda y, f: f - y),
-            "The sign: what is to be learned is"),
-    Natural("10.5", "divided by n", ridge(lambda n, lam: lam / (2 * n), lambda y, f: y - f),
-            "The n went the wrong way: a mean is"),
-    Natural("10.5", "λ", ridge(lambda n, lam: lam, lambda y, f: y - f), "n and ½ are missing: the ridge is"),
-    Natural("10.5", "no ridge", ridge(lambda n, lam: 0.0, lambda y, f: y - f), "That is the interpolating solution"),
-    Natural("10.5", "on every entry", everywhere, "You added the ridge to every entry"),
-    Natural("10.5", "the answers in place of α", predictions, "Those are the answers on the"),
-    Natural("10.6", "not squared", left(1), "Not squared: the residual in"),
-    Natural("10.6", "what is learned", left(2, lambda k, s: k / (s + k)), "κ/(σ + κ) is what is learned. What"),
-    Natural("10.6", "mean", left(2, times=lambda n: 1 / n), "That is the mean. Asked is R̃, the"),
-    Natural("10.6", "what is learned, taken from all", lambda k, c, s: (c - (k / (s + k)) ** 2 * c).sum(),
-            "What is left of a residual is 1 −"),
-    Natural("10.6", "upper end", lambda k, c, s: (s / (s + k.min())) ** 2 * c.sum(),
-            "That is the upper end of Theorem 5"),
-    Natural("10.6", "sum squared", lambda k, c, s: (s / (s + k) * c).sum() ** 2,
-            "Square each factor and then add up"),
-    Natural("10.6", "shares squared again", lambda k, c, s: ((s / (s + k)) ** 2 * c ** 2).sum(),
-            "`shares` are the squares c_i²"),
-    Natural("10.6", "penalised", lambda k, c, s: (s / (s + k) * c).sum(), "Not squared: the residual in"),
-    Natural("10.6", "not summed", lambda k, c, s: (s / (s + k)) ** 2 * c, "Right for every direction. R̃ is"),
-    Natural("10.3", "no root", lambda initial, lam: 2 * initial ** 2 / lam, "That bounds ‖u‖². Take the root"),
-    Natural("10.3", "½ forgotten", lambda initial, lam: initial / math.sqrt(lam),
-            "The ½ of the penalty (λ/2)‖u‖² is"),
-    Natural("10.3", "error not squared", lambda initial, lam: math.sqrt(2 * initial / lam),
-            "R̃₀ is ‖r₀‖², the square of what"),
-    Natural("10.3", "λ not under the root", lambda initial, lam: initial * math.sqrt(2) / lam,
-            "λ belongs under the root too"),
-    Natural("10.3", "½ the other way", lambda initial, lam: initial * math.sqrt(lam / 2),
-            "Upside down: a stronger pull must"),
-    Natural("10.3", "1/λ", lambda initial, lam: initial / lam, "(λ/2)‖u‖² ≤ R̃₀ is about squares"),
-    Natural("10.3", "½ of λ doubled", lambda initial, lam: initial / math.sqrt(2 * lam),
-            "The ½ went the wrong way: (λ/2)‖u‖²"),
-    Natural("10.7", "the training error", "a", "It nearly always does, and need"),
-    Natural("10.7", "the condition number", "c", "Adding a large S in one direction"),
-    Natural("10.7", "the error after some steps", "d", "With a fixed number of steps it"),
-    Natural("10.7", "none", "e", "One of them must. (K + S + σI)⁻¹ ⪯"),
+    Natural("10.1", "outgoing weights not divided", outgoing_not_divided, "hears a copied unit several times"),
+    Natural("10.1", "divided by two", divided_by_two, "divide by the count"),
+    Natural("10.1", "everything divided by two", all_divided_by_two, "You halved all outgoing weights"),
+    Natural("10.1", "new biases zero", zeros_for_new_biases, "copy the biases too"),
+    Natural("10.1", "both sides divided", both_divided, "One of the two is enough"),
+    Natural("10.1", "the new ones alone divided", only_new_ones_divided, "The original is one of the copies"),
+    Natural("10.1", "the new ones alone", new_ones_alone, "The old ones stay"),
+    Natural("10.1", "new units unheard", zero_outgoing, "nobody listens to the new units"),
+    Natural("10.1", "incoming weights without the bias", bias_not_divided, "then the bias comes in as well"),
+    Natural("10.1", "with noise", noise_added),
+    Natural("10.1", "rows for columns", rows_for_columns, "give back three tensors"),
+    Natural("10.1", "as it was", not_grown, "Nothing has grown"),
 ]
-
 RIGHT = [
-    Natural("10.1", "loop", by_loop),
-    Natural("10.1", "sum of products", lambda g, u: bool((g * u).sum() >= 0)),
-    Natural("10.1", "number", lambda g, u: float(torch.dot(g, u) >= 0)),
-    Natural("10.2", "branches", right_by_branches),
-    Natural("10.4", "whole Jacobian", whole_jacobian),
-    Natural("10.4", "a column of ones", with_ones),
-    Natural("10.4", "numpy", lambda d, h: (d.numpy() @ d.numpy().T) * (h.numpy() @ h.numpy().T + 1)),
-    Natural("10.5", "inverse", by_inverse),
-    Natural("10.5", "eigenvectors", by_eigenvectors),
-    Natural("10.6", "loop", right_by_loop),
-    Natural("10.6", "numpy", lambda k, c, s: ((s / (s + k.numpy())) ** 2 * c.numpy()).sum()),
-    Natural("10.3", "root of the quotient", lambda initial, lam: math.sqrt(2 * initial ** 2 / lam)),
-    Natural("10.3", "numpy", lambda initial, lam: initial * np.sqrt(2 / lam)),
-    Natural("10.7", "in parentheses", "(b)"),
-    Natural("10.7", "capital", "B"),
+    Natural("10.1", "incoming weights and bias divided", incoming_divided),
+    Natural("10.1", "unequal shares", unequal_shares),
 ]

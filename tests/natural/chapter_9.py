@@ -1,5 +1,4 @@
-"""Answers to the exercises of chapter 9: shares by distances, after T steps and of many parents; MMD; wider layers; a
-printed table."""
+"""Answers to the exercises of chapter 9: shares by distances, after T steps and of many parents; MMD; a printed table."""
 import math
 
 import numpy as np
@@ -193,90 +192,6 @@ def zeroed_then_mean(within_a, within_b, between):
         - 2 * between.mean()
 
 
-# -- 9.7 wider ---------------------------------------------------------------------------------------
-
-def outgoing_not_divided(weight, bias, weight_above, copied):
-    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
-            torch.cat([weight_above, weight_above[:, copied]], 1))
-
-
-def divided_by_two(weight, bias, weight_above, copied):
-    above = weight_above.clone()
-    above[:, copied] = above[:, copied] / 2
-    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
-            torch.cat([above, weight_above[:, copied] / 2], 1))
-
-
-def all_divided_by_two(weight, bias, weight_above, copied):
-    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
-            torch.cat([weight_above, weight_above[:, copied]], 1) / 2)
-
-
-def zeros_for_new_biases(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    return (weight[which], torch.cat([bias, torch.zeros(len(copied), dtype=bias.dtype)]),
-            (weight_above / counts)[:, which])
-
-
-def both_divided(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    return (weight / counts[:, None])[which], (bias / counts)[which], (weight_above / counts)[:, which]
-
-
-def only_new_ones_divided(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
-            torch.cat([weight_above, (weight_above / counts)[:, copied]], 1))
-
-
-def new_ones_alone(weight, bias, weight_above, copied):
-    return weight[copied], bias[copied], weight_above[:, copied]
-
-
-def zero_outgoing(weight, bias, weight_above, copied):
-    return (torch.cat([weight, weight[copied]]), torch.cat([bias, bias[copied]]),
-            torch.cat([weight_above, torch.zeros(len(weight_above), len(copied), dtype=bias.dtype)], 1))
-
-
-def incoming_divided(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    return (weight / counts[:, None])[which], (bias / counts)[which], weight_above[:, which]
-
-
-def bias_not_divided(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    return (weight / counts[:, None])[which], bias[which], weight_above[:, which]
-
-
-def unequal_shares(weight, bias, weight_above, copied):
-    which = torch.cat([torch.arange(len(bias)), copied])
-    above = weight_above[:, which] * torch.linspace(1, 2, len(which), dtype=bias.dtype)
-    total = torch.zeros_like(bias).index_add(0, which, torch.linspace(1, 2, len(which), dtype=bias.dtype))
-    return weight[which], bias[which], above / total[which]
-
-
-def noise_added(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    wider = weight[which]
-    wider[len(bias):] += 0.1 * torch.ones_like(wider[len(bias):])
-    return wider, bias[which], (weight_above / counts)[:, which]
-
-
-def rows_for_columns(weight, bias, weight_above, copied):
-    counts = 1 + torch.bincount(copied, minlength=len(bias))
-    which = torch.cat([torch.arange(len(bias)), copied])
-    return weight[which], bias[which], (weight_above / counts).T[which]
-
-
-def not_grown(weight, bias, weight_above, copied):
-    return weight, bias, weight_above
-
-
 # -- 9.5 shares --------------------------------------------------------------------------------------
 
 def unnormalised(H):
@@ -453,18 +368,6 @@ WRONG = [
     Natural("9.6", "the right answers", the_right_answers, "Asked is how many percentages they give back"),
     Natural("9.6", "the smallest n", smallest_n),
     Natural("9.6", "the share that fits", share_that_fits, "That is the share that fits"),
-    Natural("9.7", "outgoing weights not divided", outgoing_not_divided, "hears a copied unit several times"),
-    Natural("9.7", "divided by two", divided_by_two, "divide by the count"),
-    Natural("9.7", "everything divided by two", all_divided_by_two, "You halved all outgoing weights"),
-    Natural("9.7", "new biases zero", zeros_for_new_biases, "copy the biases too"),
-    Natural("9.7", "both sides divided", both_divided, "One of the two is enough"),
-    Natural("9.7", "the new ones alone divided", only_new_ones_divided, "The original is one of the copies"),
-    Natural("9.7", "the new ones alone", new_ones_alone, "The old ones stay"),
-    Natural("9.7", "new units unheard", zero_outgoing, "nobody listens to the new units"),
-    Natural("9.7", "incoming weights without the bias", bias_not_divided, "then the bias comes in as well"),
-    Natural("9.7", "with noise", noise_added),
-    Natural("9.7", "rows for columns", rows_for_columns, "give back three tensors"),
-    Natural("9.7", "as it was", not_grown, "Nothing has grown"),
 ]
 RIGHT = [
     Natural("9.2", "by coordinates on the line", by_coordinates),
@@ -472,6 +375,4 @@ RIGHT = [
     Natural("9.4", "with a mask, as a tensor", by_masks),
     Natural("9.5", "by Cholesky's failure", by_cholesky),
     Natural("9.6", "by trying every number of right answers", by_trying_all),
-    Natural("9.7", "incoming weights and bias divided", incoming_divided),
-    Natural("9.7", "unequal shares", unequal_shares),
 ]

@@ -209,7 +209,7 @@ def sliders() -> None:
     with lab.server(CHAPTERS[0].parent) as address:
         for chapter in CHAPTERS:
             with lab.chromium() as page:
-                lab.run_all(page, address, chapter.name)
+                lab.run_all(page, address, chapter.relative_to(CHAPTERS[0].parent).as_posix())
                 for number, view in enumerate(lab.views(page), 1):
                     if not view.locator(lab.HANDLE).count():
                         continue  # has chips alone

@@ -1,3 +1,3 @@
-"""The pictures of chapter 10, a file for every experiment; `caption` says what one was measured on."""
+"""The pictures of chapter 11, a file for every experiment; `caption` says what one was measured on."""
 from lessons.kit.sweep import caption
 from lessons.linearization.panels import flow, kernel, lora, merging, near, rule, subsets, tangent

@@ -46,7 +46,7 @@ def sides(sweep: xarray.Dataset):
                          ("", "dotted: 2‖r₀‖, above which a bound says nothing")))
 
     control = slider("time t", {f"{t:.2g}": t for t in times}, times[-1], words=lambda t: f"t = {t:.2g}", places=times)
-    return {"kicker": "Chapter 10: bounds beside what they bound", "charts": _charts(times, parts, lows), "draw": draw,
+    return {"kicker": "Chapter 11: bounds beside what they bound", "charts": _charts(times, parts, lows), "draw": draw,
             "controls": {"t": control, "lam": chips("λ", {f"{lam:g}": lam for lam in lams}, lams[-1])}}
 
 

@@ -52,7 +52,7 @@ def ranks(sweep: xarray.Dataset):
                   (Reference("whole", "single", "whole matrices"), Spots("nets", "other", small=True),
                    Line("gap", "merged", "LoRA", dots=True, near=True), Handle("rank")))
     control = slider("rank", list(RANKS), 4, words=lambda rank: f"rank {rank}")
-    return {"kicker": "Chapter 10: through few directions", "charts": [left, right], "draw": draw,
+    return {"kicker": "Chapter 11: through few directions", "charts": [left, right], "draw": draw,
             "controls": {"rank": control}}
 
 

@@ -83,7 +83,7 @@ def arms(sweep: xarray.Dataset, prediction=None):
                 "arm": chips("merged", shown),
                 "family": chips("left: tasks", {TASKS[family]: family for family in TASKS}, more=True),
                 "count": chips("left: tasks merged", {f"{count}": count for count in counts}, more=True)}
-    return {"kicker": "Chapter 10: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
+    return {"kicker": "Chapter 11: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
             "controls": controls, "hides": ["arm", "sure", "gain", "normalised"],
             "caption": f"{caption(sweep)} {rests_on(sweep)} Bars and band: two standard errors of the test images, at "
                        "most, for this one pretrained network; another may give another sign."}

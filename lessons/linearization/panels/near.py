@@ -64,7 +64,7 @@ def near(sweep: xarray.Dataset, prediction=None):
                               places=range(len(lams)), ends=[("", "no pull"), ("", "strong pull")]),
                 "setting": chips("trained", experiment.near.SETTINGS),
                 "gap": chips("gap", GAP_NAMES, more=True), "points": chips("on", POINT_NAMES, more=True)}
-    return {"kicker": "Chapter 10: a pull towards θ₀", "charts": _charts(lams, parts), "draw": draw,
+    return {"kicker": "Chapter 11: a pull towards θ₀", "charts": _charts(lams, parts), "draw": draw,
             "controls": controls, "hides": ["with λ", "stopped early"],
             "caption": caption(sweep) + " Band: two standard errors, of the test images."}
 

@@ -52,7 +52,7 @@ def rules(sweep: xarray.Dataset, prediction=None):
                                  words=lambda t: f"time {t:.2f}"),
                 "start": chips("start", STARTS), "lam": chips("λ", {f"{lam:g}": lam for lam in lams}, lams[-1],
                                                               more=True)}
-    return {"kicker": "Chapter 10: a regulariser that switches itself", "charts": _charts(times, shown), "draw": draw,
+    return {"kicker": "Chapter 11: a regulariser that switches itself", "charts": _charts(times, shown), "draw": draw,
             "controls": controls, "stacked": True,
             "hides": [f"{PRINTED} {what}" for what in ("on", "error", "distance")],
             "caption": f"{caption(sweep)} Full batches, steps of 0.15/κ_max."}

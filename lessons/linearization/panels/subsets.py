@@ -54,7 +54,7 @@ def every_subset(sweep: xarray.Dataset):
                          ("", "grey: the other orders; band: chance")))
 
     text = caption(sweep) + " Correlation: Spearman's, of ranks. Band: two standard errors of subsets drawn at random."
-    return {"kicker": "Chapter 10: which layers to tune? What the kernel says before training", "charts": _charts(),
+    return {"kicker": "Chapter 11: which layers to tune? What the kernel says before training", "charts": _charts(),
             "draw": draw, "caption": text,
             "controls": {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0,
                                          words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS,

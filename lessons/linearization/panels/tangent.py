@@ -61,7 +61,7 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
                  (Line("tangent, enlarged", "single", "tangent", x=SHARES, dashed=True, bare=True, aside=True),
                   Line("network, enlarged", "merged", "network", x=SHARES, bare=True, aside=True)))
     bends = dict(zip(("strongest bend", "median bend", "weakest bend"), numbers))
-    return {"kicker": "Chapter 10: a curve and its tangent", "charts": [way, near], "draw": draw,
+    return {"kicker": "Chapter 11: a curve and its tangent", "charts": [way, near], "draw": draw,
             "controls": {"share": slider("share of the way", {percent(share): share for share in SHARES}, 1.0),
                          "number": chips("digit with the", bends)},
             "caption": f"The finetuned network of the cells above, one of its {len(y)} training digits."}

@@ -81,7 +81,7 @@ def layers(sweep: xarray.Dataset):
     controls = {"row_sum": slider("sum of D’s rows", {f"{total:g}": total for total in tried}, 1.0,
                                   words=lambda total: f"rows sum to {total:g}", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
-    return {"kicker": "Chapter 9: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
+    return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
                        "are not drawn. The curve of shuffled entries is that of rows that sum to 1."}

@@ -156,7 +156,7 @@ def delta_w(down, up, alpha, rslora):
 
 EXERCISES = [
     Exercise(
-        "11.4", "what kind of file is this?", 8, firstbytes.told_by,
+        "13.1", "what kind of file is this?", 8, firstbytes.told_by,
         teaching=told_by,
         cases=_files,
         wrong=[
@@ -194,7 +194,7 @@ EXERCISES = [
         praise="You never opened it. That is the point: to look at a pickle by loading it is to run it."),
 
     Exercise(
-        "11.5", "queries, keys and values, apart", 6, matrices.apart,
+        "13.2", "queries, keys and values, apart", 6, matrices.apart,
         teaching=separated,
         cases=_fused,
         wrong=[
@@ -234,7 +234,38 @@ EXERCISES = [
                "so compare what the network says before and after."),
 
     Exercise(
-        "11.6", "a class from its sentences", 5, heads.class_vector,
+        "13.3", "what does a LoRA adapter add?", 6, lora.delta_w,
+        teaching=delta_w,
+        cases=_factors,
+        wrong=[
+            Wrong(_changed(lambda alpha, rank, rslora: 1.0),
+                  "The scale is missing: the adapter was trained with α/r (or α/√r) in front of B·A."),
+            Wrong(_changed(lambda alpha, rank, rslora: alpha),
+                  "α alone is too much: it is divided by the rank, or by its root in rank-stabilised LoRA."),
+            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank),
+                  "Right for plain LoRA. With rslora it is α/√r: rank-stabilised."),
+            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank ** 0.5),
+                  "α/√r is rank-stabilised LoRA. Where rslora is False it is α/r."),
+            Wrong(_changed(lambda alpha, rank, rslora: alpha / (rank if rslora else rank ** 0.5)),
+                  "The two scales are exchanged: α/r without rslora, α/√r with it."),
+            Wrong(_changed(lambda alpha, rank, rslora: rank / alpha),
+                  "Upside down: α/r, not r/α."),
+            Wrong(_changed(product=lambda down, up: (up @ down).T),
+                  "Turned: a weight is (outputs, inputs), B·A with B (outputs, r) and A (r, inputs)."),
+            Wrong(lambda down, up, alpha, rslora: (alpha / len(down)) * (up @ down) / up.shape[1] ** 0.5,
+                  "You divided by the rank twice over. Once: α/r, or α/√r."),
+            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank, lambda down, up: up.sum(1)[:, None] * down.sum(0)),
+                  "You summed over the rank before multiplying: ΔW would have rank 1. B·A sums the products."),
+        ],
+        hints=["ΔW = s·B·A. A is (r, inputs), B is (outputs, r).",
+               "s = α/r; with rslora s = α/√r.",
+               "(alpha / (rank ** 0.5 if rslora else rank)) * (up @ down)"],
+        praise="ΔW is a task vector like any other, and its rank is at most r. A and B are not: any invertible M gives "
+               "B·M⁻¹ and M·A, the same ΔW. So never average A's and B's apart.",
+        tolerance=1e-5),
+
+    Exercise(
+        "13.4", "a class from its sentences", 5, heads.class_vector,
         teaching=class_vector,
         cases=_sentences,
         wrong=[
@@ -266,7 +297,7 @@ EXERCISES = [
         tolerance=1e-5),
 
     Exercise(
-        "11.7", "which method is ahead?", 5, "d",
+        "13.5", "which method is ahead?", 5, "d",
         wrong=[
             Wrong("a",
                   "Compare the rows of the single models first: 92.8 beside 90.5. The two merges do not stand on the "
@@ -288,35 +319,4 @@ EXERCISES = [
                "A model has 97.98 % on test images and 78.55 % on validation images. Which has it seen before?"],
         praise="First the single models, then the merges. The owners of those checkpoints say themselves that they "
                "split DTD differently."),
-
-    Exercise(
-        "11.8", "what does a LoRA adapter add?", 6, lora.delta_w,
-        teaching=delta_w,
-        cases=_factors,
-        wrong=[
-            Wrong(_changed(lambda alpha, rank, rslora: 1.0),
-                  "The scale is missing: the adapter was trained with α/r (or α/√r) in front of B·A."),
-            Wrong(_changed(lambda alpha, rank, rslora: alpha),
-                  "α alone is too much: it is divided by the rank, or by its root in rank-stabilised LoRA."),
-            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank),
-                  "Right for plain LoRA. With rslora it is α/√r: rank-stabilised."),
-            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank ** 0.5),
-                  "α/√r is rank-stabilised LoRA. Where rslora is False it is α/r."),
-            Wrong(_changed(lambda alpha, rank, rslora: alpha / (rank if rslora else rank ** 0.5)),
-                  "The two scales are exchanged: α/r without rslora, α/√r with it."),
-            Wrong(_changed(lambda alpha, rank, rslora: rank / alpha),
-                  "Upside down: α/r, not r/α."),
-            Wrong(_changed(product=lambda down, up: (up @ down).T),
-                  "Turned: a weight is (outputs, inputs), B·A with B (outputs, r) and A (r, inputs)."),
-            Wrong(lambda down, up, alpha, rslora: (alpha / len(down)) * (up @ down) / up.shape[1] ** 0.5,
-                  "You divided by the rank twice over. Once: α/r, or α/√r."),
-            Wrong(_changed(lambda alpha, rank, rslora: alpha / rank, lambda down, up: up.sum(1)[:, None] * down.sum(0)),
-                  "You summed over the rank before multiplying: ΔW would have rank 1. B·A sums the products."),
-        ],
-        hints=["ΔW = s·B·A. A is (r, inputs), B is (outputs, r).",
-               "s = α/r; with rslora s = α/√r.",
-               "(alpha / (rank ** 0.5 if rslora else rank)) * (up @ down)"],
-        praise="ΔW is a task vector like any other, and its rank is at most r. A and B are not: any invertible M gives "
-               "B·M⁻¹ and M·A, the same ΔW. So never average A's and B's apart.",
-        tolerance=1e-5),
 ]

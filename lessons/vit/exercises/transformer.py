@@ -110,7 +110,7 @@ _SCALED = "The scores are not scaled right: "
 
 EXERCISES = [
     Exercise(
-        "11.1", "an image in patches", 7, tiny_vit.patches,
+        "12.1", "an image in patches", 7, tiny_vit.patches,
         teaching=to_patches,
         cases=_images,
         wrong=[
@@ -144,7 +144,7 @@ EXERCISES = [
                "is how CLIP keeps that matrix."),
 
     Exercise(
-        "11.2", "attention with heads", 9, attention.attend,
+        "12.2", "attention with heads", 9, attention.attend,
         teaching=attend,
         cases=_streams,
         wrong=[
@@ -192,7 +192,7 @@ EXERCISES = [
                "up."),
 
     Exercise(
-        "11.3", "what does CART keep?", 6, matrices.kept_by_name,
+        "12.3", "what does CART keep?", 6, matrices.kept_by_name,
         teaching=directions,
         cases=_tensors,
         wrong=[

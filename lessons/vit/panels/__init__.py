@@ -1,1 +1,1 @@
-"""The pictures of chapter 11, a file for every question."""
+"""The pictures of chapters 12 and 13, a file for every question."""

@@ -80,7 +80,7 @@ def reading_of_difference(sweep: xarray.Dataset | None) -> Page:
 def line(sweep: xarray.Dataset):
     """Between two finetuned towers: `lines.between`, of the class token after every block. Controls: alpha, layer,
     pair."""
-    return lines.between({None: sweep}) | {"kicker": "Chapter 11: between two of CLIP's towers", "hides": ()}
+    return lines.between({None: sweep}) | {"kicker": "Chapter 13: between two of CLIP's towers", "hides": ()}
 
 
 @view
@@ -92,7 +92,7 @@ def bell(sweep: xarray.Dataset):
                            "base": of_model(model="θ₀", drop=True), "own": ("task", own)})
     ratios, lams = (list(map(float, sweep[name].values)) for name in ("ratio", "lam"))
     about = ranks.bell({None: part}, images_of(sweep) * len(own), ratios[len(ratios) // 2], lams[len(lams) // 2])
-    return about | {"kicker": "Chapter 11: CART on CLIP", "hides": ()}
+    return about | {"kicker": "Chapter 13: CART on CLIP", "hides": ()}
 
 
 def images_of(sweep: xarray.Dataset) -> int:

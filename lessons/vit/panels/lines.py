@@ -11,7 +11,7 @@ from lessons.vit.panels import widths
 from lessons.vit.panels.widths import difference, reading_of_widest, widest
 
 ALL = "all pairs"  # their mean, with the smallest and the largest
-POOLED = {"pooled": "the class token"}  # what chapter 11's sweeps call "pooled"
+POOLED = {"pooled": "the class token"}  # what chapter 12's sweeps call "pooled"
 MOST_CHIPS = 6
 _ALT = """
     {pair}{width}, α = {alpha:.2f}: how far the features are from the mix (gap, 1 − cos), as a share of the distance
@@ -40,7 +40,7 @@ def lines(sweep: xarray.Dataset, prediction=None):
         middle = sweep.sel(width=widths.first(sweep), alpha=0.5, layer=last_block(sweep))
         prediction.panel_answers(100 * float((middle.gap_mean / middle.own_mean).mean()), asked)
     about = between(parts)
-    return about | {"kicker": "Chapter 11: between two finetuned ViTs",
+    return about | {"kicker": "Chapter 12: between two finetuned ViTs",
                     "controls": about["controls"] | widths.menu(sweep)}
 
 

@@ -81,7 +81,7 @@ def by_layer(sweep: xarray.Dataset):
                               ratios[len(ratios) // 2]),
                "task": chips("task", tasks, more=True)}
     words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}"
-    return {"kicker": "Chapter 11: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
+    return {"kicker": "Chapter 13: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
             "charts": _charts_by_layer(len(keys), relative.values, np.stack([against, chance])),
             "caption": f"{_whose(sweep)}: {words}."}
 
@@ -210,7 +210,7 @@ def one_layer(sweep: xarray.Dataset):
                "merge": chips("merge", list(MERGES)),
                "density": chips("entries kept before", {percent(density): density for density in densities},
                                 max(densities), more=True)}
-    return {"kicker": "Chapter 11: one layer, two tasks", "draw": draw, "controls": handles,
+    return {"kicker": "Chapter 13: one layer, two tasks", "draw": draw, "controls": handles,
             "charts": _charts_of_one(sweep, sizes, densities, others),
             "caption": f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}. {_COUNTED}"}
 
