@@ -138,8 +138,8 @@ CHAPTERS = (
             pictures={0: "cart_bell"}),
     Chapter("09_head_start", "lessons.sail", panels=4, slider="γ, steps", quick=65, full=1000,
             needs_in_full=("fashion", "cifar"),
-            teaches="when a mixture of two trained networks is a better start than the better of the two alone; why the "
-                    "nearest mixture need not be the best one; why the best one depends on how long you train",
+            teaches="when a mixture of two trained networks is a better start than the better of the two alone; why "
+                    "the nearest mixture need not be the best one; why the best one depends on how long you train",
             pictures={0: "sail_spirals"}),
     Chapter("09_theorems", "lessons.sail", deeper=True, panels=1, slider="d", quick=65, full=1000,
             needs=("mnist", "fashion"), needs_in_full=CIFAR,
@@ -196,8 +196,8 @@ def readme_table() -> str:
                  f"{one.minutes}\N{NO-BREAK SPACE}min", one.data, *([] if one.deeper else [one.slider])]
         (deeper if one.deeper else rows).append(f"| {' | '.join(cells)} |")
     *most, last = (one.number for one in LESSONS if one.quick > _MINUTE)
-    return "\n".join([*rows, "", "For readers of the papers there are deeper notebooks, with proofs, tables and what did not work:",
-                      "", *deeper, "", f"""\
+    for_readers = "For readers of the papers there are deeper notebooks, with proofs, tables and what did not work:"
+    return "\n".join([*rows, "", for_readers, "", *deeper, "", f"""\
 The times are for reading, guessing and exercises. The computer needs less: with `profile = "quick"`, on a machine with
 two cores, the first run of most chapters takes less than a minute, and that of chapters {", ".join(most)} and {last}
 takes one to two minutes. Every later run opens in seconds, because models and measurements are kept."""])

@@ -61,6 +61,24 @@ def _tables():
             (rows["PIQA"], 1838), ([33.33, 66.67, 50.0], 3), ([33.40, 66.67, 12.0], 3), (rows["COPA"], 100)]
 
 
+def _copies():
+    """Every unit twice, one three times and one once, and as many shares as units."""
+    generator = torch.Generator().manual_seed(4)
+    cases = []
+    for above, which in ((2, [0, 1, 2, 0, 1, 2]), (3, [0, 1, 1, 1, 2]), (1, [0, 0])):
+        weight = torch.randn(above, max(which) + 1, generator=generator, dtype=torch.float64)
+        drawn = 0.2 + torch.rand(len(which), generator=generator, dtype=torch.float64)
+        cases.append((weight, torch.tensor(which), drawn))
+    return cases
+
+
+def _blocks():
+    generator = torch.Generator().manual_seed(5)
+    shapes = {"into.weight": (4, 4), "into.bias": (4,), "out.weight": (4, 4), "out.bias": (4,)}
+    return [({name: torch.randn(shape, generator=generator, dtype=torch.float64) for name, shape in shapes.items()},)
+            for _ in range(2)]
+
+
 # -- what of a wider layer is compared -------------------------------------------------------------
 
 def computed(layers) -> dict:
@@ -85,16 +103,38 @@ def computed(layers) -> dict:
             "directions": rows / rows.norm(dim=1, keepdim=True)}
 
 
+def added(block) -> dict:
+    """What a residual block adds to forty inputs, the shapes of its tensors, and whether it can learn: whether the
+    gradient of its last weights is anything but 0.
+
+    Raises:
+        ValueError: this is no block.
+    """
+    names = ("into.weight", "into.bias", "out.weight", "out.bias")
+    if not isinstance(block, dict) or set(block) != set(names):
+        raise ValueError(f"give back a dictionary with the block's own names: {', '.join(names)}.")
+    shapes = {name: tuple(tensor.shape) for name, tensor in block.items()}
+    width = shapes["into.weight"][1]
+    inputs = torch.randn(40, width, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
+    inside = (inputs @ block["into.weight"].to(inputs).T + block["into.bias"].to(inputs)).relu()
+    return {"adds": inside @ block["out.weight"].to(inputs).T + block["out.bias"].to(inputs), "shapes": str(shapes),
+            "can learn": bool((inside.abs().sum(0) > 0).any())}
+
+
 # -- the solutions that are shown ------------------------------------------------------------------
 
-def nearest_share(d1, d2, d12):
-    return (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d12 ** 2)
+def nearest_share(d_a, d_b, d_ab):
+    return (d_b ** 2 + d_ab ** 2 - d_a ** 2) / (2 * d_ab ** 2)
 
 
 def best_share(e1, e2, curvatures, eta, steps):
     weight = curvatures * (1 - eta * curvatures) ** (2 * steps)
     apart = e2 - e1
     return ((weight * apart * e2).sum() / (weight * apart ** 2).sum()).item()
+
+
+def share_of_gain(random, parent, best):
+    return (random - parent) / (random - best)
 
 
 def unbiased_mmd(within_a, within_b, between):
@@ -207,68 +247,57 @@ def _normalised(vector):
     return vector / vector.sum()
 
 
+def shared(weight_above, which, drawn):
+    total = torch.zeros(weight_above.shape[1], dtype=drawn.dtype).index_add(0, which, drawn)
+    return weight_above[:, which] * (drawn / total[which])
+
+
+def silent(block):
+    return {name: torch.zeros_like(tensor) if name.startswith("out.") else tensor for name, tensor in block.items()}
+
+
 # -- exercises -------------------------------------------------------------------------------------
 
 EXERCISES = [
     Exercise(
-        "9.1", "why does one arm each not help?", 4, "b",
-        wrong=[
-            Wrong("a",
-                  "Look at one start and at two: both fail in the same way, and matching does not help. There is no "
-                  "wall between them that could be the reason."),
-            Wrong("c",
-                  "Look at the parents' accuracy on their own arm: it is perfect, so more of the same lesson cannot "
-                  "raise it."),
-            Wrong("d",
-                  "400 points of one arm, or 400 of both: the second kind of parent has as many points in all, and is "
-                  "a very good start."),
-        ],
-        hints=["What is the shortest lesson that one arm teaches? What would you answer if you had only ever seen "
-               "class 0?",
-               "Look at the map at γ = 1, then at γ = 0, then half-way."],
-        praise="Each has learned to say always the same, and nothing about where the arms lie. Half-way the two "
-               "prejudices cancel, and what is left is no better than a random start. Parents that "
-               "know nothing of the target are no help here."),
-
-    Exercise(
-        "9.2", "the point of the line that is nearest", 6, mixing.nearest_share,
+        "9.1", "the nearest mixture", 6, mixing.nearest_share,
         teaching=nearest_share,
         cases=_triangles,
         wrong=[
             Wrong(mixing.printed_share,
-                  "That is the other parent's share: d₁ and d₂ have changed places. Try d₁ = 0: then θ₁ is θ* itself, "
-                  "and its share must be 1. (The source prints it your way in two of four places.)"),
-            Wrong(lambda d1, d2, d12: (d2 + d12 - d1) / (2 * d12),
+                  "That is the other parent's share: d_a and d_b have changed places. Try d_a = 0: then A is θ* "
+                  "itself, and its share must be 1. (The source prints it your way in two of four places.)"),
+            Wrong(lambda d_a, d_b, d_ab: (d_b + d_ab - d_a) / (2 * d_ab),
                   "The law of cosines is about squares of the three lengths."),
-            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / d12 ** 2,
-                  "A 2 is missing: with d₁ = d₂ the nearest point is half-way, at ½."),
-            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d12),
-                  "That is a length: how far from θ₂ the nearest point lies. A share is that over d₁₂."),
-            Wrong(lambda d1, d2, d12: (d2 ** 2 + d12 ** 2 - d1 ** 2) / (2 * d2 * d12),
-                  "That is the cosine of the angle at θ₂. The share is the leg along the line, d₂·cos, over d₁₂."),
-            Wrong(lambda d1, d2, d12: min(1.0, max(0.0, nearest_share(d1, d2, d12))),
+            Wrong(lambda d_a, d_b, d_ab: (d_b ** 2 + d_ab ** 2 - d_a ** 2) / d_ab ** 2,
+                  "A 2 is missing: with d_a = d_b the nearest point is half-way, at ½."),
+            Wrong(lambda d_a, d_b, d_ab: (d_b ** 2 + d_ab ** 2 - d_a ** 2) / (2 * d_ab),
+                  "That is a length: how far from B the nearest point lies. A share is that over d_ab."),
+            Wrong(lambda d_a, d_b, d_ab: (d_b ** 2 + d_ab ** 2 - d_a ** 2) / (2 * d_b * d_ab),
+                  "That is the cosine of the angle at B. The share is the leg along the line, d_b·cos, over d_ab."),
+            Wrong(lambda d_a, d_b, d_ab: min(1.0, max(0.0, nearest_share(d_a, d_b, d_ab))),
                   "You cut it off at 0 and 1. Asked is the nearest point of the whole line: it may lie beyond a "
                   "parent."),
-            Wrong(lambda d1, d2, d12: d2 / (d1 + d2),
+            Wrong(lambda d_a, d_b, d_ab: d_b / (d_a + d_b),
                   "Shares by inverse distance do not know how far the parents are from each other, and are never "
                   "outside [0, 1]. Write ‖γ·a + (1 − γ)·b‖² out and make it smallest."),
-            Wrong(lambda d1, d2, d12: d2 ** 2 / (d1 ** 2 + d2 ** 2),
-                  "Right only if the two errors stand at right angles. Then d₁₂² is d₁² + d₂²; in general it is "
+            Wrong(lambda d_a, d_b, d_ab: d_b ** 2 / (d_a ** 2 + d_b ** 2),
+                  "Right only if the two errors stand at right angles. Then d_ab² is d_a² + d_b²; in general it is "
                   "given."),
-            Wrong(lambda d1, d2, d12: math.sqrt(max(0.0, d2 ** 2 - (nearest_share(d1, d2, d12) * d12) ** 2)),
+            Wrong(lambda d_a, d_b, d_ab: math.sqrt(max(0.0, d_b ** 2 - (nearest_share(d_a, d_b, d_ab) * d_ab) ** 2)),
                   "That is how far the nearest point is from θ*. Asked is where it lies: γ."),
-            Wrong(lambda d1, d2, d12: (d1 ** 2 + d2 ** 2 - d12 ** 2) / (2 * d12 ** 2),
-                  "You took the angle at θ*: its inner product is ½(d₁² + d₂² − d₁₂²). The line leaves from θ₂, so it "
-                  "is the angle there."),
+            Wrong(lambda d_a, d_b, d_ab: (d_a ** 2 + d_b ** 2 - d_ab ** 2) / (2 * d_ab ** 2),
+                  "You took the angle at θ*: its inner product is ½(d_a² + d_b² − d_ab²). The line leaves from B, so "
+                  "it is the angle there."),
         ],
-        hints=["‖γ·a + (1 − γ)·b‖² with a = θ₁ − θ*, b = θ₂ − θ* is γ·d₁² + (1 − γ)·d₂² − γ(1 − γ)·d₁₂².",
-               "Its derivative by γ is d₁² − d₂² − (1 − 2γ)·d₁₂².",
+        hints=["‖γ·a + (1 − γ)·b‖² with a = A − θ*, b = B − θ* is γ·d_a² + (1 − γ)·d_b² − γ(1 − γ)·d_ab².",
+               "Its derivative by γ is d_a² − d_b² − (1 − 2γ)·d_ab².",
                "Set it to 0 and solve for γ."],
         praise="Three lengths of a triangle, and nothing else: no linear model, no data sets. It holds for any two "
                "networks and any third one. What it says of their loss is another question."),
 
     Exercise(
-        "9.3", "the best share after T steps", 8, quadratic.best_share,
+        "9.2", "the best share after T steps", 8, quadratic.best_share,
         teaching=best_share,
         cases=_errors,
         wrong=[
@@ -299,10 +328,41 @@ EXERCISES = [
         ],
         hints=["The mixture's error is e₂ + γ·(e₁ − e₂), and after T steps its entry i is multiplied by (1 − η·aᵢ)ᵀ.",
                "So the loss is ½·Σ wᵢ·(e₂ᵢ + γ·(e₁ᵢ − e₂ᵢ))² with wᵢ = aᵢ·(1 − η·aᵢ)²ᵀ.",
-               "Exercise 9.2 again, with inner products that have the weights w: γ = ⟨e₂ − e₁, e₂⟩/‖e₁ − e₂‖²."],
+               "Exercise 9.1 again, with inner products that have the weights w: γ = ⟨e₂ − e₁, e₂⟩/‖e₁ − e₂‖²."],
         praise="There is no such thing as *the* best γ: it belongs to a number of steps. What the steps will mend "
                "anyway need not be mended by mixing.",
         tolerance=1e-7),
+
+    Exercise(
+        "9.3", "how much did mixing add?", 4, share_of_gain,
+        cases=lambda: [(1.4, 0.4, 0.36), (2.3, 1.0, 0.7), (1.0, 1.3, 0.9), (0.8, 0.5, 0.5), (2.0, 0.6, 0.1)],
+        wrong=[
+            Wrong(lambda random, parent, best: parent / best,
+                  "A quotient of two losses does not know where training begins without any parent. Both gains are "
+                  "counted from the loss of random weights."),
+            Wrong(lambda random, parent, best: best / parent,
+                  "A quotient of two losses does not know where training begins without any parent, and a lower loss "
+                  "is better. Both gains are counted from the loss of random weights."),
+            Wrong(lambda random, parent, best: random - parent,
+                  "That is the parent's own gain, in nats. Asked is its share: divide by the gain of the best "
+                  "mixture."),
+            Wrong(lambda random, parent, best: (parent - best) / (random - best),
+                  "That is the share that mixing added. Asked is the share that the parent has without it."),
+            Wrong(lambda random, parent, best: (random - best) / (random - parent),
+                  "You divided the wrong way round: the parent's gain stands above, that of the best mixture below."),
+            Wrong(lambda random, parent, best: (random - parent) / random,
+                  "You divided by the loss of random weights. No mixture gains all of that: divide by the gain of the "
+                  "best one."),
+            Wrong(lambda random, parent, best: (parent - random) / (random - best),
+                  "The sign: a lower loss is a gain, so it is random − parent."),
+            Wrong(lambda random, parent, best: max(0.0, (random - parent) / (random - best)),
+                  "You cut it off at 0. A parent can be worse than random weights, and then its share is negative."),
+        ],
+        hints=["The best mixture gains random − best over random weights.",
+               "The parent alone gains random − parent.",
+               "Divide the second by the first."],
+        praise="At 1 mixing added nothing, and at 0 the parent alone is no better than random weights. Without this "
+               "number a head start looks like the work of the mixture."),
 
     Exercise(
         "9.4", "MMD² without bias", 8, distances.unbiased_mmd,
@@ -455,6 +515,68 @@ EXERCISES = [
         praise="A copy of a unit with a share of its outgoing weight: the simplest way to make new units of old ones "
                "while the network computes what it did.",
         tolerance=1e-8),
+
+    Exercise(
+        "10.2", "shares that let copies part", 6, shared,
+        cases=_copies,
+        wrong=[
+            Wrong(lambda weight_above, which, drawn: weight_above[:, which] * drawn,
+                  "The shares of one unit's copies have to add up to 1, or the layer above hears more or less than "
+                  "before. Divide by the sum of the numbers that its copies have drawn."),
+            Wrong(lambda weight_above, which, drawn: weight_above[:, which] * (drawn / drawn.sum()),
+                  "You divided by the sum over all units. Only copies of the same unit share its weight."),
+            Wrong(lambda weight_above, which, drawn: (weight_above / torch.bincount(which))[:, which],
+                  "These shares are equal, so copies get equal gradients and stay copies. Use the numbers in `drawn`."),
+            Wrong(lambda weight_above, which, drawn: weight_above[:, which] * drawn / torch.bincount(which)[which],
+                  "You divided by how many copies there are. Their numbers do not add up to that: divide by the sum of "
+                  "their numbers."),
+            Wrong(lambda weight_above, which, drawn: weight_above[:, which] * drawn.softmax(0),
+                  "A softmax over all units adds up to 1 over all of them. Here the shares of each single unit's "
+                  "copies have to."),
+            Wrong(lambda weight_above, which, drawn: weight_above[:, which],
+                  "Every copy has the whole weight, so the layer above hears a copied unit several times."),
+            Wrong(lambda weight_above, which, drawn: shared(weight_above, which, drawn).T,
+                  "Rows and columns have changed places: the columns are the units below."),
+        ],
+        hints=["total = torch.zeros(weight_above.shape[1]).index_add(0, which, drawn) adds up the numbers of each old "
+               "unit's copies.",
+               "drawn / total[which] are the shares.",
+               "weight_above[:, which] are the old weights, a column for each new unit."],
+        praise="The copies together say what their original said, and because their shares differ, their gradients do, "
+               "too.",
+        tolerance=1e-6),
+
+    Exercise(
+        "10.3", "a block that does nothing yet", 5, silent,
+        cases=_blocks,
+        seen_as=added,
+        wrong=[
+            Wrong(lambda block: dict(block),
+                  "This block still adds what it added before. Which of its two layers decides what is added?"),
+            Wrong(lambda block: {name: torch.zeros_like(tensor) for name, tensor in block.items()},
+                  "It adds nothing, but it cannot learn either: nothing gets through its first layer and its ReLU, so "
+                  "the last weights get no gradient. Leave the first layer as it is."),
+            Wrong(lambda block: block | {"out.weight": torch.zeros_like(block["out.weight"])},
+                  "The weights of the last layer are 0, but its bias is still added."),
+            Wrong(lambda block: block | {"out.bias": torch.zeros_like(block["out.bias"])},
+                  "The bias of the last layer is 0, but its weights still pass on what is inside."),
+            Wrong(lambda block: block | {name: torch.zeros_like(block[name]) for name in ("into.weight", "into.bias")},
+                  "With the first layer at 0 nothing is inside, but the bias of the last layer is still added, and "
+                  "the weights of the last layer get no gradient."),
+            Wrong(lambda block: block | {"out.weight": torch.eye(len(block["out.weight"]), dtype=torch.float64),
+                                         "out.bias": torch.zeros_like(block["out.bias"])},
+                  "The identity would be right for a plain layer. A residual block is added to the stream, so doing "
+                  "nothing means adding 0."),
+            Wrong(lambda block: block | {name: -block[name] for name in ("out.weight", "out.bias")},
+                  "The block now takes away what it added before. Doing nothing means adding 0."),
+            Wrong(lambda block: block | {name: torch.zeros_like(block[name]) for name in ("into.bias", "out.bias")},
+                  "Both biases are 0, but the weights of the last layer still pass on what is inside."),
+        ],
+        hints=["The block adds V·ReLU(W·h + b) + c to the stream h. W and b are `into`, V and c are `out`.",
+               "With V = 0 and c = 0 it adds 0, whatever is inside.",
+               "torch.zeros_like(block[\"out.weight\"]), the same for the bias, all else as it is."],
+        praise="The deeper network computes what the old one did, and its new block can learn at once, because what "
+               "is inside it is not 0."),
 ]
 
 

@@ -1,5 +1,5 @@
-"""Answers to the exercises of chapter 13: files, fused attention, LoRA, heads and tables. Those about fused attention were
-written from the task's text before the known wrong answers were, the others after.
+"""Answers to the exercises of chapter 13: files, fused attention, LoRA, heads and tables. Those about fused attention
+were written from the task's text before the known wrong answers were, the others after.
 """
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 9: shares by distances, after T steps and of many parents; MMD; a printed table."""
+"""Answers to the exercises of chapter 9: shares by distances, after T steps, of many parents; gains; MMD; a table."""
 import math
 
 import numpy as np
@@ -7,7 +7,7 @@ import torch
 from lessons.sail.algorithms import mixing
 from tests.natural import Natural
 
-# -- 9.2 nearest_share -------------------------------------------------------------------------------
+# -- 9.1 nearest_share -------------------------------------------------------------------------------
 
 def other_parents_share(d1, d2, d12):
     return (d1 ** 2 + d12 ** 2 - d2 ** 2) / (2 * d12 ** 2)
@@ -62,7 +62,7 @@ def by_coordinates(d1, d2, d12):
     return along / d12
 
 
-# -- 9.3 best_share ----------------------------------------------------------------------------------
+# -- 9.2 best_share ----------------------------------------------------------------------------------
 
 def plain_distance(e1, e2, curvatures, eta, steps):
     return ((e2 - e1) @ e2 / (e2 - e1).square().sum()).item()
@@ -120,6 +120,20 @@ def by_loss_ratio(e1, e2, curvatures, eta, steps):
 def eta_forgotten(e1, e2, curvatures, eta, steps):
     weight = curvatures * (1 - curvatures) ** (2 * steps)
     return ((weight * (e2 - e1) * e2).sum() / (weight * (e2 - e1) ** 2).sum()).item()
+
+
+# -- 9.3 share_of_gain -------------------------------------------------------------------------------
+
+def relative_gain(random, parent, best):
+    return 1 - parent / random
+
+
+def of_gains_in_percent(random, parent, best):
+    return 100 * (random - parent) / (random - best)
+
+
+def by_absolute_values(random, parent, best):
+    return abs(random - parent) / abs(random - best)
 
 
 # -- 9.4 unbiased_mmd --------------------------------------------------------------------------------
@@ -312,31 +326,40 @@ def share_that_fits(percentages, questions):
 
 
 WRONG = [
-    Natural("9.1", "a wall of loss", "a", "no wall between them"),
-    Natural("9.1", "too little training", "(C)", "more of the same lesson cannot raise it"),
-    Natural("9.1", "too few points", "D", "as many points in all"),
-    Natural("9.1", "in words", "they cancel", "choose one of a, b, c, d"),
-    Natural("9.2", "the other parent's share", other_parents_share, "d₁ and d₂ have changed places"),
-    Natural("9.2", "without squares", without_squares, "about squares of the three lengths"),
-    Natural("9.2", "without the two", without_the_two, "A 2 is missing"),
-    Natural("9.2", "clipped", clipped, "You cut it off at 0 and 1"),
-    Natural("9.2", "by inverse distance", by_inverse_distance, "Shares by inverse distance"),
-    Natural("9.2", "by inverse squared distance", by_inverse_square, "stand at right angles"),
-    Natural("9.2", "a length along the line", length_along_the_line, "A share is that over d₁₂"),
-    Natural("9.2", "the cosine", the_cosine, "the cosine of the angle at θ₂"),
-    Natural("9.2", "the angle at the target", plus_for_minus, "You took the angle at θ*"),
-    Natural("9.2", "a grid of tenths", by_a_grid),
-    Natural("9.2", "the distance itself", the_distance_itself, "Asked is where it lies"),
-    Natural("9.3", "plain distance", plain_distance, "the point nearest to θ*"),
-    Natural("9.3", "before any step", before_any_step, "The steps shrink error i"),
-    Natural("9.3", "half the power", half_the_power, "the loss has its square"),
-    Natural("9.3", "without curvature", without_curvature, "the curvatures themselves are missing"),
-    Natural("9.3", "the second parent's share", share_of_the_second, "That is the second parent's share"),
-    Natural("9.3", "a sign lost", sign_lost, "The sign: from e₂"),
-    Natural("9.3", "one step", one_step_only, "You took one step"),
-    Natural("9.3", "clipped", clipped_to_the_line, "may lie beyond a parent"),
-    Natural("9.3", "by the parents' losses", by_loss_ratio, "whether their errors cancel"),
-    Natural("9.3", "η forgotten", eta_forgotten, "The step size η is missing"),
+    Natural("9.1", "the other parent's share", other_parents_share, "d_a and d_b have changed places"),
+    Natural("9.1", "without squares", without_squares, "about squares of the three lengths"),
+    Natural("9.1", "without the two", without_the_two, "A 2 is missing"),
+    Natural("9.1", "clipped", clipped, "You cut it off at 0 and 1"),
+    Natural("9.1", "by inverse distance", by_inverse_distance, "Shares by inverse distance"),
+    Natural("9.1", "by inverse squared distance", by_inverse_square, "stand at right angles"),
+    Natural("9.1", "a length along the line", length_along_the_line, "A share is that over d_ab"),
+    Natural("9.1", "the cosine", the_cosine, "the cosine of the angle at B"),
+    Natural("9.1", "the angle at the target", plus_for_minus, "You took the angle at θ*"),
+    Natural("9.1", "a grid of tenths", by_a_grid),
+    Natural("9.1", "the distance itself", the_distance_itself, "Asked is where it lies"),
+    Natural("9.2", "plain distance", plain_distance, "the point nearest to θ*"),
+    Natural("9.2", "before any step", before_any_step, "The steps shrink error i"),
+    Natural("9.2", "half the power", half_the_power, "the loss has its square"),
+    Natural("9.2", "without curvature", without_curvature, "the curvatures themselves are missing"),
+    Natural("9.2", "the second parent's share", share_of_the_second, "That is the second parent's share"),
+    Natural("9.2", "a sign lost", sign_lost, "The sign: from e₂"),
+    Natural("9.2", "one step", one_step_only, "You took one step"),
+    Natural("9.2", "clipped", clipped_to_the_line, "may lie beyond a parent"),
+    Natural("9.2", "by the parents' losses", by_loss_ratio, "whether their errors cancel"),
+    Natural("9.2", "η forgotten", eta_forgotten, "The step size η is missing"),
+    Natural("9.3", "parent over best", lambda random, parent, best: parent / best, "A quotient of two losses"),
+    Natural("9.3", "best over parent", lambda random, parent, best: best / parent, "A quotient of two losses"),
+    Natural("9.3", "the gain itself", lambda random, parent, best: random - parent, "in nats"),
+    Natural("9.3", "what mixing added", lambda random, parent, best: (parent - best) / (random - best),
+            "the share that mixing added"),
+    Natural("9.3", "upside down", lambda random, parent, best: (random - best) / (random - parent),
+            "the wrong way round"),
+    Natural("9.3", "relative to random", relative_gain, "You divided by the loss of random weights"),
+    Natural("9.3", "a sign lost", lambda random, parent, best: (parent - random) / (random - best), "The sign"),
+    Natural("9.3", "never negative", lambda random, parent, best: max(0, (random - parent) / (random - best)),
+            "You cut it off at 0"),
+    Natural("9.3", "in percent", of_gains_in_percent),
+    Natural("9.3", "absolute values", by_absolute_values),
     Natural("9.4", "the diagonals kept", biased, "You kept the diagonals"),
     Natural("9.4", "the cross term once", cross_once, "The cross term comes twice"),
     Natural("9.4", "the root", root_taken, "You took the root"),
@@ -370,8 +393,10 @@ WRONG = [
     Natural("9.6", "the share that fits", share_that_fits, "That is the share that fits"),
 ]
 RIGHT = [
-    Natural("9.2", "by coordinates on the line", by_coordinates),
-    Natural("9.3", "steps in a loop", after_by_loop),
+    Natural("9.1", "by coordinates on the line", by_coordinates),
+    Natural("9.2", "steps in a loop", after_by_loop),
+    Natural("9.3", "one minus what mixing added",
+            lambda random, parent, best: 1 - (parent - best) / (random - best)),
     Natural("9.4", "with a mask, as a tensor", by_masks),
     Natural("9.5", "by Cholesky's failure", by_cholesky),
     Natural("9.6", "by trying every number of right answers", by_trying_all),

@@ -49,6 +49,18 @@ def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     return [_source(kind, seed) for kind in (PLAIN, RESIDUAL)]
 
 
+def source(kind: str, seed: int = 0) -> State:
+    """The trained network of two layers that is to become deeper."""
+    return zoo.get(_source(kind, seed)).state_dict()
+
+
+def outputs(state: State, blocks: int) -> torch.Tensor:
+    """What a residual network with so many blocks gives for 2,000 test images, in float64."""
+    network = architecture(RESIDUAL, blocks).build().double()
+    network.load_state_dict(state)
+    return network(digits.tested({})[0]).detach()
+
+
 def _source(kind, seed):
     return digits.recipe({"size": FIRST}, seed, epochs=4, architecture=architecture(kind, OLD))
 
@@ -69,7 +81,7 @@ def network_of(kind: str, state: State) -> nn.Module:
 
 def starts_of(kind: str, seed: int, settings: Settings) -> dict[str, State]:
     """{name: a network of four layers}."""
-    source = zoo.get(_source(kind, seed)).state_dict()
+    trained = source(kind, seed)
     states = {SCRATCH: _fresh(kind, seed)}
     for name, (how, parameters) in STARTS.items():
         if settings.starts and name not in settings.starts:
@@ -79,10 +91,10 @@ def starts_of(kind: str, seed: int, settings: Settings) -> dict[str, State]:
         for row_sum in sums:
             summed = {"row_sum": row_sum} if name == "interpolation" else {}
             states[name if row_sum == 1 else f"{name}, rows sum to {row_sum:g}"] = growth.deepen(
-                source, NEW, how, **parameters, **seeded, **summed)
+                trained, NEW, how, **parameters, **seeded, **summed)
     if not settings.starts:
         states[HE_SCRATCH] = _he(_fresh(kind, seed), seed)
-        states[SOFTMAX] = learned_shares(kind, source, seed)
+        states[SOFTMAX] = learned_shares(kind, trained, seed)
     return states
 
 

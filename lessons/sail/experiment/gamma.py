@@ -44,8 +44,8 @@ class Settings:
 
 _STARTS = (ONE, TWO, MATCHED)
 PROFILES = Profiles(
-    quick=Settings((-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0),
-                   ((THIRDS, (*_STARTS, NOTHING)), (INSIDE, (ONE,)), (HALVES, (ONE,)))),
+    quick=Settings((-1.0, -0.5, -0.2, 0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 2.0),
+                   ((THIRDS, (*_STARTS, NOTHING)), (INSIDE, (ONE,)), (HALVES, (ONE, TWO)))),
     full=Settings(GAMMAS_31, ((THIRDS, (*_STARTS, NOTHING)), (INSIDE, (*_STARTS, PRETRAINED)),
                               (OUTSIDE, (ONE, PRETRAINED)), (HALVES, (*_STARTS, PRETRAINED)),
                               (MASKED_HALVES, (ONE,)), (TO_MNIST, (ONE, TWO)),

@@ -47,7 +47,7 @@ SOME = (Setting(ARMS, ONE), Setting(ARMS, TWO), Setting(SAMPLES, ONE), Setting(S
 ALL = (*SOME[:2], Setting(ARMS, MATCHED), Setting(ARMS, PRETRAINED), *SOME[2:5], Setting(SAMPLES, PRETRAINED),
        NO_PARENTS)
 GAMMAS_31 = tuple(round(-1 + i / 10, 1) for i in range(31))
-PROFILES = Profiles(quick=Settings((-1.0, 0.0, 0.3, 0.5, 0.7, 1.0, 2.0), SOME),
+PROFILES = Profiles(quick=Settings((-1.0, 0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0, 2.0), SOME),
                     full=Settings(GAMMAS_31, ALL))
 
 

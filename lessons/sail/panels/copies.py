@@ -55,3 +55,21 @@ def _network(ax, weight, out, green, title):
         ax.text(-2.9, height, name, va="center")
     ax.set(xlim=(-2.9, 2.1), ylim=(-0.25, 2.25), title=title)
     ax.axis("off")
+
+
+@still
+def apart(moved: dict[str, float]):
+    """How far copies are from their originals after training, for every way in which they share their outgoing weight.
+
+    Args:
+        moved: {way: distance, as a share of the originals' length}.
+    """
+    fig, ax = plotting.figure(width=6.4, height=2.2)
+    ax.barh(list(moved), list(moved.values()), color=[GREY, GREEN])
+    for place, share in enumerate(moved.values()):
+        ax.annotate(f"{share:.1%}" if share > 1e-4 else "0", (share, place), xytext=(4, 0),
+                    textcoords="offset points", va="center")
+    ax.set(xlabel="distance of copies from their originals, in their length", ylabel="shares",
+           xlim=(0, 1.25 * max(moved.values())))
+    told = ", ".join(f"{way} shares: {share:.1e}" for way, share in moved.items())
+    return plotting.show(fig, f"Distance of copies from their originals after training. {told}.")

@@ -155,6 +155,30 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
     return table(("start", *heads), rows, after=quiet(caption(sweep)))
 
 
+def reading_of_rows(sweep: xarray.Dataset) -> Page:
+    """The loss at once of a residual network whose new blocks are mixtures, by the sum of their shares, beside blocks
+    that do nothing."""
+    numbers = depth.claim_9(sweep)
+    lower = numbers["residual_half_0"] < numbers["residual_interpolation_0"]
+    title = ("Steps that are half as long begin with a lower loss" if lower else "Blocks that are mixtures")
+    return reading(title, """
+        With shares that sum to 1 the loss at once was {residual_interpolation_0:.2f}, with shares that sum to ½ it was
+        {residual_half_0:.2f}. With blocks that do nothing yet it was {residual_silent_0:.2f}, and with nothing between
+        the network's two ends {residual_ends_0:.2f}.""", **numbers)
+
+
+def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:
+    """What averaged layers of a plain network are worth after training, beside random layers of the right size."""
+    numbers = depth.claim_9(sweep)
+    apart = Difference.of(numbers["plain_interpolation_100"], numbers["plain_he_100"], TEST)
+    title = ("Averaged layers of a plain network carry little" if not apart.is_news or apart.value < 0
+             else "Averaged layers of a plain network")
+    return reading(title, """
+        They began with a loss of {plain_interpolation_0:.2f}, where layers that do nothing had {plain_silent_0:.2f}.
+        After {steps} steps the network was {plain_interpolation_100:.0%} accurate, and with random layers of the right
+        size in their place {plain_he_100:.0%}.""", steps=100, **numbers)
+
+
 def reading_of_equation_9(sweep: xarray.Dataset) -> Page:
     """What SAIL says of its depth transform, and what ours do."""
     numbers = depth.claim_9(sweep)

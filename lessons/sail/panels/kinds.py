@@ -80,12 +80,23 @@ def points(sweep: xarray.Dataset | None):
 @in_full_alone
 @still
 def photographs(sweep: xarray.Dataset | None):
-    """The loss of ResNets over the steps: mixed, for their parents' task and for another; and brought to another
-    width. Vertical lines: a standard error."""
-    fig, axes = plotting.figure(3, height=5.6, sharey=True)
-    titles = ("The parents' own ten classes", "Ten classes that no parent saw", "Another width")
+    """The loss of mixed ResNets over the steps, for their parents' task and for another. Vertical lines: a standard
+    error."""
+    return _curves(sweep, {"The parents' own ten classes": MIXED, "Ten classes that no parent saw": ELSEWHERE})
+
+
+@in_full_alone
+@still
+def sizes(sweep: xarray.Dataset | None):
+    """The loss of ResNets that were brought to another width, over the steps. Vertical lines: a standard error."""
+    return _curves(sweep, {"Another width": SIZED})
+
+
+def _curves(sweep, charts):
+    """A chart for every title, with the loss of its starts over the steps."""
+    fig, axes = plotting.figure(len(charts), height=5.6, width=4.8 * len(charts), sharey=True, squeeze=False)
     told = []
-    for ax, looks, title in zip(axes, (MIXED, ELSEWHERE, SIZED), titles):
+    for ax, (title, looks) in zip(axes.flat, charts.items()):
         for start, look in looks.items():
             part = sweep.loss.sel(start=start).dropna("steps", how="all")
             mean, error = part.mean("image"), part.std("image") / part.sizes["image"] ** 0.5
@@ -96,7 +107,7 @@ def photographs(sweep: xarray.Dataset | None):
         ax.set_xticks(np.arange(len(sweep.steps)), [str(int(steps)) for steps in sweep.steps.values])
         ax.set(xlabel="steps", title=title)
         ax.legend(fontsize=9.5, loc="upper center", bbox_to_anchor=(0.5, -0.14))
-    axes[0].set_ylabel("loss (nats)")
+    axes.flat[0].set_ylabel("loss (nats)")
     return plotting.show(fig, f"Loss of ResNets on test images. {'; '.join(told)}.", caption(sweep))
 
 

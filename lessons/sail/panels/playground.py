@@ -3,7 +3,9 @@ when one asks."""
 import numpy as np
 import torch
 
+from lessons.kit import plotting
 from lessons.kit.page import said
+from lessons.kit.plotting import still
 from lessons.kit.view import (
     Axis,
     Chart,
@@ -125,3 +127,21 @@ def _points(errors, gammas):
     """γ·e₁ + (1 − γ)·e₂, (gammas, 2)."""
     gammas = torch.as_tensor(gammas, dtype=torch.float64)[:, None]
     return gammas * errors[0] + (1 - gammas) * errors[1]
+
+
+@still
+def of_twenty(shares: dict[int, float], nearest: float):
+    """The share of A of the best start against the number of steps that follow, beside the nearest mixture's.
+
+    Args:
+        shares: {number of steps: γ of the best start}.
+        nearest: γ of the nearest mixture.
+    """
+    fig, ax = plotting.figure(width=6.4, height=2.8)
+    ax.axhline(nearest, color=plotting.GREY, marker="")
+    ax.plot(range(len(shares)), list(shares.values()), color=plotting.GREEN, marker="D")
+    ax.annotate("nearest", (len(shares) - 1, nearest), xytext=(0, 4), textcoords="offset points", ha="right")
+    ax.set_xticks(range(len(shares)), list(map(str, shares)))
+    ax.set(xlabel="steps T", ylabel="γ of the best start")
+    told = ", ".join(f"{steps} steps: {share:.2f}" for steps, share in shares.items())
+    return plotting.show(fig, f"γ of the nearest mixture: {nearest:.2f}. γ of the best start after {told}.")

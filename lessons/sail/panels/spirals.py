@@ -1,10 +1,13 @@
-"""Panel (a): two parents on Spirals, mixed and trained on."""
+"""Two parents on Spirals: what each knows, and how their mixtures start training on all points."""
 import numpy as np
 import xarray
+from matplotlib.colors import LinearSegmentedColormap
 
 import data
+from lessons.kit import plotting
 from lessons.kit.noise import WIDE
 from lessons.kit.page import Page, reading, said, table
+from lessons.kit.plotting import still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import (
     Axis,
@@ -22,32 +25,54 @@ from lessons.kit.view import (
     slider,
     view,
 )
+from lessons.kit.view.printed import COLOURS
 from lessons.sail.experiment import spirals
 from lessons.sail.panels.parts import ENDS, GAMMA, minus
 from lessons.start.algorithms import decision_map, grid
 
 EXTENT, SIDE = 1.2, 48  # of the plane, and of its picture in pixels
-ARMS = ("first arm", "second arm")
-ASKED = {"setting": str(spirals.SOME[1]), "gamma": 0.5}
-_SHORT = {spirals.ARMS: "one arm each", spirals.SAMPLES: "both arms", spirals.NOTHING: "nothing"}
+ARMS = ("class 1", "class 2")
+PAIRS = {"one class each": spirals.Setting(spirals.ARMS, spirals.ONE),
+         "both classes": spirals.Setting(spirals.SAMPLES, spirals.ONE)}
+ASKED = {"setting": str(PAIRS["one class each"]), "gamma": 0.5}
+CERTAIN = 0.05  # of probability: a network that gives the other class less everywhere has one answer
+_CLASSES = (COLOURS["class1"], COLOURS["class2"])
+_OF_CLASSES = LinearSegmentedColormap.from_list("classes", _CLASSES)
+NO_GAIN, HELPS, HARMS = 0.95, 0.5, 1.5  # over the better parent's loss; and in units of a random start's
 _ALT = """
     Parents: {setting}. γ = {gamma:.2f}. Mean loss over training {loss:.2f} times that of random starts, which differ
     among each other by {spread:.2f} (standard deviation of {random}); the parents alone {a:.2f} (A) and {b:.2f} (B)
-    times. Mean length of the gradient {slope:.2f} times. Accuracy on test points before training {before:.2f}, after
-    {epochs} epochs {after:.3f}."""
+    times. Accuracy on test points before training {before:.2f}, after {epochs} epochs {after:.3f}."""
+
+
+@still
+def what_parents_know(sweep: xarray.Dataset):
+    """Three maps of the plane: what A takes every point for, which saw class 1 alone, what B does, which saw class 2
+    alone, and the points of the task."""
+    points, setting, extent = grid(SIDE, EXTENT), ASKED["setting"], (-EXTENT, EXTENT, -EXTENT, EXTENT)
+    fig, axes = plotting.figure(3, height=3.6, sharey=True)
+    told = []
+    for ax, gamma, title in zip(axes, (1.0, 0.0, None), ("A, trained on class 1", "B, trained on class 2", "The task")):
+        if gamma is not None:
+            second = decision_map(spirals.network_at(sweep, setting, gamma), points).numpy()
+            ax.imshow(second, cmap=_OF_CLASSES, vmin=0, vmax=1, origin="lower", extent=extent, alpha=0.3)
+            told.append(f"{title}: the probability of class 2 lies between {second.min():.2f} and {second.max():.2f}")
+        for (name, (x, y)), colour, inside in zip(_dots().items(), _CLASSES, (_CLASSES[0], "white")):
+            ax.plot(x, y, linestyle="", marker="o", markersize=4, color=colour, label=name, markerfacecolor=inside)
+        ax.set(title=title, xticks=[], yticks=[], aspect="equal")
+    fig.legend(*axes[2].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return plotting.show(fig, f"{'. '.join(told)}. The task: two spirals, each a class.", caption(sweep))
 
 
 @view
 def starts(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): what the network at γ takes every point of the plane for before training; and along γ, its mean loss
-    over the training that follows, in units of a random start's, with both parents alone. Grey: the mean length of the
-    gradient.
+    """What the network at γ takes every point of the plane for before training; and along γ, its mean loss over the
+    training that follows, in units of a random start's, with both parents alone.
 
-    Controls: gamma, setting. The prediction, the mean loss half-way between parents of one arm each, is a star.
+    Controls: gamma, setting. The prediction, the mean loss half-way between parents of one class each, is a star.
     """
     gammas, points = [float(gamma) for gamma in sweep.gamma.values], grid(SIDE, EXTENT)
     loss = spirals.relative(sweep)
-    slope = sweep.mean_slope / sweep.random_mean_slope.mean("start")
     random = (sweep.random_mean_loss / sweep.random_mean_loss.mean("start")).values
     dots = _dots()
     if prediction:
@@ -58,38 +83,23 @@ def starts(sweep: xarray.Dataset, prediction=None):
         second = decision_map(spirals.network_at(sweep, setting, gamma), points).numpy()[::-1]
         ends = {"B alone": ([0.0], [along[gammas.index(0.0)]]), "A alone": ([1.0], [along[gammas.index(1.0)]])}
         values = {"sees the second": second, "mixture": along, "random start": 1.0,
-                  "random starts": ([random.min()] * 2, [random.max()] * 2),
-                  "gradient": slope.sel(setting=setting).values} | ends | dots
+                  "random starts": ([random.min()] * 2, [random.max()] * 2)} | ends | dots
         accuracy = sweep.accuracy.sel(setting=setting, gamma=gamma).values
         alt = said(_ALT, setting=setting, gamma=gamma, loss=along[gammas.index(gamma)], spread=random.std(ddof=1),
                    random=len(random), a=ends["A alone"][1][0], b=ends["B alone"][1][0], before=accuracy[0],
-                   slope=float(slope.sel(setting=setting, gamma=gamma)), epochs=spirals.EPOCHS, after=accuracy[-1])
+                   epochs=spirals.EPOCHS, after=accuracy[-1])
         return Frame(finding_of_starts(gammas, along, random), alt, values,
                      key(("merged", "The mixture as a start"), ("a", "A alone"), ("b", "B alone"),
-                         ("class1", ARMS[0]), ("class2", ARMS[1]), ("", "grey line: mean length of its gradient")))
+                         ("class1", ARMS[0]), ("class2", ARMS[1]), ("", "grey band: random starts")))
 
-    texts = {_short(setting): setting for setting in shown(names(sweep.setting))}
+    texts = {text: str(setting) for text, setting in PAIRS.items()}
     controls = {"gamma": slider("γ, the share of A", {minus(f"{gamma:g}"): gamma for gamma in gammas}, 0.5,
                                 words=_words, ends=[("", "beyond B"), ("", "beyond A")], places=gammas),
-                "setting": chips("each parent learned", texts, ASKED["setting"])}
-    return {"kicker": "Chapter 9: a mixture to begin with", "charts": _charts(gammas, loss, slope), "draw": draw,
-            "controls": controls, "hides": ["mixture", "gradient"],
+                "setting": chips("each parent saw", texts, ASKED["setting"])}
+    return {"kicker": "Chapter 9: is any mixture a head start?", "charts": _charts(gammas, loss.sel(
+                setting=list(texts.values()))), "draw": draw, "controls": controls, "hides": ["mixture"],
             "caption": f"{caption(sweep)} Band: the range of {len(random)} random starts. Points: every eighth test "
                        "point. Mean loss over all epochs of training."}
-
-
-def shown(settings: list[str]) -> list[str]:
-    """The six pairs of parents that the view offers: those of profile quick, but in place of two random networks a pair
-    with one pretraining where there is one."""
-    pretrained = spirals.Setting(spirals.ARMS, spirals.PRETRAINED)
-    last = pretrained if str(pretrained) in settings else spirals.NO_PARENTS
-    return [str(setting) for setting in (*spirals.SOME[:-1], last)]
-
-
-def _short(setting):
-    """A pair of parents on a chip."""
-    parents, _, start = setting.partition("; ")
-    return f"{_SHORT[parents]}, {start}" if start else _SHORT[parents]
 
 
 def _words(gamma):
@@ -103,19 +113,19 @@ def _dots():
     return {arm: test.x[test.y == place][::8].T.numpy() for place, arm in enumerate(ARMS)}
 
 
-def _charts(gammas, loss, slope):
-    """The plane as the network sees it, and two curves along γ in units of a random start's."""
+def _charts(gammas, loss):
+    """The plane as the network sees it, and a curve along γ in units of a random start's."""
     plane = (-EXTENT, EXTENT, -EXTENT, EXTENT)
     left = Chart(Axis("", -EXTENT, EXTENT, ticks={0: ""}),
-                 Axis("shaded: taken for the second arm, before training", -EXTENT, EXTENT, ticks={0: ""}),
+                 Axis("shaded: taken for class 2, before training", -EXTENT, EXTENT, ticks={0: ""}),
                  (Image("sees the second", "class2", extent=plane, low=0, high=1.7),
                   *(Spots(arm, role, small=True, aside=True) for arm, role in zip(ARMS, ("class1", "class2")))))
-    values = np.concatenate([array.values.ravel() for array in (loss, slope)])
+    values = loss.values
     up = Axis("mean loss over training (random: 1)", float(0.7 * np.nanmin(values)),
               float(1.4 * np.nanmax(values)), "log", digits=2,
               ticks={tick: f"{tick:g}" for tick in (0.1, 0.3, 1, 3, 10)})
     right = Chart(GAMMA, up, (Band("random starts", "other", x=ENDS, aside=True),
-                              Reference("random start", "other", "random start"), Line("gradient", "other"),
+                              Reference("random start", "other", "random start"),
                               Line("mixture", "merged", near=True, dots=len(gammas) < 12),
                               Spots("B alone", "b"), Spots("A alone", "a"),
                               Star("guess", "merged", x=(ASKED["gamma"],)), Handle("gamma")))
@@ -147,6 +157,39 @@ def finding_of_starts(gammas: list[float], along: np.ndarray, random: np.ndarray
     if between.min() >= clearly:
         return "No mixture between these two is a better start than random weights"
     return "Some mixtures between these two are better starts than random weights, their average is not"
+
+
+def reading_of_one_parent(sweep: xarray.Dataset) -> Page:
+    """What the view shows: where the head start came from, and whether mixing added to it."""
+    loss = spirals.relative(sweep)
+    random = (sweep.random_mean_loss / sweep.random_mean_loss.mean("start")).values
+    inside = loss.where((sweep.gamma >= 0) & (sweep.gamma <= 1), drop=True)
+    ends = loss.sel(gamma=[0.0, 1.0]).min("gamma")
+    (one, best_one), (both, best_both) = ((float(ends.sel(setting=str(setting))), float(inside.sel(setting=str(
+        setting)).min())) for setting in PAIRS.values())
+    added_nothing = both < HELPS and best_both >= NO_GAIN * both
+    title = ("The head start came from what the parents knew, and mixing added nothing to it" if added_nothing
+             else "A parent that knows the task is a good start")
+    told = ["When the parents had seen both classes, starting from the better one alone gave only {both:.2f} times the "
+            "loss that random weights gave,", "and no mixture was clearly better." if added_nothing
+            else "and the best mixture {best_both:.2f} times.",
+            "When they had seen one class each, even the best mixture gave {best_one:.2f} times that loss."]
+    if best_one >= random.min():
+        told.append("That is no gain, because single random initialisations ranged from {least:.2f} to {most:.2f}.")
+    if one >= HARMS:
+        told.append("Each parent alone was far worse, at {one:.2f} or more.")
+    return reading(title, " ".join(told), one=one, both=both, best_one=best_one, best_both=best_both,
+                   least=random.min(), most=random.max())
+
+
+def reading_of_certainty(sweep: xarray.Dataset) -> Page:
+    """How sure parents of one class each are, on the whole map."""
+    points = grid(SIDE, EXTENT)
+    a, b = (decision_map(spirals.network_at(sweep, ASKED["setting"], gamma), points) for gamma in (1.0, 0.0))
+    doubt = max(a.max().item(), 1 - b.min().item())
+    title = "Each parent is certain of one class, everywhere" if doubt < CERTAIN else "No parent is certain everywhere"
+    return reading(title, "The probability that it gives the other class is at most {doubt:.3f} on the whole map.",
+                   doubt=doubt)
 
 
 def summary(sweep: xarray.Dataset) -> Page:

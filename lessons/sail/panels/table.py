@@ -177,6 +177,25 @@ def six(sweep: xarray.Dataset) -> Page:
                       after=quiet(f"Below 1: SAIL's mixture is better. {caption(sweep)}"))
 
 
+def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
+    """By how many points the mixture is more accurate than the best parent and than scratch, at once and later, with
+    two standard errors."""
+    part = table.chosen(sweep).accuracy.sel(set_up=NEAR.name)
+
+    def lead(other, steps):
+        at = part.sel(steps=steps)
+        return Difference.of(float(at.sel(start=SAIL)), float(at.sel(start=other)), TEST)
+    at_once, later, scratch = lead(BEST, 0), lead(BEST, ASKED["steps"]), lead(SCRATCH, ASKED["steps"])
+    soon = at_once.is_news and at_once.value > 0 and not later.is_news
+    title = ("The mixture is ahead before the first step, and one parent soon does as well" if soon
+             else "The mixture and the best parent alone")
+    return reading(title, """
+        Before any step the mixture's lead over the best parent alone was {at_once} points{doubt}. After {steps} steps
+        it was {later} points{later_doubt}. Its lead over scratch, which had a learning rate of its own, was then
+        {scratch} points{scratch_doubt}.""", steps=ASKED["steps"], at_once=at_once, later=later, scratch=scratch,
+                   doubt=at_once.doubt(), later_doubt=later.doubt(), scratch_doubt=scratch.doubt())
+
+
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:
     """What agrees and what differs between Table 2 of SAIL and ours, with this sweep's numbers."""
     numbers = table.claim_11(sweep)
