@@ -1,5 +1,5 @@
-"""A question in Chromium, in an exported page and in the page of a chapter: no kernel answers, and a press shows the
-sentence that belongs to a choice."""
+"""A question in Chromium, in an exported page, in the page of a chapter and in a notebook that is opened again: no
+kernel answers, and a press shows the sentence that belongs to a choice."""
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -15,18 +15,17 @@ CHOICES = quiz(ID).question.choices
 
 
 @pytest.fixture
-def page():
-    """A page of its own, in which no script fails and which has no network; no JupyterLab is needed."""
-    with lab.chromium(1024, 768) as page:
-        page.context.set_offline(True)
-        yield page
-        assert page.errors == []
+def offline(page):
+    """The page without a network."""
+    page.context.set_offline(True)
+    yield page
+    page.context.set_offline(False)
 
 
 @pytest.fixture
-def question(page, tmp_path):
-    page.goto(quiz(ID).save_html(tmp_path / "question.html").as_uri())
-    return page.locator("#view")
+def question(offline, tmp_path):
+    offline.goto(quiz(ID).save_html(tmp_path / "question.html").as_uri())
+    return offline.locator("#view")
 
 
 def sentences(question):
@@ -80,15 +79,43 @@ def test_nobody_is_shut_out_and_nothing_is_cut_on_a_phone(page, question, theme)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_in_the_page_of_a_chapter_a_choice_opens_its_sentence_without_a_script(page, tmp_path):
+def test_in_the_page_of_a_chapter_a_choice_opens_its_sentence_without_a_script(offline, tmp_path):
     output = nbformat.v4.new_output("display_data", quiz(ID)._repr_mimebundle_())
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.e')", outputs=[output])])
     (tmp_path / "chapter.html").write_text(to_html(notebook), encoding="utf-8")
-    page.goto((tmp_path / "chapter.html").as_uri())
-    answer = page.get_by_text(CHOICES[1].answer)
+    offline.goto((tmp_path / "chapter.html").as_uri())
+    answer = offline.get_by_text(CHOICES[1].answer)
     assert not answer.is_visible()
-    page.get_by_text(CHOICES[1].text).click()
+    offline.get_by_text(CHOICES[1].text).click()
     assert answer.is_visible()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    assert page.get_by_text(CHOICES[2].answer).is_visible()
+    offline.keyboard.press("Tab")
+    offline.keyboard.press("Space")
+    assert offline.get_by_text(CHOICES[2].answer).is_visible()
+
+
+def test_in_a_notebook_that_is_opened_again_a_question_is_answered_without_a_kernel(lab_and_browser, page):
+    cell = {"cell_type": "code", "id": "quiz", "metadata": {}, "outputs": [], "execution_count": None,
+            "source": f"from lessons.kit.quiz import quiz\nquiz('{ID}')"}
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    address = lab_and_browser[0].format(name="quiz.ipynb")
+    page.goto(lab_and_browser[0].format(name=""))
+    lab.until(page, "JupyterLab", "() => window.jupyterapp?.serviceManager?.isReady")
+    page.evaluate("(content) => window.jupyterapp.serviceManager.contents.save('notebooks/quiz.ipynb', "
+                  "{type: 'notebook', format: 'json', content})", notebook)
+    assert lab.run_all(page, lab_and_browser[0], "quiz.ipynb") == 0
+    assert lab.views(page) == []
+    page.locator(".weightspace-quiz").get_by_role("button", name=CHOICES[1].text).click()
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')"
+                  ".then(() => window.jupyterapp.serviceManager.sessions.shutdownAll())")
+    with lab.fresh_page(lab_and_browser[1]) as again:
+        again.goto(address)
+        question = again.locator(".weightspace-quiz")
+        question.wait_for()
+        assert sentences(question) == expected(1)
+        question.get_by_role("button", name=CHOICES[0].text).click()
+        assert sentences(question) == expected(0)
+        again.keyboard.press("ArrowDown")
+        again.keyboard.press("Space")
+        assert sentences(question) == expected(1)
+        assert again.errors == []
