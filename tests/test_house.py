@@ -452,8 +452,10 @@ def test_html_in_a_plain_string_is_noticed(line, wrong):
     assert bool(list(html_in_plain_strings(ast.parse(f"x = {line}")))) is wrong
 
 
-# HTML that is finished: a figure's, a page's, a template that is a Markup, and a question that is escaped there
+# HTML that is finished: a figure's, a page's, a formula's, a template that is a Markup, and a question that is escaped
+# there
 FINISHED = {"lessons/kit/page.py: part._repr_html_()", "lessons/kit/page.py: words",
+            "lessons/kit/page.py: mathml(formula)",
             "lessons/kit/predict.py: re.sub('\\\\*\\\\*(.+?)\\\\*\\\\*', '<b>\\\\1</b>', str(escape(question)))",
             "lessons/resnet/panels/amounts.py: picture.data", "lessons/cart/panels/resnet.py: figure.data"}
 

@@ -9,7 +9,8 @@ import nbformat
 import pytest
 
 from lessons.kit import chapters, notebooks
-from lessons.kit.notebooks import CHAPTERS, NotebookError, mathml, to_html, write_documents
+from lessons.kit.formulas import FormulaError, mathml
+from lessons.kit.notebooks import CHAPTERS, to_html, write_documents
 from lessons.start import panels
 
 VIEW, STATE = "application/vnd.jupyter.widget-view+json", "application/vnd.jupyter.widget-state+json"
@@ -174,8 +175,8 @@ def test_a_box_is_drawn_by_the_page_and_an_equation_keeps_its_number():
 
 @pytest.mark.parametrize("formula", [r"\nosuch x", r"\frac12}", "a & b"])
 def test_latex_that_cannot_be_shown_is_named(formula):
-    with pytest.raises(NotebookError, match=re.escape(repr(formula))):
+    with pytest.raises(FormulaError, match=re.escape(repr(formula))):
         mathml(formula)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"Here is ${formula}$.")])
-    with pytest.raises(NotebookError, match=re.escape(repr(formula))):
+    with pytest.raises(FormulaError, match=re.escape(repr(formula))):
         to_html(notebook)

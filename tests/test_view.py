@@ -326,7 +326,8 @@ NOT_IN_VIEWS = set("Ṽᵢⱼ�") | set(map(chr, range(0x3040, 0x30A0)))
 def test_the_letters_of_the_views_are_bundled_with_them():
     declared = re.findall(r'= "(U\+[^"]+)"', (FRONT / "src" / "fonts.js").read_text(encoding="utf-8"))
     ranges = [[int(end, 16) for end in part[2:].split("-")] for part in ",".join(declared).split(",")]
-    sources = [path.read_text(encoding="utf-8") for path in chapters.ROOT.glob("lessons/**/*.py")]
+    sources = [path.read_text(encoding="utf-8") for pattern in ("lessons/**/*.py", "lessons/*/questions.yaml")
+               for path in chapters.ROOT.glob(pattern)]
     letters = set("".join(sources)) - NOT_IN_VIEWS
     assert [letter for letter in letters if not any(one[0] <= ord(letter) <= one[-1] for one in ranges)] == []
 

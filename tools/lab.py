@@ -210,7 +210,7 @@ WITH_VIEWS = f"""() => {{ {OUTPUTS}  // a progress bar is a widget too, but carr
 SHOWN = """(index) => {
     const {node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const views = [...node.querySelectorAll('.weightspace-view')];
-    return (views.length || node.querySelector('.weightspace-waiting'))
+    return (views.length || node.querySelector('.weightspace-waiting, .weightspace-quiz'))
         && views.every((view) => 'shown' in view.dataset); }"""
 
 

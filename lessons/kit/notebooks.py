@@ -10,17 +10,16 @@ import re
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
 
 import nbformat
 import papermill
-from math_core import LatexError, LatexToMathML
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from tqdm import tqdm
 from traitlets.config import Config
 
 from lessons.kit import chapters
+from lessons.kit.formulas import FormulaError, mathml
 
 CHAPTERS = [chapter.notebook for chapter in chapters.CHAPTERS]
 PROFILES = ("quick", "full")
@@ -85,7 +84,6 @@ def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
     return errors
 
 
-_MATHML = LatexToMathML(fancy_error=False)
 _VIEW = "application/vnd.jupyter.widget-view+json"
 # nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid.
 # Of the fonts the first that is there is taken; macOS, Windows and most Linuxes have one that can draw formulas.
@@ -104,53 +102,6 @@ math .boxed { border: 1px solid; padding: 0.5em; }
 </style>
 {%- endblock -%}
 """
-
-
-def mathml(formula: str, display: bool = False) -> str:
-    """A formula in LaTeX as MathML, which browsers show without help.
-
-    Args:
-        formula: without its dollar signs.
-        display: stands on a line of its own.
-
-    Raises:
-        NotebookError: LaTeX that has no MathML here.
-    """
-    if r"\tag" in formula and not formula.lstrip().startswith(r"\begin"):  # numbers belong to numbered equations
-        formula = rf"\begin{{equation}}{formula}\end{{equation}}"
-    try:
-        page = _MATHML.convert_with_local_state(formula, displaystyle=display)
-    except LatexError as error:
-        raise NotebookError(f"the formula {formula!r} cannot be shown: {error}") from error
-    return _for_every_browser(page)
-
-
-def _for_every_browser(page):
-    """MathML without what not every browser or font shows as it is meant."""
-    page = re.sub("&(?!lt;|gt;|amp;)[^;]*;", lambda entity: html.unescape(entity[0]), page)  # XML knows few by name
-    root = ElementTree.fromstring(page)
-    for parent in list(root.iter()):
-        for place, child in enumerate(list(parent)):
-            first = child[0] if len(child) else None
-            if child.tag == "menclose":  # Firefox alone draws it
-                child.tag, child.attrib = "mrow", {"class": "boxed"}
-            elif child.tag == "msup" and first.tag == "mi" and child[1].text == "′":
-                # many fonts' prime is raised already; raised once more it is a dot
-                prime = ElementTree.Element("mtext")
-                prime.text = "′"
-                parent[place] = _row(first, prime)
-            elif child.tag in ("msub", "msup", "msubsup") and "minsize" in first.attrib:
-                # Chromium does not enlarge a bracket that has an index, so the index goes to an empty box of its size
-                half = float(first.get("minsize").removesuffix("em")) / 2
-                child[0] = ElementTree.Element("mspace", height=f"{half + 0.25}em", depth=f"{half - 0.25}em")
-                parent[place] = _row(first, child)
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _row(*elements):
-    row = ElementTree.Element("mrow")
-    row.extend(elements)
-    return row
 
 
 class _Renderer(IPythonRenderer):
@@ -195,7 +146,7 @@ class _Shown(_Renderer):
     def _formula(self, formula, sign):
         try:
             return mathml(formula, display=sign != "$")
-        except NotebookError:
+        except FormulaError:
             return html.escape(f"{sign}{formula}{sign}")
 
 
@@ -211,7 +162,7 @@ def to_html(notebook: nbformat.NotebookNode) -> str:
     page links to the page NAME.html in the same place.
 
     Raises:
-        NotebookError: a formula cannot be shown.
+        FormulaError: a formula cannot be shown.
     """
     order = ["text/html", "image/svg+xml", "image/png", "text/plain"]
     exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
@@ -229,7 +180,7 @@ def document(text: str) -> str:
         text: what stands in the file.
 
     Raises:
-        NotebookError: a formula cannot be shown.
+        FormulaError: a formula cannot be shown.
     """
     return to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
 

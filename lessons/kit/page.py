@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+from lessons.kit.formulas import mathml
+
 
 class Page:
     """A piece of HTML with a plain-text form.
@@ -47,6 +49,31 @@ def quiet(text: object) -> Markup:
 def bold(text: object) -> Markup:
     """Text in bold; it is escaped unless it is a `Markup`."""
     return Markup("<b>{}</b>").format(text)
+
+
+_INLINE = re.compile(r"`([^`]+)`|\$([^$]+)\$|\*\*(.+?)\*\*|\*([^*]+)\*")  # code, a formula, bold, italics
+
+
+def inline(text: str) -> Markup:
+    """A line of Markdown as HTML: **bold**, *italics*, `code` and $formulas$, which become MathML. All else is escaped.
+
+    Raises:
+        FormulaError: a formula has no MathML.
+    """
+    parts, end = [], 0
+    for match in _INLINE.finditer(text):
+        parts += [escape(text[end:match.start()]), _marked_up(*match.groups())]
+        end = match.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def _marked_up(code, formula, strong, stressed):
+    """A piece of `inline`; three of the four are None."""
+    if code:
+        return Markup("<code>{}</code>").format(code)
+    if formula:
+        return Markup(mathml(formula))
+    return bold(inline(strong)) if strong else Markup("<i>{}</i>").format(inline(stressed))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence], text: str = "", before: str = "", after: str = "",

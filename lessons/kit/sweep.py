@@ -18,7 +18,7 @@ from toy_models import training
 
 # rooms that no number depends on
 DRAWING = {"view", "panels", "plotting", "page", "kept", "predict", "exercise", "exercises", "chapters", "claims",
-           "notebooks"}
+           "notebooks", "formulas", "quiz"}
 
 
 def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Dataset:

@@ -351,14 +351,27 @@ class View(anywidget.AnyWidget):
         everywhere = itertools.product(*(range(len(control.values)) for control in self.controls.values()))
         state = {"spec": self.spec, "frames": self.packed(list(everywhere)), "positions": self.positions,
                  "guess": self.guess, "shown": self.shown}
-        rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
-        module = f"data:text/javascript;base64,{base64.b64encode(MODULE.read_bytes()).decode()}"
-        page = rooms.get_template("page.html.j2").render(state=state, title=self.title, module=module)
-        path = Path(path)
-        store.writable(path.parent)
-        with store.atomic(path) as part:
-            part.write_text(page, encoding="utf-8")
-        return path
+        return write_page(path, self.title, state)
+
+
+def write_page(path, title: str, state: dict) -> Path:
+    """Write what the module shows of a state as one page that needs no kernel and no network.
+
+    Args:
+        title: of the page.
+        state: a widget's, by the names of its traits.
+
+    Raises:
+        StoreError: its folder cannot be written, or the disk is full; a page that was there stays as it was.
+    """
+    rooms = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True)
+    module = f"data:text/javascript;base64,{base64.b64encode(MODULE.read_bytes()).decode()}"
+    page = rooms.get_template("page.html.j2").render(state=state, title=title, module=module)
+    path = Path(path)
+    store.writable(path.parent)
+    with store.atomic(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return path
 
 
 def view(function):

@@ -1,7 +1,8 @@
-// Weightspace's views: what anywidget asks for, and `page` for a file of its own, which needs no kernel and whose address
-// can name the settings of its controls.
+// Weightspace's views and questions: what anywidget asks for, and `page` for a file of its own, which needs no kernel. The
+// address of a view's file can name the settings of its controls. `kind` of the spec says what is shown.
 import { foundIn } from "./numbers.js";
 import { Panel } from "./panel.js";
+import { Quiz } from "./quiz.js";
 
 export { Panel };
 
@@ -13,6 +14,7 @@ export function page(el, state) {
     save_changes: () => {},
     on: (event, what) => listeners.set(event, what),
   };
+  if (state.spec.kind === "quiz") return new Quiz(model, el);
   const { controls, prediction } = state.spec;
   if (!prediction || state.guess !== null || state.shown) state.positions = foundIn(location.hash, controls, state.positions);
   const panel = new Panel(model, el, true);
@@ -22,7 +24,7 @@ export function page(el, state) {
 
 export default {
   render({ model, el }) {
-    const panel = new Panel(model, el);
-    return () => panel.remove();
+    const shown = model.get("spec").kind === "quiz" ? new Quiz(model, el) : new Panel(model, el);
+    return () => shown.remove();
   },
 };

@@ -135,3 +135,9 @@ export class Frames {
   get(positions) { return this.known.get(positions.join(",")); }
   clear() { this.known.clear(); }
 }
+
+// Where an arrow key leads among so many choices; null for another key. It ends at the first and at the last.
+export function neighbour(key, place, count) {
+  const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[key];
+  return by ? clamp(place + by, 0, count - 1) : null;
+}

@@ -4,6 +4,7 @@ import { form, h, s } from "./dom.js";
 import { register } from "./fonts.js";
 import { addressed, clamp, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "./numbers.js";
 import STYLE from "./style.css";
+import { followTheme } from "./theme.js";
 
 const WIDE = 860; // px: two charts side by side
 const MOST_CHIPS = 6;
@@ -165,11 +166,7 @@ export class Panel {
     });
     this.observer = new ResizeObserver(([entry]) => { if (Math.abs(entry.contentRect.width - this.width) > 1) this.lay(); });
     this.observer.observe(this.host);
-    this.theme = new MutationObserver(() => this.dress());
-    this.theme.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
-    this.dark = matchMedia("(prefers-color-scheme: dark)");
-    this.dark.addEventListener?.("change", this.dressed = () => this.dress());
-    this.dress();
+    this.undress = followTheme(this.host);
     this.root.addEventListener("keydown", (event) => { if (isFull(event)) this.fullscreen(event); });
     this.section.addEventListener("pointerover", (event) => this.light(event.target.closest("[data-link]")?.dataset.link));
     this.section.addEventListener("pointerleave", () => this.light());
@@ -187,18 +184,11 @@ export class Panel {
 
   remove() {
     this.observer.disconnect();
-    this.theme.disconnect();
-    this.dark.removeEventListener?.("change", this.dressed);
+    this.undress();
     document.removeEventListener("fullscreenchange", this.filled);
     document.removeEventListener("keydown", this.pressed);
     cancelAnimationFrame(this.playing);
     clearTimeout(this.impatient);
-  }
-
-  // JupyterLab says its theme; elsewhere the reader's system does.
-  dress() {
-    const said = document.body.dataset.jpThemeLight;
-    this.host.dataset.theme = said ? (said === "false" ? "dark" : "light") : this.dark.matches ? "dark" : "light";
   }
 
   fullscreen(event) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressed, apart, foundIn, linkOf, Frames, nearest, nearestPoint, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, foundIn, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -92,4 +92,10 @@ test("an address names the settings of all controls, and what it names wrongly c
   assert.deepEqual(foundIn(`#${address}`, controls, [0, 0]), [2, 1]);
   assert.deepEqual(foundIn("#alpha=7&pair=gone&other=1", controls, [1, 0]), [1, 0]);
   assert.deepEqual(foundIn("", controls, [1, 1]), [1, 1]);
+});
+
+test("an arrow leads to the next choice or the one before, and ends at both ends; other keys lead nowhere", () => {
+  assert.deepEqual(["ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft"].map((key) => neighbour(key, 1, 4)), [2, 2, 0, 0]);
+  assert.deepEqual([neighbour("ArrowDown", 3, 4), neighbour("ArrowUp", 0, 4)], [3, 0]);
+  assert.deepEqual(["Tab", " ", "Enter", "a"].map((key) => neighbour(key, 1, 4)), [null, null, null, null]);
 });
