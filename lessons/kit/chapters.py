@@ -149,7 +149,7 @@ CHAPTERS = (
             needs_in_full=CIFAR,
             teaches="how to start a wider or deeper network from a trained one, which ways keep what it knows, and why "
                     "units have no neighbours"),
-    Chapter("11_tangent", "lessons.linearization", panels=4, slider="λ, share of the way, α",
+    Chapter("11_tangent", "lessons.linearization", panels=5, slider="λ, share of the way, α",
             quick=45, full=540,
             teaches="whether finetuning is linear: a network beside its tangent, a pull that keeps it near, finetuning "
                     "in one line, and whether linearity is why merging works"),

@@ -5,8 +5,41 @@ import torch
 
 from lessons.kit.exercise import Exercise, Wrong
 from lessons.linearization.algorithms import bounds, dynamics, kernel
+from lessons.linearization.algorithms import tangent as linear
 
 # -- cases -----------------------------------------------------------------------------------------
+
+def _networks():
+    """Two functions of three weights with several outputs, and where their tangents are taken."""
+    generator = torch.Generator().manual_seed(5)
+    cases = []
+    for outputs in (4, 2):
+        inner = torch.randn(outputs, 3, generator=generator, dtype=torch.float64)
+        theta_0 = torch.randn(3, generator=generator, dtype=torch.float64)
+        cases.append((lambda theta, inner=inner: torch.tanh((inner * theta).sum(-1)) + theta.square().sum(-1), theta_0))
+    return cases
+
+
+_PLACES = ((0.3, -0.5, 1.2), (-1.0, 0.4, 0.0), (0.0, 0.0, 0.0))
+
+
+def at_places(function) -> list:
+    """What the learner's tangent gives at three θ. One that takes more weights than the cases have is tried where all
+    weights are the same number.
+
+    Raises:
+        ValueError: it is no function.
+    """
+    if not callable(function):
+        raise ValueError("return a function of theta.")
+    try:
+        return [function(torch.tensor(place, dtype=torch.float64)) for place in _PLACES]
+    except RuntimeError as problem:
+        try:
+            return [function(torch.tensor(place[0], dtype=torch.float64)) for place in _PLACES]
+        except Exception:
+            raise problem from None
+
 
 def _pairs(count=6, size=4):
     generator = torch.Generator().manual_seed(0)
@@ -57,6 +90,13 @@ def _spectra():
 
 # -- wrong answers with a family likeness ----------------------------------------------------------
 
+def _line(at=lambda theta, theta_0: theta_0, change=lambda theta, theta_0: theta - theta_0, result=sum):
+    """A tangent that is taken somewhere else, or in another direction."""
+    def answer(f, theta_0):
+        return lambda theta: result(torch.func.jvp(f, (at(theta, theta_0),), (change(theta, theta_0),)))
+    return answer
+
+
 def _ridge(sigma=lambda n, lam: n * lam / 2, target=lambda y, f_0: y - f_0):
     def answer(kernel, y, f_0, lam):
         n = len(y)
@@ -73,6 +113,13 @@ def _room(gradient, u):
 
 
 # -- the solutions that are shown ------------------------------------------------------------------
+
+def tangent(f, theta_0):
+    def f_bar(theta):
+        before, moved = torch.func.jvp(f, (theta_0,), (theta - theta_0,))
+        return before + moved
+    return f_bar
+
 
 def regulariser_on(gradient, u):
     return torch.dot(gradient, u) >= 0
@@ -105,6 +152,50 @@ def farthest(initial, lam):
 # -- exercises -------------------------------------------------------------------------------------
 
 EXERCISES = [
+    Exercise(
+        "11.1", "build the tangent", 5, linear.tangent,
+        teaching=tangent,
+        cases=_networks,
+        seen_as=at_places,
+        wrong=[
+            Wrong(lambda f, theta_0: f,
+                  "That is the network itself. The tangent adds ⟨gradient at θ₀, change⟩ to f(θ₀), and does not call f "
+                  "at any other weights."),
+            Wrong(lambda f, theta_0: lambda theta: f(theta_0),
+                  "That stays at the outputs before finetuning, whatever theta is. The inner product is missing."),
+            Wrong(_line(result=lambda both: both[1]),
+                  "The first term is missing: the tangent starts at f(theta_0), the outputs before finetuning."),
+            Wrong(_line(result=lambda both: both),
+                  "You return two things, f(θ₀) and the inner product. The tangent is their sum."),
+            Wrong(_line(change=lambda theta, theta_0: theta),
+                  "The gradient is multiplied by the change of the weights, theta − theta_0, not by theta. At theta_0 "
+                  "the tangent has to give f(theta_0)."),
+            Wrong(_line(change=lambda theta, theta_0: theta_0 - theta),
+                  "The sign: the change goes from theta_0 to theta, so it is theta − theta_0."),
+            Wrong(_line(at=lambda theta, theta_0: theta),
+                  "You took the outputs and the gradient at theta. Both are taken once, at theta_0, or the tangent would "
+                  "not be linear in theta."),
+            Wrong(_line(at=lambda theta, theta_0: theta - theta_0, change=lambda theta, theta_0: theta_0),
+                  "jvp takes first where, then in which direction: (theta_0,), and then the change of the weights."),
+            Wrong(lambda f, theta_0: lambda theta: f(theta_0) + torch.func.jvp(f, (theta,), (theta - theta_0,))[1],
+                  "The output is that at theta_0, but the gradient is that at theta. The tangent has one gradient, at "
+                  "theta_0, wherever theta is."),
+            Wrong(lambda f, theta_0: lambda theta: f(theta) + torch.func.jvp(f, (theta_0,), (theta - theta_0,))[1],
+                  "Add the inner product to the outputs before finetuning, f(theta_0). You added it to f(theta), which "
+                  "has moved already."),
+            Wrong(lambda f, theta_0: lambda theta: f(theta_0) + (torch.func.jacrev(f)(theta_0)
+                                                                 * (theta - theta_0)).sum(),
+                  "You summed over the images too. Every image has its own gradient and its own inner product."),
+            Wrong(lambda f, theta_0: f(theta_0),
+                  "These are outputs, not a function. Define a function of theta inside of yours, and return its name "
+                  "without calling it."),
+        ],
+        hints=["A function can define another one and return it: def f_bar(theta): … and then return f_bar.",
+               "The change is theta − theta_0, and jvp returns a pair, f(theta_0) and the inner product.",
+               "before, moved = torch.func.jvp(f, (theta_0,), (theta - theta_0,)); f_bar returns before + moved."],
+        praise="Your tangent is a model of its own: it has all the weights of the network and can be trained like one.",
+        tolerance=1e-6),
+
     Exercise(
         "11.2", "the kernel of one layer", 8, kernel.layer_kernel,
         teaching=layer_kernel,

@@ -1,10 +1,41 @@
-"""Answers to the exercises of chapter 11: the rule, one layer's kernel, ridge regression, and a bound by energy."""
+"""Answers to the exercises of chapter 11: a tangent, one layer's kernel, ridge regression, the rule, and a bound by
+energy."""
 import math
 
 import numpy as np
 import torch
 
 from tests.natural import Natural
+
+# -- 11.1 tangent --------------------------------------------------------------------------------------
+
+def jvp(f, at, change):
+    return torch.func.jvp(f, (at,), (change,))
+
+
+def by_jacobian(f, theta_0):
+    start, J = f(theta_0), torch.func.jacrev(f)(theta_0)
+    return lambda theta: start + (J * (theta - theta_0)).sum(-1)
+
+
+def by_differences(f, theta_0):
+    def f_bar(theta, h=1e-5):
+        change = theta - theta_0
+        return f(theta_0) + (f(theta_0 + h * change) - f(theta_0 - h * change)) / (2 * h)
+    return f_bar
+
+
+def named(f, theta_0):
+    def inside(theta):
+        outputs, inner = jvp(f, theta_0, theta - theta_0)
+        return outputs.add(inner)
+    return inside
+
+
+def all_summed(f, theta_0):
+    gradient = torch.func.grad(lambda theta: f(theta).sum())(theta_0)
+    return lambda theta: f(theta_0) + (gradient * (theta - theta_0)).sum()
+
 
 # -- 11.4 regulariser_on -------------------------------------------------------------------------------
 
@@ -131,6 +162,21 @@ def right_by_loop(kappa, shares, sigma):
 
 
 WRONG = [
+    Natural("11.1", "the network", lambda f, theta_0: f, "That is the network itself"),
+    Natural("11.1", "the product alone", lambda f, theta_0: lambda theta: jvp(f, theta_0, theta - theta_0)[1],
+            "The first term is missing"),
+    Natural("11.1", "the pair", lambda f, theta_0: lambda theta: jvp(f, theta_0, theta - theta_0),
+            "You return two things"),
+    Natural("11.1", "theta for the change", lambda f, theta_0: lambda theta: sum(jvp(f, theta_0, theta)),
+            "not by theta. At theta_0"),
+    Natural("11.1", "sign", lambda f, theta_0: lambda theta: sum(jvp(f, theta_0, theta_0 - theta)), "The sign"),
+    Natural("11.1", "at theta", lambda f, theta_0: lambda theta: sum(jvp(f, theta, theta - theta_0)),
+            "You took the outputs and the gradient at theta"),
+    Natural("11.1", "arguments swapped", lambda f, theta_0: lambda theta: sum(jvp(f, theta - theta_0, theta_0)),
+            "jvp takes first where"),
+    Natural("11.1", "one gradient of the sum", all_summed, "You summed over the images too"),
+    Natural("11.1", "called already", lambda f, theta_0: f(theta_0), "These are outputs, not a function"),
+    Natural("11.1", "never moves", lambda f, theta_0: lambda theta: f(theta_0), "That stays at the outputs before"),
     Natural("11.4", "sign", lambda g, u: torch.dot(g, u) <= 0, "The sign: the rule asks for s ≥ 0"),
     Natural("11.4", "strictly below", lambda g, u: torch.dot(g, u) < 0, "You answered when it is off. On is"),
     Natural("11.4", "strictly above", lambda g, u: torch.dot(g, u) > 0, "Nearly: at s = 0, as at the very"),
@@ -208,6 +254,9 @@ WRONG = [
 ]
 
 RIGHT = [
+    Natural("11.1", "Jacobian", by_jacobian),
+    Natural("11.1", "differences", by_differences),
+    Natural("11.1", "inner function", named),
     Natural("11.4", "loop", by_loop),
     Natural("11.4", "sum of products", lambda g, u: bool((g * u).sum() >= 0)),
     Natural("11.4", "number", lambda g, u: float(torch.dot(g, u) >= 0)),

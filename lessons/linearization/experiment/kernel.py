@@ -8,7 +8,7 @@ import xarray
 
 from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
-from lessons.linearization.algorithms import kernel
+from lessons.linearization.algorithms import dynamics, kernel
 from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.experiment import common
 from lessons.linearization.experiment.common import Task
@@ -146,6 +146,16 @@ def trained_tangent(task: Task, loss: str) -> tuple[torch.Tensor, int]:
         if length < FINEST * begin:
             break
     return (at_test.outputs + at_test.along(u))[:, 0], count
+
+
+def trained_network(task: Task, steps: int = 1500) -> torch.Tensor:
+    """The network's answers to test images after gradient descent on the mean of squares with the same penalty."""
+    kappa_max = torch.linalg.eigvalsh(kernel.blocks(task.net, task.theta_0, task.x).sum(0)).max().item()
+    eta, theta = 0.5 / (2 * kappa_max / task.n + LAM), task.theta_0
+    for _ in range(steps):
+        _, gradient = dynamics.error_and_gradient(task.net, theta, task.x, task.y)
+        theta = theta - eta * (gradient / task.n + LAM * (theta - task.theta_0))
+    return task.net(theta, task.x_test)[:, 0]
 
 
 # -- claims ----------------------------------------------------------------------------------------

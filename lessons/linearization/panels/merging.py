@@ -11,19 +11,19 @@ from lessons.linearization.experiment.merging import ARMS, BACK, LINEAR, NETWORK
 from lessons.merging.search import rests_on
 
 TASKS = {ROTATED: "turned digits", PERMUTED: "permuted pixels"}
-ASKED = {"family": ROTATED, "count": 2, "arm": LINEAR}
+ASKED = {"family": ROTATED, "arm": LINEAR}
 _ALT = """
     {family}, {count} tasks merged, α = {alpha:.2f}: accuracy {network_here:.3f} with the networks' τ, {here:.3f} with
     {arm}. Each network alone has {single:.3f}. At the best α {network:.3f} and {best:.3f}. By number of tasks, {arm}
-    against the networks, in points of accuracy, and of normalised accuracy: {gains}."""
+    against the networks, in points of accuracy: {gains}."""
 
 
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (g)."""
-    merged = merging.by_count(sweep).sel(family=ROTATED, count=2)
-    return said("""Turned digits, two tasks at a time, α chosen on held-out images. Merged networks have an accuracy of
-                   {network:.1%}. By how many **points** is that of merged tangents higher?""",
-                network=float(merged.accuracy.sel(arm=NETWORK)))
+    merged = merging.by_count(sweep).sel(family=ROTATED).isel(count=-1)
+    return said("""We merge {count} tasks of turned digits, and choose α on held-out images. Merged networks then have an
+                   accuracy of {network:.1%}. By how many **points** is that of merged tangents higher?""",
+                count=int(merged["count"]), network=float(merged.accuracy.sel(arm=NETWORK)))
 
 
 def shown_arms(sweep: xarray.Dataset) -> dict[str, str]:
@@ -43,48 +43,45 @@ _SUBJECTS = {"tangents": "merged tangents", "networks’ τ in tangents": "the n
 
 @view
 def arms(sweep: xarray.Dataset, prediction=None):
-    """Panel (g): left, accuracy on all merged tasks against α, of the networks' task vectors and of others; right, by
-    how many points the others are ahead at the best α, for every number of tasks of both families, with two standard
-    errors, and in grey the same of the share of the single networks' accuracy.
+    """Panel (g): left, accuracy on all tasks of a family merged, against α, of the networks' task vectors and of others;
+    right, by how many points the others are ahead at the best α, for every number of tasks of both families, with two
+    standard errors.
 
-    Controls: alpha, arm, family, count. The prediction, how far merged tangents are ahead, is a star.
+    Controls: alpha, arm, family. The prediction, how far merged tangents of all turned digits are ahead, is a star.
     """
     best, shown = merging.by_count(sweep), shown_arms(sweep)
     alphas = [float(alpha) for alpha in sweep.alpha.values]
     counts = [int(count) for count in best["count"].values]
     gains = {arm: _gains(sweep, best, arm, counts) for arm in shown.values()}
-    curves = {(family, count): _of_count(sweep, family, count) for family in merging.FAMILIES for count in counts}
+    count = counts[-1]
+    curves = {family: _of_count(sweep, family, count) for family in merging.FAMILIES}
     if prediction:
-        prediction.panel_answers(100 * gains[LINEAR][0][ROTATED][0].value, ASKED)
+        prediction.panel_answers(100 * gains[LINEAR][ROTATED][-1].value, ASKED)
     texts = {arm: text for text, arm in shown.items()}
 
-    def draw(alpha, arm, family, count):
-        leads, normalised = gains[arm]
-        accuracy, images = curves[family, count], merging.images_of(sweep, count)
+    def draw(alpha, arm, family):
+        leads, accuracy, images = gains[arm], curves[family], merging.images_of(sweep, count)
         single = float(sweep.single.sel(family=family, arm=NETWORK))
         points = 100 * np.array([[lead.value, WIDE * lead.error] for tasks in TASKS for lead in leads[tasks]]).T
         values = {"each alone": single, "networks": accuracy[NETWORK], "arm": accuracy[arm],
                   "sure": with_reach(accuracy[arm], images)[1:], "none": 0,
-                  "normalised": 100 * np.concatenate(list(normalised.values())),
                   "gain": (points[0], points[0] - points[1], points[0] + points[1])}
-        listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}, {100 * share:+.1f}" for tasks in TASKS
-                           for number, lead, share in zip(counts, leads[tasks], normalised[tasks])).replace("-", "−")
+        listed = "; ".join(f"{TASKS[tasks]}, {number} tasks, {lead:+.1f}" for tasks in TASKS
+                           for number, lead in zip(counts, leads[tasks])).replace("-", "−")
         place, of_count = position(alphas, alpha), best.sel(family=family, count=count).accuracy
         alt = said(_ALT, family=family, count=count, alpha=alpha, network_here=accuracy[NETWORK][place],
                    here=accuracy[arm][place], arm=texts[arm], single=single, network=float(of_count.sel(arm=NETWORK)),
                    best=float(of_count.sel(arm=arm)), gains=listed)
         return Frame(finding_of_arm(texts[arm], leads), alt, values,
-                     key(("merged", f"Merged: {texts[arm]}"), ("", "grey, left: the networks merged"),
-                         ("", "grey, right: the same lead in normalised accuracy")))
+                     key(("merged", f"Merged: {texts[arm]}"), ("", "grey: the networks merged")))
 
     middle = min(alphas, key=lambda alpha: abs(alpha - 0.5))
     controls = {"alpha": slider("α", {f"{alpha:.2f}": alpha for alpha in alphas}, middle, places=alphas,
                                 words=lambda alpha: f"α = {alpha:.2f}"),
                 "arm": chips("merged", shown),
-                "family": chips("left: tasks", {TASKS[family]: family for family in TASKS}, more=True),
-                "count": chips("left: tasks merged", {f"{count}": count for count in counts}, more=True)}
+                "family": chips("left: tasks", {TASKS[family]: family for family in TASKS}, more=True)}
     return {"kicker": "Chapter 11: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
-            "controls": controls, "hides": ["arm", "sure", "gain", "normalised"],
+            "controls": controls, "hides": ["arm", "sure", "gain"],
             "caption": f"{caption(sweep)} {rests_on(sweep)} Bars and band: two standard errors of the test images, at "
                        "most, for this one pretrained network; another may give another sign."}
 
@@ -97,15 +94,13 @@ def _of_count(sweep, family, count):
 
 
 def _gains(sweep, best, arm, counts):
-    """{family: [by how much an arm is ahead of the networks, for every number of tasks]}, of accuracy, as
-    `Difference`s, and of normalised accuracy."""
-    leads, normalised = {}, {}
+    """{family: [by how much an arm is ahead of the networks, for every number of tasks]}."""
+    leads = {}
     for family in TASKS:
-        mine, networks = (best.sel(family=family, arm=name) for name in (arm, NETWORK))
-        leads[family] = [Difference.of(float(mine.accuracy.sel(count=count)), float(networks.accuracy.sel(count=count)),
+        accuracies = best.sel(family=family).accuracy
+        leads[family] = [Difference.of(*(float(accuracies.sel(arm=name, count=count)) for name in (arm, NETWORK)),
                                        merging.images_of(sweep, count)) for count in counts]
-        normalised[family] = (mine.normalised - networks.normalised).values
-    return leads, normalised
+    return leads
 
 
 def _charts(alphas, counts, gains):
@@ -117,15 +112,13 @@ def _charts(alphas, counts, gains):
                   Band("sure", "merged"), Line("arm", "merged", "", near=True, dots=True), Handle("alpha")))
     places = tuple(float(place) for place in range(len(counts)))
     places += tuple(place + len(counts) + 1 for place in places)
-    aside = tuple(place + 0.25 for place in places)
-    every = [100 * (lead.value + side * WIDE * lead.error) for leads, _ in gains.values() for family in leads.values()
+    every = [100 * (lead.value + side * WIDE * lead.error) for leads in gains.values() for family in leads.values()
              for lead in family for side in (-1, 1)]
-    every += [100 * share for _, normalised in gains.values() for family in normalised.values() for share in family]
     right = Chart(Axis("turned\u2003← tasks merged →\u2003permuted", -0.6, places[-1] + 0.6, "places",
                        ticks=dict(zip(places, 2 * [f"{count}" for count in counts]))),
                   Axis("points ahead of merged networks", 1.1 * min(every), 1.1 * max(every), unit="points", digits=1),
-                  (Reference("none", "single", aside=True), Points("normalised", "other", x=aside),
-                   Points("gain", "merged", x=places), Star("guess", "merged", x=places[:1])))
+                  (Reference("none", "single", aside=True), Points("gain", "merged", x=places),
+                   Star("guess", "merged", x=places[len(counts) - 1:len(counts)])))
     return [left, right]
 
 
@@ -168,39 +161,52 @@ def arms_table(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_merging(sweep: xarray.Dataset) -> Page:
-    """Linear against short, on alike and on unrelated tasks, with this sweep's numbers."""
-    parts = [_of_family(sweep, family) for family in merging.FAMILIES]
-    return Page(" ".join(part.text for part in parts), Markup("").join(part.page for part in parts))
+    """All tasks of each family merged: what linearity gives, and what short task vectors give."""
+    best, gains = merging.by_count(sweep).isel(count=-1), {}
+    count = int(best["count"])
+    shorts = [arm for arm in names(sweep.arm) if arm not in ARMS]
+    for family in TASKS:
+        accuracy = best.accuracy.sel(family=family)
+        gains[family] = [Difference.of(float(accuracy.sel(arm=arms).max()), float(accuracy.sel(arm=NETWORK)),
+                                       merging.images_of(sweep, count)) for arms in ([LINEAR], shorts)]
+    linear, short = zip(*gains.values())
+    found = "Merged tangents were better than merged networks." if all(lead.is_news and lead.value > 0 for lead in linear) \
+        else "Merged tangents were not better than merged networks on both kinds of tasks."
+    listed = ", and ".join(said("{turned:+.1f} points with {what} on turned digits and {permuted:+.1f} on permuted pixels",
+                                what=what, turned=100 * leads[0].value, permuted=100 * leads[1].value)
+                           for what, leads in (("tangents", linear), ("the best short vectors", short)))
+    more = f"With {count} tasks, accuracy changed by {listed}."
+    if short[1].value > linear[1].value and linear[0].value > short[0].value:
+        more += " So linearity gained more where tasks are alike, and short vectors where they share nothing."
+    return Page(f"{found} {more}", Markup("<p><b>{}</b> {}</p>").format(found, more))
 
 
-def reading_in_full(sweep: xarray.Dataset) -> Page:
-    """The same of profile full, with eight tasks, as the repository keeps it; of this sweep where it keeps none. A
-    sweep of profile full has been read already, and is not read again."""
-    if sweep.attrs["profile"] == "full":
-        again = "The reading above is that of profile full already."
-        return Page(again, paragraph(again))
-    known = merging.EXPERIMENT.archived("full")
-    known = sweep if known is None else known
-    words = reading_of_merging(known)
-    return Page(f"{words.text}\n{caption(known)}", words.page + quiet(caption(known)))
+def reading_of_length(sweep: xarray.Dataset) -> Page:
+    """Permuted pixels, all tasks: whole task vectors, made as long in the sum as the best short ones, by α."""
+    family = sweep.sel(family=PERMUTED)
+    best = merging.chosen(sweep).sel(family=PERMUTED).isel(group=-1)
+    shorts = [arm for arm in names(sweep.arm) if arm not in ARMS]
+    top = max(shorts, key=lambda arm: float(best.accuracy.sel(arm=arm)))
+    wanted = float(best.alpha.sel(arm=top) * family.length.sel(arm=top) / family.length.sel(arm=NETWORK))
+    alpha = float(sweep.alpha[np.abs(np.log(sweep.alpha.values / wanted)).argmin()])
+    whole, short = float(family.accuracy.sel(arm=NETWORK, alpha=alpha, part=TEST).isel(group=-1)), \
+        float(best.accuracy.sel(arm=top))
+    if short - whole < 0.05:
+        return reading("Is it their length?", "Whole vectors that were scaled to the same length did about as well.")
+    return reading("Is it their length?", """
+        No. Whole task vectors that were scaled down to about the length of the best short ones reached {whole:.0%}, and
+        the short ones {short:.0%}. So the short ones point in better directions too.""", whole=whole, short=short)
 
 
-def _of_family(sweep, family):
-    best = merging.by_count(sweep).sel(family=family)
-    most = int(best["count"].max())
-    sentences = []
-    for count in best["count"].values:
-        accuracies = best.accuracy.sel(count=count)
-        lead = Difference.of(float(accuracies.sel(arm=LINEAR)), float(accuracies.sel(arm=NETWORK)),
-                             merging.images_of(sweep, count))
-        sentences.append(f"{count} tasks {lead:+.1f} points{lead.doubt()}")
-    accuracies = best.accuracy.sel(count=most)
-    shorts = [arm for arm in sweep.arm.values if arm not in ARMS]
-    top = max(shorts, key=lambda arm: float(accuracies.sel(arm=arm)))
-    return reading(family, """
-        Merged tangents against merged networks: {listed}. The best short vectors for {most} tasks are {top}:
-        {gain:+.1f} points against the whole ones, although the single networks lose {loss:.1f} points.""",
-                   listed="; ".join(sentences), most=most, top=top,
-                   gain=100 * float(accuracies.sel(arm=top) - accuracies.sel(arm=NETWORK)),
-                   loss=100 * float(sweep.single.sel(family=family, arm=NETWORK)
-                                    - sweep.single.sel(family=family, arm=top)))
+def reading_of_need(sweep: xarray.Dataset) -> Page:
+    """Whether networks have to be near their tangents to be merged."""
+    turned = sweep.single.sel(family=ROTATED)
+    alone, inside = (float(turned.sel(arm=arm)) for arm in (NETWORK, POST_HOC))
+    best = merging.by_count(sweep).sel(family=ROTATED, arm=NETWORK).isel(count=-1)
+    merged, start = float(best.accuracy), float(sweep.start.sel(family=ROTATED))
+    found = "Networks did not have to be near their tangents." if alone - inside > 0.1 and merged - start > 0.1 else \
+        "Here the networks were near their tangents, or did not merge."
+    return Page(found, Markup("<p><b>{}</b> {}</p>").format(found, said("""
+        On turned digits, a network alone reached {alone:.0%}, but its weights in its tangent only {inside:.0%}. Even so,
+        the merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone, inside=inside,
+                                                                        merged=merged, start=start)))

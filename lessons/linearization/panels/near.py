@@ -1,17 +1,18 @@
-"""Panel (a): what λ makes linear that early stopping does not, and what it costs; and the λ table."""
+"""Panel (a): what λ makes linear that early stopping does not, and what it costs; what does make a network linear; and
+the λ table."""
 import numpy as np
 import xarray
 
+from lessons.kit import claims, plotting
 from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
+from lessons.kit.plotting import themed
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Star, chips, key, slider, view
 from lessons.linearization import experiment
 from lessons.linearization.experiment.near import EVEN_ODD, STARTS, TEN_ADAM, TEN_SGD
 
-ASKED = {"lam": 2.0, "setting": EVEN_ODD, "gap": "taylor", "points": "test"}
-GAP_NAMES = {"Taylor gap, both at the network's θ": "taylor", "trained gap, each trained on its own": "trained"}
-POINT_NAMES = {"test images": "test", "training images": "train"}
+ASKED = {"lam": 2.0, "setting": EVEN_ODD}
 CLEARLY = 0.05  # of the move: a gap that is smaller by less is not called smaller
 
 
@@ -27,28 +28,24 @@ def question(sweep: xarray.Dataset) -> str:
 
 @view
 def near(sweep: xarray.Dataset, prediction=None):
-    """Panel (a): left, the relative gap of every λ at the end of training, beside plain finetuning that was stopped
-    with as much training error left; right, test accuracy with two standard errors, and in grey the distance and the
-    training error left.
+    """Panel (a): left, the relative Taylor gap of every λ at the end of training, beside plain finetuning that was
+    stopped with as much training error left; right, test accuracy with two standard errors, and in grey the distance
+    and the training error left.
 
-    Controls: lam, setting, gap, points. The prediction, the relative gap at one λ, is a star.
+    Controls: lam, setting. The prediction, the gap at one λ, is a star.
     """
     end = sweep.isel(moment=-1)
     lams, parts = [float(lam) for lam in sweep.lam.values], {}
     shares = {name: experiment.near.left(end).sel(setting=name).values for name in experiment.near.SETTINGS}
     images = experiment.near.PROFILES[sweep.attrs["profile"]].test
-    for gap in GAP_NAMES.values():
-        for points in POINT_NAMES.values():
-            gaps = experiment.near.relative(end, gap, points)
-            parts |= {(name, gap, points): (gaps.sel(setting=name).values,
-                                            _stopped_early(sweep.sel(setting=[name]), left, gap, points))
-                      for name, left in shares.items()}
+    for name, left in shares.items():
+        early = _stopped_early(sweep.sel(setting=[name]), left)
+        parts[name] = experiment.near.relative(end).sel(setting=name).values, early
     if prediction:
-        asked = tuple(ASKED[name] for name in ("setting", "gap", "points"))
-        prediction.panel_answers(parts[asked][0][lams.index(ASKED["lam"])], ASKED)
+        prediction.panel_answers(parts[EVEN_ODD][0][lams.index(ASKED["lam"])], ASKED)
 
-    def draw(lam, setting, gap, points):
-        of_setting, (gaps, early) = end.sel(setting=setting), parts[setting, gap, points]
+    def draw(lam, setting):
+        of_setting, (gaps, early) = end.sel(setting=setting), parts[setting]
         accuracy, far = (of_setting[name].values for name in ("network_accuracy", "distance"))
         values = {"with λ": gaps, "stopped early": np.where(np.isfinite(gaps), early, np.nan), "λ = 0": gaps[:1],
                   "sure": with_reach(accuracy, images)[1:], "accuracy": accuracy, "distance": far / far[0],
@@ -57,30 +54,29 @@ def near(sweep: xarray.Dataset, prediction=None):
         about = key(("merged", "The network at the end of training with λ"),
                     ("single", "Without λ, stopped at the same training error (interpolated)"),
                     ("", f"grey: shares of the distance from θ₀ and of the {left_of(setting)} left"))
-        return Frame(finding_of_lam(gaps, early, accuracy, images, gap),
-                     _described(of_setting, lam, gap, points, shares[setting][number], early[number]), values, about)
+        return Frame(finding_of_lam(gaps, early, accuracy, images),
+                     _described(of_setting, lam, shares[setting][number], early[number]), values, about)
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED["lam"], words=lambda lam: f"λ = {lam:g}",
                               places=range(len(lams)), ends=[("", "no pull"), ("", "strong pull")]),
-                "setting": chips("trained", experiment.near.SETTINGS),
-                "gap": chips("gap", GAP_NAMES, more=True), "points": chips("on", POINT_NAMES, more=True)}
+                "setting": chips("trained", experiment.near.SETTINGS)}
     return {"kicker": "Chapter 11: a pull towards θ₀", "charts": _charts(lams, parts), "draw": draw,
             "controls": controls, "hides": ["with λ", "stopped early"],
             "caption": caption(sweep) + " Band: two standard errors, of the test images."}
 
 
-def _stopped_early(of_setting, shares, gap, points):
+def _stopped_early(of_setting, shares):
     """`experiment.near.stopped_early` for every share."""
     setting = of_setting.setting.item()
-    plain = of_setting[[f"{gap}_gap", "move", "loss", "loss_0"]].load()
-    return np.array([experiment.near.stopped_early(plain, setting, share, gap, points) for share in shares])
+    plain = of_setting[["taylor_gap", "move", "loss", "loss_0"]].load()
+    return np.array([experiment.near.stopped_early(plain, setting, share) for share in shares])
 
 
 def _charts(lams, parts):
     """The relative gap, and what λ costs, both against λ."""
     across = Axis("λ", -0.3, len(lams) - 0.7, "places", ticks={place: f"{lam:g}" for place, lam in enumerate(lams)})
     most = max(np.nanmax(values) for pair in parts.values() for values in pair)
-    left = Chart(across, Axis("gap to the tangent, as a share of the move", 0, 1.1 * float(most), digits=2),
+    left = Chart(across, Axis("relative Taylor gap, on test images", 0, 1.1 * float(most), digits=2),
                  (Line("stopped early", "single", "stopped early", dots=True),
                   Line("with λ", "merged", "with λ", dots=True, near=True), Points("λ = 0", "single", x=(0,)),
                   Star("guess", "merged", x=(lams.index(ASKED["lam"]),)), Handle("lam")))
@@ -91,22 +87,20 @@ def _charts(lams, parts):
     return [left, right]
 
 
-def finding_of_lam(gaps: np.ndarray, early: np.ndarray, accuracy: np.ndarray, images: int, gap: str = "taylor") -> str:
+def finding_of_lam(gaps: np.ndarray, early: np.ndarray, accuracy: np.ndarray, images: int) -> str:
     """Whether some λ has a clearly smaller gap than early stopping at the same training error, and at what price.
 
     Args:
         gaps, early: (λ,) relative gaps, with λ and stopped early; the first λ is 0.
         accuracy: (λ,) of the network, on so many test images.
-        gap: "taylor" or "trained".
     """
-    better = "more linear" if gap == "taylor" else "nearer to its tangent"
     smaller = np.flatnonzero(early - gaps > CLEARLY)
     if not len(smaller):
-        return f"No λ leaves the network clearly {better} than stopping early at the same training error"
+        return "No λ makes the network clearly more linear than stopping early at the same training error"
     losses = [Difference.of(accuracy[0], accuracy[place], images) for place in smaller]
     if all(loss.is_news and loss.value > 0 for loss in losses):
-        return f"Where λ leaves the network {better} than stopping early, it costs test accuracy"
-    return f"Some λ leaves the network {better} than stopping early, and no loss of accuracy can be told"
+        return "Where λ makes the network more linear than stopping early does, it costs test accuracy"
+    return "Some λ makes the network more linear than stopping early does, at no clear loss of accuracy"
 
 
 def left_of(setting: str) -> str:
@@ -114,10 +108,10 @@ def left_of(setting: str) -> str:
     return "residual’s length ‖r‖" if setting in STARTS else "training loss"
 
 
-def _described(of_setting, lam, gap, points, share, early):
+def _described(of_setting, lam, share, early):
     """The alternative text."""
     there, setting = of_setting.sel(lam=lam), str(of_setting.setting.item())
-    at_points = there.sel(points=points)
+    at_points = there.sel(points="test")
     numbers = {name: float(there[name]) for name in ("distance", "linear_distance", "network_accuracy",
                                                      "trained_accuracy", "taylor_accuracy", "kl", "kernel_change")}
     text = said("""{setting}, λ = {lam:g}, after {steps} steps: the network is {distance:.3f} away from θ₀, the tangent
@@ -125,19 +119,108 @@ def _described(of_setting, lam, gap, points, share, early):
                 lam=lam, steps=int(there.steps), share=share, what=left_of(setting), **numbers)
     if at_points.move <= experiment.near.STILL:
         return f"{text} Nothing has moved: λη is 1, and every step is undone."
-    absolute = float(at_points[f"{gap}_gap"])
-    text += " " + said("""{gap_name} on {points} images {absolute:.3f}, which is {gap:.3f} of the move; stopped early
-                          with as much error left, λ = 0 has {early:.3f}. Accuracy of the network
-                          {network_accuracy:.3f}, of the tangent trained beside it {trained_accuracy:.3f}, of the
-                          network's θ in the tangent {taylor_accuracy:.3f}.""",
-                       gap_name="Taylor gap" if gap == "taylor" else "Trained gap",
-                       points="test" if points == "test" else "training", absolute=absolute,
-                       gap=absolute / float(at_points.move), early=early, **numbers)
+    absolute = float(at_points.taylor_gap)
+    text += " " + said("""Taylor gap on test images {absolute:.3f}, which is {gap:.3f} of the movement; stopped early with
+                          as much error left, λ = 0 has {early:.3f}. Accuracy of the network {network_accuracy:.3f}, of
+                          the tangent trained beside it {trained_accuracy:.3f}, of the network's θ in the tangent
+                          {taylor_accuracy:.3f}.""", absolute=absolute, gap=absolute / float(at_points.move),
+                       early=early, **numbers)
     for name, sentence in (("kl", "The KL divergence of the two answers is {kl:.4f} nats."),
                            ("kernel_change", "The kernel has changed by {kernel_change:.2f} of its size.")):
         if np.isfinite(numbers[name]):
             text += " " + said(sentence, **numbers)
     return text
+
+
+# -- readings of the lesson ------------------------------------------------------------------------
+
+def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
+    """Even or odd: what the pull does to the gap, beside stopping early."""
+    lams, gaps, early, _, far = _at_the_end(sweep, EVEN_ODD)
+    most = int(gaps.argmax())
+    found = "It did not pay to pull: no λ was clearly better than stopping early." if not (early - gaps > CLEARLY).any() \
+        else "Some λ was better than stopping early."
+    sentences = []
+    if gaps[-1] < gaps[0] - CLEARLY:
+        sentences.append(said("""On even or odd, the strongest pull lowered the relative Taylor gap from {plain:.2f} to
+            {last:.2f}, but stopping early at the same training error lowered it to {stopped:.2f}.""", plain=gaps[0],
+                              last=gaps[-1], stopped=early[-1]))
+    if most and gaps[most] > gaps[0] + 0.02 and experiment.near.wrong_way(far) == 0:
+        sentences.append(said("""With λ = {lam:g} the gap was even larger than without a pull, {most:.2f}, although the
+            weights had stayed nearer.""", lam=lams[most], most=gaps[most]))
+    return Page(f"{found} {' '.join(sentences)}", Markup("<p><b>{}</b> {}</p>").format(found, " ".join(sentences)))
+
+
+def reading_of_ten_digits(sweep: xarray.Dataset) -> Page:
+    """Ten digits by SGD: a λ that is better than stopping early, and its price; or that there is none."""
+    lams, gaps, early, accuracy, _ = _at_the_end(sweep, TEN_SGD)
+    best = int(np.argmax(early - gaps))
+    if early[best] - gaps[best] <= CLEARLY:
+        return reading("Ten digits, SGD", "Here no λ was clearly better than stopping early either.")
+    price = " But then the test accuracy was only {after:.0%} instead of {before:.0%}." \
+        if accuracy[0] - accuracy[best] > CLEARLY else ""
+    return reading("Ten digits, SGD", "With λ = {lam:g} the gap was {gap:.2f}, where stopping early had {early:.2f}." + price,
+                   lam=lams[best], gap=gaps[best], early=early[best], after=accuracy[best], before=accuracy[0])
+
+
+def _at_the_end(sweep, setting):
+    """λ, gap, gap of stopping early, accuracy and distance at the end of training, of every λ that moves at all."""
+    end = sweep.isel(moment=-1).sel(setting=setting)
+    gaps, shares = (part.sel(setting=setting).isel(moment=-1).values
+                    for part in (experiment.near.relative(sweep), experiment.near.left(sweep)))
+    early = _stopped_early(sweep.sel(setting=[setting]), shares)
+    kept = np.isfinite(gaps)
+    return [values[kept] for values in (sweep.lam.values, gaps, early, end.network_accuracy.values, end.distance.values)]
+
+
+CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretrained",),
+          "ten times as many units in a layer": ("fifth_wide_over_narrow",),
+          "a pull, λ = 2 and 10": ("fifth_pulled_over_plain_least", "fifth_pulled_over_plain_most")}
+
+
+def _of_seeds():
+    """{what is changed: the gap over that without the change, a number a seed, or a seed and λ}, as the ledger keeps it."""
+    kept = claims.measured()["LFT-11"]
+    return {what: np.array([kept[number] for number in numbers]).ravel() for what, numbers in CAUSES.items()}
+
+
+@themed
+def causes():
+    """How many times as large the relative Taylor gap is with each change, a dot a seed, all networks stopped when a
+    fifth of the squared error is left."""
+    seeds = _of_seeds()
+    fig, ax = plotting.figure(height=2.6)
+    for place, ratios in enumerate(seeds.values()):
+        ax.plot(ratios, np.full(len(ratios), place), linestyle="", marker="o", color=plotting.GREEN, alpha=0.8)
+    ax.axvline(1, color=plotting.BLACK, linewidth=1)
+    ax.set_xscale("log")
+    ticks = (0.2, 0.5, 1, 2)
+    ax.set_xticks(ticks, [f"× {tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_yticks(range(len(seeds)), list(seeds))
+    ax.set(ylim=(len(seeds) - 0.5, -0.5), xlabel="← more linear\u2003 relative Taylor gap, with the change over without "
+                                                "\u2003less linear →")
+    listed = " ".join(f"{what.capitalize()}: {', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))}."
+                      for what, ratios in seeds.items())
+    count = len(next(iter(seeds.values())))
+    return plotting.show(fig, f"The relative Taylor gap with a change over that without, a dot a seed. {listed}",
+                         f"Kept in the repository: {count} seeds of profile full, tanh networks on even or odd, each looked "
+                         "at when a fifth of its squared error remains.")
+
+
+def reading_of_causes() -> Page:
+    """Which change makes the network more linear on which seeds, at the same training error."""
+    random, wide, pulled = _of_seeds().values()
+    count = len(random)
+    sentences = []
+    if (np.abs(pulled - 1) < CLEARLY).all():
+        sentences.append("At the same training error the pull changed next to nothing.")
+    if (random > 1).all():
+        sentences.append(f"Pretraining made the network more linear on all {count} seeds.")
+    if (wide < 1).sum() > count / 2:
+        sentences.append(f"So did more units, on {(wide < 1).sum()} of them.")
+    bold, *rest = sentences or ["No change did the same on all seeds."]
+    return Page(" ".join(sentences), Markup("<p><b>{}</b> {}</p>").format(bold, " ".join(rest)))
 
 
 # -- the λ table -----------------------------------------------------------------------------------

@@ -1,16 +1,40 @@
-"""A network and its tangent: one output along the way of finetuning, and how alike two samples are to the gradient."""
+"""A network and its tangent: one output along the way of finetuning, all outputs, how alike two samples are to the
+gradient, and what one line predicts of finetuning."""
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from lessons.kit import plotting
-from lessons.kit.page import said
+from lessons.kit.page import Markup, Page, reading, said
 from lessons.kit.plotting import BLACK, still
-from lessons.kit.view import Axis, Chart, Frame, Handle, Image, Line, Reference, chips, key, percent, slider, view
+from lessons.kit.predict import Prediction
+from lessons.kit.view import (
+    Axis,
+    Chart,
+    Frame,
+    Handle,
+    Image,
+    Line,
+    Path,
+    Reference,
+    Spots,
+    Star,
+    chips,
+    key,
+    percent,
+    slider,
+    view,
+)
 from lessons.linearization.algorithms.networks import Net
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(21))  # of the way from θ_0
 NOTHING = 1e-3  # of the way: what is enlarged where the slider stands at θ_0
+PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way, where all outputs are compared
+AS_LARGE = 0.15  # of the movement: a gap at the end that is too large to call the network linear
+EXACT = 1e-6  # outputs that differ by less are the same
 HARDLY = 0.1  # of how far the output has moved: a tangent that misses less can hardly be told from the network
 
 
@@ -65,6 +89,140 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
             "controls": {"share": slider("share of the way", {percent(share): share for share in SHARES}, 1.0),
                          "number": chips("digit with the", bends)},
             "caption": f"The finetuned network of the cells above, one of its {len(y)} training digits."}
+
+
+# -- all outputs -----------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Way:
+    """At `PLACES` between θ_0 and θ, over all samples: how far the outputs have moved since θ_0, and how far the tangent
+    is from them."""
+    moved: np.ndarray
+    wrong: np.ndarray
+
+    @property
+    def gap(self) -> np.ndarray:
+        """The relative Taylor gap."""
+        return self.wrong / self.moved
+
+
+def way(f: Callable, f_bar: Callable, theta_0: Tensor, theta: Tensor) -> Way:
+    """Of a network and its tangent, each weights -> (samples,)."""
+    places = [theta_0 + share * (theta - theta_0) for share in PLACES.values()]
+    moved, wrong = zip(*((f(there) - f(theta_0), f(there) - f_bar(there)) for there in places))
+    return Way(*(torch.stack(rows).norm(dim=1).numpy() for rows in (moved, wrong)))
+
+
+def question(along_it: Way) -> str:
+    """What the learner predicts before `gaps`."""
+    return said("""After a quarter of the way, the tangent’s error is {quarter:.0%} of the movement, and after half of it
+                   {half:.0%}. How large is it at the end, **as a share of the movement**?""",
+                quarter=along_it.gap[-3], half=along_it.gap[-2])
+
+
+@view
+def gaps(along_it: Way, prediction: Prediction | None = None):
+    """Left, how far all outputs have moved and how far the tangent is from them, with lines that grow twice and four
+    times a doubling; right, the second over the first. Control: share (of the way). The prediction, the share at the
+    end, is a star."""
+    shares = list(PLACES.values())
+    doublings = np.arange(len(shares))
+    if prediction:
+        prediction.panel_answers(along_it.gap[-1], {"share": 1.0})
+    values = {"moved": along_it.moved, "wrong": along_it.wrong, "wrong so far": _but_the_last(along_it.wrong),
+              "gap": along_it.gap, "gap so far": _but_the_last(along_it.gap),
+              "twice": along_it.moved[0] * 2.0 ** doublings, "four times": along_it.wrong[0] * 4.0 ** doublings}
+    title = "The tangent’s error grows faster than the movement" if (np.diff(along_it.gap) > 0).all() else \
+        "The tangent’s error does not grow faster than the movement all the way"
+
+    def draw(share):
+        place = shares.index(share)
+        alt = said("""{name} of the way: the outputs have moved by {moved:.3f}, and the tangent is wrong by {wrong:.3f},
+                      which is {gap:.1%} of the movement.""", name=list(PLACES)[place], moved=along_it.moved[place],
+                   wrong=along_it.wrong[place], gap=along_it.gap[place])
+        return Frame(title, alt, values, key(("merged", "How far all outputs have moved since θ₀"),
+                                             ("single", "how far the tangent is from them; right, as a share"),
+                                             ("", "dashed: twice, and four times, as large per doubling")))
+
+    across = Axis("share of the way", 0.9 * shares[0], 1.1, "log", ticks={share: name for name, share in PLACES.items()})
+    every = np.concatenate([values[name] for name in ("moved", "wrong", "twice", "four times")])
+    left = Chart(across, Axis("distance over all outputs", 0.7 * every.min(), 1.4 * every.max(), "log", digits=2),
+                 (Line("twice", "other", "twice", dashed=True, bare=True, aside=True),
+                  Line("four times", "other", "four times", dashed=True, bare=True, aside=True),
+                  Line("wrong so far", "single", dots=True, aside=True, bare=True),
+                  Line("wrong", "single", "tangent is wrong by", dots=True, near=True),
+                  Line("moved", "merged", "outputs have moved", dots=True, near=True), Handle("share")))
+    right = Chart(across, Axis("tangent’s error as a share of the movement", 0, 1, unit="percent"),
+                  (Line("gap so far", "single", dots=True, aside=True, bare=True),
+                   Line("gap", "single", "relative Taylor gap", dots=True, near=True), Star("guess", "single", x=(1.0,)),
+                   Handle("share")))
+    control = slider("share of the way", PLACES, 0.5, words=lambda share: f"{percent(share)} of the way", places=shares)
+    return {"kicker": "Chapter 11: all outputs together", "charts": [left, right], "draw": draw,
+            "controls": {"share": control}, "hides": ["wrong", "gap"],
+            "caption": "Computed from the cells above."}
+
+
+def _but_the_last(numbers):
+    return np.append(numbers[:-1], np.nan)
+
+
+def reading_of_gaps(along_it: Way) -> Page:
+    """Whether the tangent can still be trusted at the end, and how its error grew."""
+    moved, wrong = (numbers[1:] / numbers[:-1] for numbers in (along_it.moved, along_it.wrong))
+    end = float(along_it.gap[-1])
+    found = "That is too much to call the network linear." if end >= AS_LARGE else "That is not much."
+    sentences = [f"At the end of finetuning, the tangent’s error was {end:.0%} of the movement. {found}"]
+    if (wrong[-2:] > moved[-2:]).all():
+        sentences.append(said("""The error catches up because it grows faster. From a quarter to half of the way, the
+            movement became {moved:.1f} times as large, but the error became {wrong:.1f} times as large.""",
+                              moved=moved[-2], wrong=wrong[-2]))
+    if 3.3 <= wrong[-2] <= 4.7:
+        sentences.append("A factor near four is what you should expect, because the first term that the tangent leaves "
+                         "out is quadratic.")
+        if abs(wrong[-1] - 4) > 0.3:
+            sentences.append(f"On the second half of the way the factor was {wrong[-1]:.1f}, so there the later terms "
+                             "count too.")
+    bold, *rest = sentences
+    return Page(" ".join(sentences), Markup("<p><b>{}</b> {}</p>").format(bold, " ".join(rest)))
+
+
+# -- one line --------------------------------------------------------------------------------------
+
+@view
+def fit(trained: Tensor, others: dict[str, Tensor]):
+    """The outputs for test images of the tangent that was trained to the end, each beside that of something else.
+
+    Args:
+        trained: (images,) of the tangent.
+        others: {what it is: (images,)}. Control: other, one of them.
+    """
+    every = torch.stack([trained, *others.values()])
+    low, high = float(every.min()) - 0.1, float(every.max()) + 0.1
+
+    def draw(other):
+        apart = float((others[other] - trained).abs().max())
+        title = f"The trained tangent and {other} give the same outputs" if apart < EXACT else \
+            f"The trained tangent and {other} give different outputs"
+        alt = said("""{count} test digits: the largest difference between the output of the trained tangent and that of
+                      {other} is {apart:.2g}.""", count=len(trained), other=other, apart=apart)
+        return Frame(title, alt, {"equal": ([low, high], [low, high]), "digits": (trained.numpy(), others[other].numpy())},
+                     key(("merged", f"{len(trained)} test digits, a dot each"), ("", "grey: both outputs are equal")))
+
+    chart = Chart(Axis("output of the tangent, trained to the end", low, high, digits=1),
+                  Axis("output of what is chosen", low, high, digits=1),
+                  (Path("equal", "other", aside=True), Spots("digits", "merged")))
+    return {"kicker": "Chapter 11: finetuning in one line", "charts": [chart], "draw": draw,
+            "controls": {"other": chips("compared with", list(others))}, "caption": "Computed from the cells above."}
+
+
+def reading_of_fit(trained: Tensor, others: dict[str, Tensor]) -> Page:
+    """Which of them are what training gives, and how far the others are from it."""
+    apart = {name: float((other - trained).abs().max()) for name, other in others.items()}
+    exact, inexact = ([name for name, far in apart.items() if (far < EXACT) is same] for same in (True, False))
+    sentences = [f"For {name}, the largest difference was {apart[name]:.2f}." for name in inexact]
+    if exact:
+        sentences.insert(0, f"{exact[0].capitalize()} gave what training the tangent gave, up to rounding.")
+    return reading("What does the line predict?", " ".join(sentences))
 
 
 @still
