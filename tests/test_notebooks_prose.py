@@ -19,7 +19,7 @@ WORDS = re.compile(r"""\bhalf\ an?\ point\b | \bpoints?\ (?:ahead|behind|below|a
                        | \b(?:a|one)\ (?:third|quarter|fifth|tenth|hundredth|thousandth)\ of\b
                        | \bfactor\ of\ \w+ | \b(?:twice|thrice|(?!many)\w+\ times)\ as\ \w+ | \babout\ half\b(?!-)
                        """, re.IGNORECASE | re.VERBOSE)
-RULES = re.compile(r"`[^`]*`"  # code
+RULES = re.compile(r"`[^`]*`|<!--.*?-->"  # code, markers
                    r"|\]\([^)]*\)|arXiv \d+\.\d+"  # links, papers
                    r"|[Ee]xercise \d+\.\d+"  # test_exercises.py holds them
                    r"|§ ?\d+(?:\.\d+)*|\b[A-Z]\.\d+(?:\.\d+)*|(?:Eq|Fig)\. \d+(?:\.\d+)?"  # in a source
