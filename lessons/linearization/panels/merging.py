@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference, with_reach
-from lessons.kit.page import Markup, Page, paragraph, quiet, reading, said, table
+from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, slider, view
 from lessons.linearization.experiment import merging

@@ -16,7 +16,7 @@ LOOKS = {causes.VIT: (BLUE, "o", "-"), causes.ATTENTION: (GREEN, "^", "--"),
          causes.FIXED: (SKY, "v", "-")}
 NAMES = {causes.VIT: "ViT", causes.ATTENTION: "ViT, attention's τ alone",
          causes.MLPS: "ViT, its MLPs' τ alone", causes.MLP: "MLP (ReLU)", causes.SMOOTH: "MLP with GELU",
-         causes.RESIDUAL: "residual MLP with GELU", causes.FIXED: "ViT with fixed reading"}
+         causes.RESIDUAL: "residual MLP with GELU", causes.FIXED: "ViT, fixed attention"}
 NETWORKS = (causes.VIT, causes.FIXED, causes.MLP, causes.SMOOTH, causes.RESIDUAL)
 
 
@@ -26,7 +26,7 @@ def at_equal(sweep: xarray.Dataset):
     """Gap half-way over own distance: left against the own distance, right against ‖lτ‖/‖θ₀‖; a line a kind of task
     vector, a point a length l."""
     fig, (left, right) = plotting.figure(2, height=4.2, sharey=True)
-    left.set(xscale="log", yscale="log", xlabel="own distance, 1 − cos (log)", ylabel="share of it left half-way (log)")
+    left.set(xscale="log", yscale="log", xlabel="distance from A to B, 1 − cos (log)", ylabel="gap half-way, as a share of it (log)")
     right.set(xscale="log", xlabel="length of the task vectors, ‖lτ‖/‖θ₀‖ (log)")
     for kind, (colour, marker, line) in LOOKS.items():
         share = share_of(sweep, kind).values
@@ -51,17 +51,59 @@ def share_of(sweep: xarray.Dataset, kind: str) -> xarray.DataArray:
 
 
 @in_full_alone
+@plotting.still
+def equally_far(sweep: xarray.Dataset):
+    """Gap half-way over the distance between the ends, of five kinds of networks: left, where features have moved
+    equally far, right, where weights have."""
+    fig, axes = plotting.figure(2, height=2.6, sharey=True)
+    places, told = np.arange(len(NETWORKS))[::-1], []
+    for ax, (title, shares) in zip(axes, _shares(sweep).items()):
+        for place, kind in zip(places, NETWORKS):
+            colour, marker, _ = LOOKS[kind]
+            ax.plot(shares[kind], place, color=colour, marker=marker, linestyle="", markersize=8)
+            ax.annotate(f"{shares[kind]:.1%}", (shares[kind], place), (9, -4), textcoords="offset points", fontsize=9)
+        ax.set(title=title, xlabel="gap over distance from A to B", xlim=(0, 1.2 * np.nanmax(list(shares.values()))),
+               ylim=(-0.5, len(NETWORKS) - 0.5))
+        told.append(f"{title}: " + ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items()))
+    axes[0].set_yticks(places, [NAMES[kind] for kind in NETWORKS])
+    return plotting.show(fig, ". ".join(told) + ".", caption(sweep))
+
+
+def _shares(sweep):
+    """{what has moved equally far: {kind: share}}."""
+    at = {"Features have moved equally far": ("own", causes.EQUAL[0]),
+          "Weights have moved equally far": ("relative", float(sweep.relative.sel(kind=causes.MLP)))}
+    return {title: {kind: causes.share_at(sweep, kind, *where) for kind in NETWORKS} for title, where in at.items()}
+
+
+@in_full_alone
+def reading_of_equally_far(sweep: xarray.Dataset) -> Page:
+    """Are the ViTs straighter than the MLPs? With this sweep's numbers."""
+    features, weights = _shares(sweep).values()
+    vits, mlps = (causes.VIT, causes.FIXED), (causes.MLP, causes.SMOOTH, causes.RESIDUAL)
+    title = "Which network is straighter?"
+    if max(features[kind] for kind in vits) < min(features[kind] for kind in mlps) \
+            and weights[causes.VIT] > max(weights[kind] for kind in mlps):
+        title = "The ViT bends least per step in features, and more than the MLPs per step in weights"
+    return reading(title, """
+        Where features have moved equally far, the gap is {vit:.1%} of the distance for the ViT and {mlp:.1%} for the MLP
+        with ReLUs. Where weights have moved equally far, it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
+                   vit=features[causes.VIT], mlp=features[causes.MLP], vit_weights=weights[causes.VIT],
+                   mlp_weights=weights[causes.MLP])
+
+
+@in_full_alone
 def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     """Is it the architecture, or how far the networks went? With this sweep's numbers."""
-    by_distance = "; ".join(f"at {own:g} {_at(sweep, 'own', own)}" for own in causes.EQUAL)
+    by_distance = "; ".join(f"at a distance of {own:g} {_at(sweep, 'own', own)}" for own in causes.EQUAL)
     relative = {kind: float(sweep.relative.sel(kind=kind)) for kind in NETWORKS}
     middle = causes.EQUAL[1]
     alone = [causes.share_at(sweep, kind, "own", middle) for kind in (causes.ATTENTION, causes.MLPS)]
     return reading("At equal what?", """
-        Where features have moved equally far, this share of it is left: {by_distance}. Where weights have moved equally
-        far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As they were
+        Where features have moved equally far, the gap is this share of the distance: {by_distance}. Where weights have
+        moved equally far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As they were
         trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is {attention:.1%} at
-        an own distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
+        a distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
                    by_distance=by_distance, length=relative[causes.MLP], middle=middle, attention=alone[0],
                    inner=alone[1], by_length=_at(sweep, "relative", relative[causes.MLP]),
                    trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))
@@ -82,7 +124,7 @@ def parts_table(sweep: xarray.Dataset) -> Page:
              *(f"{float(mean[name].sel(place=place)):.3f}" for name in ("spoiled", "rescued", "alone"))]
             for place in names(sweep.place)]
     head = ["part", "of ‖τ‖²", "spoilt", "mended", "alone"]
-    ends = paragraph(said("Each alone reads {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.",
+    ends = paragraph(said("Accuracy: each network alone {single:.3f}, the average {average:.3f}, θ₀ {base:.3f}.",
                           single=float(mean.single), average=float(mean.average), base=float(mean.base)))
     return table(head, rows, before=ends, after=paragraph(caption(sweep)))
 

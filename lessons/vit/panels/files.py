@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from lessons.checkpoints import naming, opening
 from lessons.checkpoints.folders import Checkpoint
@@ -52,7 +53,45 @@ def bytes_of(path: Path):
                   every 4 bytes are a number of the tensor {first}: {numbers}.""", wide=WIDE, N=data - 8, data=data,
                length=content[:8].hex(" "), begin=content[8:3 * WIDE].decode(), first=first,
                numbers=", ".join(map("{:.5f}".format, numbers)))
-    return plotting.show(fig, alt, "Left of each row stands the place of its first byte. The byte 20 is a space.")
+    return plotting.show(fig, alt, "To the left of each row is the position of its first byte. The byte 20 is a space.")
+
+
+@still
+def compared(paths: Mapping[str, Path], last: bool = False):
+    """The first bytes of several files in hex, or the last ones, with those coloured that differ from the first file's;
+    below each byte its letter, if it has one."""
+    fig, ax = plotting.figure(height=0.5 + 0.5 * len(paths))
+    contents = {name: path.read_bytes()[-WIDE if last else 0:][:WIDE] for name, path in paths.items()}
+    sound = next(iter(contents.values()))
+    for row, (name, content) in enumerate(contents.items()):
+        ax.text(-0.3, row + 0.5, name, ha="right", va="center", fontsize=9)
+        for column, byte in enumerate(content):
+            colour = PALE[2] if byte == sound[column] else "#ffd9a0"
+            ax.add_patch(Rectangle((column, row + 0.05), 1, 0.9, facecolor=colour, edgecolor="white"))
+            ax.text(column + 0.5, row + 0.33, f"{byte:02x}", ha="center", va="center", family="DejaVu Sans Mono")
+            letter = chr(byte) if not last and 32 < byte < 127 else ""
+            ax.text(column + 0.5, row + 0.74, letter, ha="center", va="center", fontsize=8, parse_math=False)
+    ax.set(xlim=(-7, WIDE), ylim=(len(contents), 0))
+    ax.axis("off")
+    told = "; ".join(f"{name}: {content.hex(' ')}" for name, content in contents.items())
+    return plotting.show(fig, f"{'Last' if last else 'First'} bytes. {told}.", "Orange: bytes that differ from those of "
+                                                                              "the first file.")
+
+
+@still
+def three_in_one(fused: Tensor, key: str):
+    """A matrix that holds queries, keys and values one above the other."""
+    fig, ax = plotting.figure(height=3.6)
+    rows, columns = fused.shape
+    high = float(fused.abs().quantile(0.99))
+    ax.imshow(fused.numpy(), cmap="PuOr", vmin=-high, vmax=high, extent=(0, columns, rows, 0))
+    for part, name in enumerate(("q, queries", "k, keys", "v, values")):
+        ax.axhline(part * rows / 3, color="black", linewidth=1.5, marker="")
+        ax.text(columns + 3, (part + 0.5) * rows / 3, name, va="center")
+    ax.set(yticks=[0, rows // 3, 2 * rows // 3, rows], xticks=[0, columns], ylabel="row", xlabel="column")
+    ax.grid(False)
+    return plotting.show(fig, f"{key}, {rows} × {columns}: rows 0 to {rows // 3 - 1} are queries, the next {rows // 3} "
+                              "keys, the last values.", f"{key} of θ₀. Purple is positive, orange negative.")
 
 
 def said_of_spoilt(folders: Mapping[str, Path]) -> Page:

@@ -2,17 +2,21 @@
 import numpy as np
 import xarray
 
-from lessons.kit.page import Page, grid_table, paragraph, reading, said, table
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading, said
+from lessons.kit.plotting import still
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
 from lessons.lines.panels import ALPHA_AXIS, CLOSE, in_words, share_of_a
 from lessons.vit.experiment.lines import last_block
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import difference, reading_of_widest, widest
+from lessons.vit.panels.widths import difference, dots, reading_of_widest, widest
 
 ALL = "all pairs"  # their mean, with the smallest and the largest
 POOLED = {"pooled": "the class token"}  # what chapter 12's sweeps call "pooled"
 MOST_CHIPS = 6
+NEARLY, AT_MOST = 0.07, 0.2  # of the distance from A to B: the last block, and the worst place (CTL-18)
+MOST_OF_IT = 0.5
 _ALT = """
     {pair}{width}, α = {alpha:.2f}: how far the features are from the mix (gap, 1 − cos), as a share of the distance
     from A to B, and how far they reach along it (coef): {numbers}."""
@@ -136,27 +140,35 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
     """Does CTL hold? With this sweep's numbers."""
     middle = sweep.sel(alpha=0.5)
     share = middle.gap_mean / middle.own_mean
-    sentences = []
-    for width in map(int, sweep.width.values):
-        blocks = share.sel(width=width).mean("pair")
-        last = float(blocks.sel(layer=last_block(sweep)))
-        sentences.append(said("""Width {width}: on average over the pairs the gap is {first:.1%} of the distance between
-                                 A and B in block 1, {last:.1%} in the last block and {output:.1%} in the answers. At
-                                 the worst place of all pairs and layers it is {most:.1%}. coef lies between {least:.2f}
-                                 and {top:.2f}.""",
-                              width=width, first=float(blocks[0]), last=last,
-                              output=float(blocks.sel(layer="output")), most=float(share.sel(width=width).max()),
-                              least=float(middle.coef_mean.sel(width=width).min()),
-                              top=float(middle.coef_mean.sel(width=width).max())))
-    return reading("Half-way between two tasks", "{listed}", listed=" ".join(sentences))
+    last, most = share.sel(layer=last_block(sweep)).mean("pair"), share.max(("pair", "layer"))
+    numbers = [said("at width {width}, the gap in the last block is {last:.0%} of the distance from A to B, and {most:.0%} "
+                    "at the worst place of all pairs and layers", width=int(width), last=float(last.sel(width=width)),
+                    most=float(most.sel(width=width))) for width in sweep.width]
+    holds = float(last.max()) <= NEARLY and float(most.max()) <= AT_MOST
+    return reading("Half-way in weights is nearly half-way in features" if holds else "Half-way in weights", """
+        On average over the pairs, {listed}. The features reach between {least:.2f} and {top:.2f} times as far as the
+        mix (coef).""", listed="; ".join(numbers), least=float(middle.coef_mean.min()), top=float(middle.coef_mean.max()))
 
 
-def averaged_table(sweep: xarray.Dataset) -> Page:
-    """Accuracy of eight networks averaged in three ways, a row a width."""
-    columns = ["each alone", "weights averaged", "features averaged", "answers averaged", "θ₀"]
-    named = sweep.averaged.mean("task").assign_coords(width=[f"width {width}" for width in sweep.width.values],
-                                                      what=columns)
-    return grid_table(named, after=paragraph(caption(sweep)))
+@still
+def averaged(sweep: xarray.Dataset):
+    """Accuracy of eight networks averaged in three ways, beside each alone and θ₀."""
+    return dots(sweep.averaged.mean("task"), ["each network alone", "weights averaged", "features averaged",
+                                              "logits averaged", "θ₀"], int(sweep.attrs["test_images"]), caption(sweep))
+
+
+def reading_of_the_compromise(sweep: xarray.Dataset) -> Page:
+    """Is it averaging weights that costs accuracy, or averaging at all?"""
+    alone, weights, features, logits, _ = widest(sweep).averaged.mean("task").values
+    lost, regained = difference(sweep, alone, weights), difference(sweep, max(features, logits), weights)
+    title = "What does averaging cost?"
+    if lost.is_news and lost.value > 0:
+        title = "Most of the loss is the price of any average, not of averaging weights" \
+            if regained.value < MOST_OF_IT * lost.value else "Averaging weights costs more than averaging features"
+    return reading_of_widest(sweep, title, """
+        Each network alone is {alone:.1%} accurate on its task, and the average of the weights {weights:.1%}. Averaging
+        the features or the logits of all eight instead changes that by {regained} points at best{doubt}.""",
+                             alone=alone, weights=weights, regained=regained, doubt=regained.doubt())
 
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:
@@ -174,23 +186,25 @@ def reading_of_the_average(sweep: xarray.Dataset) -> Page:
                    apart=apart, doubt=apart.doubt(), answers=answers, alone=alone)
 
 
-def reading_of_enough(sweep: xarray.Dataset) -> Page:
-    """Is linearity of features enough for a good merge?"""
-    of_width = widest(sweep)
-    alone, weights = (float(of_width.averaged.sel(what=name).mean("task")) for name in ("single", "weights"))
-    lost = difference(sweep, alone, weights)
-    return reading_of_widest(sweep, "Linear, so merging works?", """
-        Averaged, the networks read {weights:.3f} where each alone reads {alone:.3f}: {lost:.1f} points
-        are lost{doubt}.""", weights=weights, alone=alone, lost=lost, doubt=lost.doubt())
-
-
-def lengths_table(sweep: xarray.Dataset) -> Page:
-    """Gap half-way over own distance in the last block, for task vectors made shorter and longer; a row a width."""
-    last = last_block(sweep)
-    rows = []
+@still
+def lengths(sweep: xarray.Dataset):
+    """The gap half-way over the distance between A and B in the last block, for task vectors made shorter and longer; a
+    line a width."""
+    share = (sweep.long_gap / sweep.long_own).sel(layer=last_block(sweep))
+    own, told = sweep.long_own.sel(layer=last_block(sweep)), []
+    fig, ax = plotting.figure(height=3.0)
     for width in map(int, sweep.width.values):
-        gap, own = (sweep[name].sel(width=width, layer=last).values for name in ("long_gap", "long_own"))
-        rows.append((f"width {width}, own distance", *(f"{value:.3f}" for value in own)))
-        rows.append((f"width {width}, share left", *(f"{value:.1%}" for value in gap / own)))
-    head = ["task vectors, times", *(f"{length:g}" for length in sweep.length.values)]
-    return table(head, rows, after=paragraph(caption(sweep)))
+        values = share.sel(width=width).values
+        ax.plot(sweep.length.values, values, label=f"width {width}")
+        for length, value in zip(sweep.length.values, values):
+            ax.annotate(f"{value:.1%}", (length, value), (0, 6), textcoords="offset points", ha="right", fontsize=9)
+        numbers = ", ".join(f"{length:g} times as long: distance {far:.3f}, share {value:.1%}" for length, far, value
+                            in zip(sweep.length.values, own.sel(width=width).values, values))
+        told.append(f"Width {width}, {numbers}")
+    if len(sweep.width) > 1:
+        ax.legend()
+    ax.set(xscale="log", yscale="log", xlabel="task vectors, times their length (log)",
+           ylabel="gap over distance from A to B (log)")
+    ax.set_xticks(sweep.length.values, [f"{length:g}" for length in sweep.length.values])
+    ax.minorticks_off()
+    return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way, mean over pairs.")

@@ -1,12 +1,17 @@
 """Views of your own checkpoints: every matrix's task vectors, and one layer's merge, cut to few numbers."""
 import functools
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 import xarray
+from torch import Tensor
 
 from lessons.checkpoints.looking import overall
+from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, reading, said, table
+from lessons.kit.plotting import still
 from lessons.kit.sweep import names
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Image, Line, chips, key, percent, slider, view
 from lessons.kit.view.widget import MOST_FRAMES
@@ -16,6 +21,8 @@ ALL = "mean of all tasks"
 MORE = 0.1  # of what lies against the elected sign by chance: a smaller difference from it is hardly one
 NEARLY = 0.8  # of the matrices: more are nearly all
 MOST_TICKS = 14
+WRITTEN = 60  # cells of a map, in which numbers can be read
+SIDE = 24  # rows and columns of a matrix that are drawn
 APART = 0.02  # of a task's own vector: two ways that keep so much more or less differ
 MERGES = {"the sum": (2.0, 0.5), "the average": (1.0, 0.5), "A alone": (1.0, 1.0), "B alone": (1.0, 0.0)}  # λ and α
 _OF_LAYERS = """
@@ -272,6 +279,51 @@ def finding_of_keeping(sizes: Sequence[float], by_directions: dict[str, np.ndarr
     if (np.abs(differences) <= APART).all():
         return f"{first} about as much of {whose} as large entries"
     return f"Neither directions nor entries always keep more of {whose}"
+
+
+@still
+def map_of_lengths(sweep: xarray.Dataset):
+    """‖τ‖/‖θ₀‖ of every matrix, mean over tasks: a row a block, a column a kind of matrix. Matrices outside of blocks
+    are left out, unless there are no others."""
+    relative = (sweep.norm / sweep.base_norm).mean("task").where(sweep.matrix & (sweep.base_norm > 0))
+    cells = {}
+    for key in names(sweep.layer):
+        found = re.search(r"(?:^|\.)(\d+)\.(.+)$", key)
+        block, kind = (int(found[1]), found[2].removesuffix(".weight")) if found else (-1, key)
+        value = float(relative.sel(layer=key))
+        if np.isfinite(value):
+            cells[block, kind] = value
+    if any(block >= 0 for block, _ in cells):
+        cells = {place: value for place, value in cells.items() if place[0] >= 0}
+    blocks, kinds = sorted({block for block, _ in cells}), list(dict.fromkeys(kind for _, kind in cells))
+    grid = np.array([[cells.get((block, kind), np.nan) for kind in kinds] for block in blocks])
+    fig, ax = plotting.figure(height=1.4 + 0.32 * len(blocks))
+    image = ax.imshow(grid, cmap="Greens", vmin=0, aspect="auto")
+    if grid.size <= WRITTEN:
+        for (block, kind), value in cells.items():
+            dark = value > 0.6 * np.nanmax(grid)
+            ax.text(kinds.index(kind), blocks.index(block), f"{value:.1%}", ha="center", va="center", fontsize=9,
+                    color="white" if dark else "black")
+    ax.set_xticks(range(len(kinds)), kinds, rotation=20 if len(kinds) > 4 else 0, ha="right", parse_math=False)
+    ax.set_yticks(range(len(blocks)), [f"{block}" if block >= 0 else "" for block in blocks])
+    ax.set_ylabel("block")
+    ax.grid(False)
+    fig.colorbar(image, label="‖τ‖/‖θ₀‖")
+    told = ", ".join(f"{block}.{kind} {value:.1%}" for (block, kind), value in cells.items())
+    return plotting.show(fig, f"Length of the task vectors over that of θ₀: {told}.", f"{_whose(sweep)}. Mean over tasks.")
+
+
+@still
+def products(matrices: Mapping[str, Tensor]):
+    """The first rows and columns of several matrices, all on one scale."""
+    fig, axes = plotting.figure(len(matrices), height=2.7)
+    high = float(torch.stack([matrix[:SIDE, :SIDE].abs().max() for matrix in matrices.values()]).max())
+    for ax, (name, matrix) in zip(axes, matrices.items()):
+        ax.imshow(matrix[:SIDE, :SIDE].numpy(), cmap="PuOr", vmin=-high, vmax=high)
+        ax.set(title=name, xticks=[], yticks=[])
+    lengths = ", ".join(f"{name} {float(matrix.norm()):.3g}" for name, matrix in matrices.items())
+    return plotting.show(fig, f"Lengths of the whole matrices: {lengths}.",
+                         f"First {SIDE} rows and columns. Purple is positive, orange negative.")
 
 
 def summary(sweep: xarray.Dataset) -> Page:

@@ -1,8 +1,9 @@
-"""What views of the small ViT share: a choice of widths, and of which width a reading speaks."""
+"""What pictures of the small ViT share: a choice of widths, of which width a reading speaks, and accuracies as dots."""
+import numpy as np
 import xarray
 
-from lessons.kit import page
-from lessons.kit.noise import Difference
+from lessons.kit import page, plotting
+from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Page
 from lessons.kit.view import chips
 
@@ -38,3 +39,21 @@ def reading_of_widest(sweep: xarray.Dataset, title: str, template: str, **number
     """`page.reading`; it begins with the width where the sweep has several."""
     which = "(Width {width}.) " if len(sweep.width) > 1 else ""
     return page.reading(title, which + template, width=int(sweep.width[-1]), **numbers)
+
+
+def dots(accuracies: xarray.DataArray, names: list[str], images: int, caption: str):
+    """Accuracies (width, …) of networks with these names, as dots with bars of two standard errors."""
+    fig, ax = plotting.figure(height=0.8 + 0.3 * len(names))
+    rows, told = np.arange(len(names))[::-1], []
+    for place, width in enumerate(map(int, accuracies.width.values)):
+        values, y = accuracies.sel(width=width).values, rows - 0.2 * place
+        ax.errorbar(values, y, xerr=reach(values, images), color=plotting.COLOURS[place],
+                    marker=plotting.MARKERS[place], linestyle="", label=f"width {width}")
+        for value, height in zip(values, y):
+            ax.annotate(f"{value:.0%}", (value, height), (0, 5), textcoords="offset points", ha="center", fontsize=8)
+        told.append(f"Width {width}: " + ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values)))
+    if len(accuracies.width) > 1:
+        ax.legend(loc="lower right")
+    ax.set_yticks(rows, names)
+    ax.set(xlabel=plotting.ACCURACY, ylim=(-0.7, len(names) - 0.3))
+    return plotting.show(fig, ". ".join(told) + ".", f"{caption} Bars: two standard errors.")
