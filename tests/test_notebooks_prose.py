@@ -65,15 +65,15 @@ ALLOWED = {
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
         "bits-text": {"8": RANK, "0.08": RANK},
         "minute": {"100": "full rank"}},
-    "09_sail": {
-        "mine-9-2-text": {"into thirds": THIRDS},
+    "09_theorems": {
         "thirds-text": {"into thirds": THIRDS},
         "mine-9-4-text": {"the thirds": THIRDS},
-        "gamma-text": {"10.9": "SAIL reports it", "5.0": "SAIL reports it", "10.8": "ln 50257"},
-        "exercise-9-6-text": {"0.005": "half a unit of the second digit"},
-        "depth-text": {"Twice as many": "a depth", "twice as far": "twice as many steps"},
-        "minute": {"1.3": "made up", "twice as deep": "a depth"}},
-    "10_linearization": {
+        "figure-2b-text": {"10.9": "SAIL reports it", "5.0": "SAIL reports it", "10.8": "ln 50257"},
+        "exercise-9-6-text": {"0.005": "half a unit of the second digit"}},
+    "10_growing": {
+        "rows-text": {"twice as many": "a depth", "twice as far": "twice as many steps"},
+        "resnet-text": {"twice as wide": "a width"}},
+    "11_theorems": {
         "hump-text": {"a fifth of": "where `causes` looks"}},
 }
 

@@ -79,7 +79,7 @@ def test_seeds_are_listed_and_in_ranges(text, listed):
     assert readings.seeds(text) == listed
 
 
-@pytest.mark.parametrize("arguments", [["09_sail", "--seeds", "x"], ["09_sail", "--seeds", "4-0"], ["09_gone"]])
+@pytest.mark.parametrize("arguments", [["10_growing", "--seeds", "x"], ["10_growing", "--seeds", "4-0"], ["09_gone"]])
 def test_what_makes_no_sense_is_refused(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
@@ -117,8 +117,8 @@ def test_a_seed_on_which_the_notebook_does_not_run_is_named(monkeypatch, capsys)
         return executed(["<p>Yes.</p>"])
 
     monkeypatch.setattr(readings, "execute", fails)
-    assert main(["09_sail", "--seeds", "0-1"]) == 1
+    assert main(["09_head_start", "--seeds", "0-1"]) == 1
     captured = capsys.readouterr()
     assert "seed 1: the notebook did not run: a cell failed" in captured.err
-    assert "09_sail, profile quick, seeds 0: 0 of 1 readings differ" in captured.out
-    assert main(["09_sail", "--seeds", "0,2"]) == 0
+    assert "09_head_start, profile quick, seeds 0: 0 of 1 readings differ" in captured.out
+    assert main(["09_head_start", "--seeds", "0,2"]) == 0

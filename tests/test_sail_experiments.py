@@ -311,7 +311,7 @@ def test_the_bill_counts_what_a_parent_began_from_once():
 
 def test_spirals_say_what_was_measured(sweeps):
     sweep = sweeps[spirals]
-    setting = str(spirals.SOME[2])
+    setting = str(panels.spirals.PAIRS["both classes"])
     panel = panels.spirals.starts(sweep).set(gamma=2.0, setting=setting)
     loss = float(spirals.relative(sweep).sel(setting=setting, gamma=2.0))
     assert f"Parents: {setting}. γ = 2.00. Mean loss over training {loss:.2f} times" in panel.alt

@@ -1,5 +1,5 @@
-"""What chapters 9 and 10 adds to data and toy_models: small images, parts of Spirals, losses of recipes, four networks, and
-networks trained abreast."""
+"""What chapters 9 and 10 add to data and toy_models: small images, parts of Spirals, losses of recipes, four networks,
+and networks trained abreast."""
 import pytest
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,4 @@
-"""What the views of chapters 9 and 10 say at all settings of the archived full sweeps, and the rules of their titles."""
+"""What the views of chapters 9 and 10 say at all settings of the archived full sweeps, and the rules of titles."""
 import itertools
 import re
 
@@ -70,10 +70,9 @@ def test_what_a_pair_on_spirals_is_called(along, title):
     assert spirals.finding_of_starts([-1.0, 0.0, 0.5, 1.0, 2.0], along, random) == title
 
 
-def test_the_plane_shows_what_the_network_takes_points_for(views, sweeps):
+def test_the_plane_shows_what_the_network_takes_points_for(views):
     view = views["spirals"]
-    assert len(view.controls["setting"].values) == 6 <= sweeps["spirals"].sizes["setting"]
-    frame = view.draw(gamma=1.0, setting=str(experiment.spirals.SOME[2]))
+    frame = view.draw(gamma=1.0, setting=str(spirals.PAIRS["both classes"]))
     cells = np.array(frame.values["sees the second"])
     assert cells.shape == (spirals.SIDE, spirals.SIDE) and cells.min() < 0.1 and cells.max() > 0.9
 
@@ -169,9 +168,32 @@ def test_the_predictions_are_asked_where_the_views_show_the_answer_and_hide_it(s
     for name, truth, mark in (("spirals", of_arms, "mixture"), ("gamma", of_thirds, "share"),
                               ("width", at_once, "between neighbours"), ("table", lead, "SAIL ahead")):
         guess = predict("How much?", low=-10, high=10)
-        view = MADE[name](sweeps[name], guess)
+        view = MADE[name](sweeps[name], prediction=guess)
         assert guess.truth == pytest.approx(truth) and mark in view.hides, name
         assert [mark.kind for mark in view.marks].count("star") == 1
+
+
+def test_the_nearest_mixture_is_marked_by_the_learners_function_and_called_what_it_is(sweeps):
+    view = gamma.nearest(sweeps["gamma"], lambda d_a, d_b, d_ab: 0.31)
+    assert view.frame.values["nearest"][0] == [[0.3]] or view.frame.values["nearest"][0][0] == [0.3]
+    assert "Nearest, by your function, is γ = 0.31" in view.alt
+    a, b, apart = gamma.sides(sweeps["gamma"].sel(case=digits.THIRDS.name, start=digits.TWO))
+    assert 0 < apart < a + b and a < b + apart
+    numbers = {"stop_loss": 1.0, "a_loss": 1.5, "b_loss": 0.4, "lowest": 0.4}
+    assert gamma.finding_of_the_nearest(numbers) == "The nearest mixture has a higher loss than the better parent alone"
+    assert "also the best one" in gamma.finding_of_the_nearest(numbers | {"b_loss": 1.2, "lowest": 0.95})
+    assert "not the best one" in gamma.finding_of_the_nearest(numbers | {"b_loss": 1.2, "lowest": 0.5})
+
+
+def test_the_right_chart_of_what_mixing_adds_is_drawn_by_the_learners_function(sweeps):
+    view = gamma.along(sweeps["gamma"], lambda random, parent, best: 0.25)
+    assert set(np.array(view.frame.values["share"]).ravel()) == {0.25}
+
+
+@pytest.mark.parametrize("reads", ["reading_of_one_parent", "reading_of_certainty"])
+def test_readings_on_spirals_state_what_was_measured(sweeps, reads):
+    page = getattr(spirals, reads)(sweeps["spirals"]).page
+    assert "The head start came from what the parents knew" in page or "Each parent is certain of one class" in page
 
 
 def test_the_drawing_of_copied_units_says_what_they_pass_on():

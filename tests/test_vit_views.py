@@ -1,4 +1,4 @@
-"""What the views of chapters 12 and 13 say at several settings of the archived full sweeps, beside the sweeps' numbers."""
+"""What the views of chapters 12 and 13 say at several settings of the archived full sweeps, beside their numbers."""
 import html
 import itertools
 import re

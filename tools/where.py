@@ -27,9 +27,9 @@ A line for every call of a notebook that draws:
   compute a ratio or a slope;
 * the functions that choose the title, a sentence that states the finding; "the same" is the function that draws;
 * the function that measured. Where it asks several questions, the file of this one is named too;
-* the files in `data/measured`, in chapters 12 and 13 one for each width: profile full, seed 0. Other profiles, seeds and data
-  are kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made when the cell
-  runs.
+* the files in `data/measured`, in chapters 12 and 13 one for each width: profile full, seed 0. Other profiles,
+  seeds and data are kept in `$WEIGHTSPACE_DATA/sweeps` under the same first name. Without a file, the numbers are made
+  when the cell runs.
 
 `make docs` writes this page from the notebooks.
 """

@@ -136,7 +136,7 @@ CHAPTERS = (
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
                     "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
             pictures={0: "cart_bell"}),
-    Chapter("09_head_start", "lessons.sail", panels=4, slider="γ, steps", quick=65, full=1000,
+    Chapter("09_head_start", "lessons.sail", panels=5, slider="γ, steps", quick=65, full=1000,
             needs_in_full=("fashion", "cifar"),
             teaches="when a mixture of two trained networks is a better start than the better of the two alone; why "
                     "the nearest mixture need not be the best one; why the best one depends on how long you train",
@@ -154,20 +154,20 @@ CHAPTERS = (
             teaches="whether finetuning is linear: a network beside its tangent, a pull that keeps it near, finetuning "
                     "in one line, and whether linearity is why merging works"),
     Chapter("11_theorems", "lessons.linearization", deeper=True, panels=5, slider="λ, σ, rank", quick=45, full=540,
-            teaches="five theorems with both sides measured, two of them put right; which layers to tune; LoRA's kernel",
+            teaches="five theorems with both sides measured, two of them put right; which layers to tune; LoRA",
             pictures={3: "linearization_subsets"}),
-    Chapter("12_transformers", "lessons.vit", panels=4, slider="α, rank, λ", needs=("mnist", "fashion"), quick=130,
+    Chapter("12_transformers", "lessons.vit", panels=3, slider="α, rank, λ", needs=("mnist", "fashion"), quick=130,
             full=2250,
-            teaches="a vision transformer from its pixels up; whether features add up in it, and why that does not make "
-                    "eight of them easy to merge",
+            teaches="a vision transformer from its pixels up; whether features add up in it, and why that does not "
+                    "make eight of them easy to merge",
             pictures={1: "vit_lines"}),
     Chapter("13_checkpoints", "lessons.vit", panels=2, slider="α, rank, matrix", needs=("mnist", "fashion"), quick=130,
             full=2250,
             teaches="what a file of weights can be, names that differ between libraries, your own checkpoints layer by "
                     "layer, a merge with a card, and LoRA adapters"),
-    Chapter("13_published_tables", "lessons.vit", deeper=True, panels=0, slider="", needs=("mnist", "fashion"),
+    Chapter("13_published_tables", "lessons.vit", deeper=True, panels=1, slider="λ", needs=("mnist", "fashion"),
             quick=130, full=2250,
-            teaches="CLIP from files, heads made of sentences, and why two of the published tables must not be compared; "
+            teaches="CLIP from files, heads made of sentences, why two of the published tables must not be compared; "
                     "figures of CART and CTL beside ours"),
 )
 

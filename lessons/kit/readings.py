@@ -7,8 +7,8 @@ numbers. It prints each whose words differ, with the seeds on each side, and exi
 sentence claims more than its numbers carry: rewrite it until what it says holds on all seeds, or let it say "on this
 seed". `--titles` compares the titles of the panels too, as they open.
 
-NOTEBOOK is a chapter such as 09_sail, or a file. What is executed is written to a folder of its own, which is deleted;
-networks and sweeps are kept where they always are.
+NOTEBOOK is a chapter such as 09_head_start, or a file. What is executed is written to a folder of its own, which is
+deleted; networks and sweeps are kept where they always are.
 """
 import argparse
 import re
@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Execute a notebook on every seed and print the readings whose words differ. Returns 1 if there are any, or if the
     notebook did not run on a seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("notebook", type=_path, metavar="NOTEBOOK", help="such as 09_sail, or a file")
+    parser.add_argument("notebook", type=_path, metavar="NOTEBOOK", help="such as 09_head_start, or a file")
     parser.add_argument("--seeds", type=seeds, default=seeds("0-4"), help="such as 0-4 or 0,2,7-9")
     parser.add_argument("--profile", default="quick", choices=PROFILES)
     parser.add_argument("--titles", action="store_true", help="compare the titles of the panels too")

@@ -173,8 +173,8 @@ EXERCISES = [
             Wrong(_line(change=lambda theta, theta_0: theta_0 - theta),
                   "The sign: the change goes from theta_0 to theta, so it is theta − theta_0."),
             Wrong(_line(at=lambda theta, theta_0: theta),
-                  "You took the outputs and the gradient at theta. Both are taken once, at theta_0, or the tangent would "
-                  "not be linear in theta."),
+                  "You took the outputs and the gradient at theta. Both are taken once, at theta_0, or the tangent "
+                  "would not be linear in theta."),
             Wrong(_line(at=lambda theta, theta_0: theta - theta_0, change=lambda theta, theta_0: theta_0),
                   "jvp takes first where, then in which direction: (theta_0,), and then the change of the weights."),
             Wrong(lambda f, theta_0: lambda theta: f(theta_0) + torch.func.jvp(f, (theta,), (theta - theta_0,))[1],

@@ -1,7 +1,6 @@
 """What the pictures of chapter 11 say, beside what was measured."""
-from lessons.linearization.experiment import kernel, lora, near
+from lessons.linearization.experiment import near
 from lessons.linearization.experiment.near import EVEN_ODD
-from lessons.linearization.experiment.subsets import subsets
 
 
 def compare(page, said):
@@ -9,11 +8,6 @@ def compare(page, said):
     sweep = near.run("quick", 0)
     lam = float(sweep.lam.values[-2])
     at = sweep.sel(setting=EVEN_ODD, lam=lam, moment=1.0)
-    assert f"λ = {lam:g}, after {int(at.steps)} steps: the network is {float(at.distance):.3f} away" in said[1]
+    assert any(f"λ = {lam:g}, after {int(at.steps)} steps: the network is {float(at.distance):.3f} away" in text
+               for text in said)
     assert "95 % of the way from θ₀: the network’s output is " in said[0]
-    of_ridge = next(text for text in said if "Layers tuned: all" in text)
-    kappa = kernel.run("quick", 0).kappa.isel(subset=len(subsets(4)) - 1)
-    assert f"Eigenvalues from {float(kappa.min()):.3g} to {float(kappa.max()):.4g}" in of_ridge
-    rank = lora.RANKS[-2]
-    mean = lora.run("quick", 0).apart.sel(rank=rank).mean().item()
-    assert any(f"Rank {rank}, " in text and f"is {mean:.3f}, their cosine" in text for text in said)

@@ -265,7 +265,7 @@ def test_a_first_start_asks_nothing_cuts_no_line_at_1024_pixels_and_its_links_op
     assert page.locator(".Toastify__toast, .jp-Dialog").count() == 0, "JupyterLab asks a question"
 
 
-@pytest.mark.parametrize("name", ["00_start_here", "11_vit_checkpoints"])
+@pytest.mark.parametrize("name", ["00_start_here", "13_checkpoints"])
 def test_a_chapters_page_cuts_no_line_at_1024_pixels(name, page, tmp_path):
     """Unexecuted, with an output whose lines are long and cannot be broken at a space."""
     notebook = nbformat.read(chapters.chapter(name).notebook, as_version=4)

@@ -21,8 +21,8 @@ _ALT = """
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (g)."""
     merged = merging.by_count(sweep).sel(family=ROTATED).isel(count=-1)
-    return said("""We merge {count} tasks of turned digits, and choose α on held-out images. Merged networks then have an
-                   accuracy of {network:.1%}. By how many **points** is that of merged tangents higher?""",
+    return said("""We merge {count} tasks of turned digits, and choose α on held-out images. Merged networks then have
+                   an accuracy of {network:.1%}. By how many **points** is that of merged tangents higher?""",
                 count=int(merged["count"]), network=float(merged.accuracy.sel(arm=NETWORK)))
 
 
@@ -43,8 +43,8 @@ _SUBJECTS = {"tangents": "merged tangents", "networks’ τ in tangents": "the n
 
 @view
 def arms(sweep: xarray.Dataset, prediction=None):
-    """Panel (g): left, accuracy on all tasks of a family merged, against α, of the networks' task vectors and of others;
-    right, by how many points the others are ahead at the best α, for every number of tasks of both families, with two
+    """Left, accuracy on all tasks of a family merged, against α, of the networks' task vectors and of others; right,
+    by how many points the others are ahead at the best α, for every number of tasks of both families, with two
     standard errors.
 
     Controls: alpha, arm, family. The prediction, how far merged tangents of all turned digits are ahead, is a star.
@@ -170,15 +170,16 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
         gains[family] = [Difference.of(float(accuracy.sel(arm=arms).max()), float(accuracy.sel(arm=NETWORK)),
                                        merging.images_of(sweep, count)) for arms in ([LINEAR], shorts)]
     linear, short = zip(*gains.values())
-    found = "Merged tangents were better than merged networks." if all(lead.is_news and lead.value > 0 for lead in linear) \
+    ahead = all(lead.is_news and lead.value > 0 for lead in linear)
+    title = "Merged tangents were better than merged networks." if ahead \
         else "Merged tangents were not better than merged networks on both kinds of tasks."
-    listed = ", and ".join(said("{turned:+.1f} points with {what} on turned digits and {permuted:+.1f} on permuted pixels",
+    listed = ", and ".join(said("{turned:+.1f} points with {what} on turned digits, {permuted:+.1f} on permuted pixels",
                                 what=what, turned=100 * leads[0].value, permuted=100 * leads[1].value)
                            for what, leads in (("tangents", linear), ("the best short vectors", short)))
     more = f"With {count} tasks, accuracy changed by {listed}."
     if short[1].value > linear[1].value and linear[0].value > short[0].value:
         more += " So linearity gained more where tasks are alike, and short vectors where they share nothing."
-    return Page(f"{found} {more}", Markup("<p><b>{}</b> {}</p>").format(found, more))
+    return Page(f"{title} {more}", Markup("<p><b>{}</b> {}</p>").format(title, more))
 
 
 def reading_of_length(sweep: xarray.Dataset) -> Page:
@@ -204,9 +205,9 @@ def reading_of_need(sweep: xarray.Dataset) -> Page:
     alone, inside = (float(turned.sel(arm=arm)) for arm in (NETWORK, POST_HOC))
     best = merging.by_count(sweep).sel(family=ROTATED, arm=NETWORK).isel(count=-1)
     merged, start = float(best.accuracy), float(sweep.start.sel(family=ROTATED))
-    found = "Networks did not have to be near their tangents." if alone - inside > 0.1 and merged - start > 0.1 else \
-        "Here the networks were near their tangents, or did not merge."
-    return Page(found, Markup("<p><b>{}</b> {}</p>").format(found, said("""
-        On turned digits, a network alone reached {alone:.0%}, but its weights in its tangent only {inside:.0%}. Even so,
-        the merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone, inside=inside,
-                                                                        merged=merged, start=start)))
+    title = "Networks did not have to be near their tangents" if alone - inside > 0.1 and merged - start > 0.1 else \
+        "Here the networks were near their tangents, or did not merge"
+    return reading(title, """
+        On turned digits, a network alone reached {alone:.0%}, but its weights in its tangent only {inside:.0%}. Even
+        so, the merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone,
+                   inside=inside, merged=merged, start=start)

@@ -32,7 +32,7 @@ from lessons.linearization.algorithms.networks import Net
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(21))  # of the way from θ_0
 NOTHING = 1e-3  # of the way: what is enlarged where the slider stands at θ_0
-PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way, where all outputs are compared
+PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way: all outputs there
 AS_LARGE = 0.15  # of the movement: a gap at the end that is too large to call the network linear
 EXACT = 1e-6  # outputs that differ by less are the same
 HARDLY = 0.1  # of how far the output has moved: a tangent that misses less can hardly be told from the network
@@ -95,8 +95,8 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
 
 @dataclass(frozen=True)
 class Way:
-    """At `PLACES` between θ_0 and θ, over all samples: how far the outputs have moved since θ_0, and how far the tangent
-    is from them."""
+    """At `PLACES` between θ_0 and θ, over all samples: how far the outputs have moved since θ_0, and how far the
+    tangent is from them."""
     moved: np.ndarray
     wrong: np.ndarray
 
@@ -115,8 +115,8 @@ def way(f: Callable, f_bar: Callable, theta_0: Tensor, theta: Tensor) -> Way:
 
 def question(along_it: Way) -> str:
     """What the learner predicts before `gaps`."""
-    return said("""After a quarter of the way, the tangent’s error is {quarter:.0%} of the movement, and after half of it
-                   {half:.0%}. How large is it at the end, **as a share of the movement**?""",
+    return said("""After a quarter of the way, the tangent’s error is {quarter:.0%} of the movement, and after half of
+                   it {half:.0%}. How large is it at the end, **as a share of the movement**?""",
                 quarter=along_it.gap[-3], half=along_it.gap[-2])
 
 
@@ -144,7 +144,8 @@ def gaps(along_it: Way, prediction: Prediction | None = None):
                                              ("single", "how far the tangent is from them; right, as a share"),
                                              ("", "dashed: twice, and four times, as large per doubling")))
 
-    across = Axis("share of the way", 0.9 * shares[0], 1.1, "log", ticks={share: name for name, share in PLACES.items()})
+    ticks = {share: name for name, share in PLACES.items()}
+    across = Axis("share of the way", 0.9 * shares[0], 1.1, "log", ticks=ticks)
     every = np.concatenate([values[name] for name in ("moved", "wrong", "twice", "four times")])
     left = Chart(across, Axis("distance over all outputs", 0.7 * every.min(), 1.4 * every.max(), "log", digits=2),
                  (Line("twice", "other", "twice", dashed=True, bare=True, aside=True),
@@ -154,8 +155,8 @@ def gaps(along_it: Way, prediction: Prediction | None = None):
                   Line("moved", "merged", "outputs have moved", dots=True, near=True), Handle("share")))
     right = Chart(across, Axis("tangent’s error as a share of the movement", 0, 1, unit="percent"),
                   (Line("gap so far", "single", dots=True, aside=True, bare=True),
-                   Line("gap", "single", "relative Taylor gap", dots=True, near=True), Star("guess", "single", x=(1.0,)),
-                   Handle("share")))
+                   Line("gap", "single", "relative Taylor gap", dots=True, near=True),
+                   Star("guess", "single", x=(1.0,)), Handle("share")))
     control = slider("share of the way", PLACES, 0.5, words=lambda share: f"{percent(share)} of the way", places=shares)
     return {"kicker": "Chapter 11: all outputs together", "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["wrong", "gap"],
@@ -205,7 +206,8 @@ def fit(trained: Tensor, others: dict[str, Tensor]):
             f"The trained tangent and {other} give different outputs"
         alt = said("""{count} test digits: the largest difference between the output of the trained tangent and that of
                       {other} is {apart:.2g}.""", count=len(trained), other=other, apart=apart)
-        return Frame(title, alt, {"equal": ([low, high], [low, high]), "digits": (trained.numpy(), others[other].numpy())},
+        values = {"equal": ([low, high], [low, high]), "digits": (trained.numpy(), others[other].numpy())}
+        return Frame(title, alt, values,
                      key(("merged", f"{len(trained)} test digits, a dot each"), ("", "grey: both outputs are equal")))
 
     chart = Chart(Axis("output of the tangent, trained to the end", low, high, digits=1),

@@ -26,7 +26,8 @@ def at_equal(sweep: xarray.Dataset):
     """Gap half-way over own distance: left against the own distance, right against ‖lτ‖/‖θ₀‖; a line a kind of task
     vector, a point a length l."""
     fig, (left, right) = plotting.figure(2, height=4.2, sharey=True)
-    left.set(xscale="log", yscale="log", xlabel="distance from A to B, 1 − cos (log)", ylabel="gap half-way, as a share of it (log)")
+    left.set(xscale="log", yscale="log", xlabel="distance from A to B, 1 − cos (log)",
+             ylabel="gap half-way, as a share of it (log)")
     right.set(xscale="log", xlabel="length of the task vectors, ‖lτ‖/‖θ₀‖ (log)")
     for kind, (colour, marker, line) in LOOKS.items():
         share = share_of(sweep, kind).values
@@ -86,8 +87,8 @@ def reading_of_equally_far(sweep: xarray.Dataset) -> Page:
             and weights[causes.VIT] > max(weights[kind] for kind in mlps):
         title = "The ViT bends least per step in features, and more than the MLPs per step in weights"
     return reading(title, """
-        Where features have moved equally far, the gap is {vit:.1%} of the distance for the ViT and {mlp:.1%} for the MLP
-        with ReLUs. Where weights have moved equally far, it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
+        Where features have moved equally far, the gap is {vit:.1%} of the distance for the ViT and {mlp:.1%} for the
+        MLP with ReLUs. Where weights have moved equally far, it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
                    vit=features[causes.VIT], mlp=features[causes.MLP], vit_weights=weights[causes.VIT],
                    mlp_weights=weights[causes.MLP])
 
@@ -101,9 +102,9 @@ def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     alone = [causes.share_at(sweep, kind, "own", middle) for kind in (causes.ATTENTION, causes.MLPS)]
     return reading("At equal what?", """
         Where features have moved equally far, the gap is this share of the distance: {by_distance}. Where weights have
-        moved equally far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As they were
-        trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is {attention:.1%} at
-        a distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
+        moved equally far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As
+        they were trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is
+        {attention:.1%} at a distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
                    by_distance=by_distance, length=relative[causes.MLP], middle=middle, attention=alone[0],
                    inner=alone[1], by_length=_at(sweep, "relative", relative[causes.MLP]),
                    trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))

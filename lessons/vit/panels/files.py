@@ -74,8 +74,8 @@ def compared(paths: Mapping[str, Path], last: bool = False):
     ax.set(xlim=(-7, WIDE), ylim=(len(contents), 0))
     ax.axis("off")
     told = "; ".join(f"{name}: {content.hex(' ')}" for name, content in contents.items())
-    return plotting.show(fig, f"{'Last' if last else 'First'} bytes. {told}.", "Orange: bytes that differ from those of "
-                                                                              "the first file.")
+    return plotting.show(fig, f"{'Last' if last else 'First'} bytes. {told}.",
+                         "Orange: bytes that differ from those of the first file.")
 
 
 @still

@@ -123,10 +123,10 @@ def reading_of_methods(sweep: xarray.Dataset) -> Page:
     title = "Every single merge stays near the average, but a few bytes for each task recover most" if small and near \
         else "What do the methods recover?"
     return reading_of_widest(sweep, title, """
-        The best single network here is by {best}, {gain} points above the average{doubt}. {kept}, which stores something
-        for every task, is {accuracy:.1%} accurate, and each network alone {single:.1%}.""", best=title_of(best),
-                             gain=gain, doubt=gain.doubt(), kept=title_of(kept), accuracy=score[kept],
-                             single=score["single"])
+        The best single network here is by {best}, {gain} points above the average{doubt}. {kept}, which stores
+        something for every task, is {accuracy:.1%} accurate, and each network alone {single:.1%}.""",
+                             best=title_of(best), gain=gain, doubt=gain.doubt(), kept=title_of(kept),
+                             accuracy=score[kept], single=score["single"])
 
 
 def methods_table(sweep: xarray.Dataset) -> Page:
@@ -155,9 +155,9 @@ def reading_of_table_1(sweep: xarray.Dataset) -> Page:
     return reading_of_widest(sweep, "Is CART first?", """
         {told}: {cart:.3f} against {second:.3f} for {name}, the best of the other four, {lead}
         points. TSV-M, which the paper does not compare, has {tsv:.3f}, {ahead:+.1f} points against CART{doubt}. θ₀
-        has {start:.3f}, and each network alone {single:.3f}.""", told=lead.agrees(), cart=score["cart"], second=score[second],
-                   name=title_of(second), lead=lead, tsv=score["tsv"], ahead=100 * ahead.value, doubt=ahead.doubt(),
-                   start=score["θ₀"], single=score["single"])
+        has {start:.3f}, and each network alone {single:.3f}.""", told=lead.agrees(), cart=score["cart"],
+                   second=score[second], name=title_of(second), lead=lead, tsv=score["tsv"], ahead=100 * ahead.value,
+                   doubt=ahead.doubt(), start=score["θ₀"], single=score["single"])
 
 
 def reading_of_storing(sweep: xarray.Dataset) -> Page:

@@ -287,9 +287,9 @@ def map_of_lengths(sweep: xarray.Dataset):
     are left out, unless there are no others."""
     relative = (sweep.norm / sweep.base_norm).mean("task").where(sweep.matrix & (sweep.base_norm > 0))
     cells = {}
-    for key in names(sweep.layer):
-        found = re.search(r"(?:^|\.)(\d+)\.(.+)$", key)
-        block, kind = (int(found[1]), found[2].removesuffix(".weight")) if found else (-1, key)
+    for name in names(sweep.layer):
+        parts = re.search(r"(?:^|\.)(\d+)\.(.+)$", name)
+        block, kind = (int(parts[1]), parts[2].removesuffix(".weight")) if parts else (-1, name)
         value = float(relative.sel(layer=key))
         if np.isfinite(value):
             cells[block, kind] = value
@@ -310,7 +310,8 @@ def map_of_lengths(sweep: xarray.Dataset):
     ax.grid(False)
     fig.colorbar(image, label="‖τ‖/‖θ₀‖")
     told = ", ".join(f"{block}.{kind} {value:.1%}" for (block, kind), value in cells.items())
-    return plotting.show(fig, f"Length of the task vectors over that of θ₀: {told}.", f"{_whose(sweep)}. Mean over tasks.")
+    return plotting.show(fig, f"Length of the task vectors over that of θ₀: {told}.",
+                         f"{_whose(sweep)}. Mean over tasks.")
 
 
 @still

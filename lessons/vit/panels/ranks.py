@@ -143,9 +143,9 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     for width in map(int, sweep.width.values):
         numbers = best_of(sweep.sel(width=width))
         heights.append(difference(sweep, numbers["accuracy"], numbers["average"]))
-        sentences.append(said("""At width {width}, it keeps {percent:g} % of the directions, and is {points} points above
-                                 the average{doubt}.""", width=width, percent=100 * numbers["rank"], points=heights[-1],
-                              doubt=heights[-1].doubt()))
+        sentences.append(said("""At width {width}, it keeps {percent:g} % of the directions, and is {points} points
+                                 above the average{doubt}.""", width=width, percent=100 * numbers["rank"],
+                              points=heights[-1], doubt=heights[-1].doubt()))
     sure = [height.is_news and height.value > 0 for height in heights]
     title = "CART beats the average" if all(sure) else "Here CART does not clearly beat the average" \
         if not any(sure) else "CART’s gain depends on the width"
