@@ -53,7 +53,7 @@ def test_minutes_of_sections_are_added_up_to_the_nearest_five(tmp_path, monkeypa
     assert chapters.Chapter("90_more", "lessons.more", teaches="", slider="", panels=0).minutes == 15
 
 
-@pytest.mark.parametrize("package", {lesson.package for lesson in LESSONS})
+@pytest.mark.parametrize("package", sorted({lesson.package for lesson in LESSONS}))
 def test_exercises_carry_the_number_of_a_lesson_of_their_package(package):
     exercises = importlib.import_module(f"{package}.exercises").EXERCISES
     numbers = {exercise.id.split(".")[0] for exercise in exercises}
