@@ -59,15 +59,17 @@ def test_a_reading_whose_words_differ_is_named_with_the_seeds_on_each_side():
                 2: {first: "All 2. A is ahead by 5. So stop.", second: "6 do."}}
     (flip,) = flips(of_seeds)
     assert flip.place == first and list(flip.wordings) == [(0, 2), (1,)]
-    assert str(flip) == ("cell 2 (six), reading 1:\n  seeds 0, 2: … A is ahead by 2. …\n"
-                         "  seed 1: … B is ahead by 1. …")
+    assert str(flip) == ("cell 2 (six), reading 1, “All 3. A is ahead by 2. So stop.”:\n"
+                         "  seeds 0, 2: … A is ahead by 2. …\n  seed 1: … B is ahead by 1. …")
 
 
 def test_a_reading_that_is_not_there_on_a_seed_differs_and_cells_stand_in_their_order():
     late, early = Place(10, "late", 0), Place(9, "early", 0)
     listed = flips({0: {late: "Yes.", early: "Yes. It is."}, 1: {late: "No."}})
     assert [flip.place for flip in listed] == [early, late]
-    assert "seed 1: (no such reading)" in str(listed[0])
+    assert "seed 1: (nothing here)" in str(listed[0])
+    (flip,) = flips({0: {late: "Yes. It is so."}, 1: {late: "Yes."}})
+    assert str(flip).endswith("seed 0: … It is so.\n  seed 1: … (nothing here)")
 
 
 def test_one_seed_has_nothing_to_differ_from():
@@ -106,7 +108,8 @@ def test_the_command_executes_a_notebook_on_every_seed(tmp_path, capsys):
     assert main([str(path), "--seeds", "1-2"]) == 1
     told = capsys.readouterr().out
     assert "tiny, profile quick, seeds 1, 2: 1 of 2 readings differ in their words" in told
-    assert "(shown), reading 1:\n  seed 1: … The left one, by 1.\n  seed 2: … The right one, by 2.\n" in told
+    assert "(shown), reading 1, “Which side? The left one, by 1.”:\n" in told
+    assert told.endswith("  seed 1: … The left one, by 1.\n  seed 2: … The right one, by 2.\n")
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 

@@ -61,10 +61,11 @@ class Flip:
     wordings: Mapping[tuple[int, ...], str]
 
     def __str__(self):
-        lines = [f"cell {self.place.index} ({self.place.cell}), reading {self.place.nth + 1}:"]
+        beginning = textwrap.shorten(next(filter(None, self.wordings.values())), 60, placeholder=" …")
+        lines = [f"cell {self.place.index} ({self.place.cell}), reading {self.place.nth + 1}, “{beginning}”:"]
         for seeds, text in zip(self.wordings, _where_they_differ(list(self.wordings.values()))):
             head = f"  seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}: "
-            lines.append(textwrap.fill(text or "(no such reading)", 120, initial_indent=head, subsequent_indent="    "))
+            lines.append(textwrap.fill(text, 120, initial_indent=head, subsequent_indent="    "))
         return "\n".join(lines)
 
 
@@ -148,7 +149,8 @@ def _where_they_differ(texts):
     room -= start
     end = next((place for place in range(room) if len({words[-1 - place] for words in same}) > 1), room)
     cut = [sentences[start:len(sentences) - end] for sentences in split]
-    return [("… " if start else "") + " ".join(sentences) + (" …" if end else "") for sentences in cut]
+    return [("… " if start else "") + (" ".join(sentences) or "(nothing here)") + (" …" if end else "")
+            for sentences in cut]
 
 
 def seeds(text: str) -> list[int]:
