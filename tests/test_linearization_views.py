@@ -31,7 +31,7 @@ def views():
 
 
 OPENINGS = {
-    "near": "No λ leaves the network clearly more linear than stopping early at the same training error",
+    "near": "No λ makes the network clearly more linear than stopping early at the same training error",
     "ridge": "The extreme eigenvalues alone do not tell how much error is left",
     "sides": "In the end energy bounds the distance best, and no bound of the gap says anything",
     "rules": "Here, with full batches and small steps, the rule is never on and changes nothing",
@@ -59,10 +59,8 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
 
 
 @pytest.mark.parametrize("name, setting, title", [
-    ("near", {"setting": near.TEN_SGD}, "Where λ leaves the network more linear than stopping early, it costs test "
+    ("near", {"setting": near.TEN_SGD}, "Where λ makes the network more linear than stopping early does, it costs test "
                                         "accuracy"),
-    ("near", {"gap": "trained"},
-     "No λ leaves the network clearly nearer to its tangent than stopping early at the same training error"),
     ("ridge", {"half": 1e6}, "Here the extreme eigenvalues bound the error that is left closely"),
     ("ridge", {"loss": "forgotten", "half": 1.0}, "Forget the n, and you expect too little error to be left"),
     ("ridge", {"loss": "forgotten", "half": 1e6}, "At so strong a pull it hardly matters that the n is forgotten"),
@@ -83,16 +81,16 @@ def test_the_title_of_a_setting_is_what_the_sweep_says(name, setting, title, vie
     assert view.draw(**view.values | setting).title == title
 
 
-@pytest.mark.parametrize("early, accuracy, gap, title", [
-    ([0.4, 0.4, 0.34], [0.8, 0.8, 0.8], "taylor",
-     "No λ leaves the network clearly more linear than stopping early at the same training error"),
-    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.6], "taylor",
-     "Where λ leaves the network more linear than stopping early, it costs test accuracy"),
-    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.79], "trained",
-     "Some λ leaves the network nearer to its tangent than stopping early, and no loss of accuracy can be told")])
-def test_what_lambda_is_said_to_do(early, accuracy, gap, title):
+@pytest.mark.parametrize("early, accuracy, title", [
+    ([0.4, 0.4, 0.34], [0.8, 0.8, 0.8],
+     "No λ makes the network clearly more linear than stopping early at the same training error"),
+    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.6],
+     "Where λ makes the network more linear than stopping early does, it costs test accuracy"),
+    ([0.4, 0.4, 0.5], [0.8, 0.8, 0.79],
+     "Some λ makes the network more linear than stopping early does, at no clear loss of accuracy")])
+def test_what_lambda_is_said_to_do(early, accuracy, title):
     gaps = np.array([0.4, 0.4, 0.3])
-    assert pulls.finding_of_lam(gaps, np.array(early), np.array(accuracy), 2000, gap) == title
+    assert pulls.finding_of_lam(gaps, np.array(early), np.array(accuracy), 2000) == title
 
 
 @pytest.mark.parametrize("far, bent, title", [
@@ -145,7 +143,7 @@ def test_the_answer_waits_for_the_guess(views):
     assert set(views["near"].hides) == {"with λ", "stopped early"}
     guess = predict("How many points?", low=-20, high=20)
     view = arms.arms(experiment.merging.run(*FULL), guess)
-    best = merging.by_count(experiment.merging.run(*FULL)).accuracy.sel(family=merging.ROTATED, count=2)
+    best = merging.by_count(experiment.merging.run(*FULL)).accuracy.sel(family=merging.ROTATED).isel(count=-1)
     assert guess.truth == pytest.approx(100 * float(best.sel(arm=merging.LINEAR) - best.sel(arm=merging.NETWORK)))
     assert {"gain", "arm"} <= set(view.hides)
 

@@ -175,7 +175,7 @@ def test_the_predictions_are_asked_where_the_views_show_the_answer_and_hide_it(s
 
 def test_the_nearest_mixture_is_marked_by_the_learners_function_and_called_what_it_is(sweeps):
     view = gamma.nearest(sweeps["gamma"], lambda d_a, d_b, d_ab: 0.31)
-    assert view.frame.values["nearest"][0] == [[0.3]] or view.frame.values["nearest"][0][0] == [0.3]
+    assert view.frame.values["nearest"][0] == [0.3], "the measured mixture that is closest to what it says"
     assert "Nearest, by your function, is γ = 0.31" in view.alt
     a, b, apart = gamma.sides(sweeps["gamma"].sel(case=digits.THIRDS.name, start=digits.TWO))
     assert 0 < apart < a + b and a < b + apart

@@ -23,6 +23,8 @@ NAMES = [chapter.stem for chapter in CHAPTERS]
 IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90]
 COMMITTED = [path for path in sorted((chapters.ROOT / "notebooks").rglob("*.ipynb"))
              if path.parent.name != ".ipynb_checkpoints"]
+FIRST = {one.package: one.stem for one in reversed(chapters.CHAPTERS)}
+LATER = {one.stem for one in chapters.CHAPTERS if FIRST[one.package] != one.stem}
 ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
 
@@ -146,7 +148,7 @@ def run_from_nothing(run):
         assert sum(text.count("This cell runs your") for text in texts) == mines, "a right answer in another dress"
         assert sum(text.count("is still open") for text in texts) == mines
         (_, natural, *wrong), = (text.splitlines() for text in texts if text.startswith("natural answers:"))
-        assert int(natural) > 0 and not wrong
+        assert (int(natural) > 0 or not mines) and not wrong
         assert sum(text.count("drove a view") for text in texts) == chapters.chapter(name).panels
         checks = [text for text in texts if text.startswith(("passed ", "not yet "))]
         assert all(text.startswith("not yet ") for text in checks[:len(answered)]), checks
@@ -204,8 +206,11 @@ def test_runs_on_the_stand_in_and_says_so(name, run_from_nothing, tmp_path, stan
 @pytest.mark.real
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, real_is_here, request):
-    """From nothing: a data folder of its own, with the official files and no models."""
+    """From nothing: a data folder of its own, with the official files and no models. A notebook whose package another
+    one has opened before finds what that one trained, as a learner does."""
     folder = [request.getfixturevalue(fixture) for fixture in needs(name)][0]
+    if real_is_here and name in LATER:
+        keep(request.getfixturevalue("real_folder_session"), folder)
     executed = run_from_nothing(name, folder)
     if real_is_here:
         keep(folder, request.getfixturevalue("real_folder_session"))

@@ -171,9 +171,9 @@ def _at_the_end(sweep, setting):
     gaps, shares = (part.sel(setting=setting).isel(moment=-1).values
                     for part in (experiment.near.relative(sweep), experiment.near.left(sweep)))
     early = _stopped_early(sweep.sel(setting=[setting]), shares)
-    kept = np.isfinite(gaps)
+    finite = np.isfinite(gaps)
     of_end = (end.network_accuracy.values, end.distance.values)
-    return [values[kept] for values in (sweep.lam.values, gaps, early, *of_end)]
+    return [values[finite] for values in (sweep.lam.values, gaps, early, *of_end)]
 
 
 CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretrained",),
@@ -183,8 +183,8 @@ CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretr
 
 def _of_seeds():
     """{what is changed: the gap over that without the change, a number a seed, or a seed and λ}, as the ledger has."""
-    kept = claims.measured()["LFT-11"]
-    return {what: np.array([kept[number] for number in numbers]).ravel() for what, numbers in CAUSES.items()}
+    numbers_of = claims.measured()["LFT-11"]
+    return {what: np.array([numbers_of[number] for number in numbers]).ravel() for what, numbers in CAUSES.items()}
 
 
 @themed

@@ -170,8 +170,8 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
 def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:
     """What averaged layers of a plain network are worth after training, beside random layers of the right size."""
     numbers = depth.claim_9(sweep)
-    apart = Difference.of(numbers["plain_interpolation_100"], numbers["plain_he_100"], TEST)
-    title = ("Averaged layers of a plain network carry little" if not apart.is_news or apart.value < 0
+    lead = Difference.of(numbers["plain_interpolation_100"], numbers["plain_he_100"], TEST)
+    title = ("Averaged layers of a plain network carry little" if not lead.is_news or lead.value < 0
              else "Averaged layers of a plain network")
     return reading(title, """
         They began with a loss of {plain_interpolation_0:.2f}, where layers that do nothing had {plain_silent_0:.2f}.

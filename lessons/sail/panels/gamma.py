@@ -205,12 +205,12 @@ def nearest(sweep: xarray.Dataset, nearest_of=nearest_share, prediction=None):
     """
     parts = {f"{case.name}; {start}": _inside(sweep, case, start) for case, start in _NEAREST_CHIPS.values()}
     gammas = [float(gamma) for gamma in next(iter(parts.values())).gamma.values]
-    found = {pair: _nearest_of(part, nearest_of) for pair, part in parts.items()}
+    triangles = {pair: _nearest_of(part, nearest_of) for pair, part in parts.items()}
     if prediction:
-        prediction.panel_answers(found[NEAREST_ASKED["pair"]]["stop_loss"], NEAREST_ASKED)
+        prediction.panel_answers(triangles[NEAREST_ASKED["pair"]]["stop_loss"], NEAREST_ASKED)
 
     def draw(gamma, pair):
-        part, numbers = parts[pair], found[pair]
+        part, numbers = parts[pair], triangles[pair]
         loss = part.loss.sel(steps=0).values
         values = {"distance": part.distance.values, "loss": loss,
                   "nearest": ([numbers["stop"]], [numbers["stop_distance"]]),
@@ -247,8 +247,8 @@ def _inside(sweep, case, start):
 
 def _nearest_of(part, nearest_of):
     """The numbers of one pair that its alternative text and its title need."""
-    a, b, apart = sides(part)
-    share, loss = float(nearest_of(a, b, apart)), part.loss.sel(steps=0)
+    a, b, between = sides(part)
+    share, loss = float(nearest_of(a, b, between)), part.loss.sel(steps=0)
     stop = float(part.gamma[int(np.abs(part.gamma.values - share).argmin())])
     return {"a": a, "b": b, "nearest": share, "stop": stop, "a_loss": float(loss.sel(gamma=1.0)),
             "b_loss": float(loss.sel(gamma=0.0)), "stop_loss": float(loss.sel(gamma=stop)),

@@ -183,8 +183,8 @@ def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
     part = table.chosen(sweep).accuracy.sel(set_up=NEAR.name)
 
     def lead(other, steps):
-        at = part.sel(steps=steps)
-        return Difference.of(float(at.sel(start=SAIL)), float(at.sel(start=other)), TEST)
+        there = part.sel(steps=steps)
+        return Difference.of(float(there.sel(start=SAIL)), float(there.sel(start=other)), TEST)
     at_once, later, scratch = lead(BEST, 0), lead(BEST, ASKED["steps"]), lead(SCRATCH, ASKED["steps"])
     soon = at_once.is_news and at_once.value > 0 and not later.is_news
     title = ("The mixture is ahead before the first step, and one parent soon does as well" if soon

@@ -290,7 +290,7 @@ def map_of_lengths(sweep: xarray.Dataset):
     for name in names(sweep.layer):
         parts = re.search(r"(?:^|\.)(\d+)\.(.+)$", name)
         block, kind = (int(parts[1]), parts[2].removesuffix(".weight")) if parts else (-1, name)
-        value = float(relative.sel(layer=key))
+        value = float(relative.sel(layer=name))
         if np.isfinite(value):
             cells[block, kind] = value
     if any(block >= 0 for block, _ in cells):
