@@ -265,6 +265,14 @@ def test_unseen_seeds_try_every_condition_of_the_ledger(monkeypatch):
     assert sorted(tried) == sorted(asked)
 
 
+def test_every_experiment_that_a_module_lists_for_the_ledger_is_measured():
+    """`--unseen` tries what the claims name; this compares that with what the chapters have."""
+    modules = [".".join(path.relative_to(model.FOLDER.parent).with_suffix("").parts)
+               for path in model.FOLDER.rglob("*.py") if "\nLEDGER = " in path.read_text(encoding="utf-8")]
+    listed = {one.name for module in modules for one in judge.of_ledger(module.removesuffix(".__init__"))}
+    assert listed == {experiment.name for _, experiment in OF_THE_LEDGER}
+
+
 @pytest.mark.parametrize("package, holds", [("lessons.linearization.experiment", "linearization-rule"),
                                             ("lessons.sail", "sail-width"), ("lessons.vit", "vit-64")])
 def test_a_package_stands_for_the_modules_in_it(package, holds):

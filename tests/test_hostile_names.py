@@ -53,6 +53,20 @@ def test_the_card_shows_names_as_they_are_written_one_row_a_file(shown, tmp_path
     assert hostile.evil("cola") in html.unescape(text)
 
 
+def test_the_cards_file_has_no_html_links_or_formulas_of_names(names, tmp_path):
+    """Whoever publishes it has it read by other pages, which may not escape it."""
+    writing, tasks = names["writing"], [names["TENSOR"], names["TASK"]]
+    folder = writing.merge(tmp_path / "merged", "ties", names["base"], names["tuned"], tasks, density=0.2)
+    text = (folder / writing.CARD).read_text(encoding="utf-8")
+    assert not re.search(r"[<>$]|\]\(", text) and hostile.TENSOR in html.unescape(text)
+
+
+def test_a_card_that_somebody_else_wrote_is_shown_without_its_html_links_images_and_formulas(names):
+    """JupyterLab shows it as Markdown."""
+    text = names["writing"].card_of(names["BASE"])
+    assert not re.search(r"[<\[$]", text) and html.unescape(text) == hostile.CARD
+
+
 def test_markdown_that_a_cell_shows_is_text_and_formulas_in_a_still_page():
     mermaid = f"```mermaid\n{hostile.evil('mermaid')}\n```"
     text = f"{hostile.CARD}\n\n{mermaid}\n\n![x](attachment:x) **bold** &lt;i&gt; $x_1$ $\\frac$ `a<b`\n\n$$\\frac$$"

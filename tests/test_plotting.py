@@ -118,13 +118,14 @@ def test_pictures_that_two_threads_draw_are_those_that_one_draws(few_steps_a_tur
 
 
 def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
-    """Each puts back what it found: were both inside at once, the second would find the course's settings."""
-    second_inside, first_left = threading.Event(), threading.Event()
+    """Each puts back what it found: were both inside at once, the second would draw with the learner's."""
+    second_inside, first_left, drawn_with = threading.Event(), threading.Event(), []
 
     @plotting.themed
     def draw_second():
         second_inside.set()
         first_left.wait(10)
+        drawn_with.append(mpl.rcParams["lines.linewidth"])
 
     @plotting.themed
     def draw_first():
@@ -136,7 +137,7 @@ def test_two_threads_that_draw_leave_the_learners_settings_as_they_were():
         draw_first()
         first_left.set()
         second.join(10)
-        assert mpl.rcParams["lines.linewidth"] == 7
+        assert mpl.rcParams["lines.linewidth"] == 7 and drawn_with == [plotting.THEME["lines.linewidth"]]
 
 
 def test_a_character_that_xml_cannot_hold_does_not_take_the_picture_away():

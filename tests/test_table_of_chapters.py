@@ -71,6 +71,7 @@ def test_the_readme_shows_one_moving_picture_and_links_to_the_others():
     (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", readme)
     with Image.open(ROOT / picture) as opened:
         assert opened.is_animated
+    assert readme.index(f"]({picture})") < readme.index("\n## "), "it stands at the top"
     assert "(docs/gallery.md)" in readme
 
 
@@ -81,12 +82,20 @@ def test_the_readme_begins_with_a_clone_and_make_lab():
     assert clone.startswith("git clone ") and into == f"cd {clone.split()[-1]}" and lab == "make lab"
 
 
+def test_the_readme_says_of_the_first_start_what_make_lab_says():
+    """Both tell what was measured once: bytes to download, bytes on disk, seconds."""
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    said = re.search(r"downloaded (\S+) MB, took (\S+) seconds and filled (\S+) GB", " ".join(readme.split()))
+    megabytes, seconds, on_disk = said.groups()
+    assert f"a download of {megabytes} MB, {on_disk} GB on disk and {seconds} seconds on two cores" in makefile
+
+
 def test_the_readme_names_every_source_with_its_address():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| ([A-Z]+) \| (.+) \|", readme, re.MULTILINE))
     assert rows.keys() == claims.sources().keys()
     for key, row in rows.items():
-        assert re.search(r"\*.+\*.*\]\(https://", row), f"{key} has no title or no address"
+        assert re.match(r"\w[^*]+\*.+\*.*\]\(https://", row), f"{key} has no authors, no title or no address"
 
 
 def test_the_table_says_which_data_a_chapter_needs_and_which_chapters_take_longer_to_run():

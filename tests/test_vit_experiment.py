@@ -382,7 +382,8 @@ def test_every_image_chooses_among_the_classes_of_its_kind():
     assert stitching.correct(logits, torch.tensor([3, 15, 9])) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("tau_kept, says", [(0.4, "20.0 ± 1.5 points more."), (0.8, "20.0 ± 1.4 points less."),
+@pytest.mark.parametrize("tau_kept, says", [(0.4, "the upright images 20.0 ± 1.5 points more."),
+                                            (0.8, "the upright images 20.0 ± 1.4 points less."),
                                             (0.59, "points more, which is within the noise")])
 def test_a_difference_of_either_sign_is_news_where_it_is_wider_than_two_errors(monkeypatch, tau_kept, says):
     numbers = {"taken out, Δ: task at 1": 0.1, "taken out, τ: task at 1": 0.1, "taken out: task before": 0.5,

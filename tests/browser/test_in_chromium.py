@@ -127,6 +127,7 @@ def test_chapter_0_is_read_in_both_themes_and_narrow_and_tells_no_answer_before_
     page, (view,) = opened("00_start_here")
     reading = page.locator(".weightspace-waiting")
     assert reading.inner_text().strip() == "This tells the answer. Make your guess above first."
+    assert shut_out(page) == [], "what asks for the guess has a name too"
     for name in ("JupyterLab Light", "JupyterLab Dark"):
         theme(name)
         for kind in ("figure > img + figcaption", "[role=status]", "summary", "td"):
