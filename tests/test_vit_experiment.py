@@ -532,10 +532,10 @@ def test_every_view_says_the_numbers_of_its_sweep(sweeps):
 
 
 @pytest.mark.parametrize("name, drawn", [
-    ("lines", of_lines.reading_of_the_share), ("lines", of_lines.averaged_table),
-    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_enough),
-    ("lines", of_lines.lengths_table), ("ranks", of_ranks.reading_of_the_parts),
-    ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.ways_table), ("ranks", of_ranks.reading_of_the_ways),
+    ("lines", of_lines.reading_of_the_share), ("merges", of_merges.reading_of_methods),
+    ("lines", of_lines.reading_of_the_average), ("lines", of_lines.reading_of_the_compromise),
+    ("ranks", of_ranks.reading_of_the_parts),
+    ("ranks", of_ranks.reading_of_the_bell), ("ranks", of_ranks.reading_of_the_ways),
     ("merges", of_merges.methods_table), ("merges", of_merges.reading_of_table_1),
     ("merges", of_merges.reading_of_storing), ("merges", of_merges.reading_of_negation)],
     ids=lambda given: getattr(given, "__name__", given))

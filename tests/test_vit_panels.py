@@ -69,6 +69,18 @@ def every_frame(view):
     return list(view.packed(list(places))["frames"].values())
 
 
+def test_a_map_has_a_row_a_block_and_a_column_a_kind_of_matrix(looked):
+    key = "encoder.layers.1.mlp.fc1.weight"
+    share = float((looked.norm / looked.base_norm).mean("task").sel(layer=key))
+    page = own.map_of_lengths(looked).data
+    assert f"1.mlp.fc1 {share:.1%}" in page and "patch_embedding" not in page
+
+
+def test_matrices_are_drawn_on_one_scale():
+    page = own.products({"A": torch.ones(2, 2), "B": torch.full((2, 2), 2.0)}).data
+    assert "Lengths of the whole matrices: A 2, B 4." in page
+
+
 def test_layers_stand_in_natural_order(looked):
     names = looked.layer.values[own._in_order(looked)]
     assert [name.split(".")[2] for name in names if name.startswith("encoder")] == ["0"] * 6 + ["1"] * 6
@@ -228,13 +240,15 @@ def test_a_vit_and_mlps_are_compared_at_equal_distance_and_at_equal_length():
     found = causes_found()
     text = repr(of_causes.reading_of_the_causes(found))
     vit, mlp = 0.2 * 0.2, 0.2 * 0.2 ** 0.5
-    assert f"at 0.2 ViT {vit:.1%}, ViT, fixed attention {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with" in text
+    assert f"at a distance of 0.2 ViT {vit:.1%}, ViT, fixed attention {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with" in text
     twice, once = 0.2 * 0.3 * 2 ** 2, 0.2 * (0.3 * 0.5 ** 2) ** 0.5  # the ViT's task vectors, twice as long
     assert f"10.0% of θ₀'s length: ViT {twice:.1%}, ViT, fixed attention" in text
     assert f"MLP (ReLU) {once:.1%}, MLP with GELU" in text
     picture = of_causes.at_equal(found).data
     assert "own 0.300 share 0.060" in picture and "MLP (ReLU): own" in picture
     assert "Measured in profile “full” alone" in repr(of_causes.at_equal(None))
+    assert "Weights have moved equally far: ViT 16.0%" in of_causes.equally_far(found).data
+    assert f"it is {twice:.1%} and {once:.1%}." in repr(of_causes.reading_of_equally_far(found))
 
 
 def test_parts_that_an_average_spoils_are_compared_with_their_errors():

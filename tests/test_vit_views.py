@@ -1,4 +1,4 @@
-"""What the views of chapters 12 and 13 say at several settings of the archived full sweeps, beside their numbers."""
+"""What the views of chapters 12 and 13 say at several settings of the archived full sweeps, beside these."""
 import html
 import itertools
 import re
@@ -223,3 +223,29 @@ def test_the_bytes_of_a_file_are_drawn_with_what_they_stand_for(tmp_path):
     assert f"The first 8 bytes, {content[:8].hex(' ')}, are the length of the header, N = {length}." in page
     assert f'begin with {content[8:48].decode()}. From byte {8 + length} on' in page
     assert "a number of the tensor a: 0.50000, -0.25000, 3.00000, 1.00000." in page
+
+
+def test_accuracies_as_dots_are_said_with_their_names(sweeps):
+    line, merged, grid = sweeps["lines"], sweeps["merges"], sweeps["ranks"]
+    weights = float(line.averaged.sel(width=64, what="weights").mean())
+    assert "Width 64: each network alone" in lines.averaged(line).data
+    assert f"weights averaged {weights:.3f}" in lines.averaged(line).data
+    assert f"CART {float(merged.test.sel(width=64, reported='cart').mean()):.3f}" in merges.methods_as_dots(merged).data
+    assert f"the average {float(grid.average.sel(width=64, part='test').mean()):.3f}" in ranks.ways(grid).data
+    share = (line.long_gap / line.long_own).sel(width=64, layer="block 4", length=4)
+    assert "4 times as long: distance" in lines.lengths(line).data and f"share {float(share):.1%}" in \
+        lines.lengths(line).data
+
+
+def test_bytes_that_differ_from_the_first_file_are_coloured(tmp_path):
+    for name, content in (("sound", bytes(range(40))), ("other", bytes(range(39)) + b"\xff")):
+        (tmp_path / name).write_bytes(content)
+    paths = {name: tmp_path / name for name in ("sound", "other")}
+    page = files.compared(paths, last=True).data
+    assert "other: 18 19" in page and " 26 ff." in page
+    assert "other: 00 01" in files.compared(paths).data
+
+
+def test_a_matrix_of_queries_keys_and_values_is_drawn_in_thirds():
+    page = files.three_in_one(torch.arange(18.0).view(6, 3), "qkv").data
+    assert "6 × 3: rows 0 to 1 are queries, the next 2 keys" in page

@@ -141,9 +141,10 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
     middle = sweep.sel(alpha=0.5)
     share = middle.gap_mean / middle.own_mean
     last, most = share.sel(layer=last_block(sweep)).mean("pair"), share.max(("pair", "layer"))
-    numbers = [said("at width {width}, the gap in the last block is {last:.0%} of the distance from A to B, and "
-                    "{most:.0%} at the worst place of all pairs and layers", width=int(width),
-                    last=float(last.sel(width=width)), most=float(most.sel(width=width))) for width in sweep.width]
+    numbers = [said("""at width {width}, the gap in the last block is {last:.0%} of the distance from A to B, and
+                       {most:.0%} at the worst place of all pairs and layers""", width=width,
+                    last=float(last.sel(width=width)), most=float(most.sel(width=width)))
+               for width in map(int, sweep.width)]
     holds = float(last.max()) <= NEARLY and float(most.max()) <= AT_MOST
     return reading("Half-way in weights is nearly half-way in features" if holds else "Half-way in weights", """
         On average over the pairs, {listed}. The features reach between {least:.2f} and {top:.2f} times as far as the

@@ -116,17 +116,17 @@ def reading_of_methods(sweep: xarray.Dataset) -> Page:
     """How far does one network of all eight get, and how far one network a task?"""
     score = dict(zip(names(sweep.reported), map(float, widest(sweep).test.mean("task").values)))
     one = {name: value for name, value in score.items() if name not in (*NETWORKS, *names(sweep.storing))}
-    best, stored = max(one, key=one.get), max(names(sweep.storing), key=score.get)
+    best, kept = max(one, key=one.get), max(names(sweep.storing), key=score.get)
     gain = difference(sweep, score[best], score["average"])
     small = gain.value < LITTLE * (score["single"] - score["average"])
-    near = score[stored] >= NEARLY_ALL * score["single"]
+    near = score[kept] >= NEARLY_ALL * score["single"]
     title = "Every single merge stays near the average, but a few bytes for each task recover most" if small and near \
         else "What do the methods recover?"
     return reading_of_widest(sweep, title, """
-        The best single network here is by {best}, {gain} points above the average{doubt}. {stored}, which stores
+        The best single network here is by {best}, {gain} points above the average{doubt}. {kept}, which stores
         something for every task, is {accuracy:.1%} accurate, and each network alone {single:.1%}.""",
-                             best=title_of(best), gain=gain, doubt=gain.doubt(), stored=title_of(stored),
-                             accuracy=score[stored], single=score["single"])
+                             best=title_of(best), gain=gain, doubt=gain.doubt(), kept=title_of(kept),
+                             accuracy=score[kept], single=score["single"])
 
 
 def methods_table(sweep: xarray.Dataset) -> Page:

@@ -287,10 +287,10 @@ def map_of_lengths(sweep: xarray.Dataset):
     are left out, unless there are no others."""
     relative = (sweep.norm / sweep.base_norm).mean("task").where(sweep.matrix & (sweep.base_norm > 0))
     cells = {}
-    for name in names(sweep.layer):
-        parts = re.search(r"(?:^|\.)(\d+)\.(.+)$", name)
-        block, kind = (int(parts[1]), parts[2].removesuffix(".weight")) if parts else (-1, name)
-        value = float(relative.sel(layer=name))
+    for layer in names(sweep.layer):
+        found = re.search(r"(?:^|\.)(\d+)\.(.+)$", layer)
+        block, kind = (int(found[1]), found[2].removesuffix(".weight")) if found else (-1, layer)
+        value = float(relative.sel(layer=layer))
         if np.isfinite(value):
             cells[block, kind] = value
     if any(block >= 0 for block, _ in cells):

@@ -3,13 +3,14 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE, Difference, error_of_difference
-from lessons.kit.page import Page, paragraph, reading, said, table
+from lessons.kit.page import Page, reading, said
+from lessons.kit.plotting import still
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, Star, chips, key, slider, view
 from lessons.merging.search import best, rests_on
 from lessons.vit.experiment.ranks import ATTENTION, BY_DIMENSION, BY_NAME, FUSED, GROUPS, MLP, chosen
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import difference, reading_of_widest, widest
+from lessons.vit.panels.widths import difference, dots, reading_of_widest, widest
 
 LITTLE = 0.25  # of the way from the average to the single networks: a gain below it is called little
 _ALT = """
@@ -158,15 +159,14 @@ def best_way(accuracies: xarray.Dataset) -> float:
     return float(accuracies.sel(part="test").sel(best_there).mean())
 
 
-def ways_table(sweep: xarray.Dataset) -> Page:
-    """Test accuracy of every way to choose matrices, tuned alike, a row a way, a column a width."""
-    rows = []
-    for way in names(sweep.way):
-        rows.append((way, *(f"{best_way(sweep.ways.sel(width=width, way=way)):.3f}" for width in sweep.width.values)))
-    rows.append(("nothing truncated: the average", *(f"{float(sweep.average.sel(width=width, part='test').mean()):.3f}"
-                                                   for width in sweep.width.values)))
-    return table(["which matrices", *(f"accuracy, width {int(width)}" for width in sweep.width.values)], rows,
-                 after=paragraph(f"{caption(sweep)} {rests_on(sweep)}"))
+@still
+def ways(sweep: xarray.Dataset):
+    """Test accuracy of every way to choose matrices, tuned alike, and of the average."""
+    scores = [[best_way(sweep.ways.sel(width=width, way=way)) for way in names(sweep.way)]
+              + [float(sweep.average.sel(width=width, part="test").mean())] for width in sweep.width.values]
+    return dots(xarray.DataArray(scores, {"width": sweep.width.values}, ("width", "way")),
+                [*names(sweep.way), "the average"], int(sweep.attrs["test_images"]),
+                f"{caption(sweep)} {rests_on(sweep)}")
 
 
 def reading_of_the_parts(sweep: xarray.Dataset) -> Page:

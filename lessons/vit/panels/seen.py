@@ -47,7 +47,7 @@ def cut(image: Tensor, side: int):
                   squares are empty.""", height=height, width=width, rows=rows, columns=columns, count=len(patches),
                empty=int((patches.amax((1, 2)) == 0).sum()))
     return plotting.show(fig, alt, f"{len(patches)} patches of {side} × {side} pixels, and the class token: what the "
-                                   "network reads of one image.")
+                                   "network gets of one image.")
 
 
 def _frame(x, y):
