@@ -82,6 +82,13 @@ CUT = """() => [...document.querySelectorAll('.weightspace-view')]  // what is w
     .filter((element) => element.scrollWidth > element.clientWidth).map((element) => element.textContent)"""
 
 
+BEYOND = """(view) => {  // the words at a slider that its view cuts
+    const {left, right} = view.getBoundingClientRect();
+    const reaches = (place) => place.left < left - 1 || place.right > right + 1;
+    return [...view.shadowRoot.querySelectorAll('.rail .words, .rail .end')]
+        .filter((element) => reaches(element.getBoundingClientRect())).map((element) => element.textContent); }"""
+
+
 @pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_a_chapter_answers_guesses_moves_by_key_and_its_pictures_say_what_was_measured(chapter, opened):
     page, found = opened(chapter.stem)
@@ -144,6 +151,9 @@ def test_chapter_0_is_read_in_both_themes_and_narrow_and_tells_no_answer_before_
     page.set_viewport_size({"width": 1024, "height": 768})
     lab.views(page)
     assert page.evaluate(CUT) == []
+    for key in ("Home", "End"):
+        lab.press(page, view, [key])
+        assert view.evaluate(BEYOND) == []
 
 
 OWN = """import torch
