@@ -74,10 +74,7 @@ ALLOWED = {
         "rows-text": {"twice as many": "a depth", "twice as far": "twice as many steps"},
         "resnet-text": {"twice as wide": "a width"}},
     "11_theorems": {
-        "kernel-text": {"11.2": "an exercise", "11.3": "an exercise"},
         "hump-text": {"a fifth of": "where `causes` looks"}},
-    "12_transformers": {
-        "exercise-12-3-text": {"by a point": "an example", "8": RANK}},
 }
 
 

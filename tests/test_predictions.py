@@ -122,8 +122,6 @@ NOT_THE_ANSWER = {  # what is shown after a question in the same section and tel
     ("02_linearity_resnet", "reading-lengths"): "lengths of features; asked was an accuracy",
     ("03_averaging", "speed"): "seconds",
     ("03_averaging", "resnet"): "other networks",
-    ("12_transformers", "ways"): "which matrices are truncated; asked was a gain",
-    ("12_transformers", "averaged"): "averages of eight; asked was what lies between two",
 }
 
 

@@ -26,7 +26,7 @@ from papermill import PapermillExecutionError
 from lessons.kit import chapters
 from lessons.kit.notebooks import PROFILES, NotebookError, execute
 
-NUMBER = "▪"
+NUMBER = "#"
 _WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
             seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"""
 _DIGITS = r"[-+−]?(?:\d[\d.,]*)?\d(?:e[-+]?\d+)?(?: ?%)?"

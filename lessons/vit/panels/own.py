@@ -288,8 +288,8 @@ def map_of_lengths(sweep: xarray.Dataset):
     relative = (sweep.norm / sweep.base_norm).mean("task").where(sweep.matrix & (sweep.base_norm > 0))
     cells = {}
     for layer in names(sweep.layer):
-        found = re.search(r"(?:^|\.)(\d+)\.(.+)$", layer)
-        block, kind = (int(found[1]), found[2].removesuffix(".weight")) if found else (-1, layer)
+        parts = re.search(r"(?:^|\.)(\d+)\.(.+)$", layer)
+        block, kind = (int(parts[1]), parts[2].removesuffix(".weight")) if parts else (-1, layer)
         value = float(relative.sel(layer=layer))
         if np.isfinite(value):
             cells[block, kind] = value
