@@ -171,7 +171,8 @@ def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:
     """What averaged layers of a plain network are worth after training, beside random layers of the right size."""
     numbers = depth.claim_9(sweep)
     lead = Difference.of(numbers["plain_interpolation_100"], numbers["plain_he_100"], TEST)
-    title = ("Averaged layers of a plain network carry little" if not lead.is_news or lead.value < 0
+    behind = not lead.is_news or lead.value < 0
+    title = ("Averaged layers of a plain network end no better than random ones of the right size" if behind
              else "Averaged layers of a plain network")
     return reading(title, """
         They began with a loss of {plain_interpolation_0:.2f}, where layers that do nothing had {plain_silent_0:.2f}.

@@ -299,7 +299,8 @@ def reading_of_the_nearest(sweep: xarray.Dataset) -> Page:
             "was the lowest between A and B." if digits["stop_loss"] <= digits["lowest"] + 0.03
             else "was not the lowest between A and B."]
     if misleads and _still_so(sweep):
-        told.append("After {steps} steps of training, both findings still held.")
+        told.append("After {steps} steps of training, B alone was still ahead in the first case, and the middle in the "
+                    "second.")
     return reading(title, " ".join(told).replace("*", "“", 1).replace("*", "”", 1).replace("*", "“", 1).replace(
         "*", "”", 1), bright=bright, digits=digits, ratio=bright["stop_loss"] / bright["b_loss"], steps=LATER)
 
@@ -317,7 +318,7 @@ def reading_of_equal_sides(sweep: xarray.Dataset) -> Page:
     unequal = max(abs(a - b) / max(a, b) for a, b, _ in triangles)
     shared = [_nearest_of(_inside(sweep, case, ONE), nearest_share) for case in (THIRDS, HALVES)]
     told = ["After different initialisations, A and B were about equally far from θ*: the two distances differed by at "
-            "most {unequal:.0%}. If they are equal, your formula gives γ = ½, whatever the parents have learned."
+            "most {unequal:.1%}. If they are equal, your formula gives γ = ½, whatever the parents have learned."
             if unequal <= EQUALLY else "The two distances from θ* differed by up to {unequal:.0%}."]
     if all(one["stop_loss"] <= one["lowest"] + AS_LOW for one in shared):
         told.append("With a shared initialisation, the nearest mixture was close to the best one in both cases, so "
