@@ -85,8 +85,7 @@ def reading_of_equally_far(sweep: xarray.Dataset) -> Page:
     title = "Which network is straighter?"
     if max(features[kind] for kind in vits) < min(features[kind] for kind in mlps) \
             and weights[causes.VIT] > max(weights[kind] for kind in mlps):
-        title = "Both ViTs bend less than the MLPs where features moved equally far, " \
-                "but the ViT bends more where weights did"
+        title = "Both ViTs bend less than the MLPs where features moved equally far, but the ViT more where weights did"
     return reading(title, """
         Where features have moved equally far, the gap is {vit:.1%} of the distance for the ViT and {mlp:.1%} for the
         MLP with ReLUs. Where weights have moved equally far, it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
