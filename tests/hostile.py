@@ -72,7 +72,8 @@ layer = looking.layer(base, tuned, TENSOR, densities=(1.0,), ratios=(1.0,))
 adapted = adapters.Adapted(base, adapters.opened(ADAPTER))
 """
 SHOWN = ["own.summary(looked)", "own.reading_of_regime(looked)", "own.by_layer(looked)", "own.one_layer(layer)",
-         "own.map_of_lengths(looked)", "files.contents(base)", "files.said_of_spoilt({TENSOR: BASE, TASK: DATA})", "measuring.announce()",
+         "own.map_of_lengths(looked)", "files.contents(base)", "files.said_of_spoilt({TENSOR: BASE, TASK: DATA})",
+         "measuring.announce()",
          "Markdown(writing.card_of(writing.merge(OUT, 'ties', base, tuned, [TENSOR, TASK], density=0.2)))",
          "Markdown(writing.card_of(BASE))",
          "own.summary(looking.look(base, [adapted], [TASK], spectra=False, progress=False))",
