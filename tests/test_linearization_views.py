@@ -59,8 +59,8 @@ def test_titles_state_no_number_and_alts_state_all_of_a_setting(name, views):
 
 
 @pytest.mark.parametrize("name, setting, title", [
-    ("near", {"setting": near.TEN_SGD}, "Where λ makes the network more linear than stopping early does, it costs test "
-                                        "accuracy"),
+    ("near", {"setting": near.TEN_SGD},
+     "Where λ makes the network more linear than stopping early does, it costs test accuracy"),
     ("ridge", {"half": 1e6}, "Here the extreme eigenvalues bound the error that is left closely"),
     ("ridge", {"loss": "forgotten", "half": 1.0}, "Forget the n, and you expect too little error to be left"),
     ("ridge", {"loss": "forgotten", "half": 1e6}, "At so strong a pull it hardly matters that the n is forgotten"),
@@ -190,3 +190,38 @@ def test_the_picture_of_the_kernel_tells_classes_apart(finetuned):
     page = tangent.matrix(K, x, y).data
     assert "3 even digits first, then 3 odd ones" in page and "are between 0 and 5." in page
     assert "is 5 on the diagonal. Elsewhere it is 2 within a class and 0 between classes." in page
+
+
+def test_the_gaps_of_a_quadratic_grow_fourfold_and_the_reading_says_so():
+    theta_0, theta = torch.zeros(2, dtype=torch.float64), torch.full((2,), 0.6, dtype=torch.float64)
+
+    def f(weights):
+        return weights + weights ** 2
+    way = tangent.way(f, linear.tangent(f, theta_0), theta_0, theta)
+    assert way.wrong[1:] / way.wrong[:-1] == pytest.approx(4)
+    said = tangent.reading_of_gaps(way).text
+    assert "A factor near four" in said and "later terms" not in said and "too much to call" in said
+    guess = predict(tangent.question(way))
+    view = tangent.gaps(way, guess)
+    assert guess.truth == pytest.approx(way.gap[-1]) and {"wrong", "gap"} <= set(view.hides)
+    assert np.isnan(view.frame.values["gap so far"][-1])
+
+
+def test_a_line_that_is_the_tangent_is_told_from_one_that_is_not():
+    trained = torch.tensor([0.1, -0.4, 0.9], dtype=torch.float64)
+    lines = {"your line": trained + 1e-9, "the network": trained + 0.3}
+    view = tangent.fit(trained, lines)
+    assert "the same outputs" in view.title and "different" in view.draw(other="the network").title
+    assert tangent.reading_of_fit(trained, lines).text == (
+        "Your line gave what training the tangent gave, up to rounding. "
+        "For the network, the largest difference was 0.30.")
+
+
+def test_the_readings_of_the_lesson_say_what_the_full_sweeps_say():
+    sweep, merged = experiment.near.run(*FULL), experiment.merging.run(*FULL)
+    assert "no λ was clearly better" in pulls.reading_of_the_pull(sweep).text
+    assert "But then the test accuracy was only" in pulls.reading_of_ten_digits(sweep).text
+    assert "next to nothing" in pulls.reading_of_causes().text and "on 5 of them" in pulls.reading_of_causes().text
+    assert arms.reading_of_merging(merged).text.startswith("Merged tangents were better")
+    assert arms.reading_of_length(merged).text.startswith("No.")
+    assert arms.reading_of_need(merged).text.startswith("Networks did not have to be near")

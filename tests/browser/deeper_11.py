@@ -1,4 +1,4 @@
-"""What the pictures of chapter 11's deeper notebook say, beside what was measured."""
+"""What the pictures of the deeper notebook of chapter 11 say, beside what was measured."""
 from lessons.linearization.experiment import kernel, lora
 from lessons.linearization.experiment.subsets import subsets
 

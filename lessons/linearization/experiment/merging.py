@@ -263,7 +263,7 @@ run = EXPERIMENT.run
 
 
 def shown(profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
-    """The sweep of profile full that the repository has of this seed: in quick's the differences are mostly noise.
-    Where it has none, that of the profile."""
+    """The sweep of profile full that the repository has of this seed, because in quick's the differences are mostly
+    noise; where it has none, that of the profile."""
     known = EXPERIMENT.archived("full", seed)
     return run(profile, seed, device) if known is None else known

@@ -43,9 +43,9 @@ _SUBJECTS = {"tangents": "merged tangents", "networks’ τ in tangents": "the n
 
 @view
 def arms(sweep: xarray.Dataset, prediction=None):
-    """Left, accuracy on all tasks of a family merged, against α, of the networks' task vectors and of others; right,
-    by how many points the others are ahead at the best α, for every number of tasks of both families, with two
-    standard errors.
+    """Panel (g): left, accuracy on all tasks of a family merged, against α, of the networks' task vectors and others;
+    right, by how many points the others are ahead at the best α, for every number of tasks of both families, with
+    two standard errors.
 
     Controls: alpha, arm, family. The prediction, how far merged tangents of all turned digits are ahead, is a star.
     """
@@ -170,16 +170,16 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
         gains[family] = [Difference.of(float(accuracy.sel(arm=arms).max()), float(accuracy.sel(arm=NETWORK)),
                                        merging.images_of(sweep, count)) for arms in ([LINEAR], shorts)]
     linear, short = zip(*gains.values())
-    ahead = all(lead.is_news and lead.value > 0 for lead in linear)
-    title = "Merged tangents were better than merged networks." if ahead \
-        else "Merged tangents were not better than merged networks on both kinds of tasks."
-    listed = ", and ".join(said("{turned:+.1f} points with {what} on turned digits, {permuted:+.1f} on permuted pixels",
-                                what=what, turned=100 * leads[0].value, permuted=100 * leads[1].value)
+    first = "Merged tangents were better than merged networks." \
+        if all(lead.is_news and lead.value > 0 for lead in linear) else \
+        "Merged tangents were not better than merged networks on both kinds of tasks."
+    listed = ", and ".join(said("""{turned:+.1f} points with {what} on turned digits and {permuted:+.1f} on permuted
+                                   pixels""", what=what, turned=100 * leads[0].value, permuted=100 * leads[1].value)
                            for what, leads in (("tangents", linear), ("the best short vectors", short)))
     more = f"With {count} tasks, accuracy changed by {listed}."
     if short[1].value > linear[1].value and linear[0].value > short[0].value:
         more += " So linearity gained more where tasks are alike, and short vectors where they share nothing."
-    return Page(f"{title} {more}", Markup("<p><b>{}</b> {}</p>").format(title, more))
+    return Page(f"{first} {more}", Markup("<p><b>{}</b> {}</p>").format(first, more))
 
 
 def reading_of_length(sweep: xarray.Dataset) -> Page:
@@ -205,9 +205,9 @@ def reading_of_need(sweep: xarray.Dataset) -> Page:
     alone, inside = (float(turned.sel(arm=arm)) for arm in (NETWORK, POST_HOC))
     best = merging.by_count(sweep).sel(family=ROTATED, arm=NETWORK).isel(count=-1)
     merged, start = float(best.accuracy), float(sweep.start.sel(family=ROTATED))
-    title = "Networks did not have to be near their tangents" if alone - inside > 0.1 and merged - start > 0.1 else \
-        "Here the networks were near their tangents, or did not merge"
-    return reading(title, """
-        On turned digits, a network alone reached {alone:.0%}, but its weights in its tangent only {inside:.0%}. Even
-        so, the merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone,
-                   inside=inside, merged=merged, start=start)
+    first = "Networks did not have to be near their tangents." if alone - inside > 0.1 and merged - start > 0.1 else \
+        "Here the networks were near their tangents, or did not merge."
+    more = said("""On turned digits, a network alone reached {alone:.0%}, and its weights in its tangent {inside:.0%}.
+                   The merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone,
+                inside=inside, merged=merged, start=start)
+    return Page(f"{first} {more}", Markup("<p><b>{}</b> {}</p>").format(first, more))

@@ -123,9 +123,8 @@ def _described(of_setting, lam, share, early):
     text += " " + said("""Taylor gap on test images {absolute:.3f}, which is {gap:.3f} of the movement; stopped early
                           with as much error left, λ = 0 has {early:.3f}. Accuracy of the network
                           {network_accuracy:.3f}, of the tangent trained beside it {trained_accuracy:.3f}, of the
-                          network's θ in the tangent
-                          {taylor_accuracy:.3f}.""", absolute=absolute, gap=absolute / float(at_points.move),
-                       early=early, **numbers)
+                          network's θ in the tangent {taylor_accuracy:.3f}.""", absolute=absolute,
+                       gap=absolute / float(at_points.move), early=early, **numbers)
     for name, sentence in (("kl", "The KL divergence of the two answers is {kl:.4f} nats."),
                            ("kernel_change", "The kernel has changed by {kernel_change:.2f} of its size.")):
         if np.isfinite(numbers[name]):
@@ -139,9 +138,9 @@ def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
     """Even or odd: what the pull does to the gap, beside stopping early."""
     lams, gaps, early, _, far = _at_the_end(sweep, EVEN_ODD)
     most = int(gaps.argmax())
-    pays = (early - gaps > CLEARLY).any()
-    title = "Some λ was better than stopping early." if pays \
-        else "It did not pay to pull: no λ was clearly better than stopping early."
+    better = (early - gaps > CLEARLY).any()
+    first = "Some λ was better than stopping early." if better else \
+        "It did not pay to pull: no λ was clearly better than stopping early."
     sentences = []
     if gaps[-1] < gaps[0] - CLEARLY:
         sentences.append(said("""On even or odd, the strongest pull lowered the relative Taylor gap from {plain:.2f} to
@@ -150,7 +149,7 @@ def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
     if most and gaps[most] > gaps[0] + 0.02 and experiment.near.wrong_way(far) == 0:
         sentences.append(said("""With λ = {lam:g} the gap was even larger than without a pull, {most:.2f}, although the
             weights had stayed nearer.""", lam=lams[most], most=gaps[most]))
-    return Page(f"{title} {' '.join(sentences)}", Markup("<p><b>{}</b> {}</p>").format(title, " ".join(sentences)))
+    return Page(f"{first} {' '.join(sentences)}", Markup("<p><b>{}</b> {}</p>").format(first, " ".join(sentences)))
 
 
 def reading_of_ten_digits(sweep: xarray.Dataset) -> Page:
@@ -161,8 +160,9 @@ def reading_of_ten_digits(sweep: xarray.Dataset) -> Page:
         return reading("Ten digits, SGD", "Here no λ was clearly better than stopping early either.")
     price = " But then the test accuracy was only {after:.0%} instead of {before:.0%}." \
         if accuracy[0] - accuracy[best] > CLEARLY else ""
-    return reading("Ten digits, SGD", "With λ = {lam:g} the gap was {gap:.2f}, where stopping early had {early:.2f}."
-                   + price, lam=lams[best], gap=gaps[best], early=early[best], after=accuracy[best], before=accuracy[0])
+    text = "With λ = {lam:g} the gap was {gap:.2f}, where stopping early had {early:.2f}." + price
+    return reading("Ten digits, SGD", text, lam=lams[best], gap=gaps[best], early=early[best],
+                   after=accuracy[best], before=accuracy[0])
 
 
 def _at_the_end(sweep, setting):
@@ -171,9 +171,9 @@ def _at_the_end(sweep, setting):
     gaps, shares = (part.sel(setting=setting).isel(moment=-1).values
                     for part in (experiment.near.relative(sweep), experiment.near.left(sweep)))
     early = _stopped_early(sweep.sel(setting=[setting]), shares)
-    finite = np.isfinite(gaps)
-    of_end = (end.network_accuracy.values, end.distance.values)
-    return [values[finite] for values in (sweep.lam.values, gaps, early, *of_end)]
+    moves = np.isfinite(gaps)
+    every = sweep.lam.values, gaps, early, end.network_accuracy.values, end.distance.values
+    return [values[moves] for values in every]
 
 
 CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretrained",),
@@ -182,9 +182,9 @@ CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretr
 
 
 def _of_seeds():
-    """{what is changed: the gap over that without the change, a number a seed, or a seed and λ}, as the ledger has."""
-    numbers_of = claims.measured()["LFT-11"]
-    return {what: np.array([numbers_of[number] for number in numbers]).ravel() for what, numbers in CAUSES.items()}
+    """{what is changed: the gap over that without the change, a number a seed or a seed and λ}, from the ledger."""
+    ledger = claims.measured()["LFT-11"]
+    return {what: np.array([ledger[number] for number in numbers]).ravel() for what, numbers in CAUSES.items()}
 
 
 @themed
@@ -201,8 +201,8 @@ def causes():
     ax.set_xticks(ticks, [f"× {tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(seeds)), list(seeds))
-    ax.set(ylim=(len(seeds) - 0.5, -0.5), xlabel="← more linear\u2003 relative Taylor gap, with the change over "
-                                                "without \u2003less linear →")
+    ax.set(ylim=(len(seeds) - 0.5, -0.5), xlabel="← more linear\u2003relative Taylor gap, with the change over without"
+                                                "\u2003less linear →")
     listed = " ".join(f"{what.capitalize()}: {', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))}."
                       for what, ratios in seeds.items())
     count = len(next(iter(seeds.values())))
@@ -217,7 +217,7 @@ def reading_of_causes() -> Page:
     count = len(random)
     sentences = []
     if (np.abs(pulled - 1) < CLEARLY).all():
-        sentences.append("At the same training error the pull changed next to nothing.")
+        sentences.append("When a fifth of the error remained, the pull had changed next to nothing.")
     if (random > 1).all():
         sentences.append(f"Pretraining made the network more linear on all {count} seeds.")
     if (wide < 1).sum() > count / 2:

@@ -32,7 +32,7 @@ from lessons.linearization.algorithms.networks import Net
 
 SHARES = tuple(round(0.05 * step, 2) for step in range(21))  # of the way from θ_0
 NOTHING = 1e-3  # of the way: what is enlarged where the slider stands at θ_0
-PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way: all outputs there
+PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way, for all outputs
 AS_LARGE = 0.15  # of the movement: a gap at the end that is too large to call the network linear
 EXACT = 1e-6  # outputs that differ by less are the same
 HARDLY = 0.1  # of how far the output has moved: a tangent that misses less can hardly be told from the network
@@ -171,8 +171,8 @@ def reading_of_gaps(along_it: Way) -> Page:
     """Whether the tangent can still be trusted at the end, and how its error grew."""
     moved, wrong = (numbers[1:] / numbers[:-1] for numbers in (along_it.moved, along_it.wrong))
     end = float(along_it.gap[-1])
-    title = "That is too much to call the network linear." if end >= AS_LARGE else "That is not much."
-    sentences = [f"At the end of finetuning, the tangent’s error was {end:.0%} of the movement. {title}"]
+    verdict = "That is too much to call the network linear." if end >= AS_LARGE else "That is not much."
+    sentences = [f"At the end of finetuning, the tangent’s error was {end:.0%} of the movement. {verdict}"]
     if (wrong[-2:] > moved[-2:]).all():
         sentences.append(said("""The error catches up because it grows faster. From a quarter to half of the way, the
             movement became {moved:.1f} times as large, but the error became {wrong:.1f} times as large.""",
@@ -201,11 +201,11 @@ def fit(trained: Tensor, others: dict[str, Tensor]):
     low, high = float(every.min()) - 0.1, float(every.max()) + 0.1
 
     def draw(other):
-        difference = float((others[other] - trained).abs().max())
-        title = f"The trained tangent and {other} give the same outputs" if difference < EXACT else \
+        largest = float((others[other] - trained).abs().max())
+        title = f"The trained tangent and {other} give the same outputs" if largest < EXACT else \
             f"The trained tangent and {other} give different outputs"
         alt = said("""{count} test digits: the largest difference between the output of the trained tangent and that of
-                      {other} is {difference:.2g}.""", count=len(trained), other=other, difference=difference)
+                      {other} is {largest:.2g}.""", count=len(trained), other=other, largest=largest)
         values = {"equal": ([low, high], [low, high]), "digits": (trained.numpy(), others[other].numpy())}
         return Frame(title, alt, values,
                      key(("merged", f"{len(trained)} test digits, a dot each"), ("", "grey: both outputs are equal")))
@@ -219,9 +219,9 @@ def fit(trained: Tensor, others: dict[str, Tensor]):
 
 def reading_of_fit(trained: Tensor, others: dict[str, Tensor]) -> Page:
     """Which of them are what training gives, and how far the others are from it."""
-    difference = {name: float((other - trained).abs().max()) for name, other in others.items()}
-    exact, inexact = ([name for name, far in difference.items() if (far < EXACT) is same] for same in (True, False))
-    sentences = [f"For {name}, the largest difference was {difference[name]:.2f}." for name in inexact]
+    largest = {name: float((other - trained).abs().max()) for name, other in others.items()}
+    exact, inexact = ([name for name, far in largest.items() if (far < EXACT) is same] for same in (True, False))
+    sentences = [f"For {name}, the largest difference was {largest[name]:.2f}." for name in inexact]
     if exact:
         sentences.insert(0, f"{exact[0].capitalize()} gave what training the tangent gave, up to rounding.")
     return reading("What does the line predict?", " ".join(sentences))
