@@ -23,8 +23,7 @@ NAMES = [chapter.stem for chapter in CHAPTERS]
 IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90]
 COMMITTED = [path for path in sorted((chapters.ROOT / "notebooks").rglob("*.ipynb"))
              if path.parent.name != ".ipynb_checkpoints"]
-FIRST = {one.package: one.stem for one in reversed(chapters.CHAPTERS)}
-LATER = {one.stem for one in chapters.CHAPTERS if FIRST[one.package] != one.stem}
+DEEPER = {one.stem for one in chapters.CHAPTERS if one.deeper}  # read after their lessons, and executed after them
 ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
 
@@ -206,10 +205,10 @@ def test_runs_on_the_stand_in_and_says_so(name, run_from_nothing, tmp_path, stan
 @pytest.mark.real
 @pytest.mark.parametrize("name", NAMES)
 def test_runs_on_the_real_data_and_says_so(name, run_from_nothing, real_is_here, request):
-    """From nothing: a data folder of its own, with the official files and no models. A notebook whose package another
-    one has opened before finds what that one trained, as a learner does."""
+    """From nothing: a data folder of its own, with the official files and no models. A deeper notebook finds what the
+    lessons before it trained, as its reader does."""
     folder = [request.getfixturevalue(fixture) for fixture in needs(name)][0]
-    if real_is_here and name in LATER:
+    if real_is_here and name in DEEPER:
         keep(request.getfixturevalue("real_folder_session"), folder)
     executed = run_from_nothing(name, folder)
     if real_is_here:

@@ -180,10 +180,10 @@ def reading_of_the_average(sweep: xarray.Dataset) -> Page:
     apart = difference(sweep, features, weights)
     pooled = of_width.sel(layer="pooled")
     return reading_of_widest(sweep, "Eight at once", """
-        Averaged weights stay {gap:.3f} from the mean of the eight pooled features, while a network's own are
-        {own:.3f} from it on its own task. Features averaged read {features:.3f}, weights averaged {weights:.3f}:
-        {apart} points{doubt}; answers averaged {answers:.3f}. Each network alone reads
-        {alone:.3f} on its own task.""",
+        The pooled features of the averaged weights are {gap:.3f} from the mean of those of all eight, while a network's
+        own are {own:.3f} from it on its task. The accuracy is {features:.3f} with averaged features and {weights:.3f}
+        with averaged weights, {apart} points apart{doubt}. With averaged logits it is {answers:.3f}, and of each
+        network alone {alone:.3f}.""",
                    gap=float(pooled.all_gap), own=float(pooled.all_own), features=features, weights=weights,
                    apart=apart, doubt=apart.doubt(), answers=answers, alone=alone)
 

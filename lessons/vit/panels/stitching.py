@@ -37,12 +37,12 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
     half = sweep.merged.sel(lam=1.0).min("two").mean()
     alone = sweep.both.sel(given=stitching.GIVEN[1], layer=LAYER).mean(("pair", "two"))
     return reading("Figure 9 of Zhou et al., and ours", """
-        {told} at λ = 1, put in behind {layer} (the source's is as far in): with the mean of two networks' features θ₀
-        reads the worse of both tasks at {both:.3f}, with the better of the two alone at {one:.3f}; the mean is better
-        in {share:.0%} of the 28 pairs. Differs: at λ = 0.4, where a network's own features read {own:.3f} of its task
-        and not {own_whole:.3f}, it is in {small:.0%}; and at λ = 1 behind block 1 in {first:.0%}. Is λ = 1 merely bad
-        for a single network? With the best λ for each pair the mean is {any_lam:+.1f} points ahead of it. The weights
-        half-way, without anything put in, read {half:.3f}.""",
+        {told} at λ = 1, put in behind {layer} (the paper's is as far in): with the mean of two networks' features θ₀
+        has an accuracy of {both:.3f} on the worse of both tasks, with the better of the two alone at {one:.3f}; the
+        mean is better in {share:.0%} of the 28 pairs. Differs: at λ = 0.4, where a network's own features give
+        {own:.3f} on its task and not {own_whole:.3f}, it is in {small:.0%}; and at λ = 1 behind block 1 in {first:.0%}.
+        Is λ = 1 merely bad for a single network? With the best λ for each pair the mean is {any_lam:+.1f} points ahead
+        of it. The weights half-way, without anything put in, give {half:.3f}.""",
                    told=difference(sweep, both, single).agrees(), layer=LAYER, both=both, one=single,
                    share=numbers["put in: share of pairs at 1"], small=numbers["put in: share of pairs at 0.4"],
                    first=numbers["put in: share of pairs at 1, block 1"], half=float(half),
