@@ -4,7 +4,6 @@ The questions stand in `lessons/<package>/questions.yaml`. A sentence that state
 names a condition of the ledger ("SAIL-4.cost_mmd") or a test ("tests/test_sail.py::test_nearer_is_not_faster"). No
 reader sees it; a test asks `check_markers` whether it names something.
 """
-import ast
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +12,7 @@ import pydantic
 import traitlets
 import yaml
 
-from lessons.kit.chapters import ROOT
-from lessons.kit.claims import model
+from lessons.kit import markers
 from lessons.kit.page import Markup, Page, bold, folded, inline, paragraph
 from lessons.kit.view.widget import MODULE, write_page
 
@@ -88,24 +86,10 @@ def check_markers() -> None:
     """
     for question in questions().values():
         for marker in (marker for choice in question.choices for marker in choice.holds):
-            if not (_is_test(marker) if "::" in marker else _is_condition(marker)):
-                raise ValueError(f"{question.file}, question {question.id!r}: {marker!r} names no condition of the "
-                                 "ledger and no test")
-
-
-def _is_condition(marker):
-    id, _, number = marker.partition(".")
-    claim = model.ledger().get(id)
-    return claim is not None and number in {condition.number for condition in claim.conditions}
-
-
-def _is_test(marker):
-    file, _, name = marker.partition("::")
-    path = ROOT / file
-    if not (name.startswith("test_") and path.is_file()):
-        return False
-    statements = ast.parse(path.read_text(encoding="utf-8")).body
-    return name in {statement.name for statement in statements if isinstance(statement, ast.FunctionDef)}
+            try:
+                markers.resolve(marker)
+            except markers.UnknownMarker as error:
+                raise ValueError(f"{question.file}, question {question.id!r}: {error}") from error
 
 
 class Quiz(anywidget.AnyWidget):

@@ -75,11 +75,11 @@ def layers(sweep: xarray.Dataset):
         finding = finding_in_plain(of_sums[:, 0], mixed[-1], end[ENDS]) if network == PLAIN else \
             finding_in_residual(tried, by_sum, of_sums[:, -1])
         return Frame(finding, alt, values,
-                     key(("merged", f"Layers mixed from the old ones, rows sum to {row_sum:g}"),
+                     key(("merged", f"Layers mixed from the old ones, shares sum to {row_sum:g}"),
                          ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
-    controls = {"row_sum": slider("sum of D’s rows", {f"{total:g}": total for total in tried}, 1.0,
-                                  words=lambda total: f"rows sum to {total:g}", places=tried),
+    controls = {"row_sum": slider("sum of the shares", {f"{total:g}": total for total in tried}, 1.0,
+                                  words=lambda total: f"shares sum to {total:g}", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
     return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
             "controls": controls,
@@ -89,7 +89,8 @@ def layers(sweep: xarray.Dataset):
 
 def _charts(sweep, tried, grey):
     """The loss at once over the sum, and accuracy over the steps."""
-    left = Chart(Axis("sum of a row of D", 0.15, max(tried) + 0.1, ticks={total: f"{total:g}" for total in tried}),
+    left = Chart(Axis("sum of a new layer’s shares", 0.15, max(tried) + 0.1,
+                      ticks={total: f"{total:g}" for total in tried}),
                  Axis("loss before any step, in nats", *LOSSES, "log", digits=2,
                       ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),
                  (Reference(SHUFFLED, "other", "shuffled"), Reference(ENDS, "other", "two ends alone"),
@@ -176,8 +177,9 @@ def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:
              else "Averaged layers of a plain network")
     return reading(title, """
         They began with a loss of {plain_interpolation_0:.2f}, where layers that do nothing had {plain_silent_0:.2f}.
-        After {steps} steps the network was {plain_interpolation_100:.0%} accurate, and with random layers of the right
-        size in their place {plain_he_100:.0%}.""", steps=100, **numbers)
+        After {steps} steps the network was {plain_interpolation_100:.0%} accurate. With random layers of the right size
+        in their place it was {plain_he_100:.0%}, and with the same layers, but their numbers in random places,
+        {plain_shuffled_100:.0%}.""", steps=100, **numbers)
 
 
 def reading_of_equation_9(sweep: xarray.Dataset) -> Page:

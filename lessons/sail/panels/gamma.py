@@ -87,21 +87,22 @@ def along(sweep: xarray.Dataset, share_of=share_of_gain, prediction=None):
     def draw(steps, pair):
         place = steps_values.index(steps)
         values, numbers, finding = shown[pair][place]
-        told = [told for _, _, (_, told) in shown[pair]]
+        told = np.array([told for _, _, (_, told) in shown[pair]])
         by_steps = ", ".join(f"{count}: {share:.2f}" if is_told else f"{count}: the gain is within the noise"
                              for count, share, is_told in zip(steps_values, shares[pair], told))
         alt = said(_ALT, pair=pair, steps=steps, shares=by_steps, **numbers)
         about = key(("merged", "Mixture with share γ of A"), ("a", "A alone"), ("b", "B alone"),
                     ("single", "The better of the two"))
-        return Frame(finding[0], alt, values | {"share": np.where(told, shares[pair], np.nan), "all": 1.0}, about)
+        drawn = np.where(told & (shares[pair] >= 0), shares[pair], np.nan)
+        return Frame(finding[0], alt, values | {"share": drawn, "all": 1.0}, about)
 
     controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
                                 words=lambda steps: f"after {steps} steps", places=places),
                 "pair": chips("parents differ in, initialisation", known)}
     return {"kicker": "Chapter 9: what does mixing add?", "charts": _charts(sweep, places), "draw": draw,
             "controls": controls, "hides": ["mixture", "share", "A alone", "B alone"],
-            "caption": f"{caption(sweep)} Losses above {LOSSES[1]:g} are not drawn. The best γ is chosen on the test "
-                       "images, which favours it."}
+            "caption": f"{caption(sweep)} Losses above {LOSSES[1]:g} are not drawn, nor shares below 0. The best γ is "
+                       "chosen on the test images, which favours it."}
 
 
 def _shown(sweep, part, steps):
@@ -163,15 +164,14 @@ def finding_of_gamma(part: xarray.Dataset, random: xarray.DataArray, steps: int)
 
 
 def gain_shares(part: xarray.Dataset, sweep: xarray.Dataset, share_of=share_of_gain) -> np.ndarray:
-    """(steps,): which share of the best γ's gain over a random start the better parent alone has; 0 where the best γ
-    gains nothing."""
+    """(steps,): which share of the best γ's gain over a random start the better parent alone has, below 0 where it is
+    worse than a random start; 0 where the best γ gains nothing."""
     random = sweep.random_loss.sel(case=part.case).mean("again")
     near = part.loss.sel(gamma=[0.0, 1.0]).min("gamma")
     best = part.loss.min("gamma")
     gains = (random - best).values > LEAST
-    shares = [float(share_of(*map(float, losses))) if gain else 0.0
-              for gain, *losses in zip(gains, random.values, near.values, best.values)]
-    return np.clip(shares, 0, 1)
+    return np.array([float(share_of(*map(float, losses))) if gain else 0.0
+                     for gain, *losses in zip(gains, random.values, near.values, best.values)])
 
 
 def _numbers(sweep, part, steps):
@@ -372,21 +372,23 @@ def proposals(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_what_mixing_adds(sweep: xarray.Dataset) -> Page:
-    """Which share of the best gain the better parent has alone: where parents differ in brightness, and in digits."""
+    """Which share of the gain of the best mixture between the parents the better one has alone: where they differ in
+    brightness, and in digits. What lies beyond the parents does not count, since longer weights help there, too."""
     def shares(case):
-        return gain_shares(sweep.sel(case=case.name, start=ONE), sweep)
+        return gain_shares(_inside(sweep, case, ONE), sweep)
     first, last = (list(sweep.steps.values).index(steps) for steps in (LATER, int(sweep.steps[-1])))
     bright, digits = shares(THIRDS), shares(HALVES)
-    best = sweep.loss.sel(case=HALVES.name, start=ONE).min("gamma")
+    best = _inside(sweep, HALVES, ONE).loss.min("gamma")
     gains = (sweep.random_loss.sel(case=HALVES.name).mean("again") - best).values
     title = ("Mixing adds most where the parents know different things" if bright[first] >= NEARLY_ALL > digits[first]
              else "What mixing adds to one parent")
     return reading(title, """
-        With “brightness” and a shared initialisation, the better parent alone had {bright:.0%} of what the best mixture
-        gained over random weights after {steps} steps. With “digits”, where each parent knows half of the classes, it
-        had {digits:.0%}. After {last} steps that share was {later:.0%}, of a gain that had shrunk from {gain:.2f} to
-        {last_gain:.2f} nats.""", bright=bright[first], digits=digits[first], later=digits[last], steps=LATER,
-                   last=int(sweep.steps[last]), gain=gains[first], last_gain=gains[last])
+        Look between the parents alone. With “brightness” and a shared initialisation, the better parent had
+        {bright:.0%} of what the best mixture gained over random weights after {steps} steps. With “digits”, where each
+        parent knows half of the classes, it had {digits:.0%}. After {last} steps that share was {later:.0%}, of a gain
+        that had shrunk from {gain:.2f} to {last_gain:.2f} nats.""", bright=bright[first], digits=digits[first],
+                   later=digits[last], steps=LATER, last=int(sweep.steps[last]), gain=gains[first],
+                   last_gain=gains[last])
 
 
 def reading_of_two_random_networks(sweep: xarray.Dataset) -> Page:

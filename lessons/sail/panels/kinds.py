@@ -92,6 +92,21 @@ def sizes(sweep: xarray.Dataset | None):
     return _curves(sweep, {"Another width": SIZED})
 
 
+@in_full_alone
+def reading_of_sizes(sweep: xarray.Dataset | None) -> Page:
+    """How far from its source's loss a ResNet begins that was made twice as wide, by three ways."""
+    source, copies, scratch = (f"{GROW}: {how}" for how in (resnets.SOURCE, resnets.COPIES, SCRATCH))
+    named = {"copies": resnets.COPIES, "between": resnets.BETWEEN, "projected": resnets.PROJECTED}
+    ways = {name: in_words(*resnets.apart(sweep, f"{GROW}: {how}", source, 0)) for name, how in named.items()}
+    last = int(sweep.loss.sel(start=scratch).dropna("steps", how="all").steps[-1])
+    behind = in_words(*resnets.apart(sweep, scratch, copies, last))
+    return reading("Does a ResNet behave like these?", """
+        Before any step, the loss of the wider ResNet above that of its source, in nats: with copies {copies}; with
+        interpolation {between}; with a random projection {projected}. The loss of scratch above that of the copies
+        after {last} steps: {behind}. (± is one standard error over the test images.)""", last=last, behind=behind,
+                   **ways)
+
+
 def _curves(sweep, charts):
     """A chart for every title, with the loss of its starts over the steps."""
     fig, axes = plotting.figure(len(charts), height=5.6, width=4.8 * len(charts), sharey=True, squeeze=False)
@@ -103,7 +118,8 @@ def _curves(sweep, charts):
             name = start.removeprefix(f"{OTHER}: ")
             ax.errorbar(np.arange(part.sizes["steps"]), mean, error, color=look.colour, marker=look.marker,
                         linestyle=look.line, label=name)
-            told.append(f"{start} {float(mean[0]):.2f} at once, {float(mean[-1]):.2f} after {int(part.steps[-1])}")
+            later = f", {float(mean[-1]):.2f} after {int(part.steps[-1])}" if len(mean) > 1 else ""
+            told.append(f"{start} {float(mean[0]):.2f} at once{later}")
         ax.set_xticks(np.arange(len(sweep.steps)), [str(int(steps)) for steps in sweep.steps.values])
         ax.set(xlabel="steps", title=title)
         ax.legend(fontsize=9.5, loc="upper center", bbox_to_anchor=(0.5, -0.14))

@@ -145,9 +145,9 @@ def looked_up(sweep: xarray.Dataset) -> dict[float, xarray.Dataset]:
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (e)."""
     part = table.chosen(sweep).sel(set_up=NEAR.name, steps=100)
-    return said("""Three parents learned digits turned by −45°, 0° and 45°. The target is digits turned by 20°. After
-                   100 steps, each start with the learning rate that suits it, scratch reads {scratch:.0%} of the test
-                   digits. By how many **points** is SAIL's mixture more accurate than the best parent alone?""",
+    return said("""Three parents learned digits turned by −45°, 0° and 45°. The target is digits turned by 20°. Each
+                   start has its own learning rate. After 100 steps, scratch is {scratch:.0%} accurate. By how many
+                   **points** is SAIL's mixture more accurate than the best parent alone?""",
                 scratch=float(part.accuracy.sel(start=SCRATCH)))
 
 
@@ -192,8 +192,9 @@ def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
     return reading(title, """
         Before any step the mixture's lead over the best parent alone was {at_once} points{doubt}. After {steps} steps
         it was {later} points{later_doubt}. Its lead over scratch, which had a learning rate of its own, was then
-        {scratch} points{scratch_doubt}.""", steps=ASKED["steps"], at_once=at_once, later=later, scratch=scratch,
-                   doubt=at_once.doubt(), later_doubt=later.doubt(), scratch_doubt=scratch.doubt())
+        {scratch} points{scratch_doubt}. (± is one standard error.)""", steps=ASKED["steps"],
+                   at_once=at_once, later=later, scratch=scratch, doubt=at_once.doubt(), later_doubt=later.doubt(),
+                   scratch_doubt=scratch.doubt())
 
 
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:

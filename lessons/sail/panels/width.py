@@ -180,6 +180,20 @@ def reading_of_orders(sweep: xarray.Dataset) -> Page:
         """, **numbers)
 
 
+def reading_of_the_end(sweep: xarray.Dataset) -> Page:
+    """How accurate the grown networks are after a hundred steps, beside scratch."""
+    numbers = width.claim_8(sweep)
+    lead = Difference.of(numbers["copies_100"], numbers["interpolation_100"], TEST)
+    title = ("After a hundred steps the difference is hardly left" if not lead.is_news
+             else "After a hundred steps copies are still ahead" if lead.value > 0
+             else "After a hundred steps copies are behind")
+    return reading(title, """
+        Copies were then {copies_100:.1%} accurate, interpolation {interpolation_100:.1%}, the random
+        projection {projection_100:.1%} and scratch {scratch_100:.1%}. From copies to interpolation that is {points}
+        points{doubt}. (± is one standard error.)""",
+                   points=lead, doubt=lead.doubt(), **numbers)
+
+
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:
     """What SAIL says of its width transforms, and what ours do."""
     numbers = width.claim_8(sweep)
