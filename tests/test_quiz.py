@@ -41,10 +41,11 @@ def test_every_marker_names_a_condition_of_the_ledger_or_a_test():
 
 
 def test_every_answer_that_is_no_advice_has_a_marker():
-    """The one that has none reads off what its question says."""
+    """Those that have none read off what their questions say."""
     without = [(question.id, choice.text) for question in room.questions().values() for choice in question.choices
                if not choice.holds]
-    assert without == [("9.a", "No mixture on this line is a better start than the better of the two parents.")]
+    assert without == [("11.g", "That does not follow. Look at other images, or at the Taylor gap."),
+                       ("9.a", "No mixture on this line is a better start than the better of the two parents.")]
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -85,6 +85,22 @@ def test_features_stand_after_every_block_in_depth_order():
     assert list(shapes) == TinyViT(16, depth=3).layer_names
 
 
+def test_patches_that_are_shuffled_with_their_positions_change_nothing():
+    torch.manual_seed(0)
+    network, other = TinyViT(16), torch.cat([torch.zeros(1, dtype=int), 1 + torch.randperm(16)])  # its token stays
+    with torch.no_grad():
+        plain = network.embedded(images())
+        alone = torch.cat([plain[:, :1], (plain - network.position)[:, other[1:]] + network.position[1:]], 1)
+        found = []
+        for h in (plain, plain[:, other], alone):
+            for block in network.blocks:
+                h = block(h)
+            found.append(h)
+    assert torch.allclose(found[1], found[0][:, other], atol=1e-5)
+    assert torch.allclose(network.norm(found[1][:, 0]), network.features(images())["pooled"], atol=1e-5)
+    assert (found[2][:, 0] - found[0][:, 0]).abs().max() > 1e-3, "without their positions"
+
+
 def test_answers_are_temperature_times_a_cosine():
     network = TinyViT(16)
     pooled = network.features(images())["pooled"]
