@@ -248,7 +248,7 @@ EXERCISES = [
             Wrong(_ridge(lambda n, lam: lam),
                   "n and ½ are missing: the ridge is nλ/2."),
             Wrong(_ridge(lambda n, lam: lam / 2, lambda y, f_0: y),
-                  "That is what the slides print. The tangent starts at f₀, so it has to learn y − f₀; and the loss is "
+                  "The tangent starts at f₀, so it has to learn y − f₀; and the loss is "
                   "a mean, so the ridge is nλ/2."),
             Wrong(_ridge(target=lambda y, f_0: y),
                   "The tangent starts at f₀, not at 0: it has to learn y − f₀."),
@@ -269,7 +269,7 @@ EXERCISES = [
         hints=["With u = Jᵀα the answers are f₀ + Kα and the penalty is (λ/2)αᵀKα.",
                "Times n the loss is ‖Kα − (y − f₀)‖² + (nλ/2)·αᵀKα. Its gradient is 0 where (K + nλ/2·I)α = y − f₀.",
                "torch.linalg.solve(A, b) solves A·x = b."],
-        praise="The whole of finetuning, for a tangent, in one line. The slides lost n and f₀ on the way.",
+        praise="The whole of finetuning, for a tangent with squared error, in one line.",
         tolerance=1e-7),
 
     Exercise(

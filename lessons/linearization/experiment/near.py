@@ -129,16 +129,25 @@ def stopped_early(sweep: xarray.Dataset, setting: str, share: float, gap: str = 
     """The relative gap of plain finetuning, λ = 0, when this share of the training error is left, interpolated between
     the moments that were measured; NaN where that share is outside them."""
     plain = sweep.sel(setting=setting, lam=0.0)
-    shares = np.append(1.0, left(plain).values)
-    gaps = np.append(0.0, relative(plain, gap, points).values)
+    return _between_moments(share, np.append(1.0, left(plain).values),
+                            np.append(0.0, relative(plain, gap, points).values))
+
+
+def accuracy_stopped_early(sweep: xarray.Dataset, setting: str, share: float) -> float:
+    """The test accuracy of plain finetuning at that moment, in the same way."""
+    plain = sweep.sel(setting=setting, lam=0.0)
+    return _between_moments(share, left(plain).values, plain.network_accuracy.values)
+
+
+def _between_moments(share, shares, values):
+    """Read off between measured shares of the error; NaN outside them."""
     order = np.argsort(shares)
-    return float(np.interp(share, shares[order], gaps[order], left=np.nan, right=np.nan))
+    return float(np.interp(share, shares[order], values[order], left=np.nan, right=np.nan))
 
 
 # -- claims ----------------------------------------------------------------------------------------
 
 # the slides' table: λ, and per data set distance, gap, KL and accuracy
-REPORTED_LAMS = (50.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.1, 0.0)
 REPORTED = {
     "CoLA": {"distance": (0.280, 0.350, 0.404, 0.5263, 0.6148, 0.6946, 0.8223, 0.960),
              "gap": (1.06, 1.12, 1.39, 1.25, 1.27, 1.32, 1.28, 1.47),

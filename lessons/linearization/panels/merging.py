@@ -83,7 +83,7 @@ def arms(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 11: is that why merging works?", "charts": _charts(alphas, counts, gains), "draw": draw,
             "controls": controls, "hides": ["arm", "sure", "gain"],
             "caption": f"{caption(sweep)} {rests_on(sweep)} Bars and band: two standard errors of the test images, at "
-                       "most, for this one pretrained network; another may give another sign."}
+                       "most, for one pretrained network of each kind of tasks; others may give another sign."}
 
 
 def _of_count(sweep, family, count):
@@ -178,7 +178,8 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
                            for what, leads in (("tangents", linear), ("the best short vectors", short)))
     more = f"With {count} tasks, accuracy changed by {listed}."
     if short[1].value > linear[1].value and linear[0].value > short[0].value:
-        more += " So linearity gained more where tasks are alike, and short vectors where they share nothing."
+        more += " So training the tangents gained more where tasks are alike, and short vectors where they are not."
+    more += " (The best of the short vectors is chosen on these test images, which favours it.)"
     return Page(f"{first} {more}", Markup("<p><b>{}</b> {}</p>").format(first, more))
 
 
@@ -196,18 +197,19 @@ def reading_of_length(sweep: xarray.Dataset) -> Page:
         return reading("Is it their length?", "Whole vectors that were scaled to the same length did about as well.")
     return reading("Is it their length?", """
         No. Whole task vectors that were scaled down to about the length of the best short ones reached {whole:.0%}, and
-        the short ones {short:.0%}. So the short ones point in better directions too.""", whole=whole, short=short)
+        the short ones {short:.0%}. So the short ones point in better directions.""", whole=whole, short=short)
 
 
 def reading_of_need(sweep: xarray.Dataset) -> Page:
     """Whether networks have to be near their tangents to be merged."""
-    turned = sweep.single.sel(family=ROTATED)
+    turned, best = sweep.single.sel(family=ROTATED), merging.by_count(sweep).sel(family=ROTATED).isel(count=-1)
     alone, inside = (float(turned.sel(arm=arm)) for arm in (NETWORK, POST_HOC))
-    best = merging.by_count(sweep).sel(family=ROTATED, arm=NETWORK).isel(count=-1)
-    merged, start = float(best.accuracy), float(sweep.start.sel(family=ROTATED))
+    merged, straight = (float(best.accuracy.sel(arm=arm)) for arm in (NETWORK, POST_HOC))
+    start = float(sweep.start.sel(family=ROTATED))
     first = "Networks did not have to be near their tangents." if alone - inside > 0.1 and merged - start > 0.1 else \
         "Here the networks were near their tangents, or did not merge."
-    more = said("""On turned digits, a network alone reached {alone:.0%}, and its weights in its tangent {inside:.0%}.
-                   The merged networks reached {merged:.0%}, where the start θ₀ had {start:.0%}.""", alone=alone,
-                inside=inside, merged=merged, start=start)
+    more = said("""On turned digits, a network alone reached {alone:.0%}, and the tangent, at the network's weights,
+                   {inside:.0%}. Merged, the same task vectors reached {merged:.0%} in the network and {straight:.0%} in
+                   the tangent, where the start θ₀ had {start:.0%}.""", alone=alone, inside=inside, merged=merged,
+                straight=straight, start=start)
     return Page(f"{first} {more}", Markup("<p><b>{}</b> {}</p>").format(first, more))

@@ -7,7 +7,7 @@ from lessons.kit import claims, plotting
 from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Markup, Page, paragraph, reading, said, table
 from lessons.kit.plotting import themed
-from lessons.kit.sweep import caption, position
+from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Star, chips, key, slider, view
 from lessons.linearization import experiment
 from lessons.linearization.experiment.near import EVEN_ODD, STARTS, TEN_ADAM, TEN_SGD
@@ -39,23 +39,24 @@ def near(sweep: xarray.Dataset, prediction=None):
     shares = {name: experiment.near.left(end).sel(setting=name).values for name in experiment.near.SETTINGS}
     images = experiment.near.PROFILES[sweep.attrs["profile"]].test
     for name, left in shares.items():
-        early = _stopped_early(sweep.sel(setting=[name]), left)
-        parts[name] = experiment.near.relative(end).sel(setting=name).values, early
+        parts[name] = experiment.near.relative(end).sel(setting=name).values, *_stopped_early(sweep, name, left)
     if prediction:
         prediction.panel_answers(parts[EVEN_ODD][0][lams.index(ASKED["lam"])], ASKED)
 
     def draw(lam, setting):
-        of_setting, (gaps, early) = end.sel(setting=setting), parts[setting]
+        of_setting, (gaps, early, early_accuracy) = end.sel(setting=setting), parts[setting]
         accuracy, far = (of_setting[name].values for name in ("network_accuracy", "distance"))
         values = {"with λ": gaps, "stopped early": np.where(np.isfinite(gaps), early, np.nan), "λ = 0": gaps[:1],
                   "sure": with_reach(accuracy, images)[1:], "accuracy": accuracy, "distance": far / far[0],
+                  "its accuracy": np.where(np.isfinite(gaps), early_accuracy, np.nan),
                   "error left": shares[setting]}
         number = position(lams, lam)
         about = key(("merged", "The network at the end of training with λ"),
                     ("single", "Without λ, stopped at the same training error (interpolated)"),
                     ("", f"grey: shares of the distance from θ₀ and of the {left_of(setting)} left"))
-        return Frame(finding_of_lam(gaps, early, accuracy, images),
-                     _described(of_setting, lam, shares[setting][number], early[number]), values, about)
+        return Frame(finding_of_lam(gaps, early, accuracy, early_accuracy, images),
+                     _described(of_setting, lam, shares[setting][number], early[number], early_accuracy[number]),
+                     values, about)
 
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED["lam"], words=lambda lam: f"λ = {lam:g}",
                               places=range(len(lams)), ends=[("", "no pull"), ("", "strong pull")]),
@@ -65,11 +66,11 @@ def near(sweep: xarray.Dataset, prediction=None):
             "caption": caption(sweep) + " Band: two standard errors, of the test images."}
 
 
-def _stopped_early(of_setting, shares):
-    """`experiment.near.stopped_early` for every share."""
-    setting = of_setting.setting.item()
-    plain = of_setting[["taylor_gap", "move", "loss", "loss_0"]].load()
-    return np.array([experiment.near.stopped_early(plain, setting, share) for share in shares])
+def _stopped_early(sweep, setting, shares):
+    """Relative gap and test accuracy of plain finetuning that was stopped at every share of the error."""
+    plain = sweep.sel(setting=[setting])[["taylor_gap", "move", "loss", "loss_0", "network_accuracy"]].load()
+    return [np.array([read(plain, setting, share) for share in shares])
+            for read in (experiment.near.stopped_early, experiment.near.accuracy_stopped_early)]
 
 
 def _charts(lams, parts):
@@ -82,25 +83,27 @@ def _charts(lams, parts):
                   Star("guess", "merged", x=(lams.index(ASKED["lam"]),)), Handle("lam")))
     right = Chart(across, Axis("test accuracy, and what λ does besides", 0, 1.05, unit="percent"),
                   (Line("distance", "other", "distance"), Line("error left", "other", "error left", dashed=True),
+                   Line("its accuracy", "single", "stopped early", dots=True),
                    Band("sure", "merged"), Line("accuracy", "merged", "accuracy", near=True, dots=True),
                    Handle("lam")))
     return [left, right]
 
 
-def finding_of_lam(gaps: np.ndarray, early: np.ndarray, accuracy: np.ndarray, images: int) -> str:
+def finding_of_lam(gaps: np.ndarray, early: np.ndarray, accuracy: np.ndarray, early_accuracy: np.ndarray,
+                   images: int) -> str:
     """Whether some λ has a clearly smaller gap than early stopping at the same training error, and at what price.
 
     Args:
         gaps, early: (λ,) relative gaps, with λ and stopped early; the first λ is 0.
-        accuracy: (λ,) of the network, on so many test images.
+        accuracy, early_accuracy: (λ,) the same of the accuracy on so many test images.
     """
-    smaller = np.flatnonzero(early - gaps > CLEARLY)
+    smaller = np.flatnonzero((early - gaps > CLEARLY) & np.isfinite(early_accuracy))
     if not len(smaller):
         return "No λ makes the network clearly more linear than stopping early at the same training error"
-    losses = [Difference.of(accuracy[0], accuracy[place], images) for place in smaller]
+    losses = [Difference.of(early_accuracy[place], accuracy[place], images) for place in smaller]
     if all(loss.is_news and loss.value > 0 for loss in losses):
-        return "Where λ makes the network more linear than stopping early does, it costs test accuracy"
-    return "Some λ makes the network more linear than stopping early does, at no clear loss of accuracy"
+        return "Where λ makes the network more linear than stopping early does, it is less accurate"
+    return "Some λ makes the network more linear than stopping early does, and no less accurate"
 
 
 def left_of(setting: str) -> str:
@@ -108,7 +111,7 @@ def left_of(setting: str) -> str:
     return "residual’s length ‖r‖" if setting in STARTS else "training loss"
 
 
-def _described(of_setting, lam, share, early):
+def _described(of_setting, lam, share, early, early_accuracy):
     """The alternative text."""
     there, setting = of_setting.sel(lam=lam), str(of_setting.setting.item())
     at_points = there.sel(points="test")
@@ -122,9 +125,10 @@ def _described(of_setting, lam, share, early):
     absolute = float(at_points.taylor_gap)
     text += " " + said("""Taylor gap on test images {absolute:.3f}, which is {gap:.3f} of the movement; stopped early
                           with as much error left, λ = 0 has {early:.3f}. Accuracy of the network
-                          {network_accuracy:.3f}, of the tangent trained beside it {trained_accuracy:.3f}, of the
-                          network's θ in the tangent {taylor_accuracy:.3f}.""", absolute=absolute,
-                       gap=absolute / float(at_points.move), early=early, **numbers)
+                          {network_accuracy:.3f}, stopped early {early_accuracy:.3f}, of the tangent trained beside it
+                          {trained_accuracy:.3f}, of the network's θ in the tangent {taylor_accuracy:.3f}.""",
+                       absolute=absolute, gap=absolute / float(at_points.move), early=early,
+                       early_accuracy=early_accuracy, **numbers)
     for name, sentence in (("kl", "The KL divergence of the two answers is {kl:.4f} nats."),
                            ("kernel_change", "The kernel has changed by {kernel_change:.2f} of its size.")):
         if np.isfinite(numbers[name]):
@@ -136,14 +140,14 @@ def _described(of_setting, lam, share, early):
 
 def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
     """Even or odd: what the pull does to the gap, beside stopping early."""
-    lams, gaps, early, _, far = _at_the_end(sweep, EVEN_ODD)
+    lams, gaps, early, _, _, far = _at_the_end(sweep, EVEN_ODD)
     most = int(gaps.argmax())
     better = (early - gaps > CLEARLY).any()
-    first = "Some λ was better than stopping early." if better else \
-        "It did not pay to pull: no λ was clearly better than stopping early."
+    first = "On even or odd, some λ was better than stopping early." if better else \
+        "On even or odd, no λ was clearly better than stopping early."
     sentences = []
     if gaps[-1] < gaps[0] - CLEARLY:
-        sentences.append(said("""On even or odd, the strongest pull lowered the relative Taylor gap from {plain:.2f} to
+        sentences.append(said("""The strongest pull lowered the relative Taylor gap from {plain:.2f} to
             {last:.2f}, but stopping early at the same training error lowered it to {stopped:.2f}.""", plain=gaps[0],
                               last=gaps[-1], stopped=early[-1]))
     if most and gaps[most] > gaps[0] + 0.02 and experiment.near.wrong_way(far) == 0:
@@ -152,32 +156,36 @@ def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
     return Page(f"{first} {' '.join(sentences)}", Markup("<p><b>{}</b> {}</p>").format(first, " ".join(sentences)))
 
 
-def reading_of_ten_digits(sweep: xarray.Dataset) -> Page:
-    """Ten digits by SGD: a λ that is better than stopping early, and its price; or that there is none."""
-    lams, gaps, early, accuracy, _ = _at_the_end(sweep, TEN_SGD)
-    best = int(np.argmax(early - gaps))
+def reading_of_ten_digits(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page:
+    """Ten digits: the λ that is farthest ahead of stopping early, and what both have learned; or that there is none."""
+    lams, gaps, early, accuracy, early_accuracy, _ = _at_the_end(sweep, setting)
+    best = int(np.nanargmax(early - gaps))
     if early[best] - gaps[best] <= CLEARLY:
-        return reading("Ten digits, SGD", "Here no λ was clearly better than stopping early either.")
-    price = " But then the test accuracy was only {after:.0%} instead of {before:.0%}." \
-        if accuracy[0] - accuracy[best] > CLEARLY else ""
-    text = "With λ = {lam:g} the gap was {gap:.2f}, where stopping early had {early:.2f}." + price
-    return reading("Ten digits, SGD", text, lam=lams[best], gap=gaps[best], early=early[best],
-                   after=accuracy[best], before=accuracy[0])
+        return reading(setting.capitalize(), "Here no λ was clearly better than stopping early either.")
+    return reading(setting.capitalize(), """
+        With λ = {lam:g} the gap was {gap:.2f}, where stopping early at the same training error had {early:.2f}. The
+        pulled network was {after:.0%} accurate, the one that stopped early {stopped:.0%}, and plain finetuning to the
+        end {before:.0%}.""",
+                   lam=lams[best], gap=gaps[best], early=early[best], after=accuracy[best],
+                   stopped=early_accuracy[best], before=accuracy[0])
 
 
 def _at_the_end(sweep, setting):
-    """λ, gap, gap of stopping early, accuracy and distance at the end of training, of every λ that moves at all."""
+    """λ, gap, gap of stopping early, accuracy, that of stopping early, and distance, at the end of training, of every λ
+    that moves at all."""
     end = sweep.isel(moment=-1).sel(setting=setting)
     gaps, shares = (part.sel(setting=setting).isel(moment=-1).values
                     for part in (experiment.near.relative(sweep), experiment.near.left(sweep)))
-    early = _stopped_early(sweep.sel(setting=[setting]), shares)
+    early, early_accuracy = _stopped_early(sweep, setting, shares)
     moves = np.isfinite(gaps)
-    every = sweep.lam.values, gaps, early, end.network_accuracy.values, end.distance.values
+    every = sweep.lam.values, gaps, early, end.network_accuracy.values, early_accuracy, end.distance.values
     return [values[moves] for values in every]
 
 
 CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretrained",),
-          "ten times as many units in a layer": ("fifth_wide_over_narrow",),
+          "random weights, as long as pretrained ones": ("fifth_as_long_over_pretrained",),
+          "pretrained weights, shuffled in their layers": ("fifth_shuffled_over_pretrained",),
+          "200 units in a layer instead of 20": ("fifth_wide_over_narrow",),
           "a pull, λ = 2 and 10": ("fifth_pulled_over_plain_least", "fifth_pulled_over_plain_most")}
 
 
@@ -212,18 +220,30 @@ def causes():
 
 
 def reading_of_causes() -> Page:
-    """Which change makes the network more linear on which seeds, at the same training error."""
-    random, wide, pulled = _of_seeds().values()
-    count = len(random)
-    sentences = []
-    if (np.abs(pulled - 1) < CLEARLY).all():
-        sentences.append("When a fifth of the error remained, the pull had changed next to nothing.")
+    """Which change makes the network more linear on which seeds, at the same training error, and whether what was
+    learned before is the reason."""
+    random, as_long, shuffled, wide, pulled = _of_seeds().values()
+    count, sentences = len(random), []
     if (random > 1).all():
-        sentences.append(f"Pretraining made the network more linear on all {count} seeds.")
+        sentences.append(f"From pretrained weights finetuning was more linear on all {count} seeds.")
+    controls = np.concatenate([as_long, shuffled])
+    if (controls < 1).mean() > 0.5:
+        sentences.append(f"""But weights of the same length that had learned nothing were more linear still in
+                             {(controls < 1).sum()} of {len(controls)} cases, so the length of the weights is enough to
+                             explain this.""")
     if (wide < 1).sum() > count / 2:
-        sentences.append(f"So did more units, on {(wide < 1).sum()} of them.")
-    bold, *rest = sentences or ["No change did the same on all seeds."]
-    return Page(" ".join(sentences), Markup("<p><b>{}</b> {}</p>").format(bold, " ".join(rest)))
+        sentences.append(f"More units made it more linear, too, on {(wide < 1).sum()} of {count} seeds.")
+    if (np.abs(pulled - 1) < CLEARLY).all():
+        sentences.append("The pull had changed next to nothing by then, because it had hardly had time to act.")
+    first, *rest = [" ".join(sentence.split()) for sentence in sentences] or ["No change did the same on all seeds."]
+    return Page(" ".join([first, *rest]), Markup("<p><b>{}</b> {}</p>").format(first, " ".join(rest)))
+
+
+def lengths_table(sweep: xarray.Dataset) -> Page:
+    """The relative Taylor gap when a fifth of the error is left, and the length of θ₀, from four starts."""
+    rows = [(start, f"{float(gap):.3f}", f"{float(length):.1f}")
+            for start, gap, length in zip(names(sweep.start), sweep.taylor, sweep.length)]
+    return table(("θ₀", "relative Taylor gap", "‖θ₀‖"), rows, after=paragraph(caption(sweep)))
 
 
 # -- the λ table -----------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ SHARES = tuple(round(0.05 * step, 2) for step in range(21))  # of the way from �
 NOTHING = 1e-3  # of the way: what is enlarged where the slider stands at θ_0
 PLACES = {"1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4, "1/2": 1 / 2, "1": 1.0}  # of the way, for all outputs
 AS_LARGE = 0.15  # of the movement: a gap at the end that is too large to call the network linear
+KNOWS = 1.5  # times as large within a class: a kernel that knows the classes
 EXACT = 1e-6  # outputs that differ by less are the same
 HARDLY = 0.1  # of how far the output has moved: a tangent that misses less can hardly be told from the network
 
@@ -256,3 +257,18 @@ def matrix(K: Tensor, x: Tensor, y: Tensor):
                odd=n - even, least=float(K.min()), most=float(K.max()), diagonal=float(K.diagonal().mean()),
                alike=float(K[same & off].mean()), unlike=float(K[~same].mean()))
     return plotting.show(fig, alt, f"The tangent kernel at θ₀ of the {n} digits that the network is finetuned on.")
+
+
+def reading_of_matrix(K: Tensor, y: Tensor) -> Page:
+    """Whether the kernel's numbers are larger within a class than between classes.
+
+    Args:
+        K: (samples, samples); y: (samples,), +1 or −1.
+    """
+    same, off = torch.outer(y, y) > 0, ~torch.eye(len(y), dtype=torch.bool)
+    alike, unlike = float(K[same & off].mean()), float(K[~same].mean())
+    title = "Before finetuning, this kernel hardly knows the classes" if alike < KNOWS * unlike else \
+        "Before finetuning, this kernel tells the classes apart"
+    return reading(title, """
+        Off the diagonal, its mean is {alike:.1f} within a class and {unlike:.1f} between classes. On the diagonal it is
+        {own:.1f}.""", alike=alike, unlike=unlike, own=float(K.diagonal().mean()))
