@@ -12,7 +12,7 @@ from lessons.kit.experiment import Experiment
 from lessons.kit.profiles import Profiles
 from lessons.linearization.algorithms.finetuning import ADAM, SGD, Plan
 from lessons.linearization.algorithms.networks import Net
-from lessons.linearization.experiment import causes, common, even_odd, ten
+from lessons.linearization.experiment import causes, common, even_odd, lengths, ten
 from toy_models import Recipe
 
 LAMS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # the source's
@@ -225,5 +225,5 @@ def _of_square(sweep):
 
 EXPERIMENT = Experiment("linearization-near", measure, PROFILES, source, "MNIST", recipes=recipes, claims=claims,
                         network="MLPs 196–w–w–1 (tanh) and 784–100–100–100–10 (ReLU)")
-LEDGER = (EXPERIMENT, causes.EXPERIMENT)
+LEDGER = (EXPERIMENT, causes.EXPERIMENT, lengths.EXPERIMENT)
 run = EXPERIMENT.run
