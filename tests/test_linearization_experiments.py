@@ -8,7 +8,7 @@ from lessons.linearization import experiment, panels
 from lessons.linearization.algorithms import dynamics, kernel
 from lessons.linearization.algorithms.finetuning import ADAM, SGD, Plan
 from lessons.linearization.algorithms.networks import Net
-from lessons.linearization.experiment import causes, common, flow, lora, merging, near, rule, subsets, ten
+from lessons.linearization.experiment import causes, common, flow, lengths, lora, merging, near, rule, subsets, ten
 from lessons.linearization.experiment import kernel as ridge
 from lessons.linearization.experiment.merging import LINEAR, NETWORK, PERMUTED, POST_HOC, ROTATED, TEST
 from lessons.linearization.experiment.near import EVEN_ODD, TEN_ADAM, TEN_SGD
@@ -391,3 +391,15 @@ def test_claims_of_all_experiments_are_those_of_the_source(sweeps):
     assert list(found) == [f"LFT-{number}" for number in range(1, 15)]
     odd = {name: value for numbers in found.values() for name, value in numbers.items() if not np.isfinite(value)}
     assert odd.keys() <= {"printed_high_least", "eta_median"}, odd
+
+
+def test_controls_are_as_long_as_pretrained_weights_and_have_learned_nothing():
+    net = Net((3, 4, 1), "tanh")
+    pretrained, random = net.initial(1) * 3, net.initial(2)
+    starts = lengths.starts_of(net, pretrained, random)
+    for name in (lengths.AS_LONG, lengths.SHUFFLED):
+        parts = zip(starts[name].split(net.sizes), pretrained.split(net.sizes), random.split(net.sizes))
+        for layer, trained, drawn in parts:
+            assert layer.norm() == pytest.approx(trained.norm())
+            same = torch.allclose(layer, drawn * (trained.norm() / drawn.norm()))
+            assert same if name == lengths.AS_LONG else torch.equal(layer.sort().values, trained.sort().values)

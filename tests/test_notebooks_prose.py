@@ -73,6 +73,8 @@ ALLOWED = {
     "10_growing": {
         "rows-text": {"twice as many": "a depth", "twice as far": "twice as many steps"},
         "resnet-text": {"twice as wide": "a width"}},
+    "11_tangent": {
+        "causes-text": {"a fifth of": "where `causes` looks"}},
     "11_theorems": {
         "hump-text": {"a fifth of": "where `causes` looks"}},
     "13_published_tables": {

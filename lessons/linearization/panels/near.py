@@ -215,8 +215,8 @@ def causes():
                       for what, ratios in seeds.items())
     counts = sorted({len(ratios) for what, ratios in seeds.items() if "pull" not in what})  # the pull has two a seed
     return plotting.show(fig, f"The relative Taylor gap with a change over that without, a dot a seed. {listed}",
-                         f"Kept in the repository: {' or '.join(map(str, counts))} seeds of profile full, tanh networks on even or odd, each "
-                         "looked at when a fifth of its squared error remains.")
+                         f"Kept in the repository: {' or '.join(map(str, counts))} seeds of profile full, tanh "
+                         "networks on even or odd, each looked at when a fifth of its squared error remains.")
 
 
 def reading_of_causes() -> Page:
@@ -234,7 +234,8 @@ def reading_of_causes() -> Page:
     if (wide < 1).sum() > count / 2:
         sentences.append(f"More units made it more linear, too, on {(wide < 1).sum()} of {count} seeds.")
     if (np.abs(pulled - 1) < CLEARLY).all():
-        sentences.append("The pull had changed next to nothing by then, because it had hardly had time to act.")
+        sentences.append("The pull had changed next to nothing by then. A possible reason is that it had hardly had "
+                         "time.")
     first, *rest = [" ".join(sentence.split()) for sentence in sentences] or ["No change did the same on all seeds."]
     return Page(" ".join([first, *rest]), Markup("<p><b>{}</b> {}</p>").format(first, " ".join(rest)))
 
