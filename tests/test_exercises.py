@@ -70,6 +70,13 @@ def test_a_solution_that_is_taught_gives_what_the_librarys_function_gives(one):
     assert len(inspect.getsource(one.teaching).splitlines()) <= 12
 
 
+@pytest.mark.parametrize("one", TAUGHT, ids=lambda one: one.id)
+def test_a_solution_that_is_copied_runs_by_itself(one):
+    copied = {}
+    exec(solution(one.id).text.rsplit("\nIn the library: ", 1)[0], copied)  # a learner copies it so
+    assert check(one.id, copied[one.teaching.__name__]).passed
+
+
 @pytest.mark.parametrize("answer, says", [
     (None, "Nothing here yet"), (..., "Nothing here yet"), (3, "should be a function, but it is a int"),
     (lambda a, b, alpha: None, "returned nothing yet"), (lambda a, b, alpha: ..., "returned nothing yet"),

@@ -291,6 +291,18 @@ def test_fusing_and_taking_apart_gives_the_same_weights_in_the_same_order():
     assert set(again) == set(state) and all(torch.equal(again[key], state[key]) for key in state)
 
 
+def test_queries_and_keys_exchanged_load_and_compute_something_else():
+    torch.manual_seed(0)
+    network, swap = TinyViT(8, depth=1, heads=2), {"q": "k", "k": "q"}
+    for part in ("q", "k"):  # no two of random weights are alike
+        torch.nn.init.normal_(getattr(network.blocks[0].attention, part).weight)
+    exchanged = {".".join(swap.get(part, part) for part in key.split(".")): tensor
+                 for key, tensor in network.state_dict().items()}
+    again = TinyViT(8, depth=1, heads=2)
+    again.load_state_dict(exchanged)
+    assert not torch.allclose(network(images()), again(images()), atol=1e-3)
+
+
 def test_a_q_without_its_k_is_refused_by_name():
     state = TinyViT(8, depth=1, heads=2).state_dict()
     del state["blocks.0.attention.k.bias"]

@@ -548,3 +548,25 @@ def test_questions_are_asked_with_measured_numbers(sweeps):
     own = float(sweeps["lines"].own_mean.sel(width=8, layer="block 2").mean())
     assert f"{own:.2f} apart" in of_lines.question(sweeps["lines"])
     assert "average of the eight networks" in of_ranks.question(sweeps["ranks"])
+
+
+def test_what_chapter_12_says_of_its_controls_is_so_on_every_seed_of_the_ledger():
+    found = {name: np.array(values) for name, values in claims.measured()["CTL-18"].items()}
+    for distance in causes.EQUAL:  # where features have moved equally far, both ViTs have a smaller gap than the MLPs
+        residual = "residual MLP with GELU over {}: share at own distance " + f"{distance:g}"
+        assert (found[residual.format("ViT")] > 1).all() and (found[residual.format("ViT, fixed reading")] > 1).all()
+        assert (found[residual.format("MLP with GELU")] < 1).all()
+        assert (found[f"MLP with GELU over MLP: share at own distance {distance:g}"] < 1).all()
+    for mlp in ("MLP", "MLP with GELU", "residual MLP with GELU"):  # where weights have, the ViT has a larger one
+        assert (found[f"ViT over {mlp}: share at equal length"] > 1).all()
+    assert (found["gap_over_own_4_times_as_long_64"] > 2 * found["gap_over_own_last_block_64"]).all()
+    for control in ("features_regain_64", "answers_regain_64", "features_regain_128", "answers_regain_128"):
+        assert (found[control] < 0.5).all()  # of what averaging weights loses, less than half
+
+
+def test_in_profile_full_cart_is_a_little_ahead_of_the_average_on_every_seed_of_the_ledger():
+    found = {name: np.array(values) for name, values in claims.measured()["CART-8"].items()}
+    found |= {name: np.array(values) for name, values in claims.measured()["CART-14"].items()}
+    for width in (64, 128):
+        gain, lost = found[f"ViT cart_over_average_{width}"], found[f"ViT average_lost_{width}"]
+        assert (gain > 0).all() and (gain < of_ranks.LITTLE * lost).all()

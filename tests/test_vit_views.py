@@ -249,3 +249,20 @@ def test_bytes_that_differ_from_the_first_file_are_coloured(tmp_path):
 def test_a_matrix_of_queries_keys_and_values_is_drawn_in_thirds():
     page = files.three_in_one(torch.arange(18.0).view(6, 3), "qkv").data
     assert "6 × 3: rows 0 to 1 are queries, the next 2 keys" in page
+
+
+def test_one_network_of_all_recovers_little_and_one_a_task_most(sweeps):
+    sweep = sweeps["merges"]
+    test = sweep.test.mean("task")
+    lost = test.sel(reported="single") - test.sel(reported="average")
+    storing = names(sweep.storing)
+    for method in set(names(sweep.reported)) - {"θ₀", "single"}:
+        gained = (test.sel(reported=method) - test.sel(reported="average")) / lost
+        assert (gained > merges.MOST).all() if method in storing else (gained < merges.LITTLE).all()
+    assert "<b>One network of all eight stays near the average" in merges.reading_of_methods(sweep).page
+
+
+def test_a_gain_that_few_images_leave_open_says_what_its_error_is(sweeps):
+    said = merges.reading_of_methods(sweeps["merges"].assign_attrs(test_images=600)).text
+    assert "(so few images cannot tell this from no change, as ± is at most one standard error)" in said
+    assert "standard error" not in merges.reading_of_methods(sweeps["merges"]).text

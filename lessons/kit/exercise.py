@@ -172,11 +172,23 @@ def solution(id: str) -> Page:
     if not callable(exercise.solution):
         text, more = repr(exercise.solution), ""
     else:
-        text = textwrap.dedent(inspect.getsource(exercise.teaching or exercise.solution))
+        function = exercise.teaching or exercise.solution
+        text = _imports_of(function) + textwrap.dedent(inspect.getsource(function))
         more = f"In the library: {exercise.solution.__module__}.{exercise.solution.__qualname__}"
     # JupyterLab would break words at the margin
     page = Markup("<details><summary>{}</summary><pre style='word-break:normal'>{}</pre><p>{}</p></details>")
     return Page(f"{text}\n{more}".strip(), page.format(summary, text, more))
+
+
+def _imports_of(function):
+    """The imports of the modules that a function uses, so that whoever copies its lines can run them; "" of none."""
+    code = inspect.unwrap(function).__code__
+    every = [code, *(constant for constant in code.co_consts if inspect.iscode(constant))]
+    names = sorted({name for part in every for name in part.co_names})
+    modules = {name: function.__globals__[name] for name in names if inspect.ismodule(function.__globals__.get(name))}
+    lines = [f"import {module.__name__}" + (f" as {name}" if name != module.__name__ else "")
+             for name, module in modules.items()]
+    return "".join(f"{line}\n" for line in lines) + ("\n\n" if lines else "")
 
 
 # -- judging ---------------------------------------------------------------------------------------

@@ -87,10 +87,11 @@ def reading_of_equally_far(sweep: xarray.Dataset) -> Page:
             and weights[causes.VIT] > max(weights[kind] for kind in mlps):
         title = "Both ViTs bend less than the MLPs where features moved equally far, but the ViT more where weights did"
     return reading(title, """
-        Where features have moved equally far, the gap is {vit:.1%} of the distance for the ViT and {mlp:.1%} for the
-        MLP with ReLUs. Where weights have moved equally far, it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
-                   vit=features[causes.VIT], mlp=features[causes.MLP], vit_weights=weights[causes.VIT],
-                   mlp_weights=weights[causes.MLP])
+        Where features have moved equally far (A and B are {own:g} apart), the gap is {vit:.1%} of the distance for the
+        ViT and {mlp:.1%} for the MLP with ReLUs. Where weights have moved equally far ({length:.1%} of θ₀'s length, as
+        in the MLP with ReLUs), it is {vit_weights:.1%} and {mlp_weights:.1%}.""",
+                   own=causes.EQUAL[0], length=float(sweep.relative.sel(kind=causes.MLP)), vit=features[causes.VIT],
+                   mlp=features[causes.MLP], vit_weights=weights[causes.VIT], mlp_weights=weights[causes.MLP])
 
 
 @in_full_alone

@@ -108,7 +108,7 @@ def names_of_a_block() -> Page:
         shown = [name.replace("[0]", " (first third)").replace("[1]", " (second)").replace("[2]", " (last)")
                  for name in theirs]
         rows.append([Markup("<code>{}</code>").format(name) for name in (ours, *shown)])
-    return table(["transformers from 5.6 on, and ours", "open_clip", "timm"], rows, left=3)
+    return table(["transformers from 5.6 on, and our CLIP loader", "open_clip", "timm"], rows, left=3)
 
 
 def contents(checkpoint: Checkpoint, most: int = 8) -> Page:

@@ -10,7 +10,7 @@ from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, 
 from lessons.lines.panels import ALPHA_AXIS, CLOSE, in_words, share_of_a
 from lessons.vit.experiment.lines import last_block
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import difference, dots, reading_of_widest, widest
+from lessons.vit.panels.widths import bound, difference, dots, reading_of_widest, widest
 
 ALL = "all pairs"  # their mean, with the smallest and the largest
 POOLED = {"pooled": "the class token"}  # what chapter 12's sweeps call "pooled"
@@ -141,14 +141,14 @@ def reading_of_the_share(sweep: xarray.Dataset) -> Page:
     middle = sweep.sel(alpha=0.5)
     share = middle.gap_mean / middle.own_mean
     last, most = share.sel(layer=last_block(sweep)).mean("pair"), share.max(("pair", "layer"))
-    numbers = [said("""at width {width}, the gap in the last block is {last:.0%} of the distance from A to B, and
-                       {most:.0%} at the worst place of all pairs and layers""", width=width,
+    numbers = [said("""at width {width}, the gap in the last block is {last:.0%} of the distance from A to B on
+                       average over the pairs, and {most:.0%} in the worst layer of the worst pair""", width=width,
                     last=float(last.sel(width=width)), most=float(most.sel(width=width)))
                for width in map(int, sweep.width)]
     holds = float(last.max()) <= NEARLY and float(most.max()) <= AT_MOST
     return reading("Half-way in weights is nearly half-way in features" if holds else "Half-way in weights", """
-        On average over the pairs, {listed}. The features reach between {least:.2f} and {top:.2f} times as far as the
-        mix (coef).""", listed="; ".join(numbers), least=float(middle.coef_mean.min()),
+        At the middle, {listed}. In the direction of the mix, the features reach between {least:.2f} and {top:.2f} times
+        as far as the mix itself (coef).""", listed="; ".join(numbers), least=float(middle.coef_mean.min()),
                    top=float(middle.coef_mean.max()))
 
 
@@ -170,7 +170,7 @@ def reading_of_the_compromise(sweep: xarray.Dataset) -> Page:
     return reading_of_widest(sweep, title, """
         Each network alone is {alone:.1%} accurate on its task, and the average of the weights {weights:.1%}. Averaging
         the features or the logits of all eight instead changes that by {regained} points at best{doubt}.""",
-                             alone=alone, weights=weights, regained=regained, doubt=regained.doubt())
+                             alone=alone, weights=weights, regained=regained, doubt=bound(regained))
 
 
 def reading_of_the_average(sweep: xarray.Dataset) -> Page:

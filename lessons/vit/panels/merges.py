@@ -11,7 +11,7 @@ from lessons.merging import methods
 from lessons.merging.search import rests_on
 from lessons.vit.experiment import merges
 from lessons.vit.panels import widths
-from lessons.vit.panels.widths import difference, dots, reading_of_widest, widest
+from lessons.vit.panels.widths import bound, difference, dots, reading_of_widest, widest
 
 ALL = "mean over all eight"
 LITTLE = 0.25  # of what averaging loses: a gain below it is called small
@@ -126,7 +126,7 @@ def reading_of_methods(sweep: xarray.Dataset) -> Page:
     return reading_of_widest(sweep, title, """
         The best single network here is by {best}, {gain} points above the average{doubt}. {stored}, which stores
         something for every task, is {accuracy:.1%} accurate, and each network alone {single:.1%}.""",
-                             best=title_of(best), gain=gain, doubt=gain.doubt(), stored=title_of(stored),
+                             best=title_of(best), gain=gain, doubt=bound(gain), stored=title_of(stored),
                              accuracy=score[stored], single=score["single"])
 
 

@@ -31,8 +31,8 @@ def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before panel (b)."""
     average = float(sweep.average.sel(part="test", width=int(sweep.width[0])).mean())
     return said("""The average of the eight networks has an accuracy of {average:.1%}. CART's rank and λ are chosen on
-                   held-out images. How many **points** above the average is it then? (On eight tasks with CLIP, the
-                   paper reports nineteen.)""",
+                   held-out images. How many **points** above the average is it then? (On eight tasks with CLIP's
+                   ViT-B/32, the paper reports nineteen.)""",
                 average=average)
 
 

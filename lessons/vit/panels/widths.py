@@ -35,6 +35,12 @@ def difference(sweep: xarray.Dataset, a: float, b: float) -> Difference:
     return Difference.of(a, b, int(sweep.attrs["test_images"]))
 
 
+def bound(apart: Difference) -> str:
+    """The end of a sentence about a `difference`; of one that is not news, what its ± is."""
+    return "" if apart.is_news else \
+        " (so few images cannot tell this from no change, as ± is at most one standard error)"
+
+
 def reading_of_widest(sweep: xarray.Dataset, title: str, template: str, **numbers) -> Page:
     """`page.reading`; it begins with the width where the sweep has several."""
     which = "(Width {width}.) " if len(sweep.width) > 1 else ""
