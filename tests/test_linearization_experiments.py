@@ -54,7 +54,7 @@ def folder(small, standin_folder_session, quiet_store, one_thread, monkeypatch):
 @pytest.fixture(scope="module")
 def sweeps(small):
     """{module: its sweep}."""
-    return {module: module.run("quick", 0) for module in SMALL}
+    return {module: module.run("quick", 0) for module in (*SMALL, lengths)}
 
 
 def flow_task():
@@ -387,7 +387,8 @@ def test_questions_have_their_answers(sweeps):
 
 
 def test_claims_of_all_experiments_are_those_of_the_source(sweeps):
-    found = experiment.claims(*(sweeps[module] for module in (near, causes, flow, rule, ridge, subsets, lora)))
+    found = experiment.claims(*(sweeps[module] for module in (near, causes, lengths, flow, rule, ridge, subsets,
+                                                         lora)))
     assert list(found) == [f"LFT-{number}" for number in range(1, 15)]
     odd = {name: value for numbers in found.values() for name, value in numbers.items() if not np.isfinite(value)}
     assert odd.keys() <= {"printed_high_least", "eta_median"}, odd
