@@ -13,7 +13,8 @@ import torch
 
 from lessons.kit import exercise, surroundings
 from lessons.kit.chapters import CHAPTERS, LESSONS
-from lessons.kit.exercise import Exercise, Wrong, check, exercises, hint, solution
+from lessons.kit.exercise import Exercise, Wrong, check, exercises, find, hint, mine, solution
+from lessons.sail.exercises import silent
 
 ALL = list(exercises().values())
 MUTANTS = [pytest.param(one, wrong, id=f"{one.id}-{number}") for one in ALL for number, wrong in enumerate(one.wrong)]
@@ -274,3 +275,32 @@ def test_a_complex_number_with_the_right_real_part_is_not_the_number(number):
 def test_a_complex_tensor_with_the_right_real_part_is_not_the_tensor():
     result = check("0.1", lambda a, b, alpha: (alpha * a + (1 - alpha) * b) + 1j)
     assert not result.passed and "should hold ordinary real numbers, but it is a complex tensor" in result.message
+
+
+def _tangent_with_a_graph(f, theta_0):
+    theta_0 = theta_0.clone().requires_grad_()
+    gradient = torch.autograd.functional.jacobian(f, theta_0, create_graph=True)
+    before = f(theta_0)
+    return lambda theta: before + gradient @ (theta - theta_0)
+
+
+@pytest.mark.parametrize("in_dress", [lambda value: value, torch.Tensor.tolist, lambda value: value.detach().numpy()])
+def test_a_function_that_is_a_result_gives_what_the_next_cell_needs(in_dress, capsys):
+    def answer(f, theta_0):
+        f_bar = _tangent_with_a_graph(f, theta_0)
+        return lambda theta: in_dress(f_bar(theta))
+    start = torch.ones(3, dtype=torch.float64)
+    result = mine("11.1", answer)(torch.square, start)(start + 0.1)
+    assert "This cell runs your function." in capsys.readouterr().out
+    assert isinstance(result, torch.Tensor) and result.dtype == torch.float64 and not result.requires_grad
+    torch.testing.assert_close(result, torch.full_like(start, 1.2))
+
+
+def test_layers_may_be_lists_and_what_does_not_fit_is_no_error_of_the_function():
+    def in_lists(*arguments):
+        return [tensor.tolist() for tensor in find("10.1").solution(*arguments)]
+    assert check("10.1", in_lists).passed
+    assert check("10.3", lambda block: {name: tensor.numpy() for name, tensor in silent(block).items()}).passed
+    for id, answer in (("10.1", lambda *arguments: arguments[0]), ("10.3", lambda block: [1])):
+        message = check(id, answer).message
+        assert "does not fit" in message and "stopped" not in message

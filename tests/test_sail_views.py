@@ -7,6 +7,7 @@ import pytest
 import torch
 import xarray
 
+from lessons.kit import claims
 from lessons.kit.noise import Difference
 from lessons.kit.predict import predict
 from lessons.kit.view.marks import ROLES
@@ -24,7 +25,7 @@ OPENINGS = {
     "table": "SAIL’s mixture cannot be told from the best parent alone, and is ahead of scratch",
     "width": "Number the units anew: whole units give the same, units between neighbours do not",
     "theory": "With one parameter the claim is wrong: a random start is near far more often than it allows",
-    "depth": "A smaller sum begins with a lower loss, but in the end no sum is clearly more accurate",
+    "depth": "Shorter steps begin with a lower loss, but in the end no length is clearly more accurate",
     "playground": "The nearest point is not the best start, and which is best depends on the steps"}
 
 
@@ -144,7 +145,7 @@ def test_where_sums_of_rows_matter():
     say = depth.finding_in_residual
     assert say([0.5, 1.0], np.array([0.3, 0.5]), np.array([0.9, 0.9])) == OPENINGS["depth"]
     assert say([0.5, 1.0], np.array([0.5, 0.5]), np.array([0.5, 0.9])) == \
-        "No other sum begins clearly better than the softmax’s, and the sums differ in the end, too"
+        "No other length begins clearly better than steps as long as before, and the lengths differ in the end, too"
     plain = "In the plain network mixed layers begin near chance, and"
     assert depth.finding_in_plain(np.array([0.1]), 0.8, 0.9) == f"{plain} end behind its two ends alone"
     assert depth.finding_in_plain(np.array([0.1]), 0.9, 0.9) == \
@@ -201,3 +202,17 @@ def test_the_drawing_of_copied_units_says_what_they_pass_on():
     page = copies.units(weight, out).data
     assert "with 4 inputs below and an output above. Left, 3 units; unit 2 is green" in page
     assert "its outgoing weight is −0.5000." in page and "half of the outgoing weight, −0.2500." in page
+
+
+def test_the_best_mixture_moves_unless_all_directions_are_alike():
+    panel = playground.line_of_two()
+    for condition, moves in ((1, False), (20, True)):
+        panel.set(condition=condition)
+        shares = {round(float(share), 6) for share in panel.frame.values["share"]}
+        assert (len(shares) > 1) is moves
+
+
+def test_silent_blocks_and_mixtures_end_alike_on_the_ledgers_seeds():
+    ledger = claims.measured()["SAIL-9"]
+    ahead = np.subtract(ledger["residual_interpolation_100"], ledger["residual_silent_100"])
+    assert abs(ahead.mean()) < 2 * ahead.std(ddof=1) / len(ahead) ** 0.5

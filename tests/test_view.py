@@ -31,6 +31,7 @@ from lessons.kit.view import (
     Star,
     View,
     chips,
+    printed,
     slider,
 )
 from lessons.kit.view.marks import described, rows_of
@@ -340,3 +341,13 @@ def installed(folder):
     if done.returncode:
         pytest.skip(f"npm cannot install here: {done.stderr[-200:]}")
     return copy
+
+
+def test_a_picture_on_paper_has_the_points_where_the_page_has_them(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(printed, "_DRAWN", {"line": lambda ax, chart, mark, rows: drawn.append(mark.x)})
+    for places in ((1.0, 10.0, 100.0), None):
+        chart = Chart(Axis("x", 0.5, 200, "log"), Axis("y", 0, 1), (Line("curve", "merged"), Handle("at")))
+        control = slider("at", [1, 10, 100], 10, places=places)
+        View({"at": control}, [chart], lambda at: Frame("One", "One.", {"curve": [0.1, 0.2, 0.3]}, ())).still()
+        assert drawn.pop() == (1.0, 10.0, 100.0)

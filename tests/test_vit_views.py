@@ -264,5 +264,5 @@ def test_one_network_of_all_recovers_little_and_one_a_task_most(sweeps):
 
 def test_a_gain_that_few_images_leave_open_says_what_its_error_is(sweeps):
     said = merges.reading_of_methods(sweeps["merges"].assign_attrs(test_images=600)).text
-    assert "(so few images cannot tell this from no change, as ± is at most one standard error)" in said
+    assert "(± is at most one standard error, so on so few images this may be noise)" in said
     assert "standard error" not in merges.reading_of_methods(sweeps["merges"]).text

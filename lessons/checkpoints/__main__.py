@@ -9,9 +9,9 @@ A model is a safetensors file or a folder in Hugging Face's layout; a folder wit
 import argparse
 import contextlib
 import io
+import os
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 
@@ -43,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         return parsed.run(parsed)
     except PROBLEMS as error:
         _say(str(error), sys.stderr)
+        return 1
+    except OSError as error:  # a name that no file can have, for one
+        _say(f"{error.filename} cannot be used: {error.strerror or error}.", sys.stderr)
         return 1
     except KeyboardInterrupt:
         _say("Interrupted; nothing half-written is left.", sys.stderr)
@@ -162,8 +165,9 @@ def _opened(parsed):
 
 
 def _one(base, path):
-    folder = Path(path).expanduser()
-    alone = (folder / folders.ADAPTER).is_file() and not any((folder / name).exists() for name in folders.WEIGHTS)
+    folder = folders.of_home(path)
+    alone = os.path.isfile(folder / folders.ADAPTER) and not any(os.path.exists(folder / name)
+                                                                 for name in folders.WEIGHTS)
     return Adapted(base, opened_adapter(folder)) if alone else folders.opened(path)
 
 

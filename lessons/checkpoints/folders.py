@@ -141,8 +141,10 @@ def of_home(path: str | os.PathLike) -> Path:
     """A path, of a home where it begins with ~, and with a name: "." and ".." have none to be told by.
 
     Raises:
-        CheckpointError: there is no such home.
+        CheckpointError: it is empty, or there is no such home.
     """
+    if not os.fspath(path):
+        raise CheckpointError("the path is empty: give a file or a folder, or . for this folder.")
     try:
         found = Path(os.fspath(path)).expanduser()
         return found if found.name not in ("", "..") else Path(os.path.abspath(found))
@@ -188,7 +190,7 @@ def _sharded(folder, index, config):
     if outside := [name for name in names if Path(name).name != name or name in ("", "..")]:
         raise CheckpointError(f"{index} names a shard outside its folder, {outside[0]!r}, which is not opened.")
     for name in names:
-        if not (folder / name).exists():
+        if not os.path.exists(folder / name):  # False too where a name cannot be one, 256 letters for one
             keys = [key for key, shard in listed.items() if shard == name]
             raise CheckpointError(f"{folder / name} is missing: {index.name} names it for {len(keys)} tensors, among "
                                   f"them {keys[0]!r}. Download it into the same folder.")

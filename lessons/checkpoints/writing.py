@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from data import store
 from data.pinning import pinned
 from lessons.checkpoints import looking, shards
-from lessons.checkpoints.folders import DTYPES, NAMES, Checkpoint, Tensors, config_of, entry_of
+from lessons.checkpoints.folders import DTYPES, NAMES, Checkpoint, Tensors, config_of, entry_of, of_home
 from lessons.checkpoints.looking import checked_names
 from lessons.checkpoints.naming import is_buffer, name_of
 from lessons.checkpoints.opening import CheckpointError, Entry, sha256
@@ -105,8 +105,8 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         StrangeModels: a model does not descend from the base, is the base itself or is there twice, has another
             tokenizer, or heads of tasks with other labels are merged. The card says the same.
     """
-    folder = Path(folder).expanduser()
-    if folder.exists():
+    folder = of_home(folder)
+    if os.path.lexists(folder):
         raise _is_there(folder)
     if method in methods() and not methods()[method].gives_one_model:
         raise ValueError(f"{method} gives one model a task and stores something for each: call lessons.merging.merge "

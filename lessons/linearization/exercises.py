@@ -4,6 +4,7 @@ import math
 import torch
 
 from lessons.kit.exercise import Exercise, Wrong
+from lessons.kit.judging.running import Unfit
 from lessons.linearization.algorithms import bounds, dynamics, kernel
 from lessons.linearization.algorithms import tangent as linear
 
@@ -28,10 +29,10 @@ def at_places(function) -> list:
     weights are the same number.
 
     Raises:
-        ValueError: it is no function.
+        Unfit: it is no function.
     """
     if not callable(function):
-        raise ValueError("return a function of theta.")
+        raise Unfit("return a function of theta.")
     try:
         return [function(torch.tensor(place, dtype=torch.float64)) for place in _PLACES]
     except RuntimeError as problem:

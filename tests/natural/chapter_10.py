@@ -181,7 +181,7 @@ WRONG = [
     Natural("10.2", "originals whole", new_ones_share),
     Natural("10.3", "as it is", lambda block: block, "still adds what it added before"),
     Natural("10.3", "all zeros", lambda block: {name: 0 * tensor for name, tensor in block.items()},
-            "it cannot learn either"),
+            "only its last bias can learn"),
     Natural("10.3", "weights alone", lambda block: zeros(block, "out.weight"), "its bias is still added"),
     Natural("10.3", "bias alone", lambda block: zeros(block, "out.bias"), "its weights still pass on"),
     Natural("10.3", "the first layer", lambda block: zeros(block, "into.weight", "into.bias"),
@@ -190,7 +190,7 @@ WRONG = [
         "out.weight": torch.eye(len(block["out.weight"]), dtype=block["out.weight"].dtype)}, "right for a plain layer"),
     Natural("10.3", "halves", halved),
     Natural("10.3", "a dead ReLU", lambda block: zeros(block, "out.weight", "out.bias") | {
-        "into.bias": block["into.bias"] - 1e3}, "it cannot learn either"),
+        "into.bias": block["into.bias"] - 1e3}, "only its last bias can learn"),
     Natural("10.3", "almost nothing", lambda block: block | {name: 1e-3 * block[name]
                                                              for name in ("out.weight", "out.bias")}),
     Natural("10.3", "the opposite", lambda block: block | {name: -block[name] for name in ("out.weight", "out.bias")},

@@ -21,8 +21,8 @@ class Dress:
     """What the library's results are.
 
     Attributes:
-        kind: torch.Tensor, dict, list, tuple, bool, int, float or str; None where the cases differ or give anything
-            else. Then a result is left as it is.
+        kind: torch.Tensor, dict, list, tuple, bool, int, float or str; Callable of a function, which gives tensors;
+            None where the cases differ or give anything else. Then a result is left as it is.
         inside: the dress of the values of a dict, by key, or of the entries of a list or tuple, by place.
         rest: the dress of keys and places that no case has; None where the known ones differ.
         dtypes: of a tensor, the dtypes that the cases gave.
@@ -38,6 +38,7 @@ class Dress:
 
 _SCALARS = ((bool, (bool, np.bool_)), (int, numbers.Integral), (float, numbers.Real), (str, str))
 _NOTHING = Dress(None)
+_OF_FUNCTIONS = Dress(torch.Tensor, follows="arguments")  # what a function gives that is a result
 
 
 def learned(results: Sequence, arguments: Sequence[tuple]) -> Dress:
@@ -79,6 +80,8 @@ def wrapped(function: Callable, dress: Dress, instead: Callable, tell: Callable[
         except (Exception, SystemExit) as error:
             stops = f"stops with {type(error).__name__} ({shown(error, str)})"
             return replaced(f"On what this cell gives it, your function {stops}", arguments, named)
+        if dress.kind is Callable and callable(result):
+            return wrapped(result, _OF_FUNCTIONS, lambda *more: instead(*arguments, **named)(*more), tell)
         try:
             return dressed(result, dress, (*arguments, *named.values()))
         except Exception as error:  # a result can be any object, and fail at whatever is asked of it
@@ -173,7 +176,8 @@ def _kind(value):
     for kind in (dict, list, tuple):
         if isinstance(value, kind):
             return kind
-    return next((kind for kind, known in _SCALARS if isinstance(value, known)), None)
+    kind = next((kind for kind, known in _SCALARS if isinstance(value, known)), None)
+    return Callable if kind is None and callable(value) else kind
 
 
 def _rest(dresses):
@@ -217,6 +221,8 @@ def _dressed(value, dress, given, key):
         inside = dict(dress.inside)
         return dress.kind(_dressed(one, inside.get(place, dress.rest) or _NOTHING, given, key)
                           for place, one in enumerate(value))
+    if dress.kind is Callable:
+        raise TypeError("not a function")
     return _scalar(value, dress.kind) if dress.kind else value
 
 

@@ -33,6 +33,10 @@ class Outcome:
     left: tuple[str, ...] = ()
 
 
+class Unfit(ValueError):
+    """What a function gave back cannot be compared; the text says what to give back."""
+
+
 class _TooLong(BaseException):
     """No Exception, so that a learner's `except Exception` lets it pass."""
 
@@ -88,6 +92,8 @@ def _stopped(error):
     if isinstance(error, SystemExit):
         return "SystemExit", ("Your function called exit(), which would end the notebook's Python: give the result "
                               "back with return.")
+    if isinstance(error, Unfit):
+        return "unfit", f"What your function gives back does not fit: {error}"
     name = type(error).__name__
     return name, f"Your function stopped with {name}: {shown(error, str)}"
 

@@ -1,5 +1,6 @@
 """A view on paper: matplotlib draws the same marks from the same numbers, for notebooks that are printed or saved."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,9 +19,10 @@ _STYLES = {"chance": ":", "single": "-"}
 _USUAL_HEIGHT = 352  # px, in the page
 
 
-def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: bool = False) -> Markup:
+def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: bool = False,
+          stops: Mapping[str, Sequence[float]] | None = None) -> Markup:
     """Charts at one setting as an HTML image, with the frame's title above and its words as alternative text; beside
-    or, if they are `stacked`, below each other."""
+    or, if they are `stacked`, below each other. `stops` are the positions of a slider's settings on the x axis."""
     with plotting.drawing():
         if stacked:
             heights = [chart.height or _USUAL_HEIGHT for chart in charts]
@@ -31,9 +33,11 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
         fig.suptitle(frame.title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         for ax, chart in zip(axes.flat, charts):
             _axes(ax, chart)
+            positions = (stops or {}).get(chart.slider)
             for mark in chart.marks:
                 if mark.parts:
-                    _DRAWN[mark.kind](ax, chart, mark, _rows(frame.values[mark.name]))
+                    rows = _rows(frame.values[mark.name])
+                    _DRAWN[mark.kind](ax, chart, _placed(mark, positions, rows), rows)
         if frame.key:
             legend = fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
                                 ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
@@ -67,8 +71,14 @@ def _axes(ax: Axes, chart: Chart) -> None:
             which.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
 
 
+def _placed(mark, positions, rows):
+    """A mark with places of its own, or else with those of the chart's slider, as in the page."""
+    fits = positions is not None and len(positions) == rows.shape[1] and not getattr(mark, "x", True)
+    return replace(mark, x=tuple(positions)) if fits else mark
+
+
 def _x_of(chart, mark, count):
-    """Where a mark has its values; a line without places of its own has them at evenly spaced ones."""
+    """Where a mark has its values; one without places, in a chart without a slider, has them at evenly spaced ones."""
     return np.asarray(mark.x) if mark.x else np.linspace(chart.x.low, chart.x.high, count)
 
 

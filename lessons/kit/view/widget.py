@@ -251,7 +251,8 @@ class View(anywidget.AnyWidget):
 
     def still(self) -> str:
         """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""
-        return printed.image(self.charts, self.frame, self.caption, self.stacked)
+        stops = {name: control.at for name, control in self.controls.items()}
+        return printed.image(self.charts, self.frame, self.caption, self.stacked, stops)
 
     def _repr_mimebundle_(self, **arguments):
         bundle = super()._repr_mimebundle_(**arguments)

@@ -170,15 +170,15 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
         gains[family] = [Difference.of(float(accuracy.sel(arm=arms).max()), float(accuracy.sel(arm=NETWORK)),
                                        merging.images_of(sweep, count)) for arms in ([LINEAR], shorts)]
     linear, short = zip(*gains.values())
-    first = "Merged tangents were better than merged networks." \
+    first = f"With {count} tasks, merged tangents were better than merged networks." \
         if all(lead.is_news and lead.value > 0 for lead in linear) else \
-        "Merged tangents were not better than merged networks on both kinds of tasks."
+        f"With {count} tasks, merged tangents were not better than merged networks on both kinds of tasks."
     listed = ", and ".join(said("""{turned:+.1f} points with {what} on turned digits and {permuted:+.1f} on permuted
                                    pixels""", what=what, turned=100 * leads[0].value, permuted=100 * leads[1].value)
                            for what, leads in (("tangents", linear), ("the best short vectors", short)))
-    more = f"With {count} tasks, accuracy changed by {listed}."
+    more = f"Accuracy changed by {listed}."
     if short[1].value > linear[1].value and linear[0].value > short[0].value:
-        more += " So training the tangents gained more where tasks are alike, and short vectors where they are not."
+        more += " So on turned digits training the tangents gained more, and on permuted pixels short vectors did."
     more += " (The best of the short vectors is chosen on these test images, which favours it.)"
     return Page(f"{first} {more}", Markup("<p><b>{}</b> {}</p>").format(first, more))
 

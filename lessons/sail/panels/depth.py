@@ -75,21 +75,21 @@ def layers(sweep: xarray.Dataset):
         finding = finding_in_plain(of_sums[:, 0], mixed[-1], end[ENDS]) if network == PLAIN else \
             finding_in_residual(tried, by_sum, of_sums[:, -1])
         return Frame(finding, alt, values,
-                     key(("merged", f"Layers mixed from the old ones, shares sum to {row_sum:g}"),
+                     key(("merged", f"Layers mixed from the old ones, steps {row_sum:g} times as long"),
                          ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
-    controls = {"row_sum": slider("sum of the shares", {f"{total:g}": total for total in tried}, 1.0,
-                                  words=lambda total: f"shares sum to {total:g}", places=tried),
+    controls = {"row_sum": slider("length of the new steps", {f"{total:g}": total for total in tried}, 1.0,
+                                  words=lambda total: f"steps {total:g} times as long", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
     return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
-                       "are not drawn. The curve of shuffled entries is that of rows that sum to 1."}
+                       "are not drawn. The length of a step multiplies V and c. Shuffled: of steps as long as before."}
 
 
 def _charts(sweep, tried, grey):
     """The loss at once over the sum, and accuracy over the steps."""
-    left = Chart(Axis("sum of a new layer’s shares", 0.15, max(tried) + 0.1,
+    left = Chart(Axis("length of a new layer’s step", 0.15, max(tried) + 0.1,
                       ticks={total: f"{total:g}" for total in tried}),
                  Axis("loss before any step, in nats", *LOSSES, "log", digits=2,
                       ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),
@@ -118,11 +118,11 @@ def finding_in_residual(tried: list[float], by_sum: np.ndarray, ends: np.ndarray
     """
     best = int(by_sum.argmin())
     lower = by_sum[tried.index(1.0)] - by_sum[best] > CLEARLY
-    begin = f"A {'smaller' if tried[best] < 1 else 'larger'} sum begins with a lower loss" if lower else \
-        "No other sum begins clearly better than the softmax’s"
+    begin = f"{'Shorter' if tried[best] < 1 else 'Longer'} steps begin with a lower loss" if lower else \
+        "No other length begins clearly better than steps as long as before"
     told = Difference.of(float(ends.max()), float(ends.min()), TEST).is_news
-    link, end = ("but", "in the end no sum is clearly more accurate") if not told else \
-        ("and", "the sums differ in the end, too")
+    link, end = ("but", "in the end no length is clearly more accurate") if not told else \
+        ("and", "the lengths differ in the end, too")
     return f"{begin}, {link} {end}"
 
 
@@ -157,13 +157,13 @@ def at_a_glance(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_rows(sweep: xarray.Dataset) -> Page:
-    """The loss at once of a residual network whose new blocks are mixtures, by the sum of their shares, beside blocks
+    """The loss at once of a residual network whose new blocks are mixtures, by the length of their steps, beside blocks
     that do nothing."""
     numbers = depth.claim_9(sweep)
     lower = numbers["residual_half_0"] < numbers["residual_interpolation_0"]
     title = ("Steps that are half as long begin with a lower loss" if lower else "Blocks that are mixtures")
     return reading(title, """
-        With shares that sum to 1 the loss at once was {residual_interpolation_0:.2f}, with shares that sum to ½ it was
+        With steps as long as before the loss at once was {residual_interpolation_0:.2f}, with steps half as long it was
         {residual_half_0:.2f}. With blocks that do nothing yet it was {residual_silent_0:.2f}, and with nothing between
         the network's two ends {residual_ends_0:.2f}.""", **numbers)
 

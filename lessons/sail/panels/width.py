@@ -34,8 +34,8 @@ _MAPS = {f"{BETWEEN}, {GROW}": ("between neighbours", GROW, BETWEEN),
 _ALT = """
     {direction}, {how}, trained by {optimiser}: accuracy {at_once:.3f} at once and {end:.3f} after {last} steps; {whole}
     {whole_end:.3f}, scratch {scratch:.3f}, the source {source:.3f}. With the source's units in order {numbering},
-    {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}; over all orders interpolation gives {least:.3f} to
-    {most:.3f}."""
+    {whole} gives {kept:.3f} at once and interpolation {mixed:.3f}; over these {orders} orders
+    interpolation gives {least:.3f} to {most:.3f}."""
 
 
 def settings(sweep: xarray.Dataset) -> dict[str, tuple[str, str, str]]:
@@ -80,7 +80,8 @@ def maps(sweep: xarray.Dataset, prediction=None):
         alt = said(_ALT, direction=direction, how=how, optimiser=optimiser, at_once=mapped[0], end=mapped[-1],
                    last=last, whole=copying, whole_end=of_units[-1], scratch=scratch[-1], source=source,
                    numbering=numbering, kept=of_orders[0, position(orders, numbering)],
-                   mixed=of_orders[1, position(orders, numbering)], least=of_orders[1].min(), most=of_orders[1].max())
+                   mixed=of_orders[1, position(orders, numbering)], least=of_orders[1].min(), most=of_orders[1].max(),
+                   orders=len(orders))
         about = key(("merged", f"{capital(how)}, {direction}"), ("single", f"Whole units: {copying}"),
                     *([("", "its maps were learned by Adam")] if how == LEARNED else []))
         finding = finding_of_orders(*of_orders) if how == BETWEEN else finding_of_a_map(text, mapped, of_units)

@@ -350,7 +350,8 @@ def reading_of_regime(sweep: xarray.Dataset) -> Page:
     between = said("between {least:.2f} and {most:.2f}", least=pairs.min(), most=pairs.max()) if len(pairs) else ""
     cosines = f", and their cosines with each other lie {between}" if between else ""
     return reading("What kind of task vectors are these?", """
-        Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Short vectors nearly at right angles, as the course's
-        own are, do not cancel each other. Whether their sum is any good is another question: the course's merge badly.
-        Where cosines are far above 0 they share a direction, and the average already has it.""",
+        Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Vectors nearly at right angles do not cancel each
+        other as a whole, although many of their entries have opposite signs. Whether their sum is any good is another
+        question: the course's merge badly. Where cosines are far above 0 they share a direction, and the average
+        already has it.""",
                    low=float(together.relative.min()), high=float(together.relative.max()), cosines=cosines)

@@ -38,7 +38,7 @@ def difference(sweep: xarray.Dataset, a: float, b: float) -> Difference:
 def bound(apart: Difference) -> str:
     """The end of a sentence about a `difference`; of one that is not news, what its ± is."""
     return "" if apart.is_news else \
-        " (so few images cannot tell this from no change, as ± is at most one standard error)"
+        " (± is at most one standard error, so on so few images this may be noise)"
 
 
 def reading_of_widest(sweep: xarray.Dataset, title: str, template: str, **numbers) -> Page:

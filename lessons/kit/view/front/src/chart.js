@@ -48,12 +48,12 @@ export class Chart {
   }
 
   // Lay the axes out for a width; everything that does not move is drawn here. While a guess is asked for, its axis has
-  // room for every guess and no map shows its scale: a fitted axis would tell the answer. `asked` is that prediction, or
+  // room for every guess (a logarithmic one has none for 0) and no map shows its scale: a fitted axis would tell the answer. `asked` is that prediction, or
   // null.
   lay(width, k, narrow, right = this.margin(narrow), asked = null) {
     const [x, axis] = [this.spec.x, this.spec.y].map((one) => ({ label: "", ...one }));
     const widened = asked && this.guessed && this.guessed.along !== "x";
-    const y = widened ? { ...axis, low: Math.min(axis.low ?? 0, asked.low), high: Math.max(axis.high ?? 0, asked.high) } : axis;
+    const y = widened ? { ...axis, low: axis.kind === "log" && asked.low <= 0 ? axis.low : Math.min(axis.low ?? 0, asked.low), high: Math.max(axis.high ?? 0, asked.high) } : axis;
     const map = this.marks.find((mark) => mark.kind === "map");
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
