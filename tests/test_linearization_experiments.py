@@ -360,7 +360,7 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert f"the distance falls {falls:.1f} times" in panels.near.reading_of_adam(sweeps[near]).text
     arms = panels.merging.arms_table(sweeps[merging]).text.splitlines()
     assert len(arms) == len(sweeps[merging].arm)
-    assert "With 3 tasks, accuracy changed by " in panels.merging.reading_of_merging(sweeps[merging]).text
+    assert "With 3 tasks, merged tangents were" in panels.merging.reading_of_merging(sweeps[merging]).text
 
 
 def test_questions_have_their_answers(sweeps):
