@@ -25,21 +25,14 @@ _PLACES = ((0.3, -0.5, 1.2), (-1.0, 0.4, 0.0), (0.0, 0.0, 0.0))
 
 
 def at_places(function) -> list:
-    """What the learner's tangent gives at three θ. One that takes more weights than the cases have is tried where all
-    weights are the same number.
+    """What the learner's tangent gives at three θ of the cases' size.
 
     Raises:
         Unfit: it is no function.
     """
     if not callable(function):
         raise Unfit("return a function of theta.")
-    try:
-        return [function(torch.tensor(place, dtype=torch.float64)) for place in _PLACES]
-    except RuntimeError as problem:
-        try:
-            return [function(torch.tensor(place[0], dtype=torch.float64)) for place in _PLACES]
-        except Exception:
-            raise problem from None
+    return [function(torch.tensor(place, dtype=torch.float64)) for place in _PLACES]
 
 
 def _pairs(count=6, size=4):

@@ -25,7 +25,9 @@ def offline(page):
 @pytest.fixture
 def question(offline, tmp_path):
     offline.goto(quiz(ID).save_html(tmp_path / "question.html").as_uri())
-    return offline.locator("#view")
+    shown = offline.locator("#view")
+    shown.get_by_role("button", name=CHOICES[-1].text).wait_for()  # a key pressed before it is there goes nowhere
+    return shown
 
 
 def sentences(question):

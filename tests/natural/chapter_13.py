@@ -8,9 +8,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from lessons.vit.algorithms import firstbytes
 from tests.natural import Natural
 
 # -- 13.1 told_by ----------------------------------------------------------------------------------
+
+
+def header_fits(first, size):
+    return first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= size - 8
 
 
 def magic_first(first, size):
@@ -20,7 +25,7 @@ def magic_first(first, size):
         return "pointer"
     if b"<" in first[:10]:
         return "page"
-    if first[8:9] == b"{":
+    if header_fits(first, size):
         return "safetensors"
     return "something else"
 
@@ -46,7 +51,7 @@ def big_endian(first, size):
 
 
 def no_strip(first, size):
-    if len(first) > 8 and first[8] == ord("{"):
+    if len(first) > 8 and first[8] == ord("{") and header_fits(first, size):
         return "safetensors"
     if first[:2] == b"PK" or first[:1] == b"\x80":
         return "pickle"
@@ -56,7 +61,7 @@ def no_strip(first, size):
 
 
 def zip_is_no_pickle(first, size):
-    if first[8:9] == b"{":
+    if header_fits(first, size):
         return "safetensors"
     if first[:1] == b"\x80":
         return "pickle"
@@ -66,7 +71,7 @@ def zip_is_no_pickle(first, size):
 
 
 def zip_alone(first, size):
-    if first[8:9] == b"{":
+    if header_fits(first, size):
         return "safetensors"
     if first[:2] == b"PK":
         return "pickle"
@@ -87,7 +92,7 @@ def else_safetensors(first, size):
 
 
 def no_pointer(first, size):
-    if first[8:9] == b"{":
+    if header_fits(first, size):
         return "safetensors"
     if first[:2] == b"PK" or first[:1] == b"\x80":
         return "pickle"
@@ -217,6 +222,9 @@ WRONG = [
     Natural("13.1", "zip alone", zip_alone, "A bare pickle, as torch.save wrote"),
     Natural("13.1", "the rest is safetensors", else_safetensors, "What you know nothing about is not"),
     Natural("13.1", "no pointer", no_pointer, "A Git-LFS pointer is a text of three"),
+    Natural("13.1", "no look at the number", lambda first, size: "safetensors" if first[8:9] == b"{" else "page"),
+    Natural("13.1", "the brace alone", lambda first, size: "safetensors" if first[8:9] == b"{" else
+            firstbytes.told_by(first, size), "the number before it must fit"),
     Natural("13.1", "by its name", lambda first, size: "safetensors", "A name proves nothing"),
     Natural("13.1", "by size", lambda first, size: "safetensors" if size > 100 else "pointer"),
     Natural("13.2", "columns in thirds", cut_by(lambda tensor: tensor.chunk(3, -1)), "You cut the columns"),

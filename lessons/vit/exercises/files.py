@@ -33,8 +33,14 @@ def _files():
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:2f31\nsize 349848328\n"
     page = b"\n  <!DOCTYPE html><html><title>Log in</title></html>"
     contents = [_safetensors(), _safetensors(0x280), _safetensors(0x480), _saved(), pickle.dumps({"weight": 1.0}, 2),
-                pickle.dumps({"weight": 1.0}, 4), pointer, page, b'{"error": "Repository not found"}', b""]
+                pickle.dumps({"weight": 1.0}, 4), pointer, page, b'{"error": "Repository not found"}', b"",
+                *map(_only_a_header, (2 ** 40, 9))]
     return [(content[:64], len(content)) for content in contents]
+
+
+def _only_a_header(length):
+    """A file that says its header has so many bytes, and has eight."""
+    return length.to_bytes(8, "little") + b'{"a": 1}'
 
 
 def _fused():
@@ -74,6 +80,12 @@ def _factors():
 def _first(rule):
     """An answer that looks at `rule` before anything else and otherwise says what is right."""
     return lambda first, size: rule(first, size) or firstbytes.told_by(first, size)
+
+
+def _fits_the_whole_file(first, size):
+    """The number is compared with the size of the whole file."""
+    fits = first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= size
+    return "safetensors" if fits else firstbytes.told_by(first, size)
 
 
 def _big_end_first(first, size):
@@ -183,6 +195,11 @@ EXERCISES = [
             Wrong(lambda first, size: "safetensors" if b"{" in first else firstbytes.told_by(first, size),
                   "A brace anywhere is not enough: a server's error in JSON has one too. It must be byte 8, behind the "
                   "number."),
+            Wrong(lambda first, size: "safetensors" if first[8:9] == b"{" else firstbytes.told_by(first, size),
+                  "A brace at byte 8 is not enough: the number before it must fit into the file. A file that was "
+                  "spoilt says that its header is longer than the file is."),
+            Wrong(_fits_the_whole_file,
+                  "The first eight bytes are not part of the header, so N is at most size − 8."),
             Wrong(_big_end_first,
                   "You read the number from the wrong end: safetensors writes the smallest byte first, \"little\"."),
         ],
