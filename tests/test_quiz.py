@@ -45,13 +45,13 @@ def test_every_answer_that_is_no_advice_has_a_marker():
     without = [(question.id, choice.text) for question in room.questions().values() for choice in question.choices
                if not choice.holds]
     assert without == [("11.g", "That does not follow. Look at other images, or at the Taylor gap."),
-                       ("9.a", "No mixture on this line is a better start than the better of the two parents.")]
+                       ("9.b", "No mixture on this line is a better start than the better of the two parents.")]
 
 
 @pytest.mark.parametrize("id", IDS)
 def test_no_measured_number_is_typed_in_an_answer(id):
     cells = [{"cell_type": "markdown", "id": id, "source": choice.answer} for choice in room.questions()[id].choices]
-    made_up_in_the_question = {"1.3": "made up"} if id == "9.c" else {}
+    made_up_in_the_question = {"1.3": "made up"} if id == "9.f" else {}
     assert typed({"cells": cells}, {id: made_up_in_the_question}) == []
 
 

@@ -10,7 +10,7 @@ from tools import lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
-ID = "9.e"
+ID = "9.d"
 CHOICES = quiz(ID).question.choices
 
 
@@ -83,7 +83,7 @@ def test_nobody_is_shut_out_and_nothing_is_cut_on_a_phone(page, question, theme)
 
 def test_in_the_page_of_a_chapter_a_choice_opens_its_sentence_without_a_script(offline, tmp_path):
     output = nbformat.v4.new_output("display_data", quiz(ID)._repr_mimebundle_())
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.e')", outputs=[output])])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.d')", outputs=[output])])
     (tmp_path / "chapter.html").write_text(to_html(notebook), encoding="utf-8")
     offline.goto((tmp_path / "chapter.html").as_uri())
     answer = offline.get_by_text(CHOICES[1].answer)

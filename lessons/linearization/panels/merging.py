@@ -1,9 +1,12 @@
 """Panel (g): is linearity why merging works? Four ways to add task vectors, and short ones beside them."""
 import numpy as np
 import xarray
+from matplotlib.ticker import PercentFormatter
 
+from lessons.kit import plotting
 from lessons.kit.noise import WIDE, Difference, with_reach
-from lessons.kit.page import Markup, Page, paragraph, reading, said, table
+from lessons.kit.page import Markup, Page, capital, paragraph, reading, said, table
+from lessons.kit.plotting import BLACK, GREEN, PURPLE, still
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, slider, view
 from lessons.linearization.experiment import merging
@@ -143,6 +146,64 @@ def _verb(leads):
     return "sometimes beat" if any(ahead) else "sometimes lose to" if any(behind) else "cannot be told from"
 
 
+# -- still pictures -------------------------------------------------------------------------------
+
+@still
+def by_length(sweep: xarray.Dataset):
+    """Accuracy of all tasks merged, against the length of what is added for each task, α·‖τ‖: whole task vectors, the
+    best short ones and tangents, of both families. If length were all that counts, the lines of networks would lie on
+    each other."""
+    fig, axes = plotting.figure(2, height=3.4, sharey=True)
+    best, told = merging.by_count(sweep).isel(count=-1), []
+    for ax, (family, title) in zip(axes, TASKS.items()):
+        curves, lengths = _of_count(sweep, family, int(best["count"])), sweep.length.sel(family=family)
+        short = _best_short(best.sel(family=family).accuracy)
+        for arm, name, colour, marker in ((NETWORK, "whole", GREEN, "o"), (short, f"short: {short}", BLACK, "s"),
+                                          (LINEAR, "tangents", PURPLE, "^")):
+            length = float(lengths.sel(arm=arm))
+            ax.plot(sweep.alpha * length, curves[arm], color=colour, marker=marker, markersize=4, label=name)
+            top = int(np.argmax(curves[arm]))
+            told.append(f"{title}, {name}: best {curves[arm][top]:.2f}, at {float(sweep.alpha[top]) * length:.1f}")
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set(xlabel="length of what is added for a task, α·‖τ‖", title=capital(title), ylim=(0, 1))
+        ax.legend()
+    axes[0].set_ylabel("accuracy, all tasks merged")
+    return plotting.show(fig, f"Accuracy against the length of what is added. {'; '.join(told)}.", caption(sweep))
+
+
+def _best_short(accuracy):
+    """The arm of short task vectors with the highest accuracy."""
+    return max((arm for arm in names(accuracy.arm) if arm not in ARMS), key=lambda arm: float(accuracy.sel(arm=arm)))
+
+
+@still
+def in_both(sweep: xarray.Dataset):
+    """Turned digits: the networks' task vectors, one alone and all merged, in the network and in its tangent, over the
+    accuracy at θ₀."""
+    single, start = sweep.single.sel(family=ROTATED), float(sweep.start.sel(family=ROTATED))
+    best = merging.by_count(sweep).isel(count=-1).sel(family=ROTATED).accuracy
+    rows = {"one task vector": single, f"all {int(best['count'])} merged": best}
+    fig, ax = plotting.figure(width=6.4, height=2.6)
+    told = []
+    for place, (row, accuracy) in enumerate(reversed(rows.items())):
+        for side, (arm, name, colour) in enumerate(((POST_HOC, "in the tangent", PURPLE), (NETWORK, "in the network",
+                                                                                          GREEN))):
+            value = float(accuracy.sel(arm=arm))
+            y = place + 0.36 * side - 0.18
+            ax.barh(y, value, 0.34, color=colour)
+            ax.annotate(f"{name}: {value:.0%}", (value, y), xytext=(4, 0), textcoords="offset points", va="center")
+            told.append(f"{row}, {name} {value:.2f}")
+    ax.axvline(start, color=BLACK, linestyle="--", marker="")
+    ax.annotate("θ₀", (start, 1.5), xytext=(3, 0), textcoords="offset points", va="center")
+    ax.set_yticks(range(len(rows)), list(reversed(rows)))
+    ax.set(xlabel="accuracy on turned digits", xlim=(0, 1.25), ylim=(-0.5, 1.65))
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    ax.set_xticks(np.arange(0, 1.01, 0.25))
+    ax.grid(axis="y", visible=False)
+    return plotting.show(fig, f"Accuracy on turned digits. {'; '.join(told)}. At θ₀ {start:.2f}.", caption(sweep))
+
+
 # -- tables and readings ---------------------------------------------------------------------------
 
 def arms_table(sweep: xarray.Dataset) -> Page:
@@ -184,20 +245,25 @@ def reading_of_merging(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_length(sweep: xarray.Dataset) -> Page:
-    """Permuted pixels, all tasks: whole task vectors, made as long in the sum as the best short ones, by α."""
-    family = sweep.sel(family=PERMUTED)
+    """All tasks merged: on permuted pixels whole task vectors, made as long in the sum as the best short ones by α; on
+    turned digits whole and short ones at their best."""
+    family, count = sweep.sel(family=PERMUTED), int(sweep.tasks[-1])
     best = merging.chosen(sweep).sel(family=PERMUTED).isel(group=-1)
-    shorts = [arm for arm in names(sweep.arm) if arm not in ARMS]
-    top = max(shorts, key=lambda arm: float(best.accuracy.sel(arm=arm)))
+    top = _best_short(best.accuracy)
     wanted = float(best.alpha.sel(arm=top) * family.length.sel(arm=top) / family.length.sel(arm=NETWORK))
     alpha = float(sweep.alpha[np.abs(np.log(sweep.alpha.values / wanted)).argmin()])
     whole, short = float(family.accuracy.sel(arm=NETWORK, alpha=alpha, part=TEST).isel(group=-1)), \
         float(best.accuracy.sel(arm=top))
-    if short - whole < 0.05:
-        return reading("Is it their length?", "Whole vectors that were scaled to the same length did about as well.")
-    return reading("Is it their length?", """
-        No. Whole task vectors that were scaled down to about the length of the best short ones reached {whole:.0%}, and
-        the short ones {short:.0%}. So the short ones point in better directions.""", whole=whole, short=short)
+    told = ["On permuted pixels it was not. Whole task vectors that were scaled down to about the length of the best short "
+            "ones reached {whole:.0%}, and the short ones {short:.0%}. So there the short ones pointed in better "
+            "directions." if short - whole >= 0.05 else
+            "On permuted pixels, whole vectors that were scaled to the same length did about as well."]
+    turned = merging.by_count(sweep).sel(family=ROTATED, count=count).accuracy
+    level = Difference.of(float(turned.sel(arm=_best_short(turned))), float(turned.sel(arm=NETWORK)),
+                          merging.images_of(sweep, count))
+    if not level.is_news:
+        told.append("On turned digits, whole and short ones at their best cannot be told apart.")
+    return reading("Was it their length?", " ".join(told), whole=whole, short=short)
 
 
 def reading_of_need(sweep: xarray.Dataset) -> Page:

@@ -229,6 +229,20 @@ def reading_of_fit(trained: Tensor, others: dict[str, Tensor]) -> Page:
 
 
 @still
+def digits(x: Tensor, y: Tensor):
+    """The digits (samples, 196) that the network is finetuned on, with what it shall answer."""
+    fig, axes = plotting.figure(len(x), height=1.3)
+    for ax, image, target in zip(axes, x.unflatten(1, (14, 14)), y.tolist()):
+        ax.imshow(image, cmap="gray_r")
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(f"{target:+g}".replace("-", "−"), loc="center", fontsize=10.5)
+        ax.grid(False)
+    even = int((y > 0).sum())
+    return plotting.show(fig, f"{len(x)} turned digits in a row, {even} even ones with +1 above them, {len(x) - even} odd "
+                              "ones with −1.")
+
+
+@still
 def matrix(K: Tensor, x: Tensor, y: Tensor):
     """The kernel K (samples, samples) with the digits (samples, 196) at its sides, even ones (y > 0) first."""
     order = torch.argsort(y, descending=True, stable=True)

@@ -386,9 +386,8 @@ def reading_of_what_mixing_adds(sweep: xarray.Dataset) -> Page:
         Look between the parents alone. With “brightness” and a shared initialisation, the better parent had
         {bright:.0%} of what the best mixture gained over random weights after {steps} steps. With “digits”, where each
         parent knows half of the classes, it had {digits:.0%}. After {last} steps that share was {later:.0%}, of a gain
-        that had shrunk from {gain:.2f} to {last_gain:.2f} nats.""", bright=bright[first], digits=digits[first],
-                   later=digits[last], steps=LATER, last=int(sweep.steps[last]), gain=gains[first],
-                   last_gain=gains[last])
+        that was {gain:.2f} times as large.""", bright=bright[first], digits=digits[first], later=digits[last],
+                   steps=LATER, last=int(sweep.steps[last]), gain=gains[last] / gains[first])
 
 
 def reading_of_two_random_networks(sweep: xarray.Dataset) -> Page:

@@ -95,16 +95,22 @@ def sizes(sweep: xarray.Dataset | None):
 @in_full_alone
 def reading_of_sizes(sweep: xarray.Dataset | None) -> Page:
     """How far from its source's loss a ResNet begins that was made twice as wide, by three ways."""
-    source, copies, scratch = (f"{GROW}: {how}" for how in (resnets.SOURCE, resnets.COPIES, SCRATCH))
+    source = f"{GROW}: {resnets.SOURCE}"
     named = {"copies": resnets.COPIES, "between": resnets.BETWEEN, "projected": resnets.PROJECTED}
     ways = {name: in_words(*resnets.apart(sweep, f"{GROW}: {how}", source, 0)) for name, how in named.items()}
-    last = int(sweep.loss.sel(start=scratch).dropna("steps", how="all").steps[-1])
-    behind = in_words(*resnets.apart(sweep, scratch, copies, last))
     return reading("Does a ResNet behave like these?", """
         Before any step, the loss of the wider ResNet above that of its source, in nats: with copies {copies}; with
-        interpolation {between}; with a random projection {projected}. The loss of scratch above that of the copies
-        after {last} steps: {behind}. (± is one standard error over the test images.)""", last=last, behind=behind,
-                   **ways)
+        interpolation {between}; with a random projection {projected}. (± is one standard error over the test
+        images.)""", **ways)
+
+
+@in_full_alone
+def reading_of_size_and_scratch(sweep: xarray.Dataset | None) -> Page:
+    """How far scratch is behind a ResNet that began from copies, after the last step."""
+    copies, scratch = (f"{GROW}: {how}" for how in (resnets.COPIES, SCRATCH))
+    last = int(sweep.loss.sel(start=scratch).dropna("steps", how="all").steps[-1])
+    return reading("And scratch?", """
+        With the best of three learning rates, its loss after {last} steps was {behind} above that of the copies.""", last=last, behind=in_words(*resnets.apart(sweep, scratch, copies, last)))
 
 
 def _curves(sweep, charts):

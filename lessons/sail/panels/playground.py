@@ -145,3 +145,41 @@ def of_twenty(shares: dict[int, float], nearest: float):
     ax.set(xlabel="steps T", ylabel="γ of the best start")
     told = ", ".join(f"{steps} steps: {share:.2f}" for steps, share in shares.items())
     return plotting.show(fig, f"γ of the nearest mixture: {nearest:.2f}. γ of the best start after {told}.")
+
+
+@still
+def triangle(sides: tuple[float, float, float], share: float):
+    """Two parents, the solution, and the mixture that is nearest to it.
+
+    Args:
+        sides: from A to θ*, from B to θ*, from A to B.
+        share: γ, the share of A in that mixture.
+
+    Raises:
+        ValueError: there is no triangle with these sides.
+    """
+    d_a, d_b, d_ab = sides
+    if min(sides) <= 0 or 2 * max(sides) >= sum(sides):
+        raise ValueError(f"d_a={d_a:g}, d_b={d_b:g} and d_ab={d_ab:g} are no triangle: each side must be above 0 and "
+                         "shorter than the other two together")
+    across = (d_b ** 2 + d_ab ** 2 - d_a ** 2) / (2 * d_ab)  # B lies at 0, and A to its right
+    up, foot = (d_b ** 2 - across ** 2) ** 0.5, share * d_ab
+    fig, ax = plotting.figure(width=6.4, height=2.8)
+    ends = sorted([0.0, d_ab, foot])
+    ax.plot([ends[0], ends[-1]], [0, 0], color=plotting.GREY, linestyle=":", marker="")
+    ax.plot([0, d_ab], [0, 0], color=plotting.GREEN, marker="")
+    for end in (0.0, d_ab):
+        ax.plot([end, across], [0, up], color=plotting.GREY, linewidth=1.2, marker="")
+    ax.plot([foot, across], [0, up], color=plotting.GREEN, linestyle="--", marker="")
+    for name, x, y, colour, aside in (("A", d_ab, 0, plotting.BLUE, (10, -5)), ("B", 0, 0, plotting.ORANGE, (-18, -5)),
+                                      ("θ*", across, up, plotting.BLACK, (10, -4))):
+        ax.plot([x], [y], color=colour, marker="o", markersize=9)
+        ax.annotate(name, (x, y), xytext=aside, textcoords="offset points", fontsize=12)
+    ax.plot([foot], [0], color=plotting.GREEN, marker="D", markersize=8)
+    ax.annotate(f"γ = {share:.2f}", (foot, 0), xytext=(0, -18), textcoords="offset points", ha="center")
+    ax.set(aspect="equal", ylim=(-0.3 * max(up, 1.0), 1.15 * up))
+    ax.margins(x=0.12)
+    ax.axis("off")
+    away = ((foot - across) ** 2 + up ** 2) ** 0.5
+    return plotting.show(fig, f"A triangle: θ* is {d_a:g} from A and {d_b:g} from B, which are {d_ab:g} apart. On the "
+                              f"line through A and B, γ = {share:.2f} is marked, which is {away:.2f} from θ*.")

@@ -2,9 +2,10 @@
 import numpy as np
 import xarray
 
-from lessons.kit import noise, page
+from lessons.kit import noise, page, plotting
 from lessons.kit.noise import WIDE, Difference
-from lessons.kit.page import Page, quiet, reading, said
+from lessons.kit.page import Page, capital, quiet, reading, said
+from lessons.kit.plotting import BLACK, GREY, still
 from lessons.kit.sweep import caption, names
 from lessons.kit.view import (
     Axis,
@@ -32,6 +33,7 @@ _PLACES = (SCRATCH, UNIFORM, GREEDY, SAIL, SEARCHED, LIGO)  # of the right chart
 _TICKS = {SCRATCH: "scratch", UNIFORM: "soup", GREEDY: "greedy", SAIL: "SAIL", SEARCHED: "best γ", LIGO: "LiGO"}
 LEAD = 28.0  # points, what the right chart has room for
 _FIRST = (table.NEAR, table.STRANGERS, table.OTHER, table.HALVES, table.ONE_RUN, table.FEW, table.ALIGNED, table.BIGGER)
+_SHORT = {table.NEAR: "parents of turned digits", table.HALVES: "parents of different digits"}
 _ALT = "{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's: {numbers}."
 
 
@@ -151,6 +153,34 @@ def question(sweep: xarray.Dataset) -> str:
                 scratch=float(part.accuracy.sel(start=SCRATCH)))
 
 
+@still
+def lead(sweep: xarray.Dataset):
+    """By how many points SAIL's mixture is more accurate than the best parent alone and than scratch, against the steps,
+    with two standard errors: for parents of turned digits, and for parents of different digits."""
+    fig, axes = plotting.figure(2, height=3.4, sharey=True)
+    told = []
+    for ax, set_up in zip(axes, (table.NEAR, table.HALVES)):
+        part = table.chosen(sweep).accuracy.sel(set_up=set_up.name)
+        for place, (rival, title, colour, marker) in enumerate(((BEST, "over the best parent", BLACK, "o"),
+                                                                (SCRATCH, "over scratch", GREY, "s"))):
+            drawn = part.isel(steps=slice(int(rival == SCRATCH), None))
+            leads = [Difference.of(float(there.sel(start=SAIL)), float(there.sel(start=rival)), TEST)
+                     for there in drawn.transpose("steps", ...)]
+            ax.errorbar(np.arange(len(leads)) + len(part.steps) - len(leads) + 0.08 * place, [100 * one.value for one in leads],
+                        [100 * WIDE * one.error for one in leads], color=colour, marker=marker, label=title, capsize=3)
+            told.append(f"{set_up.name}, {title}: " + ", ".join(
+                f"{int(steps)} steps {one}" for steps, one in zip(drawn.steps.values, leads)))
+        ax.axhline(0, color=GREY, linewidth=1, marker="")
+        ax.set_xticks(np.arange(len(part.steps)), [str(int(steps)) for steps in part.steps.values])
+        ax.set(xlabel="steps on the target", title=capital(_SHORT[set_up]))
+    axes[0].set_ylabel("lead of SAIL’s mixture, points")
+    axes[0].legend()
+    alt = f"Lead of SAIL's mixture in points of accuracy, with one standard error. {'; '.join(told)}."
+    return plotting.show(fig, alt, f"{caption(sweep)} Bars: two standard errors over the test images, at most. Each "
+                                   "start has its own learning rate. Scratch knows nothing before the first step, and is "
+                                   "not drawn there.")
+
+
 def bill(sweep: xarray.Dataset) -> Page:
     """What every start costs before its first step on the target."""
     steps = 474
@@ -178,23 +208,19 @@ def six(sweep: xarray.Dataset) -> Page:
 
 
 def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
-    """By how many points the mixture is more accurate than the best parent and than scratch, at once and later, with
-    two standard errors."""
+    """By how many points the mixture is more accurate than the best parent, at once and later, with one standard
+    error."""
     part = table.chosen(sweep).accuracy.sel(set_up=NEAR.name)
 
-    def lead(other, steps):
-        there = part.sel(steps=steps)
-        return Difference.of(float(there.sel(start=SAIL)), float(there.sel(start=other)), TEST)
-    at_once, later, scratch = lead(BEST, 0), lead(BEST, ASKED["steps"]), lead(SCRATCH, ASKED["steps"])
+    at_once, later = (Difference.of(*(float(part.sel(steps=steps, start=start)) for start in (SAIL, BEST)), TEST)
+                      for steps in (0, ASKED["steps"]))
     soon = at_once.is_news and at_once.value > 0 and not later.is_news
     title = ("The mixture is ahead before the first step, and one parent soon does as well" if soon
              else "The mixture and the best parent alone")
     return reading(title, """
         Before any step the mixture's lead over the best parent alone was {at_once} points{doubt}. After {steps} steps
-        it was {later} points{later_doubt}. Its lead over scratch, which had a learning rate of its own, was then
-        {scratch} points{scratch_doubt}. (± is one standard error.)""", steps=ASKED["steps"],
-                   at_once=at_once, later=later, scratch=scratch, doubt=at_once.doubt(), later_doubt=later.doubt(),
-                   scratch_doubt=scratch.doubt())
+        it was {later} points{later_doubt}. (± is one standard error.)""", steps=ASKED["steps"],
+                   at_once=at_once, later=later, doubt=at_once.doubt(), later_doubt=later.doubt())
 
 
 def reading_of_table_2(sweep: xarray.Dataset) -> Page:

@@ -352,6 +352,5 @@ def reading_of_regime(sweep: xarray.Dataset) -> Page:
     return reading("What kind of task vectors are these?", """
         Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Vectors nearly at right angles do not cancel each
         other as a whole, although many of their entries have opposite signs. Whether their sum is any good is another
-        question: the course's merge badly. Where cosines are far above 0 they share a direction, and the average
-        already has it.""",
+        question, because the course's merge badly.""",
                    low=float(together.relative.min()), high=float(together.relative.max()), cosines=cosines)

@@ -1,0 +1,44 @@
+"""A wider network from each start, at several learning rates."""
+import numpy as np
+import xarray
+
+from lessons.kit import plotting
+from lessons.kit.page import Page, reading
+from lessons.kit.plotting import BLACK, GREEN, GREY, still
+from lessons.kit.sweep import caption
+from lessons.sail.experiment import rates, width
+
+_STARTS = {rates.COPIES: ("copies", GREEN, "o"), rates.BETWEEN: ("interpolation", BLACK, "s"),
+           width.SCRATCH: ("scratch", GREY, "^")}
+FEW = 1 / 3  # of the lead at one rate, below which the title says that most of it was the rate
+
+
+@still
+def by_rate(sweep: xarray.Dataset):
+    """Accuracy after 100 steps against the learning rate, of copies, interpolation and scratch: the mean over orders of
+    the training images, and the range."""
+    fig, ax = plotting.figure(width=6.4, height=3.4)
+    places, told = np.arange(sweep.sizes["rate"]), []
+    for place, (how, (title, colour, marker)) in enumerate(_STARTS.items()):
+        accuracy = sweep.accuracy.sel(how=how)
+        mean = accuracy.mean("order")
+        reach = np.abs(np.stack([accuracy.min("order"), accuracy.max("order")]) - mean.values)
+        ax.errorbar(places + 0.06 * (place - 1), mean, reach, color=colour, marker=marker, label=title, capsize=3)
+        told.append(f"{title} " + ", ".join(f"{float(value):.2f} at {float(value.rate):g}" for value in mean))
+    ax.set_xticks(places, [f"{float(rate):g}" for rate in sweep.rate])
+    ax.set(xlabel="learning rate", ylabel=plotting.ACCURACY, ylim=(0, 1))
+    ax.legend(loc="lower left")
+    return plotting.show(fig, f"Accuracy after {rates.STEPS} steps by learning rate: {'; '.join(told)}.",
+                         f"{caption(sweep)} Mean and range over {sweep.sizes['order']} orders of the training images.")
+
+
+def reading_of_rates(sweep: xarray.Dataset) -> Page:
+    """What is left of the lead of copies over scratch, if each has the rate that is best for it."""
+    numbers = rates.claims(sweep)["SAIL-8"]
+    one, own = 100 * numbers["lead_one_rate"], 100 * numbers["lead_own_rates"]
+    title = ("Most of the lead over scratch was the learning rate" if 0 <= own < FEW * one
+             else "Copies and scratch, each at its own learning rate")
+    return reading(title, """
+        At the learning rate of the panel, copies were {one:.0f} points ahead of scratch after {steps} steps. With the
+        best of six rates for each, they were {own:.0f} points ahead. (The rates are chosen on the test images, which
+        favours both.)""", one=one, own=own, steps=rates.STEPS)
