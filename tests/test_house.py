@@ -355,6 +355,29 @@ def test_a_notebook_with_outputs_or_in_another_order_is_noticed_and_mended(monke
     assert (mended.source, mended.outputs, mended.execution_count, mended.id) == ("1 + 1", [], None, "one")
 
 
+FOLDED = """
+from lessons.kit.predict import predict, veil
+from lessons.sail import experiment, panels
+from lessons.vit.panels import lines as drawn
+""", ["panel_a = panels.gamma.along(sweep, guess)\npanel_a", "veil(guess, panels.gamma.reading(sweep))",
+      "guess = predict('How large?', low=0.0)\nguess", "drawn.lines(line)", "quiz('9.a')"]
+OPEN = ["sweep = experiment.gamma.run(profile)\npanels.gamma.along(sweep)",
+        "panels.gamma.along(sweep, mine('9.3', share))", "x = 3",
+        "for _ in range(3):\n    display(panels.gamma.along(sweep))", "def f():\n    ...\n\n\ncheck('9.1', f)"]
+
+
+def test_code_that_only_shows_something_is_folded_and_no_other():
+    imports, folded = FOLDED
+    cells = [nbformat.v4.new_code_cell(source) for source in (imports, *folded, *OPEN)]
+    cells[-1].metadata["jupyter"] = {"source_hidden": True}
+    text = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+    mended = nbformat.reads(tidy.tidied(text, folds=True), as_version=4).cells
+    hidden = [cell.metadata.get("jupyter", {}).get("source_hidden", False) for cell in mended]
+    assert hidden == [False] + [True] * len(folded) + [False] * len(OPEN)
+    left = nbformat.reads(tidy.tidied(text), as_version=4).cells
+    assert [cell.metadata for cell in left] == [cell.metadata for cell in cells]
+
+
 def test_what_is_checked_before_a_commit_are_parts_of_make_lint():
     (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert local["repo"] == "local"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import nbformat
 import pytest
+from bs4 import BeautifulSoup
 
 from lessons.kit import chapters, notebooks
 from lessons.kit.formulas import FormulaError, mathml
@@ -155,6 +156,15 @@ def test_a_page_shows_widgets_as_their_stills_and_no_progress_bar():
     assert "the panel, still" in page and "0/9" not in page
     assert "script" not in Read(page).tags
     assert notebook == before
+
+
+def test_code_that_a_notebook_folds_is_folded_on_its_page():
+    cells = [nbformat.v4.new_code_cell("1 + 1", metadata={"jupyter": {"source_hidden": True}}),
+             nbformat.v4.new_code_cell("2 + 2")]
+    page = BeautifulSoup(to_html(nbformat.v4.new_notebook(cells=cells)), "html.parser")
+    folded, = page.select("details.folded-code")
+    assert not folded.has_attr("open") and "1+1" in folded.text.replace(" ", "")
+    assert "2+2" not in folded.text.replace(" ", "") and "2+2" in page.text.replace(" ", "")
 
 
 def test_a_prime_is_text_since_fonts_disagree_about_its_height():

@@ -29,7 +29,8 @@ _MARKDOWN = mistune.create_markdown(escape=False, plugins=["table"])
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows: words of running text, numbers in a reading, whether there is a picture and something to do."""
+    """What a cell shows: words of running text, numbers of its longest reading, whether there is a picture, and whether
+    there is something to do."""
     words: int = 0
     numbers: int = 0
     picture: bool = False
@@ -121,7 +122,8 @@ def _words(text):
 def main(paths: list[str]) -> None:
     for path in paths:
         found = pace(nbformat.read(path, as_version=4))
-        print(f"{Path(path).stem}: {found.words} words, {found.pictures} pictures, {found.pictures_per_1000:.1f} per 1,000")
+        print(f"{Path(path).stem}: {found.words} words, {found.pictures} pictures, {found.pictures_per_1000:.1f} per "
+              "1,000 words")
         for fault in found.faults:
             print(f"    {fault}")
 

@@ -93,11 +93,17 @@ _PAGE = """
 {%- block jupyter_widgets -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block input -%}
+{%- if cell.metadata.get("jupyter", {}).get("source_hidden") -%}
+<details class="folded-code"><summary>Code</summary>{{ super() }}</details>
+{%- else -%}{{ super() }}{%- endif -%}
+{%- endblock -%}
 {%- block html_head_css -%}
 <style>
 math { font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math; }
 math mtext { font-family: serif; }
 math .boxed { border: 1px solid; padding: 0.5em; }
+.folded-code > summary { color: #595959; font-size: 0.85em; cursor: pointer; }
 .jp-Notebook pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 </style>
 {%- endblock -%}

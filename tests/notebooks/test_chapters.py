@@ -16,6 +16,7 @@ import pytest
 from lessons.kit import chapters, notebooks
 from lessons.kit.notebooks import CHAPTERS, NotebookError, execute, hidden_errors
 from tools.bench.epoch import mlp_epoch_seconds
+from tools.pacing import pace
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = [chapter.stem for chapter in CHAPTERS]
@@ -24,6 +25,7 @@ IN_FULL = [chapter.stem for chapter in chapters.CHAPTERS if chapter.full <= 90]
 COMMITTED = [path for path in sorted((chapters.ROOT / "notebooks").rglob("*.ipynb"))
              if path.parent.name != ".ipynb_checkpoints"]
 DEEPER = {one.stem for one in chapters.CHAPTERS if one.deeper}  # read after their lessons, and executed after them
+PACED = [chapter.stem for chapter in chapters.CHAPTERS if not chapter.deeper and int(chapter.number) >= 9]
 ALSO_ON_THE_STAND_IN = "01_linearity"  # where the real data are; the other chapters' stand-ins have tests of their own
 SLACK = 2  # shared machines have bad minutes. `make bench` reports the figures themselves
 
@@ -155,6 +157,8 @@ def run_from_nothing(run):
         assert len(checks) == 2 * len(answered) > 0
         pictures = [page for page in outputs_of(executed, "text/html") if "<img" in page]
         assert pictures and all('alt="' in page and 'alt=""' not in page for page in pictures)
+        if name in PACED:
+            assert pace(executed).faults == ()
         assert seconds < allowed_seconds(name, "quick")
         return executed
     return run_from_nothing

@@ -254,8 +254,8 @@ def reading_of_length(sweep: xarray.Dataset) -> Page:
     alpha = float(sweep.alpha[np.abs(np.log(sweep.alpha.values / wanted)).argmin()])
     whole, short = float(family.accuracy.sel(arm=NETWORK, alpha=alpha, part=TEST).isel(group=-1)), \
         float(best.accuracy.sel(arm=top))
-    told = ["On permuted pixels it was not. Whole task vectors that were scaled down to about the length of the best short "
-            "ones reached {whole:.0%}, and the short ones {short:.0%}. So there the short ones pointed in better "
+    told = ["On permuted pixels it was not. Whole task vectors that were scaled down to about the length of the best "
+            "short ones reached {whole:.0%}, and the short ones {short:.0%}. So there the short ones pointed in better "
             "directions." if short - whole >= 0.05 else
             "On permuted pixels, whole vectors that were scaled to the same length did about as well."]
     turned = merging.by_count(sweep).sel(family=ROTATED, count=count).accuracy

@@ -238,8 +238,8 @@ def digits(x: Tensor, y: Tensor):
         ax.set_title(f"{target:+g}".replace("-", "−"), loc="center", fontsize=10.5)
         ax.grid(False)
     even = int((y > 0).sum())
-    return plotting.show(fig, f"{len(x)} turned digits in a row, {even} even ones with +1 above them, {len(x) - even} odd "
-                              "ones with −1.")
+    return plotting.show(fig, f"{len(x)} turned digits in a row, {even} even ones with +1 above them, "
+                              f"{len(x) - even} odd ones with −1.")
 
 
 @still

@@ -1,4 +1,4 @@
-"""Units between neighbours: whether their inputs or their outputs lose what the network knew (a control to SAIL, Eq. 8).
+"""Units between neighbours: whether the units or the next layer lose what the network knew (a control to SAIL, Eq. 8).
 """
 from dataclasses import dataclass
 

@@ -40,6 +40,6 @@ def reading_of_the_next_layer(sweep: xarray.Dataset) -> Page:
              < source - usual.min() else "New units, and a next layer that fits them")
     return reading(title, """
         With weights of the next layer that lie between neighbours, too, the accuracy was between {low:.0%} and
-        {high:.0%}. With fitted ones it was between {fitted_low:.0%} and {fitted_high:.0%}, in the same orders. Before it
-        grew, the network had {source:.0%}.""", low=usual.min(), high=usual.max(), fitted_low=fitted.min(),
+        {high:.0%}. With fitted ones it was between {fitted_low:.0%} and {fitted_high:.0%}, in the same orders. Before
+        it grew, the network had {source:.0%}.""", low=usual.min(), high=usual.max(), fitted_low=fitted.min(),
                    fitted_high=fitted.max(), source=source)

@@ -110,7 +110,8 @@ def reading_of_size_and_scratch(sweep: xarray.Dataset | None) -> Page:
     copies, scratch = (f"{GROW}: {how}" for how in (resnets.COPIES, SCRATCH))
     last = int(sweep.loss.sel(start=scratch).dropna("steps", how="all").steps[-1])
     return reading("And scratch?", """
-        With the best of three learning rates, its loss after {last} steps was {behind} above that of the copies.""", last=last, behind=in_words(*resnets.apart(sweep, scratch, copies, last)))
+        With the best of three learning rates, its loss after {last} steps was {behind} above that of the copies.""",
+                   last=last, behind=in_words(*resnets.apart(sweep, scratch, copies, last)))
 
 
 def _curves(sweep, charts):

@@ -155,7 +155,7 @@ def question(sweep: xarray.Dataset) -> str:
 
 @still
 def lead(sweep: xarray.Dataset):
-    """By how many points SAIL's mixture is more accurate than the best parent alone and than scratch, against the steps,
+    """By how many points SAIL's mixture is more accurate than the best parent alone and than scratch, over the steps,
     with two standard errors: for parents of turned digits, and for parents of different digits."""
     fig, axes = plotting.figure(2, height=3.4, sharey=True)
     told = []
@@ -166,10 +166,11 @@ def lead(sweep: xarray.Dataset):
             drawn = part.isel(steps=slice(int(rival == SCRATCH), None))
             leads = [Difference.of(float(there.sel(start=SAIL)), float(there.sel(start=rival)), TEST)
                      for there in drawn.transpose("steps", ...)]
-            ax.errorbar(np.arange(len(leads)) + len(part.steps) - len(leads) + 0.08 * place, [100 * one.value for one in leads],
-                        [100 * WIDE * one.error for one in leads], color=colour, marker=marker, label=title, capsize=3)
+            places = np.arange(len(part.steps))[-len(leads):] + 0.08 * place
+            ax.errorbar(places, [100 * ahead.value for ahead in leads], [100 * WIDE * ahead.error for ahead in leads],
+                        color=colour, marker=marker, label=title, capsize=3)
             told.append(f"{set_up.name}, {title}: " + ", ".join(
-                f"{int(steps)} steps {one}" for steps, one in zip(drawn.steps.values, leads)))
+                f"{int(steps)} steps {ahead}" for steps, ahead in zip(drawn.steps.values, leads)))
         ax.axhline(0, color=GREY, linewidth=1, marker="")
         ax.set_xticks(np.arange(len(part.steps)), [str(int(steps)) for steps in part.steps.values])
         ax.set(xlabel="steps on the target", title=capital(_SHORT[set_up]))
@@ -177,8 +178,8 @@ def lead(sweep: xarray.Dataset):
     axes[0].legend()
     alt = f"Lead of SAIL's mixture in points of accuracy, with one standard error. {'; '.join(told)}."
     return plotting.show(fig, alt, f"{caption(sweep)} Bars: two standard errors over the test images, at most. Each "
-                                   "start has its own learning rate. Scratch knows nothing before the first step, and is "
-                                   "not drawn there.")
+                                   "start has its own learning rate. Scratch knows nothing before the first step, and "
+                                   "is not drawn there.")
 
 
 def bill(sweep: xarray.Dataset) -> Page:
