@@ -103,7 +103,7 @@ def test_a_made_up_question_is_well_formed_and_its_markers_name_something(made_u
 
 
 def test_right_and_wrong_differ_in_sign_and_in_words():
-    marks = [[choice[name] for name in ("sign", "word")] for choice in quiz("9.a").spec["choices"]]
+    marks = [[choice[name] for name in ("sign", "word")] for choice in quiz("9.b").spec["choices"]]
     assert marks == [["✗", "Not this one."], ["✗", "Not this one."], ["✓", "Right."]]
 
 
@@ -142,8 +142,8 @@ def test_where_no_widget_is_shown_there_is_text_and_what_opens_without_a_script(
 
 
 def test_the_pages_of_the_chapters_have_the_question():
-    output = nbformat.v4.new_output("display_data", quiz("9.c")._repr_mimebundle_())
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.c')", outputs=[output])])
+    output = nbformat.v4.new_output("display_data", quiz("9.f")._repr_mimebundle_())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.f')", outputs=[output])])
     page = to_html(notebook)
     assert page.count("<details><summary>") == 3 and "γ* by MMD comes out as 1.3. Is that an error?" in page
 

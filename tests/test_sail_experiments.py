@@ -10,7 +10,21 @@ import data
 from lessons.kit import claims
 from lessons.sail import experiment, panels
 from lessons.sail.algorithms import distances
-from lessons.sail.experiment import depth, digits, flow, gamma, gpt, overlap, resnets, spirals, table, theory, width
+from lessons.sail.experiment import (
+    between,
+    depth,
+    digits,
+    flow,
+    gamma,
+    gpt,
+    overlap,
+    rates,
+    resnets,
+    spirals,
+    table,
+    theory,
+    width,
+)
 from toy_models import MLP, abreast, weights, zoo
 
 SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, spirals.ALL[3])),
@@ -21,6 +35,7 @@ SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, s
          table: table.Settings((table.NEAR, table.BIGGER, table.OTHER, table.HALVES, table.ONE_RUN), (0.1, 0.4),
                                (0, 50, 100, 200)),
          width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 100)),
+         between: between.Settings(3), rates: rates.Settings((0.1, 0.4), 2),
          depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 100)),
          theory: theory.Settings(20, (100, 1000))}
 
@@ -364,6 +379,45 @@ def test_widths_and_depths_say_accuracies_and_losses(sweeps):
     panel = panels.depth.layers(sweeps[depth]).set(row_sum=0.5, network=depth.RESIDUAL)
     loss = float(sweeps[depth].loss.sel(network=depth.RESIDUAL, start="interpolation, rows sum to 0.5", steps=0))
     assert f"rows sum to 0.5 have loss {loss:.3f} at once" in panel.alt
+
+
+def test_a_next_layer_that_is_fitted_undoes_what_made_the_units():
+    """Without ReLUs the network computes what it did; interpolated in both, it does not."""
+    state = {key: tensor.double() for key, tensor in MLP((5, 8, 8, 3)).state_dict().items()}
+
+    def linear(state):
+        x = torch.eye(5, dtype=torch.float64)
+        for layer in range(3):
+            x = x @ state[f"layers.{layer}.weight"].T + state[f"layers.{layer}.bias"]
+        return x
+    fitted, usual = (between.widened(state, 16, is_fitted) for is_fitted in (True, False))
+    assert fitted["layers.1.weight"].shape == (16, 16)
+    torch.testing.assert_close(linear(fitted), linear(state))
+    assert (linear(usual) - linear(state)).abs().max() > 0.05
+    for made in ("layers.0.weight", "layers.0.bias"):
+        assert torch.equal(fitted[made], usual[made])
+
+
+def test_the_controls_of_width_agree_with_the_experiment_on_width(sweeps):
+    """The first order and the first rate are those of `width`, up to what an accuracy of float32 can differ."""
+    usual = sweeps[between].accuracy.sel(how=between.USUAL).values
+    orders = sweeps[width].numbering_accuracy.sel(direction=width.GROW).values[1]
+    np.testing.assert_allclose(usual, orders[:3], atol=0.002)
+    part = sweeps[width].accuracy.sel(direction=width.GROW, optimiser=width.SGD, steps=100)
+    for how in (width.SCRATCH, rates.BETWEEN):
+        trained = float(sweeps[rates].accuracy.sel(how=how, rate=0.1)[0])
+        assert trained == pytest.approx(float(part.sel(how=how)), abs=0.01)
+    lost, ahead = between.claims(sweeps[between])["SAIL-8"], rates.claims(sweeps[rates])["SAIL-8"]
+    assert lost["between_lost"] == pytest.approx(float(sweeps[between].accuracy[0, 0]) - usual.min())
+    mean = sweeps[rates].accuracy.mean("order")
+    assert ahead["lead_own_rates"] == pytest.approx(float(mean[1].max() - mean[0].max()))
+    assert f"between {usual.min():.0%} and {usual.max():.0%}" in \
+        panels.between.reading_of_the_next_layer(sweeps[between]).text
+    assert f"{100 * ahead['lead_one_rate']:.0f} points ahead of scratch" in \
+        panels.rates.reading_of_rates(sweeps[rates]).text
+    for picture in (panels.between.orders(sweeps[between]), panels.rates.by_rate(sweeps[rates]),
+                    panels.tasks.thirds(sweeps[gamma]), panels.table.lead(sweeps[table])):
+        assert "Not MNIST!" in picture.data and "nan" not in picture.data.split("src=")[0]
 
 
 def test_every_panel_has_few_enough_settings_for_a_page(sweeps):

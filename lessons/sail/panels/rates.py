@@ -35,10 +35,10 @@ def by_rate(sweep: xarray.Dataset):
 def reading_of_rates(sweep: xarray.Dataset) -> Page:
     """What is left of the lead of copies over scratch, if each has the rate that is best for it."""
     numbers = rates.claims(sweep)["SAIL-8"]
-    one, own = 100 * numbers["lead_one_rate"], 100 * numbers["lead_own_rates"]
-    title = ("Most of the lead over scratch was the learning rate" if 0 <= own < FEW * one
+    before, left = 100 * numbers["lead_one_rate"], 100 * numbers["lead_own_rates"]
+    title = ("Most of the lead over scratch was the learning rate" if 0 <= left < FEW * before
              else "Copies and scratch, each at its own learning rate")
     return reading(title, """
-        At the learning rate of the panel, copies were {one:.0f} points ahead of scratch after {steps} steps. With the
-        best of six rates for each, they were {own:.0f} points ahead. (The rates are chosen on the test images, which
-        favours both.)""", one=one, own=own, steps=rates.STEPS)
+        At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With the
+        best of six rates for each, they were {left:.0f} points ahead. (The rates are chosen on the test images, which
+        favours both.)""", before=before, left=left, steps=rates.STEPS)
