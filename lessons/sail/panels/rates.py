@@ -39,6 +39,6 @@ def reading_of_rates(sweep: xarray.Dataset) -> Page:
     title = ("Most of the lead over scratch was the learning rate" if 0 <= left < FEW * before
              else "Copies and scratch, each at its own learning rate")
     return reading(title, """
-        At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With the
-        best of six rates for each, they were {left:.0f} points ahead. (The rates are chosen on the test images, which
+        At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With
+        the best of six rates for each, they were {left:.0f} points ahead. (The rates are chosen on the test images, which
         favours both.)""", before=before, left=left, steps=rates.STEPS)
