@@ -40,5 +40,5 @@ def reading_of_rates(sweep: xarray.Dataset) -> Page:
              else "Copies and scratch, each at its own learning rate")
     return reading(title, """
         At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With
-        the best of six rates for each, they were {left:.0f} points ahead. (The rates are chosen on the test images, which
-        favours both.)""", before=before, left=left, steps=rates.STEPS)
+        the best of six rates for each, they were {left:.0f} points ahead. (The rates are chosen on the test images,
+        which favours both.)""", before=before, left=left, steps=rates.STEPS)
