@@ -221,7 +221,7 @@ WRONG = [
     Natural("11.3", "λ", ridge(lambda n, lam: lam, lambda y, f: y - f), "n and ½ are missing: the ridge is"),
     Natural("11.3", "no ridge", ridge(lambda n, lam: 0.0, lambda y, f: y - f), "That is the interpolating solution"),
     Natural("11.3", "on every entry", everywhere, "You added the ridge to every entry"),
-    Natural("11.3", "the answers in place of α", predictions, "Those are the answers on the"),
+    Natural("11.3", "the answers in place of α", predictions, "That is K·α, which is added to f₀"),
     Natural("11.7", "not squared", left(1), "Not squared: the residual in"),
     Natural("11.7", "what is learned", left(2, lambda k, s: k / (s + k)), "κ/(σ + κ) is what is learned. What"),
     Natural("11.7", "mean", left(2, times=lambda n: 1 / n), "That is the mean. Asked is R̃, the"),

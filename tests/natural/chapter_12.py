@@ -231,7 +231,7 @@ WRONG = [
             lambda q, k, v, heads: (split(q, heads) @ split(k, heads).transpose(1, 2)).softmax(-1),
             ""),
     Natural("12.3", "every matrix", lambda key, shape, g: math.ceil(g * min(shape)) if len(shape) > 1 else 0,
-            "That decides by dimensions"),
+            "That decides by the number of dimensions"),
     Natural("12.3", "only by name", lambda key, shape, g: math.ceil(g * min(shape)) if named(key) else 0,
             "A bias has one dimension"),
     Natural("12.3", "the larger side", lambda key, shape, g: math.ceil(g * max(shape)) if named(key)
