@@ -197,8 +197,8 @@ EXERCISES = [
         cases=_tensors,
         wrong=[
             Wrong(_kept(chosen=lambda key, shape: len(shape) > 1),
-                  "That decides by the number of dimensions, as the course's own methods do. The released code asks for "
-                  "names: positions, patches and heads have two dimensions, and are averaged."),
+                  "That decides by the number of dimensions, as the course's own methods do. The released code asks "
+                  "for names: positions, patches and heads have two dimensions, and are averaged."),
             Wrong(_kept(chosen=lambda key, shape: _named(key)),
                   "A bias has one dimension: it is no matrix, whatever its name."),
             Wrong(_kept(of=lambda key, shape: max(shape)),
