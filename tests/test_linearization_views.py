@@ -209,11 +209,11 @@ def test_the_gaps_of_a_quadratic_grow_fourfold_and_the_reading_says_so():
 
 def test_a_line_that_is_the_tangent_is_told_from_one_that_is_not():
     trained = torch.tensor([0.1, -0.4, 0.9], dtype=torch.float64)
-    lines = {"your line": trained + 1e-9, "the network": trained + 0.3}
+    lines = {"your formula": trained + 1e-9, "the network": trained + 0.3}
     view = tangent.fit(trained, lines)
     assert "the same outputs" in view.title and "different" in view.draw(other="the network").title
     assert tangent.reading_of_fit(trained, lines).text == (
-        "Your line gave what training the tangent gave, up to rounding. "
+        "Your formula gave what training the tangent gave, up to rounding. "
         "For the network, the largest difference was 0.30.")
 
 
@@ -225,6 +225,7 @@ def test_the_readings_of_the_lesson_say_what_the_full_sweeps_say():
     of_causes = pulls.reading_of_causes().text
     assert "more linear on all 6 seeds" in of_causes and "So what had been learned is not needed for it" in of_causes
     assert "on 5 of 6 seeds" in of_causes and "next to nothing" in of_causes
-    assert arms.reading_of_merging(merged).text.startswith("With 8 tasks, merged tangents were better")
+    merging = arms.reading_of_merging(merged).text
+    assert merging.startswith("With 8 tasks, merged tangents were better") and "on permuted pixels short" in merging
     assert arms.reading_of_length(merged).text.startswith("On permuted pixels it was not.")
     assert arms.reading_of_need(merged).text.startswith("Networks did not have to be near")

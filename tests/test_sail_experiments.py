@@ -17,6 +17,7 @@ from lessons.sail.experiment import (
     flow,
     gamma,
     gpt,
+    knowledge,
     overlap,
     rates,
     resnets,
@@ -35,7 +36,7 @@ SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, s
          table: table.Settings((table.NEAR, table.BIGGER, table.OTHER, table.HALVES, table.ONE_RUN), (0.1, 0.4),
                                (0, 50, 100, 200)),
          width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 100)),
-         between: between.Settings(3), rates: rates.Settings((0.1, 0.4), 2),
+         knowledge: knowledge.Settings(2, 2), between: between.Settings(3), rates: rates.Settings((0.1, 0.4), 2),
          depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 100)),
          theory: theory.Settings(20, (100, 1000))}
 
@@ -381,7 +382,22 @@ def test_widths_and_depths_say_accuracies_and_losses(sweeps):
     assert f"rows sum to 0.5 have loss {loss:.3f} at once" in panel.alt
 
 
-def test_a_next_layer_that_is_fitted_undoes_what_made_the_units():
+def test_shuffled_weights_are_the_same_numbers_and_know_nothing(sweeps):
+    state = digits.random_states(0, 1)[0]
+    mixed = knowledge.shuffled(state, 0)
+    assert mixed.keys() == state.keys() and any(not torch.equal(mixed[key], state[key]) for key in state)
+    assert all(torch.equal(mixed[key].flatten().sort()[0], state[key].flatten().sort()[0]) for key in state)
+    assert all(mixed[key].shape == state[key].shape for key in state)
+    sweep = sweeps[knowledge]
+    loss = sweep.loss.sel(case=digits.HALVES.name, steps=50)
+    gain, control = (float(loss.sel(start=knowledge.RANDOM) - loss.sel(start=start))
+                     for start in (knowledge.PARENT, knowledge.SHUFFLED))
+    assert knowledge.claims(sweep)["SAIL-5"]["unknowing_digits_50"] == pytest.approx(control / gain)
+    assert f"{control / gain:.0%} with “digits”" in panels.knowledge.reading_of_knowledge(sweep).text
+    assert "Not MNIST!" in panels.knowledge.without(sweep).data
+
+
+def test_a_side_that_is_fitted_to_the_other_undoes_it():
     """Without ReLUs the network computes what it did; interpolated in both, it does not."""
     state = {key: tensor.double() for key, tensor in MLP((5, 8, 8, 3)).state_dict().items()}
 
@@ -390,12 +406,13 @@ def test_a_next_layer_that_is_fitted_undoes_what_made_the_units():
         for layer in range(3):
             x = x @ state[f"layers.{layer}.weight"].T + state[f"layers.{layer}.bias"]
         return x
-    fitted, usual = (between.widened(state, 16, is_fitted) for is_fitted in (True, False))
-    assert fitted["layers.1.weight"].shape == (16, 16)
-    torch.testing.assert_close(linear(fitted), linear(state))
+    above, units, usual = (between.widened(state, 16, how) for how in (between.ABOVE, between.UNITS, between.USUAL))
+    assert above["layers.1.weight"].shape == (16, 16)
+    for fitted in (above, units):
+        torch.testing.assert_close(linear(fitted), linear(state))
     assert (linear(usual) - linear(state)).abs().max() > 0.05
-    for made in ("layers.0.weight", "layers.0.bias"):
-        assert torch.equal(fitted[made], usual[made])
+    assert torch.equal(above["layers.0.weight"], usual["layers.0.weight"])
+    assert torch.equal(units["layers.2.weight"], usual["layers.2.weight"])
 
 
 def test_the_controls_of_width_agree_with_the_experiment_on_width(sweeps):
@@ -410,9 +427,10 @@ def test_the_controls_of_width_agree_with_the_experiment_on_width(sweeps):
     lost, ahead = between.claims(sweeps[between])["SAIL-8"], rates.claims(sweeps[rates])["SAIL-8"]
     assert lost["between_lost"] == pytest.approx(float(sweeps[between].accuracy[0, 0]) - usual.min())
     mean = sweeps[rates].accuracy.mean("order")
-    assert ahead["lead_own_rates"] == pytest.approx(float(mean[1].max() - mean[0].max()))
-    assert f"between {usual.min():.0%} and {usual.max():.0%}" in \
-        panels.between.reading_of_the_next_layer(sweeps[between]).text
+    copies = mean.sel(how=rates.COPIES)
+    assert ahead["lead_own_rates"] == pytest.approx(float(copies.max() - mean.sel(how=width.SCRATCH).max()))
+    assert ahead["lead_larger"] == pytest.approx(float((copies - mean.sel(how=rates.LARGER)).sel(rate=0.1)))
+    assert f"between {usual.min():.0%} and {usual.max():.0%}" in panels.between.reading_of_fitting(sweeps[between]).text
     assert f"{100 * ahead['lead_one_rate']:.0f} points ahead of scratch" in \
         panels.rates.reading_of_rates(sweeps[rates]).text
     for picture in (panels.between.orders(sweeps[between]), panels.rates.by_rate(sweeps[rates]),

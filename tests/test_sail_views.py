@@ -220,12 +220,19 @@ def test_a_triangle_has_its_foot_where_it_is_told_and_other_lengths_are_none():
             playground.triangle(sides, 0.5)
 
 
+def test_on_the_ledgers_seeds_shuffled_weights_have_most_of_a_parents_gain_after_fifty_steps_and_none_before():
+    """The bounds were set on seeds 0 to 5. On seeds 20 to 29, which nobody had used, they held, too."""
+    ledger = claims.measured()["SAIL-5"]
+    for what in ("brightness", "digits"):
+        assert min(ledger[f"unknowing_{what}_50"]) >= 0.55 and max(ledger[f"unknowing_{what}_0"]) <= 0.15
+
+
 def test_what_interpolation_loses_and_leads_over_scratch_on_the_ledgers_seeds():
     """The bounds were set on seeds 0 to 5. On seeds 20 to 29, which nobody had used, they held, too."""
-    lost, fitted, one_rate, own_rates = (np.array(claims.measured()["SAIL-8"][number]) for number in (
-        "between_lost", "fitted_lost", "lead_one_rate", "lead_own_rates"))
-    assert (lost >= 0.08).all() and (fitted <= 0.05).all()
-    assert (one_rate >= 0.2).all() and (own_rates >= 0).all() and (own_rates <= 0.15).all()
+    lost, fitted, units, one_rate, larger, own_rates = (np.array(claims.measured()["SAIL-8"][number]) for number in (
+        "between_lost", "fitted_lost", "units_fitted_lost", "lead_one_rate", "lead_larger", "lead_own_rates"))
+    assert (lost >= 0.08).all() and (fitted <= 0.05).all() and (units <= 0.08).all()
+    assert (one_rate >= 0.2).all() and (larger <= 0.15).all() and (own_rates <= 0.15).all()
 
 
 def test_silent_blocks_and_mixtures_end_alike_on_the_ledgers_seeds():

@@ -1,6 +1,7 @@
 """Views: their numbers, their controls, their pictures on paper, and the module that draws them in the page."""
 import base64
 import io
+import itertools
 import json
 import re
 import shutil
@@ -351,3 +352,22 @@ def test_a_picture_on_paper_has_the_points_where_the_page_has_them(monkeypatch):
         control = slider("at", [1, 10, 100], 10, places=places)
         View({"at": control}, [chart], lambda at: Frame("One", "One.", {"curve": [0.1, 0.2, 0.3]}, ())).still()
         assert drawn.pop() == (1.0, 10.0, 100.0)
+
+
+def test_names_on_paper_stand_apart_and_long_words_are_wrapped(monkeypatch):
+    figures = []
+    monkeypatch.setattr(printed.plotting, "image_tag", lambda fig, *_: figures.append(fig) or "")
+    ends = {"low": 1.0, "high": 3.0, "higher": 3.01, "highest": 3.02}
+    for kind, low in (("linear", 0.0), ("log", 0.5)):
+        chart = Chart(X, Axis("a long name of what stands along this vertical axis", low, 3.05, kind),
+                      tuple(Line(name, "merged", name) for name in ends))
+        values = {name: [end, end, end] for name, end in ends.items()}
+        printed.image([chart], Frame("A sentence that says so much of what there is to be seen that it does not fit "
+                                     "above the picture", "alt", values, ()))
+        ax, = figures[-1].axes
+        figures[-1].canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.texts]
+        assert [text.get_text() for text in ax.texts] == list(ends)
+        assert all(upper.y0 > lower.y0 + 0.6 * lower.height for lower, upper in itertools.pairwise(boxes))
+        assert boxes[0].y0 < ax.transData.transform((0, 1.0))[1] < boxes[0].y1, "where nothing is near, it stays"
+        assert "\n" in ax.get_ylabel() and "\n" in figures[-1]._suptitle.get_text()

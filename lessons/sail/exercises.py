@@ -517,11 +517,10 @@ EXERCISES = [
             Wrong(lambda weight, bias, weight_above, copied: (weight, bias, weight_above),
                   "Nothing has grown: the layer has as many units as before."),
         ],
-        hints=["which = torch.cat([torch.arange(len(bias)), copied]) says of every new unit which old one it is.",
+        hints=["which = torch.cat([torch.arange(len(bias)), copied]) has the old unit of each unit of the wider layer.",
                "weight[which] and bias[which] are the copies.",
                "torch.bincount(which) counts how often each old unit is there. Divide its outgoing weights by that."],
-        praise="A copy of a unit with a share of its outgoing weight: the simplest way to make new units of old ones "
-               "while the network computes what it did.",
+        praise="The wider layer has copies as new units, and the network computes what it did.",
         tolerance=1e-5),
 
     Exercise(

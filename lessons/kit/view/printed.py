@@ -1,4 +1,5 @@
 """A view on paper: matplotlib draws the same marks from the same numbers, for notebooks that are printed or saved."""
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,6 +18,9 @@ COLOURS = {"a": "#0A66B7", "b": "#B84A00", "merged": "#00775C", "single": "#1E22
 FORMS = {"a": "o", "b": "s", "merged": "D", "single": "", "chance": "", "other": "o", "class1": "o", "class2": "o"}
 _STYLES = {"chance": ":", "single": "-"}
 _USUAL_HEIGHT = 352  # px, in the page
+_TITLE, _LABEL = 84, 34  # characters that fit above a picture, and beside a vertical axis
+_NAME = 12.0  # points from a name at the end of a line to the next
+_AT_THE_END = "at the end"  # what such a name is found by
 
 
 def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: bool = False,
@@ -30,7 +34,7 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
                                         height_ratios=heights)
         else:
             fig, axes = plotting.figure(len(charts), height=3.8, squeeze=False)
-        fig.suptitle(frame.title, x=0.01, ha="left", fontsize=12.5, fontweight="bold")
+        fig.suptitle(textwrap.fill(frame.title, _TITLE), x=0.01, ha="left", fontsize=12.5, fontweight="bold")
         for ax, chart in zip(axes.flat, charts):
             _axes(ax, chart)
             positions = (stops or {}).get(chart.slider)
@@ -38,6 +42,7 @@ def image(charts: Sequence[Chart], frame: Frame, caption: str = "", stacked: boo
                 if mark.parts:
                     rows = _rows(frame.values[mark.name])
                     _DRAWN[mark.kind](ax, chart, _placed(mark, positions, rows), rows)
+            _keep_apart(ax)
         if frame.key:
             legend = fig.legend(handles=[_named(*item) for item in frame.key], loc="outside lower left",
                                 ncols=1 if sum(len(text) for _, text in frame.key) > 110 else len(frame.key))
@@ -59,7 +64,8 @@ def _rows(numbers):
 def _axes(ax: Axes, chart: Chart) -> None:
     """Labels, ends and ticks."""
     for axis, name in ((chart.x, "x"), (chart.y, "y")):
-        ax.set(**{f"{name}label": axis.label, f"{name}lim": (axis.low, axis.high)})
+        label = textwrap.fill(axis.label, _LABEL) if name == "y" else axis.label
+        ax.set(**{f"{name}label": label, f"{name}lim": (axis.low, axis.high)})
         if axis.kind == "log":
             ax.set(**{f"{name}scale": "log"})
         which = getattr(ax, f"{name}axis")
@@ -95,7 +101,24 @@ def _line(ax, chart, mark, rows):
 def _said_at_the_end(ax, mark: Mark, y):
     """A mark's name right of the axes."""
     ax.annotate(mark.label, (1, y), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-                color=COLOURS[mark.role], va="center", fontsize=9.5)
+                color=COLOURS[mark.role], va="center", fontsize=9.5, gid=_AT_THE_END)
+
+
+def _keep_apart(ax):
+    """Move names at the ends of lines up and down until none stands on another."""
+    names = sorted((text for text in ax.texts if text.get_gid() == _AT_THE_END), key=lambda text: text.xy[1])
+    if not names:
+        return
+    gap = _NAME * ax.figure.dpi / 72 / ax.get_window_extent().height
+    to_axes, left = ax.transData + ax.transAxes.inverted(), ax.get_xlim()[0]
+    heights = [to_axes.transform((left, text.xy[1]))[1] for text in names]
+    for place in range(1, len(names)):
+        heights[place] = max(heights[place], heights[place - 1] + gap)
+    heights[-1] = min(heights[-1], max(1.0, to_axes.transform((left, names[-1].xy[1]))[1]))
+    for place in reversed(range(len(names) - 1)):
+        heights[place] = min(heights[place], heights[place + 1] - gap)
+    for text, height in zip(names, heights):
+        text.xy, text.xycoords = (1, height), "axes fraction"
 
 
 def _band(ax, chart, mark, rows):

@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import Difference, with_reach
-from lessons.kit.page import Markup, Page, paragraph, reading, said, table
+from lessons.kit.page import Markup, Page, capital, paragraph, reading, said, table
 from lessons.kit.plotting import themed
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Star, chips, key, slider, view
@@ -145,11 +145,11 @@ def reading_of_the_pull(sweep: xarray.Dataset) -> Page:
     better = (early - gaps > CLEARLY).any()
     first = "On even or odd, some λ was better than stopping early." if better else \
         "On even or odd, no λ was clearly better than stopping early."
-    sentences = []
+    asked = list(lams).index(ASKED["lam"])
+    sentences = [said("With λ = {lam:g} the relative Taylor gap was {gap:.2f}.", lam=lams[asked], gap=gaps[asked])]
     if gaps[-1] < gaps[0] - CLEARLY:
-        sentences.append(said("""The strongest pull lowered the relative Taylor gap from {plain:.2f} to
-            {last:.2f}, but stopping early at the same training error lowered it to {stopped:.2f}.""", plain=gaps[0],
-                              last=gaps[-1], stopped=early[-1]))
+        sentences.append(said("""The strongest pull lowered it to {last:.2f}, but stopping early at the same
+            training error lowered it to {stopped:.2f}.""", last=gaps[-1], stopped=early[-1]))
     if most and gaps[most] > gaps[0] + 0.02 and experiment.near.wrong_way(far) == 0:
         sentences.append(said("""With λ = {lam:g} the gap was even larger than without a pull, {most:.2f}, although the
             weights had stayed nearer.""", lam=lams[most], most=gaps[most]))
@@ -161,8 +161,8 @@ def reading_of_ten_digits(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page
     lams, gaps, early, accuracy, early_accuracy, _ = _at_the_end(sweep, setting)
     best = int(np.nanargmax(early - gaps))
     if early[best] - gaps[best] <= CLEARLY:
-        return reading(setting.capitalize(), "Here no λ was clearly better than stopping early either.")
-    return reading(setting.capitalize(), """
+        return reading(capital(setting), "Here no λ was clearly better than stopping early either.")
+    return reading(capital(setting), """
         With λ = {lam:g} the gap was {gap:.2f}, where stopping early at the same training error had {early:.2f}. The
         pulled network was {after:.0%} accurate, the one that stopped early {stopped:.0%}, and plain finetuning to the
         end {before:.0%}.""",

@@ -148,7 +148,9 @@ def gaps(along_it: Way, prediction: Prediction | None = None):
     ticks = {share: name for name, share in PLACES.items()}
     across = Axis("share of the way", 0.9 * shares[0], 1.1, "log", ticks=ticks)
     every = np.concatenate([values[name] for name in ("moved", "wrong", "twice", "four times")])
-    left = Chart(across, Axis("distance over all outputs", 0.7 * every.min(), 1.4 * every.max(), "log", digits=2),
+    left = Chart(across, Axis("distance over all outputs", 0.7 * every.min(), 1.4 * every.max(), "log", digits=3,
+                              ticks={10.0 ** power: f"{10.0 ** power:g}" for power in range(-4, 3)
+                                     if 0.7 * every.min() < 10.0 ** power < 1.4 * every.max()}),
                  (Line("twice", "other", "twice", dashed=True, bare=True, aside=True),
                   Line("four times", "other", "four times", dashed=True, bare=True, aside=True),
                   Line("wrong so far", "single", dots=True, aside=True, bare=True),

@@ -1,10 +1,10 @@
-"""Units between neighbours, with the next layer between neighbours, too, and fitted to them."""
+"""Units between neighbours and a next layer between neighbours, both, and with one fitted to the other."""
 import numpy as np
 import xarray
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading
-from lessons.kit.plotting import GREEN, GREY, ORANGE, still
+from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption
 from lessons.sail.experiment import between
 
@@ -14,8 +14,10 @@ NEARLY_ALL = 0.03  # of accuracy, what may be lost where the title says that the
 @still
 def orders(sweep: xarray.Dataset):
     """Accuracy before any step, a dot for each order of the same network's units."""
-    rows = {between.FITTED: ("fitted", GREEN, "o"), between.USUAL: ("between neighbours, too", ORANGE, "s")}
-    fig, ax = plotting.figure(width=6.4, height=2.5)
+    rows = {between.UNITS: ("units fitted to the next layer", BLUE, "^"),
+            between.ABOVE: ("next layer fitted to the units", GREEN, "o"),
+            between.USUAL: ("both between neighbours", ORANGE, "s")}
+    fig, ax = plotting.figure(width=7.4, height=2.8)
     source, told = float(sweep.accuracy.sel(how=between.SOURCE)[0]), []
     ax.axvline(source, color=GREY, marker="")
     for place, (how, (title, colour, marker)) in enumerate(rows.items()):
@@ -23,23 +25,23 @@ def orders(sweep: xarray.Dataset):
         aside = np.linspace(-0.18, 0.18, len(accuracy))
         ax.plot(accuracy, place + aside, color=colour, marker=marker, linestyle="", alpha=0.7)
         told.append(f"{title}: {accuracy.min():.3f} to {accuracy.max():.3f}")
-    ax.annotate("before it grew", (source, 1.45), xytext=(-5, 0), textcoords="offset points", ha="right", va="center")
+    ax.annotate("before it grew", (source, 2.45), xytext=(-5, 0), textcoords="offset points", ha="right", va="center")
     ax.set_yticks(range(len(rows)), [title for title, _, _ in rows.values()])
-    ax.set(xlabel=plotting.ACCURACY, ylabel="weights of the next layer", ylim=(-0.5, 1.7))
+    ax.set(xlabel=plotting.ACCURACY, ylim=(-0.5, 2.7))
     ax.grid(axis="y", visible=False)
-    return plotting.show(fig, f"Accuracy before any step, over {sweep.sizes['order']} orders of the units. Weights of "
-                              f"the next layer {'; '.join(told)}. Before it grew the network has {source:.3f}.",
+    return plotting.show(fig, f"Accuracy before any step, over {sweep.sizes['order']} orders of the units. "
+                              f"{'; '.join(told)}. Before it grew the network has {source:.3f}.",
                          f"{caption(sweep)} A dot for each of {sweep.sizes['order']} orders of the units.")
 
 
-def reading_of_the_next_layer(sweep: xarray.Dataset) -> Page:
-    """What interpolated units lose, with the next layer interpolated and fitted."""
-    usual, fitted = (sweep.accuracy.sel(how=how).values for how in (between.USUAL, between.FITTED))
+def reading_of_fitting(sweep: xarray.Dataset) -> Page:
+    """What interpolation loses, and what is lost when one of its two sides is fitted to the other."""
+    usual, above, units = (sweep.accuracy.sel(how=how).values for how in (between.USUAL, between.ABOVE, between.UNITS))
     source = float(sweep.accuracy.sel(how=between.SOURCE)[0])
-    title = ("The new units were good, and the next layer did not fit them" if source - fitted.min() <= NEARLY_ALL
-             < source - usual.min() else "New units, and a next layer that fits them")
+    worst = min(above.min(), units.min())
+    title = ("New units and next layer did not fit each other" if source - worst <= NEARLY_ALL < source - usual.min()
+             else "New units, and a next layer that fits them")
     return reading(title, """
-        With weights of the next layer that lie between neighbours, too, the accuracy was between {low:.0%} and
-        {high:.0%}. With fitted ones it was between {fitted_low:.0%} and {fitted_high:.0%}, in the same orders. Before
-        it grew, the network had {source:.0%}.""", low=usual.min(), high=usual.max(), fitted_low=fitted.min(),
-                   fitted_high=fitted.max(), source=source)
+        With both between neighbours, the accuracy was between {low:.0%} and {high:.0%} in these orders. If either is
+        fitted to the other, it was {worst:.0%} or more. Before it grew, the network had {source:.0%}.""",
+                   low=usual.min(), high=usual.max(), worst=worst, source=source)

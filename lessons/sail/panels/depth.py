@@ -2,6 +2,7 @@
 import numpy as np
 import xarray
 
+from lessons.kit import claims
 from lessons.kit.noise import Difference, with_reach
 from lessons.kit.page import Page, quiet, reading, said, table
 from lessons.kit.sweep import caption, names
@@ -160,12 +161,14 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
     """The loss at once of a residual network whose new blocks are mixtures, by the length of their steps, beside blocks
     that do nothing."""
     numbers = depth.claim_9(sweep)
+    on_seeds = claims.measured()["SAIL-9"]["residual_interpolation_0"]
     lower = numbers["residual_half_0"] < numbers["residual_interpolation_0"]
     title = ("Steps that are half as long begin with a lower loss" if lower else "Blocks that are mixtures")
     return reading(title, """
-        With steps as long as before the loss at once was {residual_interpolation_0:.2f}, with steps half as long it was
-        {residual_half_0:.2f}. With blocks that do nothing yet it was {residual_silent_0:.2f}, and with nothing between
-        the network's two ends {residual_ends_0:.2f}.""", **numbers)
+        With steps as long as before the loss at once was {residual_interpolation_0:.2f} ({least:.1f} to {most:.1f} on
+        the ledger’s seeds), and with steps half as long {residual_half_0:.2f}. With blocks that do nothing yet it
+        was {residual_silent_0:.2f}, and with nothing between the network's two ends {residual_ends_0:.2f}.""",
+                   least=min(on_seeds), most=max(on_seeds), **numbers)
 
 
 def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:

@@ -21,7 +21,8 @@ ELSEWHERE = {f"{OTHER}: {SCRATCH}": Look(GREY, "X", "--"), f"{OTHER}: {PARENT}":
              f"{OTHER}: {HALF}": Look(BLUE, "o")}
 SIZED = {f"{GROW}: {resnets.SOURCE}": Look(BLACK, "D"), f"{GROW}: {resnets.COPIES}": Look(GREEN, "^"),
          f"{GROW}: {resnets.BETWEEN}": Look(ORANGE, "s"), f"{GROW}: {resnets.PROJECTED}": Look(RED, "P"),
-         f"{GROW}: {SCRATCH}": Look(GREY, "X", "--"), f"{SHRINK}: {resnets.STRONGEST}": Look(BLUE, "o", ":"),
+         f"{GROW}: {SCRATCH}": Look(GREY, "X", "--"), f"{SHRINK}: {resnets.SOURCE}": Look(BLACK, "D", ":"),
+         f"{SHRINK}: {resnets.STRONGEST}": Look(BLUE, "o", ":"),
          f"{SHRINK}: {resnets.BETWEEN}": Look(PURPLE, "v", ":")}
 
 
@@ -110,7 +111,8 @@ def reading_of_size_and_scratch(sweep: xarray.Dataset | None) -> Page:
     copies, scratch = (f"{GROW}: {how}" for how in (resnets.COPIES, SCRATCH))
     last = int(sweep.loss.sel(start=scratch).dropna("steps", how="all").steps[-1])
     return reading("And scratch?", """
-        With the best of three learning rates, its loss after {last} steps was {behind} above that of the copies.""",
+        With a learning rate that was chosen among three for the narrower network, its loss after {last} steps was
+        {behind} above that of the copies.""",
                    last=last, behind=in_words(*resnets.apart(sweep, scratch, copies, last)))
 
 

@@ -175,7 +175,8 @@ def reading_of_one_parent(sweep: xarray.Dataset) -> Page:
             else "and the best mixture {best_both:.2f} times.",
             "When they had seen one class each, even the best mixture gave {best_one:.2f} times that loss."]
     if best_one >= random.min():
-        told.append("That is no gain, because single random initialisations ranged from {least:.2f} to {most:.2f}.")
+        beside = "worse than all" if best_one > random.max() else "within the range of"
+        told.append(f"That is {beside} single random initialisations, {{least:.2f}} to {{most:.2f}}.")
     if one >= HARMS:
         told.append("Each parent alone was far worse, at {one:.2f} or more.")
     return reading(title, " ".join(told), one=one, both=both, best_one=best_one, best_both=best_both,
