@@ -55,8 +55,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     """Widen the same network with its units in several orders.
 
     Returns:
-        A Dataset over how (`SOURCE`, `USUAL`, `ABOVE`, `UNITS`) and order, with accuracy on 2,000 test images before any
-        step.
+        A Dataset over how (`SOURCE`, `USUAL`, `ABOVE`, `UNITS`) and order, with accuracy on 2,000 test images before
+        any step.
     """
     source, test = zoo.get(recipes(settings, seed)[0]).state_dict(), digits.tested({})
     accuracies = []

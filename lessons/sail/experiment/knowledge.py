@@ -1,5 +1,4 @@
-"""How much of a parent's head start needs what it knows: the same numbers at random places (a control to SAIL, Fig. 2b).
-"""
+"""How much of a parent's gain needs what it knows: the same numbers at random places (a control to SAIL, Fig. 2b)."""
 from dataclasses import dataclass
 
 import numpy as np

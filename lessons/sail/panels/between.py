@@ -8,7 +8,7 @@ from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, still
 from lessons.kit.sweep import caption
 from lessons.sail.experiment import between
 
-NEARLY_ALL = 0.03  # of accuracy, what may be lost where the title says that the new units were good
+LITTLE = 1 / 3  # of what is lost in the usual way, below which the title says why it was lost
 
 
 @still
@@ -39,7 +39,7 @@ def reading_of_fitting(sweep: xarray.Dataset) -> Page:
     usual, above, units = (sweep.accuracy.sel(how=how).values for how in (between.USUAL, between.ABOVE, between.UNITS))
     source = float(sweep.accuracy.sel(how=between.SOURCE)[0])
     worst = min(above.min(), units.min())
-    title = ("New units and next layer did not fit each other" if source - worst <= NEARLY_ALL < source - usual.min()
+    title = ("New units and next layer did not fit each other" if source - worst <= LITTLE * (source - usual.min())
              else "New units, and a next layer that fits them")
     return reading(title, """
         With both between neighbours, the accuracy was between {low:.0%} and {high:.0%} in these orders. If either is

@@ -380,8 +380,8 @@ def reading_of_what_mixing_adds(sweep: xarray.Dataset) -> Page:
     bright, digits = shares(THIRDS), shares(HALVES)
     best = _inside(sweep, HALVES, ONE).loss.min("gamma")
     gains = (sweep.random_loss.sel(case=HALVES.name).mean("again") - best).values
-    title = ("Of these pairs, mixing added most where each parent knows other classes" if bright[first] >= NEARLY_ALL > digits[first]
-             else "What mixing adds to one parent")
+    title = ("Of these pairs, mixing added most where each parent knows other classes"
+             if bright[first] >= NEARLY_ALL > digits[first] else "What mixing adds to one parent")
     return reading(title, """
         Mixtures between the two parents count here, and not those beyond. With “brightness” and a shared
         initialisation, the better parent had {bright:.0%} of what the best mixture gained over random weights after
