@@ -224,7 +224,7 @@ def test_on_the_ledgers_seeds_shuffled_weights_have_most_of_a_parents_gain_after
     """The bounds were set on seeds 0 to 5. On seeds 20 to 29, which nobody had used, they held, too."""
     ledger = claims.measured()["SAIL-5"]
     for what in ("brightness", "digits"):
-        assert min(ledger[f"unknowing_{what}_50"]) >= 0.55 and max(ledger[f"unknowing_{what}_0"]) <= 0.15
+        assert min(ledger[f"unknowing_{what}_50"]) >= 0.55 and min(ledger[f"unknowing_{what}_0"]) >= 0.95
 
 
 def test_what_interpolation_loses_and_leads_over_scratch_on_the_ledgers_seeds():

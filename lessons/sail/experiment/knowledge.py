@@ -73,11 +73,13 @@ def share_without_knowledge(sweep: xarray.Dataset) -> xarray.DataArray:
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """SAIL-5: that share, before any step and after 50, by brightness and by digits."""
-    share = share_without_knowledge(sweep)
+    """SAIL-5: that share after 50 steps, by brightness and by digits; and before any step the loss of shuffled weights
+    over that of random ones."""
+    share = share_without_knowledge(sweep).sel(steps=AFTER)
+    first = (sweep.loss.sel(start=SHUFFLED) / sweep.loss.sel(start=RANDOM)).sel(steps=0)
     names = {"brightness": digits.THIRDS.name, "digits": digits.HALVES.name}
-    return {"SAIL-5": {f"unknowing_{name}_{steps}": float(share.sel(case=case, steps=steps))
-                       for name, case in names.items() for steps in (0, AFTER)}}
+    numbers = {f"unknowing_{name}_{AFTER}": float(share.sel(case=case)) for name, case in names.items()}
+    return {"SAIL-5": numbers | {f"unknowing_{name}_0": float(first.sel(case=case)) for name, case in names.items()}}
 
 
 EXPERIMENT = Experiment("sail-knowledge", measure, PROFILES, digits.source, "MNIST", recipes=recipes,

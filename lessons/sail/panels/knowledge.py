@@ -26,8 +26,8 @@ def without(sweep: xarray.Dataset):
             ax.plot(places, loss, color=colour, marker=marker, label=start)
             told.append(f"{title}, {start}: {', '.join(f'{value:.2f}' for value in loss)}")
         ax.set_xticks(places, [str(int(steps)) for steps in sweep.steps.values])
-        ax.set(xlabel="steps on the target", title=capital(title), ylim=(0, None))
-    axes[0].set_ylabel("loss on the target, in nats")
+        ax.set(xlabel="steps on the target", title=capital(title))
+    axes[0].set(ylabel="loss on the target, in nats", ylim=(0, 1.05 * float(sweep.loss.max())))
     axes[0].legend()
     return plotting.show(fig, f"Loss after {', '.join(str(int(steps)) for steps in sweep.steps.values)} steps. "
                               f"{'; '.join(told)}.",
@@ -39,10 +39,12 @@ def reading_of_knowledge(sweep: xarray.Dataset) -> Page:
     """Which share of the better parent's gain its shuffled weights have, which know nothing."""
     numbers = knowledge.claims(sweep)["SAIL-5"]
     brightness, classes = (numbers[f"unknowing_{name}_{knowledge.AFTER}"] for name in ("brightness", "digits"))
+    known = max(1 / numbers[f"unknowing_{name}_0"] for name in ("brightness", "digits"))
+    first = "Before the first step they were no better than random weights." if known < 1.05 else ""
     title = ("Most of the gain needed no knowledge" if min(brightness, classes) >= MOST
              else "What a parent’s gain needs of its knowledge")
     return reading(title, """
         After {steps} steps, the shuffled weights had {brightness:.0%} of the better parent’s gain over random weights
-        with “brightness”, and {classes:.0%} with “digits”. Before the first step they had none to speak of. So at this
-        learning rate, weights of that size train faster than random ones, whatever they know.""",
+        with “brightness”, and {classes:.0%} with “digits”. {first} So at this learning rate, such numbers train faster
+        than usual random weights, even in a random order.""", first=first,
                    steps=knowledge.AFTER, brightness=brightness, classes=classes)

@@ -194,9 +194,8 @@ def reading_of_the_end(sweep: xarray.Dataset) -> Page:
              else "After a hundred steps copies are behind")
     return reading(title, """
         Copies were then {copies_100:.1%} accurate, interpolation {interpolation_100:.1%}, the random
-        projection {projection_100:.1%} and scratch {scratch_100:.1%}. On {seeds} seeds of the ledger, copies
-        were {low:+.1f} to {high:+.1f} points from interpolation.""",
-                   seeds=len(leads), low=leads.min(), high=leads.max(), **numbers)
+        projection {projection_100:.1%} and scratch {scratch_100:.1%}. On the ledger’s seeds, copies were
+        {low:+.1f} to {high:+.1f} points from interpolation.""", low=leads.min(), high=leads.max(), **numbers)
 
 
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:
