@@ -329,13 +329,17 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
             assert kept == pytest.approx({name: known[id][name] for name in kept}, **NEAR), id
 
 
+# Their numbers are controls and carry no verdict; tests/test_sail_views.py holds what lessons say of them.
+CONTROLS = {"sail-knowledge", "sail-between", "sail-rates"}
+
+
 @pytest.mark.parametrize("experiment", [
     pytest.param(one, id=one.name) for _, one in OF_THE_LEDGER
     if isinstance(one, Experiment) and "full" not in one.ledger and one.archived() is not None])
 def test_what_the_ledger_measures_in_quick_holds_for_the_full_sweep_too(experiment):
     """A chapter in profile full shows both beside each other."""
     wrong, tried = claims.wrong(experiment.claims(experiment.archived()))
-    assert tried and wrong == []
+    assert bool(tried) is (experiment.name not in CONTROLS) and wrong == []
 
 
 # From the training of networks to the ledger's numbers, in the suite for these; `make claims` does so for all.
