@@ -226,6 +226,21 @@ def _new_bias_zero(tensor, which, count):
     return torch.cat([tensor, tensor.new_zeros(len(which) - len(tensor))])
 
 
+def _copies_first(weight, bias, weight_above, copied):
+    which = torch.cat([copied, torch.arange(len(bias))])
+    return weight[which], bias[which], (weight_above / torch.bincount(which))[:, which]
+
+
+def _last_number_alone(weight_above, which, drawn):
+    total = torch.zeros(weight_above.shape[1], dtype=drawn.dtype)
+    total[which] += drawn
+    return weight_above[:, which] * (drawn / total[which])
+
+
+def _softmax_of_copies(weight_above, which, drawn):
+    return shared(weight_above, which, drawn.exp())
+
+
 def _halved(tensor, which, count):
     return torch.where(count > 1, tensor / 2, tensor)[:, which]
 
@@ -503,6 +518,10 @@ EXERCISES = [
                   "The copies have other biases than their originals, so they are no copies: copy the biases too."),
             Wrong(_wider(into=_divided_rows),
                   "You divided the incoming weights *and* the outgoing ones. One of the two is enough."),
+            Wrong(_wider(biased=_divided_rows),
+                  "The biases are divided, but a copy has the whole bias, as it has the whole incoming weights."),
+            Wrong(_copies_first,
+                  "The copies are right, but they come first. Put the old units first, in their order."),
             Wrong(_wider(into=_divided_rows, biased=_copied_rows, out=_as_it_is),
                   "Dividing what comes in is a way too, for a ReLU: but then the bias comes in as well and must be "
                   "divided."),
@@ -540,6 +559,11 @@ EXERCISES = [
             Wrong(lambda weight_above, which, drawn: weight_above[:, which] * drawn.softmax(0),
                   "A softmax over all units adds up to 1 over all of them. Here the shares of each single unit's "
                   "copies have to."),
+            Wrong(_softmax_of_copies,
+                  "A softmax makes shares of exponentials. The shares are in proportion to the numbers themselves."),
+            Wrong(_last_number_alone,
+                  "`total[which] += drawn` does not add up: of a unit that occurs several times it keeps one number. "
+                  "Use `total.index_add(0, which, drawn)`."),
             Wrong(lambda weight_above, which, drawn: weight_above[:, which],
                   "Every copy has the whole weight, so the layer above hears a copied unit several times."),
             Wrong(lambda weight_above, which, drawn: shared(weight_above, which, drawn).T,

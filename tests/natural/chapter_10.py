@@ -93,6 +93,12 @@ def root_shares(weight, bias, weight_above, copied):
     return weight[which], bias[which], (weight_above / torch.bincount(which).sqrt())[:, which]
 
 
+def divided_bias(weight, bias, weight_above, copied):
+    which = torch.cat([torch.arange(len(bias)), copied])
+    count = torch.bincount(which)
+    return weight[which], (bias / count)[which], (weight_above / count)[:, which]
+
+
 def copies_first(weight, bias, weight_above, copied):
     which = torch.cat([copied, torch.arange(len(bias))])
     return weight[which], bias[which], (weight_above / torch.bincount(which))[:, which]
@@ -123,6 +129,12 @@ def new_ones_share(weight_above, which, drawn):
     return new
 
 
+def added_in_place(weight_above, which, drawn):
+    sums = drawn.new_zeros(weight_above.shape[1])
+    sums[which] += drawn
+    return weight_above[:, which] * drawn / sums[which]
+
+
 def on_the_units(weight_above, which, drawn):
     total = torch.zeros(weight_above.shape[1], dtype=drawn.dtype).index_add(0, which, drawn)
     return weight_above / total * drawn[:weight_above.shape[1]]
@@ -150,6 +162,7 @@ WRONG = [
     Natural("10.1", "divided by two", divided_by_two, "divide by the count"),
     Natural("10.1", "everything divided by two", all_divided_by_two, "You halved all outgoing weights"),
     Natural("10.1", "new biases zero", zeros_for_new_biases, "copy the biases too"),
+    Natural("10.1", "bias divided", divided_bias, "a copy has the whole bias"),
     Natural("10.1", "both sides divided", both_divided, "One of the two is enough"),
     Natural("10.1", "the new ones alone divided", only_new_ones_divided, "The original is one of the copies"),
     Natural("10.1", "the new ones alone", new_ones_alone, "The old ones stay"),
@@ -158,7 +171,7 @@ WRONG = [
     Natural("10.1", "with noise", noise_added),
     Natural("10.1", "rows for columns", rows_for_columns, "give back three tensors"),
     Natural("10.1", "roots for shares", root_shares),
-    Natural("10.1", "copies before originals", copies_first),
+    Natural("10.1", "copies before originals", copies_first, "Put the old units first"),
     Natural("10.1", "as it was", not_grown, "Nothing has grown"),
     Natural("10.2", "times the number drawn", lambda above, which, drawn: above[:, which] * drawn,
             "have to add up to 1"),
@@ -174,7 +187,8 @@ WRONG = [
     Natural("10.2", "turned", lambda above, which, drawn: in_a_loop(above, which, drawn).T, "Rows and columns"),
     Natural("10.2", "old units alone", on_the_units),
     Natural("10.2", "squared", of_groups(lambda drawn: drawn ** 2 / (drawn ** 2).sum())),
-    Natural("10.2", "a softmax of each unit's copies", of_groups(lambda drawn: drawn.softmax(0))),
+    Natural("10.2", "a softmax of each unit's copies", of_groups(lambda drawn: drawn.softmax(0)), "of exponentials"),
+    Natural("10.2", "added in place", added_in_place, "does not add up"),
     Natural("10.2", "over the largest", of_groups(lambda drawn: drawn / drawn.max())),
     Natural("10.2", "over the mean", of_groups(lambda drawn: drawn / drawn.mean())),
     Natural("10.2", "what the others leave", of_groups(lambda drawn: 1 - drawn / drawn.sum())),
@@ -188,6 +202,8 @@ WRONG = [
             "With the first layer at 0"),
     Natural("10.3", "the identity", lambda block: zeros(block, "out.bias") | {
         "out.weight": torch.eye(len(block["out.weight"]), dtype=block["out.weight"].dtype)}, "right for a plain layer"),
+    Natural("10.3", "nothing inside", lambda block: zeros(block, "into.weight", "into.bias", "out.bias"),
+            "only its last bias can learn"),
     Natural("10.3", "halves", halved),
     Natural("10.3", "a dead ReLU", lambda block: zeros(block, "out.weight", "out.bias") | {
         "into.bias": block["into.bias"] - 1e3}, "only its last bias can learn"),
