@@ -63,7 +63,8 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     best = accuracy.max("rate")
     return {"SAIL-8": {"lead_one_rate": float(ahead.sel(how=width.SCRATCH, rate=width.LR[width.SGD])),
                        "lead_larger": float(ahead.sel(how=LARGER, rate=width.LR[width.SGD])),
-                       "lead_own_rates": float(best.sel(how=COPIES) - best.sel(how=width.SCRATCH))}}
+                       "lead_own_rates": float(best.sel(how=COPIES) - best.sel(how=width.SCRATCH)),
+                       "lead_both": float(best.sel(how=COPIES) - best.sel(how=LARGER))}}
 
 
 EXPERIMENT = Experiment("sail-rates", measure, PROFILES, digits.source, "MNIST", recipes=recipes,

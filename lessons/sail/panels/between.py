@@ -42,6 +42,6 @@ def reading_of_fitting(sweep: xarray.Dataset) -> Page:
     title = ("New units and next layer did not fit each other" if source - worst <= LITTLE * (source - usual.min())
              else "New units, and a next layer that fits them")
     return reading(title, """
-        With both between neighbours, the accuracy was between {low:.0%} and {high:.0%} in these orders. If either is
-        fitted to the other, it was {worst:.0%} or more. Before it grew, the network had {source:.0%}.""",
+        With both between neighbours, the accuracy was between {low:.1%} and {high:.1%} in these orders. If either was
+        fitted to the other, the worst was {worst:.1%}. Before it grew, the network had {source:.1%}.""",
                    low=usual.min(), high=usual.max(), worst=worst, source=source)

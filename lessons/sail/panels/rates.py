@@ -36,11 +36,12 @@ def reading_of_rates(sweep: xarray.Dataset) -> Page:
     """What is left of the lead of copies over scratch, if each has the rate that is best for it, or if scratch begins
     from larger weights."""
     numbers = rates.claims(sweep)["SAIL-8"]
-    before, left, larger = (100 * numbers[f"lead_{name}"] for name in ("one_rate", "own_rates", "larger"))
+    before, left, larger, both = (100 * numbers[f"lead_{name}"] for name in ("one_rate", "own_rates", "larger", "both"))
     title = ("With a rate of its own, scratch makes up most of the lead" if left < FEW * before
              else "Copies and scratch, each at its own learning rate")
     return reading(title, """
         At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With
         the best of six rates for each, {left:.0f} points were left. With larger first weights, scratch was {larger:.0f}
-        points behind at the panel’s own rate. (The rates are chosen on the test images, which favours both.)""",
-                   before=before, left=left, larger=larger, steps=rates.STEPS)
+        points behind at the panel’s own rate, and with both {both:.0f}. (The rates are chosen on the test images, which
+        favours both.)""",
+                   before=before, left=left, larger=larger, both=both, steps=rates.STEPS)

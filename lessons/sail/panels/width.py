@@ -187,15 +187,16 @@ def reading_of_the_end(sweep: xarray.Dataset) -> Page:
     """How accurate the grown networks are after a hundred steps, beside scratch."""
     numbers = width.claim_8(sweep)
     ledger = claims.measured()["SAIL-8"]
-    leads = 100 * np.subtract(ledger["copies_100"], ledger["interpolation_100"])
+    leads, fresh = (100 * np.subtract(ledger[how], ledger[other]) for how, other in (
+        ("copies_100", "interpolation_100"), ("fresh_100", "copies_100")))
     lead = Difference.of(numbers["copies_100"], numbers["interpolation_100"], TEST)
     title = ("After a hundred steps the difference is small" if not lead.is_news
              else "After a hundred steps copies are still ahead" if lead.value > 0
              else "After a hundred steps copies are behind")
     return reading(title, """
-        Copies were then {copies_100:.1%} accurate, interpolation {interpolation_100:.1%}, the random
-        projection {projection_100:.1%} and scratch {scratch_100:.1%}. On the ledger’s seeds, copies were
-        {low:+.1f} to {high:+.1f} points from interpolation.""", low=leads.min(), high=leads.max(), **numbers)
+        Copies were then {copies_100:.1%} accurate. On the ledger’s seeds they were {low:+.1f} to {high:+.1f} points
+        from interpolation, and fresh random units were {least:+.1f} to {most:+.1f} points from copies.""",
+                   low=leads.min(), high=leads.max(), least=fresh.min(), most=fresh.max(), **numbers)
 
 
 def reading_of_equation_8(sweep: xarray.Dataset) -> Page:
