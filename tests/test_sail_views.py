@@ -194,7 +194,7 @@ def test_the_right_chart_of_what_mixing_adds_is_drawn_by_the_learners_function(s
 @pytest.mark.parametrize("reads", ["reading_of_one_parent", "reading_of_certainty"])
 def test_readings_on_spirals_state_what_was_measured(sweeps, reads):
     page = getattr(spirals, reads)(sweeps["spirals"]).page
-    assert "The head start came from what the parents knew" in page or "Each parent is certain of one class" in page
+    assert "One parent alone had the whole head start" in page or "Each parent is certain of one class" in page
 
 
 def test_the_drawing_of_copied_units_says_what_they_pass_on():

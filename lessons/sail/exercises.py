@@ -306,8 +306,8 @@ EXERCISES = [
                   "Shares by inverse distance do not know how far the parents are from each other, and are never "
                   "outside [0, 1]. Write ‖γ·a + (1 − γ)·b‖² out and make it smallest."),
             Wrong(lambda d_a, d_b, d_ab: d_b ** 2 / (d_a ** 2 + d_b ** 2),
-                  "Right only if the two errors stand at right angles. Then d_ab² is d_a² + d_b²; in general it is "
-                  "given."),
+                  "That holds if the two errors stand at right angles, where d_ab² is d_a² + d_b², and if they are "
+                  "equally long. In general d_ab is given."),
             Wrong(lambda d_a, d_b, d_ab: math.sqrt(max(0.0, d_b ** 2 - (nearest_share(d_a, d_b, d_ab) * d_ab) ** 2)),
                   "That is how far the nearest point is from θ*. Asked is where it lies: γ."),
             Wrong(lambda d_a, d_b, d_ab: (d_a ** 2 + d_b ** 2 - d_ab ** 2) / (2 * d_ab ** 2),

@@ -168,7 +168,7 @@ def reading_of_one_parent(sweep: xarray.Dataset) -> Page:
     (one, best_one), (both, best_both) = ((float(ends.sel(setting=str(setting))), float(inside.sel(setting=str(
         setting)).min())) for setting in PAIRS.values())
     added_nothing = both < HELPS and best_both >= NO_GAIN * both
-    title = ("The head start came from what the parents knew, and mixing added nothing to it" if added_nothing
+    title = ("One parent alone had the whole head start, and mixing added nothing to it" if added_nothing
              else "A parent that knows the task is a good start")
     told = ["When the parents had seen both classes, starting from the better one alone gave only {both:.2f} times the "
             "loss that random weights gave,", "and no mixture was clearly better." if added_nothing
