@@ -58,5 +58,5 @@ def reading_of_own_rates(sweep: xarray.Dataset) -> Page:
     return reading("And if each start has its own learning rate?", """
         With the best of several rates for each, the losses after as many steps were {parent_brightness:.2f} from the
         parent, {shuffled_brightness:.2f} from its shuffled weights and {random_brightness:.2f} from random ones with
-        “brightness”, and {parent_classes:.2f}, {shuffled_classes:.2f} and {random_classes:.2f} with “digits”. (The rates
-        are chosen on the test images.)""", **numbers)
+        “brightness”, and {parent_classes:.2f}, {shuffled_classes:.2f} and {random_classes:.2f} with “digits”. (The
+        rates are chosen on the test images.)""", **numbers)
