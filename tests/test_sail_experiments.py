@@ -396,6 +396,8 @@ def test_shuffled_weights_are_the_same_numbers_and_know_nothing(sweeps):
     assert knowledge.claims(sweep)["SAIL-5"]["unknowing_digits_50"] == pytest.approx(control / gain)
     assert f"{control / gain:.0%} with “digits”" in panels.knowledge.reading_of_knowledge(sweep).text
     assert "Not MNIST!" in panels.knowledge.without(sweep).data
+    own = sweep.loss.sel(case=digits.THIRDS.name, start=knowledge.SHUFFLED, steps=50).min().item()
+    assert f"{own:.2f} from its shuffled weights" in panels.knowledge.reading_of_own_rates(sweep).text
 
 
 def test_a_side_that_is_fitted_to_the_other_undoes_it():

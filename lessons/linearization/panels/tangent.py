@@ -227,7 +227,7 @@ def reading_of_fit(trained: Tensor, others: dict[str, Tensor]) -> Page:
     sentences = [f"For {name}, the largest difference was {largest[name]:.2f}." for name in inexact]
     if exact:
         sentences.insert(0, f"{exact[0].capitalize()} gave what training the tangent gave, up to rounding.")
-    return reading("What does the line predict?", " ".join(sentences))
+    return reading("What does the formula predict?", " ".join(sentences))
 
 
 @still

@@ -386,7 +386,7 @@ def reading_of_what_mixing_adds(sweep: xarray.Dataset) -> Page:
         Mixtures between the two parents count here, and not those beyond. With “brightness” and a shared
         initialisation, the better parent had {bright:.0%} of what the best mixture gained over random weights after
         {steps} steps. With “digits”, where each parent knows half of the classes, it had {digits:.0%}. After {last}
-        steps that share was {later:.0%}, of a gain that was {gain:.2f} times as large.""",
+        steps that share was {later:.0%}, and the whole gain had shrunk to {gain:.0%} of its size.""",
                    bright=bright[first], digits=digits[first], later=digits[last], steps=LATER,
                    last=int(sweep.steps[last]), gain=gains[last] / gains[first])
 
