@@ -433,7 +433,7 @@ def test_the_controls_of_width_agree_with_the_experiment_on_width(sweeps):
     copies = mean.sel(how=rates.COPIES)
     assert ahead["lead_own_rates"] == pytest.approx(float(copies.max() - mean.sel(how=width.SCRATCH).max()))
     assert ahead["lead_larger"] == pytest.approx(float((copies - mean.sel(how=rates.LARGER)).sel(rate=0.1)))
-    assert f"between {usual.min():.0%} and {usual.max():.0%}" in panels.between.reading_of_fitting(sweeps[between]).text
+    assert f"between {usual.min():.1%} and {usual.max():.1%}" in panels.between.reading_of_fitting(sweeps[between]).text
     assert f"{100 * ahead['lead_one_rate']:.0f} points ahead of scratch" in \
         panels.rates.reading_of_rates(sweeps[rates]).text
     for picture in (panels.between.orders(sweeps[between]), panels.rates.by_rate(sweeps[rates]),
