@@ -283,11 +283,23 @@ def press(page, view, keys: list[str]) -> list[dict[str, float]]:
     return times
 
 
+def standing(page, part) -> dict[str, float]:
+    """Where a part is once it stands still: what is drawn late above it moves it, and then a press misses it."""
+    before = None
+    for _ in range(50):
+        here = part.bounding_box()
+        if here == before:
+            return here
+        before = here
+        page.wait_for_timeout(100)
+    raise TimeoutError(f"what was to be dragged still moves: {before}")
+
+
 def drag(page, view, start: float, end: float) -> None:
     """Press the mouse at one share of a view's slider's length, in the plot above it, move it to another share and let
     go."""
     view.scroll_into_view_if_needed()
-    track = view.locator(".rail .track").bounding_box()
+    track = standing(page, view.locator(".rail .track"))
     plot = view.locator(".chart:has(.rail) .plot").bounding_box()
     y = plot["y"] + plot["height"] / 2
     page.mouse.move(track["x"] + start * track["width"], y)
