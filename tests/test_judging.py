@@ -14,7 +14,7 @@ import xarray
 
 from lessons.kit import exercise
 from lessons.kit.exercise import Exercise, Wrong
-from lessons.kit.judging import comparing, running
+from lessons.kit.judging import comparing, running, telling
 from toy_models import weights
 from toy_models.mlp import MLP
 
@@ -151,6 +151,11 @@ def test_the_smallest_failing_input_is_shown_with_both_results_and_how_many_are_
     cases = [(torch.arange(9.0),), (torch.tensor([1.0, 2.0]),), (torch.tensor([3.0]),)]
     passed, message = judged(lambda x: x.sum(), lambda x: x.sum() + 0.37 * (len(x) > 1) * x[0] + (len(x) == 9), cases)
     assert message == "Right on 1 of 3 inputs. For x = [1, 2]: The result should be 3, but it is 3.37."
+
+
+def test_of_a_case_of_bytes_the_first_ones_are_shown():
+    assert telling.brief(b"PK\x03") == "b'PK\\x03'"
+    assert telling.brief(b"{" * 20) == f"b'{'{' * 16}' and 4 more bytes"
 
 
 def test_of_a_long_result_one_place_is_shown():

@@ -6,6 +6,7 @@ import torch
 
 LONGEST = 300   # characters that a message shows of an answer
 FEW = 12        # numbers that it shows of a tensor
+BYTES = 16  # of which a case shows the first ones
 
 
 def shown(value, write=repr) -> str:
@@ -32,6 +33,8 @@ def _brief(value):
         return repr(value)
     if isinstance(value, numbers.Number):
         return _numbers(value)
+    if isinstance(value, bytes):
+        return repr(value[:BYTES]) + (f" and {len(value) - BYTES} more bytes" if len(value) > BYTES else "")
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_brief(one)}" for key, one in list(value.items())[:4]) \
             + (", …}" if len(value) > 4 else "}")
