@@ -271,6 +271,19 @@ def test_theorem_3_put_right_follows_from_its_differential_inequality(lam):
         10 * L1 ** 2 * L2 * initial ** 2 / lam ** 2)
 
 
+@given(lam=st.floats(0.1, 50), t=st.floats(0.01, 3), L1=st.floats(0.5, 20), L2=st.floats(0.1, 40))
+def test_theorem_3_with_the_distance_inside_the_integral_is_the_integral(lam, t, L1, L2):
+    """Against the sum over many short pieces of time."""
+    initial, edges = 1.5, torch.linspace(0, t, 4001, dtype=torch.float64)
+    s = (edges[1:] + edges[:-1]) / 2
+    far, last = (bounds.distance_proved(L1, initial, lam, time).minimum(bounds.distance_by_energy(initial, lam))
+                 for time in (s, t))
+    pieces = (-lam * (t - s)).exp() * (4 * L1 * L2 * far * initial + lam * L2 * far ** 2 / 2)
+    inside = bounds.gap_inside(L1, L2, initial, lam, t).item()
+    assert inside == pytest.approx(pieces.sum().item() * t / 4000, rel=1e-3)
+    assert inside <= bounds.gap_right(L1, L2, initial, lam, t, last) * (1 + 1e-9)
+
+
 def test_at_the_threshold_the_proved_bound_is_the_radius():
     L1, initial, radius = 3.0, 2.0, 0.7
     lam_0 = bounds.threshold(L1, initial, radius)

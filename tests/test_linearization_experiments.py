@@ -8,7 +8,20 @@ from lessons.linearization import experiment, panels
 from lessons.linearization.algorithms import dynamics, kernel
 from lessons.linearization.algorithms.finetuning import ADAM, SGD, Plan
 from lessons.linearization.algorithms.networks import Net
-from lessons.linearization.experiment import causes, common, flow, lengths, lora, merging, near, rule, subsets, ten
+from lessons.linearization.experiment import (
+    batches,
+    causes,
+    common,
+    flow,
+    frozen,
+    lengths,
+    lora,
+    merging,
+    near,
+    rule,
+    subsets,
+    ten,
+)
 from lessons.linearization.experiment import kernel as ridge
 from lessons.linearization.experiment.merging import LINEAR, NETWORK, PERMUTED, POST_HOC, ROTATED, TEST
 from lessons.linearization.experiment.near import EVEN_ODD, TEN_ADAM, TEN_SGD
@@ -18,6 +31,7 @@ from toy_models import Recipe, weights, zoo
 PIXELS = common.SIDE ** 2
 FEW = {"images": 60, "pretraining": 15}
 TINY_FLOW = flow.Settings(width=4, n=5, lams=(0.0, 1.0, 50.0), end=0.3, moments=5, **FEW)
+TINY_LORA = lora.Settings((PIXELS, 8, 8, 1), 8, 40, draws=2, steps=20, **FEW)
 SMALL = {near: near.Settings(lams=(0.0, 0.5, 2.0, 10.0, 50.0), width=6, n=6, end=0.1, size=128, test=40,
                              plans=((TEN_SGD, Plan(SGD, 0.02, 2)), (TEN_ADAM, Plan(ADAM, 1e-3, 2))), **FEW),
          causes: causes.Settings((4, 6, 8), 6, 40, (15.0, 45.0, 90.0), (2.0, 10.0), **FEW),
@@ -25,7 +39,9 @@ SMALL = {near: near.Settings(lams=(0.0, 0.5, 2.0, 10.0, 50.0), width=6, n=6, end
          rule: rule.Settings(TINY_FLOW, lams=(10.0, 50.0), end=0.2, moments=5),
          ridge: ridge.Settings((PIXELS, 5, 5, 1), 8, 40, (4, 5), **FEW),
          subsets: subsets.Settings(((PIXELS, 14, 12, 1), (PIXELS, 12, 12, 12, 1)), 8, (6, 3e-3), 6, **FEW),
-         lora: lora.Settings((PIXELS, 8, 8, 1), 8, 40, draws=2, steps=20, **FEW),
+         lora: TINY_LORA,
+         batches: batches.Settings(TINY_FLOW, steps=30),
+         frozen: frozen.Settings(TINY_LORA, draws=1),
          merging: merging.Settings(3, (((0, 1), (0, 2)), ((0, 1, 2),)), size=128, passes=2, lams=(0.5,), stops=(2,),
                                    width=12, held=20, test=30, alphas=(0.2, 0.5, 1.0))}
 
@@ -145,6 +161,7 @@ def test_the_flow_and_its_bounds_belong_together(sweeps):
         assert (later[f"distance_{name}"] >= later.distance * (1 - 1e-9)).all(), name
     pulled = later.isel(lam=slice(1, None))
     assert (pulled.gap_right >= pulled.gap * (1 - 1e-9)).all()
+    assert (pulled.gap_inside >= pulled.gap * (1 - 1e-9)).all() and (pulled.gap_inside <= pulled.gap_right).all()
     assert (later.gap_trivial >= later.gap * (1 - 1e-9)).all()
     assert (sweep.lemma <= 1 + 1e-9).all() and 0.9 < float(sweep.order) < 1.1
     assert np.allclose(sweep.distance.isel(t=0), 0) and (sweep.residual.isel(t=0) == sweep.residual[0, 0]).all()
@@ -384,6 +401,38 @@ def test_questions_have_their_answers(sweeps):
     guess.commit(1.0)
     points = 100 * float(best.sel(arm=LINEAR) - best.sel(arm=NETWORK))
     assert guess.truth == pytest.approx(points)
+
+
+def test_without_mini_batches_the_walks_are_those_of_the_rule(sweeps):
+    """Full batches, small steps: the share of steps is that of `rule`, whose λ = 50 has the same steps at first."""
+    sweep = sweeps[batches]
+    assert float(sweep.on.sel(way=batches.FULL)) == 0
+    assert float(sweep.distance.sel(way=batches.FULL)) == float(sweep.plain_distance.sel(way=batches.FULL))
+    task = flow_task()
+    theta, eta = task.theta_0, common.step_size(task, batches.SMALL)
+    for _ in range(SMALL[batches].steps):
+        theta = theta - eta * dynamics.error_and_gradient(task.net, theta, task.x, task.y)[1]
+    assert float(sweep.plain_distance.sel(way=batches.FULL)) == pytest.approx(float((theta - task.theta_0).norm()))
+
+
+def test_frozen_directions_stay_and_a_step_is_made_as_long(sweeps):
+    sweep = sweeps[frozen]
+    assert (sweep.A_moved > 0).all()
+    assert np.allclose(sweep.moved.sel(way=frozen.STRETCHED), sweep.moved.sel(way=frozen.BOTH))
+    settings, task = SMALL[frozen].task, common.task(Net(TINY_LORA.widths, "ReLU"), 8, lora.ANGLE, 0, 40, **{
+        "images": FEW["images"], "steps": FEW["pretraining"]})
+    A = frozen.low_rank.drawn(task.net, 1, 0)
+    held = lora.trained(task, A, 1e-3, settings.steps, freeze=True)
+    assert held["A_moved"] == 0 and lora.trained(task, A, 1e-3, settings.steps)["A_moved"] > 0
+
+
+def test_tables_of_the_controls_have_a_row_a_way_and_say_who_ran_out_of_steps(sweeps):
+    told = panels.rule.when_table(sweeps[batches]).text
+    assert all(way in told for way in batches.WAYS)
+    few = sweeps[frozen].assign(left=sweeps[frozen].left + 1)
+    assert "ran out of steps" in panels.lora.reading_of_frozen(few).text
+    enough = sweeps[frozen].assign(left=sweeps[frozen].left * 0)
+    assert "At rank 1 the relative Taylor gap was" in panels.lora.reading_of_frozen(enough).text
 
 
 def test_claims_of_all_experiments_are_those_of_the_source(sweeps):

@@ -52,7 +52,21 @@ def gap_right(L1: Number, L2: Number, initial: Number, lam: Number, t: Number, f
     Args:
         farthest: D, any bound of ‖u‖ up to time t.
     """
-    return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + torch.as_tensor(lam) * L2 * farthest ** 2 / 2)
+    return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + torch.as_tensor(lam, dtype=torch.float64) * L2 * farthest ** 2 / 2)
+
+
+def gap_inside(L1: Number, L2: Number, initial: Number, lam: Number, t: Number) -> Tensor:
+    """∫₀ᵗ e^(−λ(t−s))·(4L1L2D(s)‖r_0‖ + ½λL2D(s)²) ds: `gap_right` with what bounds ‖u‖ at time s left inside the
+    integral, D(s) = min(2L1‖r_0‖(1 − e^(−λs))/λ, ‖r_0‖√(2/λ)). NaN for λ = 0, which it does not need."""
+    initial, lam, t = (torch.as_tensor(value, dtype=torch.float64) for value in (initial, lam, t))
+    slope, most = 2 * L1 * initial, distance_by_energy(initial, lam)
+    fills = lam * most / slope  # the share of its limit at which the first bound of ‖u‖ reaches the second
+    until = torch.where(fills < 1, -torch.log1p(-fills.clamp_max(1 - 1e-16)) / lam, torch.inf).minimum(t)
+    faded, x = (lam * (until - t)).exp() / lam, lam * until
+    grows = slope / lam * faded * (-torch.expm1(-x) - x * (-x).exp())  # ∫ e^(−λ(t−s))·D(s) ds until then
+    squares = (slope / lam) ** 2 * faded * (-torch.expm1(-2 * x) - 2 * x * (-x).exp())  # and of D(s)²
+    after = elapsed(lam, t - until)
+    return 4 * L1 * L2 * initial * (grows + most * after) + lam * L2 / 2 * (squares + most ** 2 * after)
 
 
 def gap_trivial(current: Number, linear: Number) -> Number:

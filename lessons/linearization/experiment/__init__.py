@@ -1,13 +1,27 @@
 """The experiments, a file a question: `near`, λ and the two gaps, with `causes` and `lengths`; `flow` and `rule`, the
-theorems about gradient flow; `kernel`, ridge regression; `subsets` and `lora`, what to tune; `merging`, tangent task
-vectors. What they share is in `common`, the two tasks of `near` in `even_odd` and `ten`.
+theorems about gradient flow, with `batches`; `kernel`, ridge regression; `subsets`, what to tune, and `lora` with
+`frozen`; `merging`, tangent task vectors. What they share is in `common`, the two tasks of `near` in `even_odd` and
+`ten`.
 
 All networks are trained in float64. Those of the zoo, and the starts of all others, are rounded to float32, so that
 they are the same bit for bit on every processor; what is finetuned from there inside an experiment is not rounded, and
 is judged by verdict and spread.
 """
 from lessons.kit import experiment
-from lessons.linearization.experiment import causes, common, flow, kernel, lengths, lora, merging, near, rule, subsets
+from lessons.linearization.experiment import (
+    batches,
+    causes,
+    common,
+    flow,
+    frozen,
+    kernel,
+    lengths,
+    lora,
+    merging,
+    near,
+    rule,
+    subsets,
+)
 
 SECONDS = {"quick": 30, "full": 360}  # with nothing kept, on two cores
 

@@ -191,7 +191,7 @@ def with_bounds(sweep: xarray.Dataset) -> xarray.Dataset:
     """The sweep with every bound beside what it bounds: (lam, t) each.
 
     distance_printed, distance_proved, distance_integral (2·L1·∫e^(−λ(t−s))‖r_s‖ ds), distance_energy; gap_printed,
-    gap_right, gap_trivial (‖r‖ + ‖r̄‖), gap_vacuous (2‖r_0‖, which says nothing).
+    gap_right, gap_inside, gap_trivial (‖r‖ + ‖r̄‖), gap_vacuous (2‖r_0‖, which says nothing).
     """
     t = torch.tensor(sweep.t.values)[None]
     lam = torch.tensor(sweep.lam.values)[:, None]
@@ -206,6 +206,7 @@ def with_bounds(sweep: xarray.Dataset) -> xarray.Dataset:
               "distance_energy": energy,
               "gap_printed": bounds.gap_printed(L1, L2, first, lam, t),
               "gap_right": bounds.gap_right(L1, L2, first, lam, t, farthest),
+              "gap_inside": bounds.gap_inside(L1, L2, first, lam, t),
               "gap_trivial": bounds.gap_trivial(residual, linear),
               "gap_vacuous": 2 * first}
     shape = residual.shape
@@ -243,8 +244,12 @@ def claim_5(known: xarray.Dataset) -> dict[str, float]:
     over = pulled.gap_right / pulled.gap
     vacuous = pulled.gap_printed > pulled.gap_vacuous
     first = pulled.t.where(vacuous).min("t")
+    early = pulled.where((pulled.gap_printed < pulled.gap_vacuous) | (pulled.gap_right < pulled.gap_vacuous))
     return {"printed_violated": float((pulled.gap_printed < pulled.gap).sum()),
             "right_violated": float((pulled.gap_right < pulled.gap * (1 - 1e-9)).sum()),
+            "inside_violated": float((pulled.gap_inside < pulled.gap * (1 - 1e-9)).sum()),
+            "inside_over_printed": float((early.gap_inside / early.gap_printed).median()),
+            "right_over_printed": float((early.gap_right / early.gap_printed).median()),
             "right_gain": float((pulled.gap_printed / pulled.gap_right).isel(t=-1).median()),
             "right_over_gap": float(over.isel(t=-1).median()),
             "right_over_trivial": float((pulled.gap_right / pulled.gap_trivial).isel(t=-1).min()),

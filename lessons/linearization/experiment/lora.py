@@ -66,6 +66,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
 
 
 TRAINED = 2  # draws of A with which a network is trained too
+OF_A_NETWORK = ("taylor", "left", "distance", "moved", "steps", "trained_accuracy")  # `measure`'s numbers of it
 
 
 def _of_draw(task, rank, seed, K_whole, settings, trained):
@@ -85,12 +86,17 @@ def _of_draw(task, rank, seed, K_whole, settings, trained):
                "accuracy": common.accuracy(answers, task.y_test).item()}
     eta = GD_SHARE / kappa.max().item()
     if trained:
-        return numbers | (_trained(task, A, eta, settings.steps) if rank else _trained_whole(task, eta, settings.steps))
-    return numbers | dict.fromkeys(("taylor", "left", "distance", "moved", "steps", "trained_accuracy"), np.nan)
+        network = trained(task, A, eta, settings.steps) if rank else trained_whole(task, eta, settings.steps)
+        return numbers | {name: network[name] for name in OF_A_NETWORK}
+    return numbers | dict.fromkeys(OF_A_NETWORK, np.nan)
 
 
-def _trained(task, A_0, eta, most):
-    """LoRA by gradient descent on A and B."""
+def trained(task: common.Task, A_0: list[torch.Tensor], eta: float, most: int, freeze: bool = False) -> dict:
+    """LoRA by gradient descent on A and B, at most so many steps, until a fifth of R̃ is left; with `freeze` on B alone.
+
+    Returns:
+        `measure`'s numbers of a network, and A_moved, how far A went over its length.
+    """
     A = A_0
     B = [torch.zeros(width, len(down), dtype=torch.float64) for width, down in zip(task.net.widths[1:], A)]
     start = dynamics.error(task.net, task.theta_0, task.x, task.y)
@@ -100,16 +106,18 @@ def _trained(task, A_0, eta, most):
         if error <= LEFT * start:
             break
         of_A, of_B = lora.gradients(task.net, gradient, A, B)
-        A = [down - eta * slope for down, slope in zip(A, of_A)]
+        A = A if freeze else [down - eta * slope for down, slope in zip(A, of_A)]
         B = [up - eta * slope for up, slope in zip(B, of_B)]
     linear = lora.merged(task.net, task.theta_0, A_0, B) - task.theta_0  # what B·A is to first order in (A, B)
-    square = sum((a - b).square().sum() for a, b in zip(A, A_0)) + sum(up.square().sum() for up in B)
-    return _bent(task, theta, linear) | {"left": (error / start).item(), "distance": square.sqrt().item(),
-                                         "steps": float(count)}
+    of_A = sum((a - b).square().sum() for a, b in zip(A, A_0))
+    square = of_A + sum(up.square().sum() for up in B)
+    return bent(task, theta, linear) | {"left": (error / start).item(), "distance": square.sqrt().item(),
+                                        "steps": float(count),
+                                        "A_moved": (of_A / sum(down.square().sum() for down in A_0)).sqrt().item()}
 
 
-def _trained_whole(task, eta, most):
-    """The matrices themselves by gradient descent."""
+def trained_whole(task: common.Task, eta: float, most: int) -> dict:
+    """The matrices themselves by gradient descent, as `trained`; and theta, all weights after it."""
     mask = torch.cat([torch.cat([torch.ones(a * b), torch.zeros(b)])
                       for a, b in zip(task.net.widths, task.net.widths[1:])]).double()
     theta, start = task.theta_0, dynamics.error(task.net, task.theta_0, task.x, task.y)
@@ -119,12 +127,13 @@ def _trained_whole(task, eta, most):
             break
         theta = theta - eta * gradient * mask
     step = theta - task.theta_0
-    return _bent(task, theta, step) | {"left": (error / start).item(), "distance": step.norm().item(),
-                                       "steps": float(count)}
+    return bent(task, theta, step) | {"left": (error / start).item(), "distance": step.norm().item(),
+                                      "steps": float(count), "theta": theta}
 
 
-def _bent(task, theta, linear):
-    """The Taylor gap over the move, ‖ΔW‖ and the accuracy on test images."""
+def bent(task: common.Task, theta: torch.Tensor, linear: torch.Tensor) -> dict[str, float]:
+    """taylor, moved and trained_accuracy of a network θ; `linear` is its change of weights to first order in what was
+    tuned, (parameters,)."""
     at_start = task.net.trace(task.theta_0, task.x_test)
     f = task.net(theta, task.x_test)
     taylor = gap(f, at_start.outputs + at_start.along(linear)) / gap(f, at_start.outputs)

@@ -257,8 +257,40 @@ def images_of(sweep: xarray.Dataset, count: int) -> int:
     return int(members.any(0).sum()) * int(sweep.attrs["test_images"])
 
 
+def lead_at_one_length(sweep: xarray.Dataset, arm: str) -> xarray.DataArray:
+    """All tasks merged, (family,): accuracy of `arm` at its best α less that of whole task vectors of about the same
+    length in the sum, on test images."""
+    best = chosen(sweep).isel(group=-1).sel(arm=arm, drop=True)
+    wanted = best.alpha * sweep.length.sel(arm=arm, drop=True) / sweep.length.sel(arm=NETWORK, drop=True)
+    nearest = abs(np.log(sweep.alpha / wanted)).idxmin("alpha")
+    whole = sweep.accuracy.isel(group=-1).sel(arm=NETWORK, part=TEST, drop=True).sel(alpha=nearest)
+    return best.accuracy - whole.drop_vars("alpha")
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
+    """The numbers behind CTL-19, all tasks of a family merged: {claim: {number: value}}. What each means stands in
+    claims.yaml; "stopped" are networks that were stopped early, after the fewest steps."""
+    stopped = next(arm for arm in sweep.arm.values if arm.endswith("steps"))
+    merged, same, numbers = by_count(sweep).isel(count=-1).accuracy, lead_at_one_length(sweep, stopped), {}
+    for name, family in (("turned", ROTATED), ("permuted", PERMUTED)):
+        of_arm = {arm: float(merged.sel(family=family, arm=arm)) for arm in (*ARMS, stopped)}
+        alone = sweep.single.sel(family=family)
+        numbers |= {f"inside_{name}": of_arm[POST_HOC] - of_arm[NETWORK],
+                    f"alone_inside_{name}": float(alone.sel(arm=POST_HOC) - alone.sel(arm=NETWORK)),
+                    f"merged_over_start_{name}": of_arm[NETWORK] - float(sweep.start.sel(family=family)),
+                    f"tangents_{name}": of_arm[LINEAR] - of_arm[NETWORK],
+                    f"stopped_{name}": of_arm[stopped] - of_arm[NETWORK],
+                    f"back_{name}": of_arm[BACK] - of_arm[LINEAR],
+                    f"as_long_{name}": float(same.sel(family=family))}
+    return {"CTL-19": numbers}
+
+
 EXPERIMENT = Experiment("linearization-merging", measure, PROFILES, source, "MNIST", recipes=recipes,
-                        network="MLPs 784–100–100–100–10 and 784–100–10")
+                        network="MLPs 784–100–100–100–10 and 784–100–10", claims=claims,
+                        ledger={"full": tuple(range(6))})
+LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run
 
 

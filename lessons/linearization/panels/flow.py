@@ -9,7 +9,7 @@ from lessons.linearization.experiment import flow
 
 SHOWN_LAMS = (0.0, 1.0, 10.0, 50.0)
 LABELS = {"distance": "measured", "distance_energy": "by energy", "distance_proved": "proved",
-          "distance_printed": "printed", "gap": "measured", "gap_right": "put right", "gap_printed": "printed"}
+          "distance_printed": "printed", "gap": "measured", "gap_inside": "put right", "gap_printed": "printed"}
 ROLES = {"measured": "single", "by energy": "merged", "put right": "merged"}
 _POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ALT = """
@@ -37,7 +37,7 @@ def sides(sweep: xarray.Dataset):
         numbers = {name: float(along[place]) for name, along in part.items()}
         alt = said(_ALT, lam=lam, t=t, **numbers)
         if lam:
-            alt += " " + said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_right:.2e}.", **numbers)
+            alt += " " + said("Theorem 3 as printed gives {gap_printed:.2e}, put right {gap_inside:.2e}.", **numbers)
         if numbers["distance_printed"] < numbers["distance"]:
             alt += " The printed bound of the distance is violated."
         return Frame(finding_of_the_bounds(part), alt, values | {"nothing": part["gap_vacuous"][0]},
@@ -81,7 +81,7 @@ def finding_of_the_bounds(part: dict[str, np.ndarray]) -> str:
     tells = "In the end energy bounds the distance best" if best == "energy" else \
         "In the end energy bounds the distance better than the proof does" \
         if part["distance_energy"][-1] < part["distance_proved"][-1] else "No bound of the distance is close"
-    ends = min(part[f"gap_{name}"][-1] for name in ("printed", "right"))
+    ends = min(part[f"gap_{name}"][-1] for name in ("printed", "inside"))
     return f"{tells}, and no bound of the gap says anything" if ends > part["gap_vacuous"][-1] else tells
 
 

@@ -3,9 +3,10 @@ import numpy as np
 import xarray
 
 from lessons.kit.noise import WIDE
-from lessons.kit.page import Page, reading, said
+from lessons.kit.page import Page, paragraph, reading, said, table
+from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Spots, key, slider, view
-from lessons.linearization.experiment import lora
+from lessons.linearization.experiment import frozen, lora
 from lessons.linearization.experiment.lora import LEFT, RANKS, WHOLE
 
 LEARNED = 1.05 * LEFT  # of R̃: a network that has more left ran out of steps
@@ -91,3 +92,36 @@ def reading_of_lora(sweep: xarray.Dataset) -> Page:
         at rank 64, and {taylor_whole:.2f} for the whole matrices. And it does not move less: ‖ΔW‖ is {moved_1:.0f}
         times that of the whole matrices at rank 1, {moved_4:.0f} times at rank 4, with this scale of A.""",
                    **lora.claims(sweep)["LFT-14"])
+
+
+def frozen_table(sweep: xarray.Dataset) -> Page:
+    """The relative Taylor gap at every rank with A tuned and frozen, and of the whole step, made as long; means over
+    the draws of A with which the networks learned. The sweep is that of `experiment.frozen`."""
+    mean = frozen.learned(sweep).mean("draw")
+    rows = []
+    for rank in frozen.RANKS:
+        numbers = [float(mean.taylor.sel(rank=rank, way=way)) for way in frozen.WAYS]
+        far = float(mean.moved.sel(rank=rank, way=frozen.BOTH) / mean.whole_moved)
+        rows.append((f"rank {rank}", *("–" if np.isnan(number) else f"{number:.2f}" for number in numbers),
+                     "–" if np.isnan(far) else f"{far:.1f}"))
+    head = ("relative Taylor gap", "A and B tuned", "B alone, A frozen", "the whole step, made as long as LoRA’s",
+            "‖ΔW‖ over that of the whole step")
+    return table(head, rows, after=paragraph(said("{caption} The whole step as it was: {whole:.2f}.",
+                                                  caption=caption(sweep), whole=float(sweep.whole))))
+
+
+def reading_of_frozen(sweep: xarray.Dataset) -> Page:
+    """Whether the product B·A bends the network, or the length of the step; of the lowest rank at which networks
+    learned, a mean over draws of A."""
+    mean = frozen.learned(sweep).taylor.mean("draw").dropna("rank")
+    if not mean.sizes["rank"]:
+        return reading("The product, or the length?", "On this seed the networks ran out of steps.")
+    both, alone, longer = (float(mean.isel(rank=0).sel(way=way)) for way in frozen.WAYS)
+    product = "So the product is not why the network bends." if alone > 0.9 * both else \
+        "So the product is a part of why the network bends."
+    length = "So a step of this length bends the network in other directions too." if longer > 0.9 * both else \
+        "So its length alone is not why."
+    return reading("The product, or the length?", """
+        With A frozen, B·A is linear in B. At rank {rank} the relative Taylor gap was then {alone:.2f}, and with both
+        tuned {both:.2f}. {product} The step of the whole matrices, made as long as LoRA’s, had {longer:.2f}. {length}
+        """, rank=int(mean["rank"][0]), alone=alone, both=both, longer=longer, product=product, length=length)

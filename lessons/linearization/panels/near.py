@@ -337,6 +337,18 @@ def reading_of_the_source() -> Page:
         {parts}. A gap that were a Taylor rest would fall with the square of the distance.""", parts=". ".join(parts))
 
 
+def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
+    """Even or odd: what the strongest pull does to the gap and to the accuracy on test images."""
+    lams, gaps, early, accuracy, _, _ = _at_the_end(sweep, EVEN_ODD)
+    cost = Difference.of(accuracy[-1], accuracy[0], experiment.near.PROFILES[sweep.attrs["profile"]].test)
+    told = said("changed by {points:+.1f} ± {error:.1f} points", points=100 * cost.value, error=100 * cost.error)
+    return reading("Even or odd", """
+        From λ = {first:g} to λ = {last:g} the relative Taylor gap went from {before:.2f} to {after:.2f}, and the
+        accuracy on test images {told}. {news}""",
+                   first=lams[0], last=lams[-1], before=gaps[0], after=gaps[-1], told=told,
+                   news="" if cost.is_news else "That is within the noise.")
+
+
 def reading_of_the_hump(sweep: xarray.Dataset) -> Page:
     """The trained gap on training samples, at both ends of λ."""
     gaps = sweep.trained_gap.sel(setting=EVEN_ODD, points="train").isel(moment=-1)

@@ -2,9 +2,10 @@
 import numpy as np
 import xarray
 
-from lessons.kit.page import said
+from lessons.kit.page import Page, paragraph, reading, said, table
 from lessons.kit.sweep import caption
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Star, chips, key, slider, view
+from lessons.linearization.experiment import batches
 from lessons.linearization.experiment.rule import CONSTANT, FROM_START, HARMLESS, NONE, PRINTED, STARTS
 from lessons.linearization.panels.flow import powers
 
@@ -46,7 +47,7 @@ def rules(sweep: xarray.Dataset, prediction=None):
                      said(_ALT, start=start, lam=lam, moment=moment, on=float(values[f"{PRINTED} on"][place]),
                           **numbers), values,
                      key(("merged", "The slides’ rule"), ("single", "No regulariser"),
-                         ("", "grey: the largest λ that does no harm (10.2); dashed, λ all the time")))
+                         ("", "grey: the largest λ that does no harm (exercise 11.5); dashed, λ all the time")))
 
     controls = {"moment": slider("time ηk", {f"{t:.2f}": t for t in times}, times[-1], places=times,
                                  words=lambda t: f"time {t:.2f}"),
@@ -101,3 +102,31 @@ def finding_of_the_rule(part: xarray.Dataset) -> str:
     jumps = float(part.rise.sel(rule=PRINTED)) > JUMP
     return "From here the rule is on in hardly any step, " + ("and the error jumps when it is" if jumps else
                                                               "and changes hardly anything")
+
+
+# -- when it is on ---------------------------------------------------------------------------------
+
+def when_table(sweep: xarray.Dataset) -> Page:
+    """In which share of the steps the rule is on, and what it does; a row a way to train. The sweep is that of
+    `experiment.batches`."""
+    rows = [(way, f"{float(sweep.on.sel(way=way)):.1%}",
+             *(f"{float(sweep[name].sel(way=way)):.3f}" for name in ("distance", "plain_distance", "error",
+                                                                     "plain_error")))
+            for way in sweep.way.values]
+    head = ("from θ₀", "steps with the rule on", "distance, the rule", "distance, no pull", "share of the error left, "
+            "the rule", "no pull")
+    return table(head, rows, after=paragraph(f"{caption(sweep)} λ = {batches.LAM:g}."))
+
+
+def reading_of_when(sweep: xarray.Dataset) -> Page:
+    """Whether mini-batches switch the rule on, and what that costs."""
+    part = {name: float(values.sel(way=batches.BATCHES)) for name, values in sweep.items()}
+    if not part["on"]:
+        return reading("With mini-batches", "On this seed the rule was never on with mini-batches either.")
+    nearer = part["distance"] < 0.98 * part["plain_distance"]
+    told = "The weights went about as far, and" if not nearer else \
+        said("The weights stayed nearer, {distance:.2f} instead of {plain_distance:.2f}, and", **part)
+    error = "larger" if part["error"] > part["plain_error"] else "no larger"
+    return reading("With mini-batches", """
+        The rule was on in {on:.0%} of the steps. {told} the training error was {error} at the end than without it.""",
+                   on=part["on"], told=told, error=error)
