@@ -52,7 +52,8 @@ def gap_right(L1: Number, L2: Number, initial: Number, lam: Number, t: Number, f
     Args:
         farthest: D, any bound of ‖u‖ up to time t.
     """
-    return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + torch.as_tensor(lam, dtype=torch.float64) * L2 * farthest ** 2 / 2)
+    lam = torch.as_tensor(lam, dtype=torch.float64)
+    return elapsed(lam, t) * (4 * L1 * L2 * farthest * initial + lam * L2 * farthest ** 2 / 2)
 
 
 def gap_inside(L1: Number, L2: Number, initial: Number, lam: Number, t: Number) -> Tensor:

@@ -58,7 +58,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     task = common.task(net, settings.n, ANGLE, seed, settings.test, images=settings.images, steps=settings.pretraining)
     K_whole = lora.full_blocks(net, task.theta_0, task.x).sum(0)
     ranks, draws = (WHOLE, *RANKS), range(settings.draws)
-    rows = [_of_draw(task, rank, 1000 * seed + draw, K_whole, settings, trained=draw < TRAINED)
+    rows = [_of_draw(task, rank, 1000 * seed + draw, K_whole, settings, tuned=draw < TRAINED)
             for rank in ranks for draw in draws]
     return on_grid(rows, rank=ranks, draw=draws).assign_attrs(
         images=f"{settings.n} training, {settings.test:,} test images",
@@ -69,7 +69,7 @@ TRAINED = 2  # draws of A with which a network is trained too
 OF_A_NETWORK = ("taylor", "left", "distance", "moved", "steps", "trained_accuracy")  # `measure`'s numbers of it
 
 
-def _of_draw(task, rank, seed, K_whole, settings, trained):
+def _of_draw(task, rank, seed, K_whole, settings, tuned):
     """`measure`'s numbers for one A."""
     A = lora.drawn(task.net, rank, seed) if rank else [torch.eye(width, dtype=torch.float64)
                                                       for width in task.net.widths[:-1]]
@@ -85,7 +85,7 @@ def _of_draw(task, rank, seed, K_whole, settings, trained):
                "risk": kernel.risk(kappa, shares ** 2, SIGMA).item(),
                "accuracy": common.accuracy(answers, task.y_test).item()}
     eta = GD_SHARE / kappa.max().item()
-    if trained:
+    if tuned:
         network = trained(task, A, eta, settings.steps) if rank else trained_whole(task, eta, settings.steps)
         return numbers | {name: network[name] for name in OF_A_NETWORK}
     return numbers | dict.fromkeys(OF_A_NETWORK, np.nan)
