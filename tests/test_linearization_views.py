@@ -243,7 +243,7 @@ def test_mini_batches_switch_the_rule_on_in_some_steps():
 
 def test_with_a_frozen_lora_bends_the_network_no_less():
     """The bound was set on the ledger's seeds. In quick it held on seeds 20 to 29, which nobody had looked at."""
-    assert min(claims.measured()["LFT-14"]["frozen_over_tuned_least"]) >= 0.9
+    assert min(claims.measured()["LFT-14"]["frozen_over_tuned"]) >= 0.9
     assert "So the product is not why the network bends." in lora.reading_of_frozen(experiment.frozen.run(*FULL)).text
 
 
