@@ -3,10 +3,10 @@ import numpy as np
 import xarray
 from matplotlib.ticker import PercentFormatter
 
-from lessons.kit import plotting
+from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, Difference, with_reach
 from lessons.kit.page import Markup, Page, capital, paragraph, reading, said, table
-from lessons.kit.plotting import BLACK, GREEN, PURPLE, still
+from lessons.kit.plotting import BLACK, GREEN, PURPLE, still, themed
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Points, Reference, Star, chips, key, slider, view
 from lessons.linearization.experiment import merging
@@ -202,6 +202,41 @@ def in_both(sweep: xarray.Dataset):
     ax.set_xticks(np.arange(0, 1.01, 0.25))
     ax.grid(axis="y", visible=False)
     return plotting.show(fig, f"Accuracy on turned digits. {'; '.join(told)}. At θ₀ {start:.2f}.", caption(sweep))
+
+
+SEEDS = {"tangents, turned digits": "tangents_turned", "tangents, permuted pixels": "tangents_permuted",
+         "stopped early, turned digits": "stopped_turned", "stopped early, permuted pixels": "stopped_permuted"}
+
+
+def leads_on_the_seeds() -> dict[str, np.ndarray]:
+    """{row: by how many points it is ahead of merged networks, a number a seed of the ledger}."""
+    ledger = claims.measured()["CTL-19"]
+    return {row: 100 * np.array(ledger[number]) for row, number in SEEDS.items()}
+
+
+@themed
+def on_the_seeds():
+    """Eight tasks merged: by how many points tangents, and networks that were stopped early, are ahead of networks, a
+    dot a seed of the ledger."""
+    rows = leads_on_the_seeds()
+    fig, ax = plotting.figure(width=6.4, height=2.6)
+    for place, leads in enumerate(rows.values()):
+        ax.plot(leads, [place] * len(leads), color=GREEN, marker="o", linestyle="", alpha=0.7)
+    ax.axvline(0, color=BLACK, linewidth=1, marker="")
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(xlabel="accuracy of eight tasks merged, in points above merged networks", ylim=(len(rows) - 0.5, -0.5))
+    ax.grid(axis="y", visible=False)
+    told = "; ".join(f"{row}: {', '.join(f'{lead:+.1f}' for lead in sorted(leads))}" for row, leads in rows.items())
+    return plotting.show(fig, f"Points above merged networks, by seeds. {told}.",
+                         "Kept in the repository: a dot for each seed of the ledger, profile full, MNIST.")
+
+
+def reading_of_the_seeds() -> Page:
+    """On how many seeds of the ledger tangents, and stopping early, were ahead of merged networks."""
+    told = []
+    for row, leads in leads_on_the_seeds().items():
+        told.append(said("{row} {count} of {seeds}", row=row, count=int((leads > 0).sum()), seeds=len(leads)))
+    return reading("On other seeds", "Ahead of merged networks were {told}.", told="; ".join(told))
 
 
 # -- tables and readings ---------------------------------------------------------------------------
