@@ -432,6 +432,7 @@ def test_tables_of_the_controls_have_a_row_a_way_and_say_who_ran_out_of_steps(sw
     assert "ran out of steps" in panels.lora.reading_of_frozen(few).text
     enough = sweeps[frozen].assign(left=sweeps[frozen].left * 0)
     assert "At rank 4 the relative Taylor gap was" in panels.lora.reading_of_frozen(enough).text
+    assert "whole step" in panels.lora.frozen_table(enough).text and "–" in panels.lora.frozen_table(few).text
 
 
 def test_claims_of_all_experiments_are_those_of_the_source(sweeps):

@@ -101,7 +101,7 @@ def frozen_table(sweep: xarray.Dataset) -> Page:
     rows = []
     for rank in frozen.RANKS:
         numbers = [float(mean.taylor.sel(rank=rank, way=way)) for way in frozen.WAYS]
-        far = float(mean.moved.sel(rank=rank, way=frozen.BOTH) / mean.whole_moved)
+        far = float(mean.moved.sel(rank=rank, way=frozen.BOTH) / sweep.whole_moved)
         rows.append((f"rank {rank}", *("–" if np.isnan(number) else f"{number:.2f}" for number in numbers),
                      "–" if np.isnan(far) else f"{far:.1f}"))
     head = ("relative Taylor gap", "A and B tuned", "B alone, A frozen", "the whole step, made as long as LoRA’s",

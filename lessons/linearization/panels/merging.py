@@ -204,8 +204,8 @@ def in_both(sweep: xarray.Dataset):
     return plotting.show(fig, f"Accuracy on turned digits. {'; '.join(told)}. At θ₀ {start:.2f}.", caption(sweep))
 
 
-SEEDS = {"tangents, turned digits": "tangents_turned", "tangents, permuted pixels": "tangents_permuted",
-         "stopped early, turned digits": "stopped_turned", "stopped early, permuted pixels": "stopped_permuted"}
+SEEDS = {"tangents, on turned digits": "tangents_turned", "tangents, on permuted pixels": "tangents_permuted",
+         "stopped early, on turned digits": "stopped_turned", "stopped early, on permuted pixels": "stopped_permuted"}
 
 
 def leads_on_the_seeds() -> dict[str, np.ndarray]:
@@ -233,10 +233,9 @@ def on_the_seeds():
 
 def reading_of_the_seeds() -> Page:
     """On how many seeds of the ledger tangents, and stopping early, were ahead of merged networks."""
-    told = []
-    for row, leads in leads_on_the_seeds().items():
-        told.append(said("{row} {count} of {seeds}", row=row, count=int((leads > 0).sum()), seeds=len(leads)))
-    return reading("On other seeds", "Ahead of merged networks were {told}.", told="; ".join(told))
+    rows = leads_on_the_seeds()
+    told = "; ".join(f"{row}: {(leads > 0).sum()}" for row, leads in rows.items())
+    return reading("On other seeds", "On how many of {seeds} seeds were they ahead of merged networks? {told}.", told=told, seeds=len(next(iter(rows.values()))))
 
 
 # -- tables and readings ---------------------------------------------------------------------------
