@@ -17,6 +17,9 @@ function scale(axis, from, to) {
   return made.domain([axis.low ?? 0, axis.high ?? 0]).range([from, to]);
 }
 
+// Where an axis has its ticks, of those that somebody named: none lies beyond its ends.
+const inside = (axis, ticks) => ticks.map(([at]) => at).filter((at) => at >= (axis.low ?? 0) && at <= (axis.high ?? 0));
+
 // How an axis writes its ticks: shares as per cent, the rest as short as it can be.
 function texts(axis) {
   if (axis.ticks) {
@@ -76,7 +79,7 @@ export class Chart {
       s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
-    x.ticks ? below.tickValues(x.ticks.filter(([, text]) => text).map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
+    x.ticks ? below.tickValues(inside(x, x.ticks.filter(([, text]) => text))) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
     this.thin();
     if (x.label.length >= 4 && !this.hasHandle) {
@@ -87,7 +90,7 @@ export class Chart {
       rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
     } else {
       const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
-      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(tall < 200 ? 3 : 5);
+      y.ticks ? beside.tickValues(inside(y, y.ticks)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
     this.moving = this.svg.querySelector(".moving");
@@ -152,9 +155,9 @@ export class Chart {
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
     if (mark) parts.push(this.star(mark, guess));
-    const curves = this.narrow || this.nears.length ? this.drawnCurves(frame, hidden) : [];
-    const taken = this.narrow ? curves : [...curves, ...this.writtenLines(ends)];
     this.moving.replaceChildren(...parts.flat().filter(Boolean));
+    const curves = this.narrow || this.nears.length ? [...this.drawnCurves(frame, hidden), ...this.spotNames()] : [];
+    const taken = this.narrow ? curves : [...curves, ...this.writtenLines(ends)];
     this.over.replaceChildren(...this.nears.map((near) => this.beside(...near, taken)));
     this.name(ends, handle && stop !== null ? stop : null, curves);
     if (handle && stop !== null) this.boldTick(this.places[stop]);
@@ -205,7 +208,16 @@ export class Chart {
     const { box, k } = this;
     const column = box.width - box.right + 14 * k;
     return [[[0, 8 * k], [6.8 * k * (this.spec.y.label ?? "").length, 8 * k]],
-      ...ends.map(({ y }) => [[column, y], [box.width, y]])];
+      ...ends.flatMap(({ y }) => [-6, 6].map((off) => [[column, y + off * k], [box.width, y + off * k]]))];
+  }
+
+  // The names of points, likewise.
+  spotNames() {
+    return [...this.moving.querySelectorAll(".spot-name")].flatMap((node) => {
+      const [x, y, wide] = [Number(node.getAttribute("x")), Number(node.getAttribute("y")), 7 * node.textContent.length * this.k];
+      const from = node.getAttribute("text-anchor") === "end" ? x - wide : x;
+      return [-5, 5].map((off) => [[from, y + off * this.k], [from + wide, y + off * this.k]]);
+    });
   }
 
   // Name and live value at a point of a line: above or below it, right or left, near or a little farther, where the
@@ -368,9 +380,9 @@ export class Chart {
       const end = ends.find((one) => one.mark === mark);
       return end && s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x: x * k, y: (31 + 19 * index) * k }, `${mark.label} `, s("tspan", { class: "number" }, end.value));
     })).filter(Boolean);
-    const taken = [...curves];
+    const taken = [...curves, ...this.spotNames(), ...this.spotNames()]; // a name on a name is worse than one on a curve
     if (stop !== null) taken.push([[this.x(this.places[stop]), box.top], [this.x(this.places[stop]), box.height - box.bottom]]);
-    const room = { left: box.left, right: box.width, top: box.top - 16 * k, bottom: box.height - box.bottom };
+    const room = { left: box.left, right: box.width, top: box.top - 2 * k, bottom: box.height - box.bottom };
     const inside = ends.filter(({ mark }) => !isLive(mark)).map(({ mark, value, places }) => {
       const text = `${mark.label} ${value}`.trim();
       const wide = 7 * text.length * k;
