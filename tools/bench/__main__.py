@@ -214,8 +214,9 @@ def sliders() -> None:
                 lab.run_all(page, address, chapter.relative_to(CHAPTERS[0].parent).as_posix())
                 start = time.perf_counter()
                 found = lab.views(page)
-                print(f"{chapter.stem}: {len(found)} views are ready {time.perf_counter() - start:.1f} s after the last "
-                      f"cell, each scrolled to (goal: {READY:g} s)")
+                seconds = time.perf_counter() - start
+                print(f"{chapter.stem}: {len(found)} views are ready {seconds:.1f} s after the last cell, each "
+                      f"scrolled to (goal: {READY:g} s)")
                 for number, view in enumerate(found, 1):
                     if view.locator(lab.HANDLE).count():  # else it has chips alone
                         print(f"{chapter.stem}, view {number}: {keys(page, view)}")
