@@ -14,7 +14,8 @@ from lessons.kit.page import Markup
 from lessons.kit.view.marks import Chart, Frame, Mark
 
 COLOURS = {"a": "#0A66B7", "b": "#B84A00", "merged": "#00775C", "single": "#1E2226", "chance": "#686E76",
-           "other": "#B9B6AD", "class1": "#4A7A00", "class2": "#9C2FA0"}
+           "other": "#8E8B84", "class1": "#4A7A00", "class2": "#9C2FA0"}
+LETTERS = COLOURS | {"other": COLOURS["chance"]}  # a grey that is dark enough to be read
 FORMS = {"a": "o", "b": "s", "merged": "D", "single": "", "chance": "", "other": "o", "class1": "o", "class2": "o"}
 _STYLES = {"chance": ":", "single": "-"}
 _USUAL_HEIGHT = 352  # px, in the page
@@ -101,7 +102,7 @@ def _line(ax, chart, mark, rows):
 def _said_at_the_end(ax, mark: Mark, y):
     """A mark's name right of the axes."""
     ax.annotate(mark.label, (1, y), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
-                color=COLOURS[mark.role], va="center", fontsize=9.5, gid=_AT_THE_END)
+                color=LETTERS[mark.role], va="center", fontsize=9.5, gid=_AT_THE_END)
 
 
 def _keep_apart(ax):

@@ -5,16 +5,20 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { select } from "d3-selection";
 import { area, line } from "d3-shape";
 import { form, s, star } from "./dom.js";
-import { apart, clamp, linkOf, written } from "./numbers.js";
+import { apart, clamp, freest, linkOf, rowsOf, written } from "./numbers.js";
 
 const QUIET = new Set(["other", "chance", "single"]); // their names stand small, on one line
 const SILENT = new Set(["other", "chance"]); // lines without a live value
+const isLive = (mark) => mark.kind === "line" && mark.label && !mark.near && !mark.dashed && !mark.bare && !SILENT.has(mark.role);
 let images = 0; // counts masks, so that each has an id of its own
 
 function scale(axis, from, to) {
   const made = axis.kind === "log" ? scaleLog() : scaleLinear();
   return made.domain([axis.low ?? 0, axis.high ?? 0]).range([from, to]);
 }
+
+// Where an axis has its ticks, of those that somebody named: none lies beyond its ends.
+const inside = (axis, ticks) => ticks.map(([at]) => at).filter((at) => at >= (axis.low ?? 0) && at <= (axis.high ?? 0));
 
 // How an axis writes its ticks: shares as per cent, the rest as short as it can be.
 function texts(axis) {
@@ -58,7 +62,8 @@ export class Chart {
     const rows = map?.rows;
     const tall = this.spec.height ? this.spec.height : narrow ? 250 : 352;
     const names = Math.max(0, ...(y.ticks ?? []).map(([, text]) => text.length)); // letters left of the plot
-    const under = narrow && map && y.label ? 18 * k : 0; // a map's scale stands below the name of its axis where both do not fit
+    this.rows = narrow ? rowsOf(this.marks.filter(isLive), (width - 4) / k) : []; // live values stand above a narrow plot
+    const under = (narrow && map && y.label ? 18 * k : 0) + 19 * k * this.rows.length; // a map's scale stands below the name of its axis where both do not fit
     const box = { left: (rows ? 92 : Math.max(52, 16 + 7 * names)) * k, right: right * k, top: 26 * k + under, bottom: (x.label.length >= 4 && !this.hasHandle ? 46 : 26) * k, width, height: tall * k + under };
     Object.assign(this, { box, k, narrow });
     this.x = scale(x, box.left, box.width - box.right);
@@ -74,7 +79,7 @@ export class Chart {
       s("g", { class: "moving" }), s("g", { class: "over" }), s("g", { class: "labels" })];
     this.svg.replaceChildren(...drawn, ...(map && !asked ? this.ramp(map, under) : []));
     const below = axisBottom(this.x).tickFormat(texts(x)).tickSizeOuter(0).tickSize(5 * k).tickPadding(5 * k);
-    x.ticks ? below.tickValues(x.ticks.map(([at]) => at)) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
+    x.ticks ? below.tickValues(inside(x, x.ticks.filter(([, text]) => text))) : below.ticks(Math.max(3, Math.round(width / (110 * k))));
     select(this.svg).select(".x.axis").call(below);
     this.thin();
     if (x.label.length >= 4 && !this.hasHandle) {
@@ -85,7 +90,7 @@ export class Chart {
       rows.forEach((name, index) => cells.append(() => s("text", { x: -10 * k, y: this.y(index), dy: "0.35em", "text-anchor": "end" }, name)));
     } else {
       const beside = axisLeft(this.y).tickFormat(texts(y)).tickSizeOuter(0).tickSize(-(width - box.left - box.right)).tickPadding(8 * k);
-      y.ticks ? beside.tickValues(y.ticks.map(([at]) => at)) : beside.ticks(tall < 200 ? 3 : 5);
+      y.ticks ? beside.tickValues(inside(y, y.ticks)) : beside.ticks(tall < 200 ? 3 : 5);
       select(this.svg).select(".y.axis").call(beside);
     }
     this.moving = this.svg.querySelector(".moving");
@@ -109,8 +114,9 @@ export class Chart {
   ramp(map, under) {
     const { k, box } = this;
     const [end, wide, steps] = [box.width - box.right, 84 * k, 28];
-    const high = s("text", { class: "name", x: end, y: 12 * k, "text-anchor": "end" }, this.short(map.high));
-    const from = end - 44 * k - wide;
+    const beyond = this.short(map.high);
+    const from = end - (8 + 7.4 * beyond.length) * k - wide;
+    const high = s("text", { class: "name", x: from + wide + 8 * k, y: 12 * k }, beyond);
     const cells = Array.from({ length: steps }, (_, index) => s("rect", { class: "cell", x: from + index * wide / steps, y: 2 * k, width: wide / steps + 0.5, height: 12 * k, style: `--share: ${(index / (steps - 1)).toFixed(3)}` }));
     return [s("g", { class: "ramp", transform: `translate(0,${under})` }, s("text", { class: "name", x: from - 8 * k, y: 12 * k, "text-anchor": "end" }, this.short(map.low ?? 0)), cells, high)];
   }
@@ -129,6 +135,7 @@ export class Chart {
   show(frame, stop, hidden, guess) {
     const parts = [];
     const ends = [];
+    this.nears = []; // values beside curves, which are placed when all that they keep clear of is known
     for (const mark of this.marks) {
       if (mark.kind === "handle" || hidden.has(mark.name)) continue;
       if (mark.kind === "star") continue;
@@ -148,11 +155,11 @@ export class Chart {
     }
     const mark = this.marks.find(({ kind }) => kind === "star");
     if (mark) parts.push(this.star(mark, guess));
-    const drawn = parts.flat().filter(Boolean);
-    const isOver = (node) => node.classList.contains("beside");
-    this.moving.replaceChildren(...drawn.filter((node) => !isOver(node)));
-    this.over.replaceChildren(...drawn.filter(isOver));
-    this.name(ends, handle && stop !== null ? stop : null);
+    this.moving.replaceChildren(...parts.flat().filter(Boolean));
+    const curves = this.narrow || this.nears.length ? [...this.drawnCurves(frame, hidden), ...this.spotNames()] : [];
+    const taken = this.narrow ? curves : [...curves, ...this.writtenLines(ends)];
+    this.over.replaceChildren(...this.nears.map((near) => this.beside(...near, taken)));
+    this.name(ends, handle && stop !== null ? stop : null, curves);
     if (handle && stop !== null) this.boldTick(this.places[stop]);
   }
 
@@ -175,41 +182,66 @@ export class Chart {
     const live = stop !== null && mark.x.length > stop && this.hasHandle ? stop : values.findLastIndex((value) => value !== null);
     const value = values[live];
     if (value === undefined || value === null) return parts;
-    if (mark.near && stop !== null) parts.push(this.beside(mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y), this.taken(points, this.x(mark.x[live]), this.at(value))));
+    if (mark.near && stop !== null) this.nears.push([mark, this.x(mark.x[live]), this.at(value), written(value, this.spec.y)]);
     if (this.hasHandle && stop !== null && !mark.dashed && mark.role !== "other") {
       parts.push(s("path", { class: `dot now ${mark.role}`, d: form(mark.role, 6 * this.k), transform: `translate(${this.x(mark.x[live])},${this.at(value)})` }));
     }
     if (mark.label && !mark.near) {
-      const last = values.findLastIndex((one) => one !== null);
-      ends.push({ mark, y: this.at(values[last]), value: mark.dashed || mark.bare || SILENT.has(mark.role) ? "" : written(value, this.spec.y) });
+      const places = points.map(([x, one]) => [this.x(x), this.at(one)]).filter(([, y]) => y !== null);
+      ends.push({ mark, y: places.at(-1)[1], places, value: mark.dashed || mark.bare || SILENT.has(mark.role) ? "" : written(value, this.spec.y) });
     }
     return parts;
   }
 
-  // On which sides above a point the line itself runs, where its name and value would stand.
-  taken(points, x, y) {
-    const { k } = this;
-    const runs = (from, to) => points.some(([at, value]) => {
-      const [px, py] = [this.x(at), this.at(value)];
-      return py !== null && px > from && px < to && py > y - 52 * k && py < y - 5 * k;
+  // Lines and references as they run on the screen.
+  drawnCurves(frame, hidden) {
+    const { box } = this;
+    return this.marks.filter(({ kind, name }) => ["line", "reference"].includes(kind) && !hidden.has(name)).map((mark) => {
+      const [values] = frame.values[mark.name];
+      if (mark.kind === "reference") return [box.left, box.width - box.right].map((x) => [x, this.at(values[0])]);
+      return values.map((value, index) => [this.x(mark.x[index]), this.at(value)]);
     });
-    return { left: runs(x - 96 * k, x - 1), right: runs(x + 1, x + 96 * k) };
   }
 
-  // Name and live value at a point of a line: above it on the side where the line does not run, or below. In a narrow
-  // panel they stand above the plot.
+  // The names of the axis and at the ends of lines, each as a straight piece through its middle.
+  writtenLines(ends) {
+    const { box, k } = this;
+    const column = box.width - box.right + 14 * k;
+    return [[[0, 8 * k], [6.8 * k * (this.spec.y.label ?? "").length, 8 * k]],
+      ...ends.flatMap(({ y }) => [-6, 6].map((off) => [[column, y + off * k], [box.width, y + off * k]]))];
+  }
+
+  // The names of points, likewise.
+  spotNames() {
+    return [...this.moving.querySelectorAll(".spot-name")].flatMap((node) => {
+      const [x, y, wide] = [Number(node.getAttribute("x")), Number(node.getAttribute("y")), 7 * node.textContent.length * this.k];
+      const from = node.getAttribute("text-anchor") === "end" ? x - wide : x;
+      return [-5, 5].map((off) => [[from, y + off * this.k], [from + wide, y + off * this.k]]);
+    });
+  }
+
+  // Name and live value at a point of a line: above or below it, right or left, near or a little farther, where the
+  // fewest curves run and the fewest names stand. In a narrow panel they stand above the plot.
   beside(mark, x, y, value, taken) {
     const { box, k } = this;
+    const link = { "data-link": linkOf(mark) };
     if (this.narrow) {
       const hasRoom = 6.8 * `${this.spec.y.label ?? ""}${mark.label}${value}`.length < box.width / k - 16;
-      return s("text", { class: `beside end ${mark.role}`, x: box.width, y: 12 * k, "text-anchor": "end" }, mark.label && hasRoom && `${mark.label} `, s("tspan", { class: "number" }, value));
+      return s("text", { class: `beside end ${mark.role}`, ...link, x: box.width, y: 12 * k, "text-anchor": "end" }, mark.label && hasRoom && `${mark.label} `, s("tspan", { class: "number" }, value));
     }
-    const edges = { left: x < box.left + 96 * k, right: x > box.width - box.right - 96 * k };
-    const left = edges.right || (taken.right && !edges.left && !taken.left);
-    const above = y > box.top + 56 * k && !taken[left ? "left" : "right"];
-    const place = { x: x + (left ? -10 : 10) * k, "text-anchor": left ? "end" : "start" };
-    return s("g", { class: "beside" }, s("text", { class: `end ${mark.role}`, ...place, y: y + (above ? -34 : 26) * k }, mark.label),
-      s("text", { class: `live ${mark.role}`, ...place, y: y + (above ? -12 : 48) * k }, value));
+    const wide = Math.max(13.5 * value.length, 7.6 * (mark.label ?? "").length) * k;
+    const tall = (mark.label ? 42 : 21) * k;
+    const places = [10, 34].flatMap((apart) => [[1, -1], [-1, -1], [1, 1], [-1, 1]].map(([side, below]) => {
+      const left = side > 0 ? x + apart * k : x - apart * k - wide;
+      const top = below > 0 ? y + 12 * k : y - 10 * k - tall;
+      return { at: x + apart * side * k, side, left, right: left + wide, top, bottom: top + tall };
+    }));
+    const room = { left: box.left, right: box.width, top: -8 * k, bottom: box.height - box.bottom };
+    const { at, side, bottom } = places[freest(places, taken, room)];
+    const place = { x: at, "text-anchor": side < 0 ? "end" : "start" };
+    const answer = this.answers.has(mark.name) ? " answer" : "";
+    return s("g", { class: `beside${answer}`, ...link }, mark.label ? s("text", { class: `end ${mark.role}`, ...place, y: bottom - 24 * k }, mark.label) : null,
+      s("text", { class: `live ${mark.role}`, ...place, y: bottom - 2 * k }, value));
   }
 
   // Its name, if it has one, stands above its last point, on the side where there is room.
@@ -275,7 +307,7 @@ export class Chart {
   reference(mark, [[value]], stop, ends) {
     const y = this.at(value);
     if (y === null || y === undefined) return [];
-    if (mark.label) ends.push({ mark, y, value: written(value, this.spec.y) });
+    if (mark.label) ends.push({ mark, y, places: [[this.box.left, y], [this.box.width - this.box.right, y]], value: written(value, this.spec.y) });
     return [s("line", { class: `reference ${mark.role}`, x1: this.box.left, x2: this.box.width - this.box.right, y1: y, y2: y })];
   }
 
@@ -322,18 +354,13 @@ export class Chart {
       s("rect", { class: `stands ${mark.role}`, mask: `url(#${id})`, ...place })];
   }
 
-  // Names and live values right of the plot, kept apart, below a head that says at which stop the values are; in a narrow
-  // panel only the names, above the lines' ends.
-  name(ends, stop) {
-    if (this.narrow) {
-      const heights = apart(ends.map(({ y }) => y - 7 * this.k), 17 * this.k, this.box.top, this.box.height - this.box.bottom - 4);
-      this.labels.replaceChildren(...ends.map(({ mark, value }, index) => s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x: this.box.width - this.box.right, y: heights[index], "text-anchor": "end" }, `${mark.label} ${value}`.trim())));
-      return;
-    }
+  // Names and live values right of the plot, kept apart, below a head that says at which stop the values are.
+  name(ends, stop, curves) {
+    if (this.narrow) return this.nameNarrow(ends, stop, curves);
     const tall = ends.some(({ value, mark }) => value && !QUIET.has(mark.role));
     const gap = (tall ? 42 : 22) * this.k;
     const x = this.box.width - this.box.right + 14 * this.k;
-    const places = apart(ends.map(({ y }) => y), gap, this.box.top + (tall ? 14 * this.k : 4), this.box.height - this.box.bottom - 4);
+    const places = apart(ends.map(({ y }) => y), gap, this.box.top + (tall ? 17 * this.k : 4), this.box.height - this.box.bottom - (tall ? 14 * this.k : 4));
     const head = stop !== null && tall ? [s("text", { class: "name", x, y: 12 * this.k }, this.stopName(stop))] : [];
     this.labels.replaceChildren(...head, ...ends.flatMap(({ mark, value }, index) => {
       const y = places[index];
@@ -343,6 +370,33 @@ export class Chart {
       return [s("g", { "data-link": linkOf(mark) }, s("text", { class: `live ${mark.role}`, x, y, dy: "0.1em" }, value),
         s("text", { class: `end ${mark.role}`, x, y: y + 16 * this.k, dy: "0.1em" }, mark.label))];
     }));
+  }
+
+  // In a narrow panel live values stand in rows above the plot. Other names stand in it, above or below their line where
+  // the fewest curves run.
+  nameNarrow(ends, stop, curves) {
+    const { box, k } = this;
+    const live = this.rows.flatMap((row, index) => row.map(({ mark, x }) => {
+      const end = ends.find((one) => one.mark === mark);
+      return end && s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x: x * k, y: (31 + 19 * index) * k }, `${mark.label} `, s("tspan", { class: "number" }, end.value));
+    })).filter(Boolean);
+    const taken = [...curves, ...this.spotNames(), ...this.spotNames()]; // a name on a name is worse than one on a curve
+    if (stop !== null) taken.push([[this.x(this.places[stop]), box.top], [this.x(this.places[stop]), box.height - box.bottom]]);
+    const room = { left: box.left, right: box.width, top: box.top - 2 * k, bottom: box.height - box.bottom };
+    const inside = ends.filter(({ mark }) => !isLive(mark)).map(({ mark, value, places }) => {
+      const text = `${mark.label} ${value}`.trim();
+      const wide = 7 * text.length * k;
+      const at = places.length === 2 ? [1, 0.75, 0.5, 0.25, 0].map((share) => places[0].map((one, axis) => one + share * (places[1][axis] - one))) // a straight line
+        : [1, 0.75, 0.5, 0.25, 0].map((share) => places[Math.round(share * (places.length - 1))]);
+      const boxes = at.flatMap(([x, y]) => [y - 19 * k, y + 4 * k].map((top) => {
+        const left = clamp(x - wide / 2, box.left + 2, box.width - box.right - wide);
+        return { left, right: left + wide, top, bottom: top + 15 * k };
+      }));
+      const chosen = boxes[freest(boxes, taken, room)];
+      taken.push([[chosen.left, chosen.top], [chosen.right, chosen.bottom]], [[chosen.left, chosen.bottom], [chosen.right, chosen.top]], [[chosen.left, chosen.top + 7 * k], [chosen.right, chosen.top + 7 * k]]);
+      return s("text", { class: `end ${mark.role}`, "data-link": linkOf(mark), x: chosen.left, y: chosen.bottom - 3 * k }, text);
+    });
+    this.labels.replaceChildren(...live, ...inside);
   }
 
   // At which stop the live values are: "at α = 0.5".

@@ -70,6 +70,45 @@ export function apart(wanted, gap, low, high) {
   return found;
 }
 
+// Marks with their names in rows of a width, each with room for a live value: [[{mark, x}, …], …].
+export function rowsOf(marks, width) {
+  const rows = [];
+  let from = Infinity;
+  for (const mark of marks) {
+    const wide = 7.2 * (mark.label.length + 7) + 14;
+    if (from + wide > width) {
+      rows.push([]);
+      from = 0;
+    }
+    rows.at(-1).push({ mark, x: from });
+    from += wide;
+  }
+  return rows;
+}
+
+// Whether the straight piece from one point to another runs through a box {left, right, top, bottom}.
+export function runsThrough([x1, y1], [x2, y2], { left, right, top, bottom }) {
+  let [from, to] = [0, 1];
+  for (const [start, way, low, high] of [[x1, x2 - x1, left, right], [y1, y2 - y1, top, bottom]]) {
+    if (way === 0 && (start < low || start > high)) return false;
+    if (way === 0) continue;
+    const [enters, leaves] = [(low - start) / way, (high - start) / way].sort((one, other) => one - other);
+    [from, to] = [Math.max(from, enters), Math.min(to, leaves)];
+  }
+  return from < to;
+}
+
+// The index of the first of some boxes through which the fewest curves run, [x, y] each, y null at a gap. One that is not
+// inside `room` is the last choice.
+export function freest(boxes, curves, room) {
+  const runs = (curve, box) => curve.some((point, index) => index && curve[index - 1][1] !== null && point[1] !== null && runsThrough(curve[index - 1], point, box));
+  const costs = boxes.map((box) => {
+    const isInside = box.left >= room.left && box.right <= room.right && box.top >= room.top && box.bottom <= room.bottom;
+    return curves.filter((curve) => runs(curve, box)).length + (isInside ? 0 : curves.length + 1);
+  });
+  return costs.indexOf(Math.min(...costs));
+}
+
 // A value as it is written at the end of a line: a gap writes nothing.
 export function written(value, axis) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "";

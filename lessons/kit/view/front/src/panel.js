@@ -322,7 +322,8 @@ export class Panel {
     Object.assign(this.track.style, { left: `${first - 6 * k}px`, width: `${last - first + 12 * k}px` });
     Object.assign(this.range.style, { left: `${first - 12 * k}px`, width: `${last - first + 24 * k}px` });
     Object.assign(this.play.style, { left: `${Math.max(0, first - 48 * k)}px` });
-    this.notches.replaceChildren(...stops.map((x) => s("line", { x1: x, x2: x, y1: 0, y2: 5 * k })));
+    const hasRoom = (last - first) / Math.max(1, stops.length - 1) > 4 * k; // else they would be one bar
+    this.notches.replaceChildren(...(hasRoom ? stops : []).map((x) => s("line", { x1: x, x2: x, y1: 0, y2: 5 * k })));
     this.notches.setAttribute("width", last + 2);
     this.notches.setAttribute("height", 6 * k);
     if (this.ends[0]) this.ends[0].style.left = `${first - 6 * k}px`;

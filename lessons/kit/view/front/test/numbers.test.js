@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressed, apart, foundIn, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, spellings, tableOf, verdict, written } from "../src/numbers.js";
+import { addressed, apart, foundIn, freest, linkOf, Frames, nearest, nearestPoint, neighbour, placesOf, rowsOf, runsThrough, spellings, tableOf, verdict, written } from "../src/numbers.js";
 
 test("the nearest place", () => {
   assert.equal(nearest([0, 10, 20], 14), 1);
@@ -98,4 +98,31 @@ test("an arrow leads to the next choice or the one before, and ends at both ends
   assert.deepEqual(["ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft"].map((key) => neighbour(key, 1, 4)), [2, 2, 0, 0]);
   assert.deepEqual([neighbour("ArrowDown", 3, 4), neighbour("ArrowUp", 0, 4)], [3, 0]);
   assert.deepEqual(["Tab", " ", "Enter", "a"].map((key) => neighbour(key, 1, 4)), [null, null, null, null]);
+});
+
+test("a piece of a curve runs through a box, beside it, or ends before it", () => {
+  const box = { left: 10, right: 20, top: 10, bottom: 20 };
+  assert.ok(runsThrough([0, 0], [30, 30], box));
+  assert.ok(runsThrough([15, 0], [15, 30], box));
+  assert.ok(runsThrough([12, 12], [14, 14], box));
+  assert.ok(!runsThrough([0, 0], [9, 9], box));
+  assert.ok(!runsThrough([0, 25], [30, 25], box));
+  assert.ok(!runsThrough([0, 15], [15, 40], box));
+});
+
+test("a value stands where no curve runs, and inside rather than clear of curves", () => {
+  const box = (left, top) => ({ left, right: left + 10, top, bottom: top + 10 });
+  const room = { left: 0, right: 100, top: 0, bottom: 100 };
+  const [falls, gap] = [[[0, 0], [100, 100]], [[0, null], [100, null]]];
+  assert.equal(freest([box(40, 40), box(40, 80)], [falls, gap], room), 1);
+  assert.equal(freest([box(40, 40), box(95, 10)], [falls], room), 0);
+  assert.equal(freest([box(10, 80), box(80, 10)], [falls], room), 0);
+});
+
+test("names with live values stand in rows, a long one in a row of its own", () => {
+  const [short, other, long] = ["task A", "task B", "the network between A and B"].map((label) => ({ label }));
+  const rows = rowsOf([short, other, long], 300);
+  assert.deepEqual(rows.map((row) => row.map(({ mark }) => mark)), [[short, other], [long]]);
+  assert.deepEqual(rows.map(([{ x }]) => x), [0, 0]);
+  assert.deepEqual(rowsOf([], 300), []);
 });
