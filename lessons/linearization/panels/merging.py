@@ -235,7 +235,9 @@ def reading_of_the_seeds() -> Page:
     """On how many seeds of the ledger tangents, and stopping early, were ahead of merged networks."""
     rows = leads_on_the_seeds()
     told = "; ".join(f"{row}: {(leads > 0).sum()}" for row, leads in rows.items())
-    return reading("On other seeds", "On how many of {seeds} seeds were they ahead of merged networks? {told}.", told=told, seeds=len(next(iter(rows.values()))))
+    seeds = len(next(iter(rows.values())))
+    return reading("On other seeds", "On how many of {seeds} seeds were they ahead of merged networks? {told}.",
+                   told=capital(told), seeds=seeds)
 
 
 # -- tables and readings ---------------------------------------------------------------------------
