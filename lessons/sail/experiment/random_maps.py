@@ -30,7 +30,7 @@ class Settings:
     steps: tuple[int, ...] = (0, 20, 100)  # after which the networks are looked at
 
 
-PROFILES = Profiles(quick=Settings(1), full=Settings(3))
+PROFILES = Profiles(quick=Settings(1), full=Settings(2))
 
 
 def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:

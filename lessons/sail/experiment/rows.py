@@ -37,8 +37,8 @@ def deepened(state: State, form: str, row_sum: float) -> State:
     """The network with four blocks that are interpolated from its two, and scaled.
 
     Args:
-        form: `STEP`, the sum scales the last layer of a block, so that its step is that much as long. `WHOLE`, it
-            scales all weights and biases of a block, as Eq. 9 of SAIL has it; the step is then its square as long.
+        form: `STEP`, the sum scales the last layer of a block, V and c, and so its step. `WHOLE`, it scales W and b, too,
+            as Eq. 9 of SAIL has it, so V·ReLU(Wh + b) is multiplied by its square.
     """
     last = (".out.weight", ".out.bias")
     return {key: row_sum * tensor if key.startswith("blocks.") and (form == WHOLE or key.endswith(last)) else tensor
@@ -91,8 +91,8 @@ def _trained(states, batches, steps, test):
 
 
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
-    """SAIL-9: which sum has the lowest loss in either form, after how many steps, and how far above a sum of 1 a sum of
-    1/2 (or 0.71, whose square is that) is."""
+    """SAIL-9: which sum has the lowest loss in either form, after how many steps, how far apart these two sums are, and
+    how far above a sum of 1 a sum of 1/2 (or 0.71, whose square is that) is."""
     numbers = {}
     for short, form in (("step", STEP), ("whole", WHOLE)):
         for steps in sweep.steps.values:
@@ -102,6 +102,8 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
                         for name, value in of_sum.items()}
             numbers |= {f"{short}_half_over_root_{steps}": of_sum["half"] - of_sum["root"],
                         f"{short}_best_{steps}": float(loss.row_sum[int(loss.argmin())])}
+    for steps in sweep.steps.values:
+        numbers[f"best_apart_{steps}"] = numbers[f"whole_best_{steps}"] - numbers[f"step_best_{steps}"]
     return {"SAIL-9": numbers}
 
 
