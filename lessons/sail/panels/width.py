@@ -203,8 +203,7 @@ def on_the_seeds():
     ax.set(xlabel="accuracy after 100 steps, in points above that of copies", ylim=(-0.5, len(rows) - 0.3))
     ax.grid(axis="y", visible=False)
     return plotting.show(fig, f"Points above copies after 100 steps, by seeds. {'; '.join(told)}.",
-                         "Kept in the repository: a dot for each seed of the ledger, MNIST. Random matrices: mean of two "
-                         "draws.")
+                         "Kept in the repository: a dot for each seed of the ledger, profile quick, MNIST.")
 
 
 def beside_random(sweep: xarray.Dataset) -> Page:
