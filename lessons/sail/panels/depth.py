@@ -180,6 +180,27 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
                    least=min(on_seeds), most=max(on_seeds), **numbers)
 
 
+def by_sum(sweep: xarray.Dataset) -> Page:
+    """A row for each form and number of steps: the loss with each sum. The sweep is that of `experiment.rows`."""
+    cases = [(form, steps) for form in names(sweep.form) for steps in sweep.steps.values]
+    return table(("scaled", "steps", *(f"{total:g}" for total in sweep.row_sum.values)),
+                 [(form, str(steps), *(f"{value:.3f}" for value in sweep.loss.sel(form=form, steps=steps).values))
+                  for form, steps in cases], after=quiet(f"{caption(sweep)} Loss in nats, by the sum of a row."))
+
+
+def reading_of_scaling(sweep: xarray.Dataset) -> Page:
+    """Which sum begins with the lowest loss if it scales a block's last layer alone, and if it scales all of it, and
+    whether that sum is ahead in the end, on the ledger's seeds. The sweep is that of `experiment.rows`."""
+    numbers = rows.claims(sweep)["SAIL-9"]
+    behind = np.array(claims.measured()["SAIL-9"]["step_half_over_one_300"]) > 0
+    title = ("Multiply all four, and the best number is larger" if numbers["best_apart_0"] > 0
+             else "What the number multiplies")
+    return reading(title, """
+        With V and c alone, {step_best_0:g} began with the lowest loss of the numbers tried. With all four it was
+        {whole_best_0:g}. After 300 steps of training, {behind} of {seeds} seeds of the ledger had a higher loss with ½
+        (V and c alone) than with 1.""", behind=behind.sum(), seeds=len(behind), **numbers)
+
+
 def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:
     """What averaged layers of a plain network are worth after training, beside random layers of the right size."""
     numbers = depth.claim_9(sweep)
