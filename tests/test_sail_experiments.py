@@ -488,7 +488,7 @@ def test_a_sum_scales_the_last_layer_of_a_block_or_all_of_it(sweeps):
     numbers = rows.claims(sweeps[rows])["SAIL-9"]
     losses = sweeps[rows].loss.sel(form=rows.WHOLE, steps=0)
     assert numbers["whole_root_over_one_0"] == pytest.approx(float(losses[1] - losses[2]))
-    assert numbers["whole_best_0"] == float(losses.row_sum[int(losses.argmin())])
+    assert numbers["whole_best_0"] == float(losses.row_sum[int(losses.values.argmin())])
     panel = panels.depth.layers(sweeps[depth], sweeps[rows]).set(row_sum=0.5, network=depth.RESIDUAL)
     assert f"multiplied, loss at once: 0.5: {float(losses[0]):.3f}, 0.71" in panel.alt
     assert "multiplied, loss at once" not in panel.set(network=depth.PLAIN).alt
