@@ -37,8 +37,8 @@ def deepened(state: State, form: str, row_sum: float) -> State:
     """The network with four blocks that are interpolated from its two, and scaled.
 
     Args:
-        form: `STEP`, the sum scales the last layer of a block, V and c, and so its step. `WHOLE`, it scales W and b, too,
-            as Eq. 9 of SAIL has it, so V·ReLU(Wh + b) is multiplied by its square.
+        form: `STEP`, the sum scales the last layer of a block, V and c, and so its step. `WHOLE`, it scales W and b,
+            too, as Eq. 9 of SAIL has it, so V·ReLU(Wh + b) is multiplied by its square.
     """
     last = (".out.weight", ".out.bias")
     return {key: row_sum * tensor if key.startswith("blocks.") and (form == WHOLE or key.endswith(last)) else tensor
