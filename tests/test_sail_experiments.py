@@ -19,14 +19,16 @@ from lessons.sail.experiment import (
     gpt,
     knowledge,
     overlap,
+    random_maps,
     rates,
     resnets,
+    rows,
     spirals,
     table,
     theory,
     width,
 )
-from toy_models import MLP, abreast, weights, zoo
+from toy_models import MLP, abreast, growth, weights, zoo
 
 SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, spirals.ALL[3])),
          gamma: gamma.Settings((-1.0, 0.0, 0.5, 1.0, 2.0),
@@ -38,7 +40,9 @@ SMALL = {spirals: spirals.Settings((-1.0, 0.0, 0.5, 1.0, 2.0), (*spirals.SOME, s
          width: width.Settings((width.SGD,), width.QUICK, (0, 10, 20, 100)),
          knowledge: knowledge.Settings(2, 2, (0.1, 0.6)),
          between: between.Settings(3), rates: rates.Settings((0.1, 0.4), 2),
+         random_maps: random_maps.Settings(2),
          depth: depth.Settings(depth.QUICK, (0.5, 1.0), (0, 10, 20, 100)),
+         rows: rows.Settings((0.5, 0.71, 1.0), (0, 20, 100)),
          theory: theory.Settings(20, (100, 1000))}
 
 
@@ -439,6 +443,54 @@ def test_the_controls_of_width_agree_with_the_experiment_on_width(sweeps):
     for picture in (panels.between.orders(sweeps[between]), panels.rates.by_rate(sweeps[rates]),
                     panels.tasks.thirds(sweeps[gamma]), panels.table.lead(sweeps[table])):
         assert "Not MNIST!" in picture.data and "nan" not in picture.data.split("src=")[0]
+
+
+def test_controls_of_random_maps_have_the_size_of_what_they_replace(sweeps):
+    grown, = random_maps.starts_of(random_maps.PROJECTION, 0, 1)
+    for replaced in (random_maps.NORMS, random_maps.VALUES):
+        other = random_maps.control(grown, replaced)
+        for key, tensor in grown.items():
+            assert other[key].norm() == pytest.approx(tensor.norm().item(), rel=1e-5)
+            assert abs(torch.cosine_similarity(other[key].flatten(), tensor.flatten(), 0)) < 0.8, "another one"
+        values, of_grown = (torch.linalg.svdvals(state["layers.1.weight"].double()) for state in (other, grown))
+        assert torch.allclose(values, of_grown, rtol=1e-4, atol=1e-5) is (replaced == random_maps.VALUES)
+    for replaced in (random_maps.FIRST, random_maps.REST):
+        other = random_maps.control(grown, replaced)
+        kept = [torch.equal(other[f"layers.{layer}.weight"], grown[f"layers.{layer}.weight"]) for layer in range(3)]
+        assert kept == ([True, False, False] if replaced == random_maps.FIRST else [False, True, True])
+    usual = sweeps[width].accuracy.sel(direction=width.GROW, optimiser=width.SGD)
+    for how in (random_maps.PROJECTION, random_maps.SVD):
+        of_draws = sweeps[random_maps].accuracy.sel(how=how)
+        np.testing.assert_allclose(of_draws[0], usual.sel(how=how, steps=[0, 20, 100]), atol=0.01)
+    numbers = random_maps.claims(sweeps[random_maps])["SAIL-8"]
+    mean = sweeps[random_maps].accuracy.sel(steps=20).mean("draw")
+    assert numbers["random_svd_ahead_norms_20"] == pytest.approx(float(
+        mean.sel(how=random_maps.SVD) - mean.sel(how=f"{random_maps.SVD}, {random_maps.NORMS}")))
+    at_once, _, end = sweeps[random_maps].accuracy.sel(how=random_maps.SVD).mean("draw").values
+    told = panels.width.beside_random(sweeps[random_maps]).text
+    assert f"SVD as printed: at once {at_once:.3f}, " in told and f"100 steps {end:.3f}" in told
+
+
+def test_a_sum_scales_the_last_layer_of_a_block_or_all_of_it(sweeps):
+    state = depth.source(depth.RESIDUAL)
+    whole, step = (growth.depth.stack_of(rows.deepened(state, form, 0.5))[1] for form in (rows.WHOLE, rows.STEP))
+    for block, made in ((whole, 0.5), (step, 1.0)):
+        old = growth.depth.stack_of(growth.deepen(state, depth.NEW, "interpolation"))[1]
+        for name, share in (("into.weight", made), ("into.bias", made), ("out.weight", 0.5), ("out.bias", 0.5)):
+            torch.testing.assert_close(block[name], share * old[name])
+    part = sweeps[depth].sel(network=depth.RESIDUAL)
+    for row_sum in (0.5, 1.0):
+        usual = part.loss.sel(start=panels.depth.with_sum(row_sum), steps=[0, 20, 100])
+        found = sweeps[rows].loss.sel(row_sum=row_sum)
+        np.testing.assert_allclose(found.sel(form=rows.STEP), usual, rtol=1e-4)
+        assert np.allclose(found.sel(form=rows.WHOLE), usual, rtol=1e-4) is (row_sum == 1)
+    numbers = rows.claims(sweeps[rows])["SAIL-9"]
+    losses = sweeps[rows].loss.sel(form=rows.WHOLE, steps=0)
+    assert numbers["whole_root_over_one_0"] == pytest.approx(float(losses[1] - losses[2]))
+    assert numbers["whole_best_0"] == float(losses.row_sum[int(losses.values.argmin())])
+    panel = panels.depth.layers(sweeps[depth], sweeps[rows]).set(row_sum=0.5, network=depth.RESIDUAL)
+    assert f"multiplied, loss at once: 0.5: {float(losses[0]):.3f}, 0.71" in panel.alt
+    assert "multiplied, loss at once" not in panel.set(network=depth.PLAIN).alt
 
 
 def test_every_panel_has_few_enough_settings_for_a_page(sweeps):

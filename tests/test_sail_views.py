@@ -247,3 +247,9 @@ def test_silent_blocks_and_mixtures_end_alike_on_the_ledgers_seeds():
     ledger = claims.measured()["SAIL-9"]
     ahead = np.subtract(ledger["residual_interpolation_100"], ledger["residual_silent_100"])
     assert abs(ahead.mean()) < 2 * ahead.std(ddof=1) / len(ahead) ** 0.5
+
+
+def test_after_300_steps_a_sum_of_one_is_ahead_of_smaller_ones_on_the_ledgers_seeds():
+    ledger = claims.measured()["SAIL-9"]
+    for name in ("step_half_over_one_300", "whole_half_over_one_300", "whole_root_over_one_300"):
+        assert len(ledger[name]) == 6 and all(0 < value < 0.1 for value in ledger[name]), name

@@ -2,17 +2,18 @@
 
 `spirals`: two parents in the plane. `gamma`, `overlap`, `table`: mixtures on small MNIST, with what they share in
 `digits`. `knowledge`: how much of a parent's gain needs what it knows. `width`, `depth`: one network at other
-sizes, `between`: where interpolated units lose what it knew, `rates`: a wider one at several learning rates. `theory`:
-what can be simulated. In full alone: `gpt`, `flow`, `resnets`, `byol`.
+sizes, `between`: where interpolated units lose what it knew, `rates`: a wider one at several learning rates,
+`random_maps`: random maps beside random matrices of the same size, `rows`: what the sum of a block's shares scales.
+`theory`: what can be simulated. In full alone: `gpt`, `flow`, `resnets`, `byol`.
 """
 import data
 from lessons.kit import experiment
-from lessons.sail.experiment import (between, byol, depth, digits, flow, gamma, gpt, knowledge, overlap, rates,
-                                     resnets, spirals, table, theory, width)
+from lessons.sail.experiment import (between, byol, depth, digits, flow, gamma, gpt, knowledge, overlap, random_maps,
+                                     rates, resnets, rows, spirals, table, theory, width)
 
 # measured on two cores, nothing kept; in full 266 for all but the ResNets, and 335 for these in one thread
 SECONDS = {"quick": 50, "full": 600}
-_OF_MLPS = (spirals, gamma, knowledge, overlap, table, width, between, rates, depth, theory)
+_OF_MLPS = (spirals, gamma, knowledge, overlap, table, width, between, rates, random_maps, depth, rows, theory)
 _IN_FULL = (flow, gpt, resnets, byol)
 LEDGER = tuple(module.EXPERIMENT for module in (*_OF_MLPS, *_IN_FULL))
 

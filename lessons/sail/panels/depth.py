@@ -19,7 +19,7 @@ from lessons.kit.view import (
     slider,
     view,
 )
-from lessons.sail.experiment import depth
+from lessons.sail.experiment import depth, rows
 from lessons.sail.experiment.depth import HE_SCRATCH, PLAIN, RESIDUAL, SCRATCH
 from lessons.sail.experiment.digits import TEST
 
@@ -47,15 +47,17 @@ def sums(sweep: xarray.Dataset) -> list[float]:
 
 
 @view
-def layers(sweep: xarray.Dataset):
+def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
     """Panel (g): the loss at once of interpolated layers against the sum of their rows, beside layers that do nothing,
     the same layers with their entries shuffled and the network's two ends alone; right, accuracy over the steps from
-    the sum that is chosen, beside layers that do nothing and, in grey, controls that know less.
+    the sum that is chosen, beside layers that do nothing and, in grey, controls that know less. With `scaled`, of
+    `experiment.rows`, also the loss at once if the sum scales all weights of a residual block.
 
     Controls: row_sum, network.
     """
     tried, last = sums(sweep), int(sweep.steps[-1])
     grey = [start for start in (SCRATCH, HE_SCRATCH, ENDS, RANDOM) if start in sweep.start.values]
+    of_whole = None if scaled is None else scaled.loss.sel(form=rows.WHOLE, steps=0)
 
     def draw(row_sum, network):
         loss = sweep.loss.sel(network=network).isel(steps=0)
@@ -67,6 +69,8 @@ def layers(sweep: xarray.Dataset):
         values = {"sums": by_sum, "mixed layers": mixed, "error": with_reach(mixed, TEST)[1:],
                   "does nothing": accuracy.sel(start=SILENT).values} | levels
         values |= {f"accuracy of {start}": accuracy.sel(start=start).values for start in grey}
+        if of_whole is not None:
+            values["whole blocks"] = of_whole.values if network == RESIDUAL else np.full(len(of_whole), np.nan)
         alt = said(_ALT, network=network, row_sum=row_sum, last=last, mixed=by_sum[tried.index(row_sum)],
                    at_once=mixed[0], end=mixed[-1], scratch=end[SCRATCH],
                    **{name: (levels[start], end[start])
@@ -75,27 +79,32 @@ def layers(sweep: xarray.Dataset):
         of_sums = np.array([accuracy.sel(start=with_sum(total)).values for total in tried])
         finding = finding_in_plain(of_sums[:, 0], mixed[-1], end[ENDS]) if network == PLAIN else \
             finding_in_residual(tried, by_sum, of_sums[:, -1])
+        if of_whole is not None and network == RESIDUAL:
+            alt += " If all weights of a block are multiplied, loss at once: " + ", ".join(
+                f"{float(value.row_sum):g}: {float(value):.3f}" for value in of_whole) + "."
         return Frame(finding, alt, values,
-                     key(("merged", f"Layers mixed from the old ones, steps {row_sum:g} times as long"),
+                     key(("merged", f"Layers mixed from the old ones, V and c times {row_sum:g}"),
                          ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
     controls = {"row_sum": slider("length of the new steps", {f"{total:g}": total for total in tried}, 1.0,
                                   words=lambda total: f"steps {total:g} times as long", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
-    return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey), "draw": draw,
+    return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey, of_whole), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
                        "are not drawn. The length of a step multiplies V and c. Shuffled: of steps as long as before."}
 
 
-def _charts(sweep, tried, grey):
+def _charts(sweep, tried, grey, of_whole):
     """The loss at once over the sum, and accuracy over the steps."""
+    whole = () if of_whole is None else (Line("whole blocks", "other", "W and b, too", x=tuple(of_whole.row_sum.values),
+                                              bare=True, dashed=True),)
     left = Chart(Axis("length of a new layer’s step", 0.15, max(tried) + 0.1,
                       ticks={total: f"{total:g}" for total in tried}),
                  Axis("loss before any step, in nats", *LOSSES, "log", digits=2,
                       ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),
                  (Reference(SHUFFLED, "other", "shuffled"), Reference(ENDS, "other", "two ends alone"),
-                  Reference(SILENT, "single", "does nothing"),
+                  Reference(SILENT, "single", "does nothing"), *whole,
                   Line("sums", "merged", "mixed layers", x=tuple(tried), dots=True, near=True), Handle("row_sum")))
     places = tuple(map(float, range(len(sweep.steps))))
     named = {SCRATCH: "scratch", ENDS: "two ends alone"}
@@ -169,6 +178,27 @@ def reading_of_rows(sweep: xarray.Dataset) -> Page:
         the ledger’s seeds), and with steps half as long {residual_half_0:.2f}. With blocks that do nothing yet it
         was {residual_silent_0:.2f}, and with nothing between the network's two ends {residual_ends_0:.2f}.""",
                    least=min(on_seeds), most=max(on_seeds), **numbers)
+
+
+def by_sum(sweep: xarray.Dataset) -> Page:
+    """A row for each form and number of steps: the loss with each sum. The sweep is that of `experiment.rows`."""
+    cases = [(form, steps) for form in names(sweep.form) for steps in sweep.steps.values]
+    return table(("scaled", "steps", *(f"{total:g}" for total in sweep.row_sum.values)),
+                 [(form, str(steps), *(f"{value:.3f}" for value in sweep.loss.sel(form=form, steps=steps).values))
+                  for form, steps in cases], after=quiet(f"{caption(sweep)} Loss in nats, by the sum of a row."))
+
+
+def reading_of_scaling(sweep: xarray.Dataset) -> Page:
+    """Which sum begins with the lowest loss if it scales a block's last layer alone, and if it scales all of it, and
+    whether that sum is ahead in the end, on the ledger's seeds. The sweep is that of `experiment.rows`."""
+    numbers = rows.claims(sweep)["SAIL-9"]
+    behind = np.array(claims.measured()["SAIL-9"]["step_half_over_one_300"]) > 0
+    title = ("Multiply all four, and the best number is larger" if numbers["best_apart_0"] > 0
+             else "What the number multiplies")
+    return reading(title, """
+        With V and c alone, {step_best_0:g} began with the lowest loss of the numbers tried. With all four it was
+        {whole_best_0:g}. After 300 steps of training, {behind} of {seeds} seeds of the ledger had a higher loss with ½
+        (V and c alone) than with 1.""", behind=behind.sum(), seeds=len(behind), **numbers)
 
 
 def reading_of_the_plain_network(sweep: xarray.Dataset) -> Page:

@@ -188,12 +188,14 @@ def reading_of_orders(sweep: xarray.Dataset) -> Page:
 def on_the_seeds():
     """After 100 steps, by how many points other starts are more accurate than copies, a dot a seed of the ledger."""
     ledger = claims.measured()["SAIL-8"]
-    rows = {"fresh random units": "fresh", "interpolation": "interpolation", "random projection": "projection"}
-    fig, ax = plotting.figure(width=6.4, height=2.3)
+    rows = {"fresh random units": "fresh", "interpolation": "interpolation", "random projection": "projection",
+            "random matrices of its size": "random_projection_norms"}
+    fig, ax = plotting.figure(width=6.4, height=2.6)
     told = []
     for place, (title, name) in enumerate(reversed(rows.items())):
         leads = 100 * np.subtract(ledger[f"{name}_100"], ledger["copies_100"])
-        ax.plot(leads, [place] * len(leads), color=plotting.GREEN, marker="o", linestyle="", alpha=0.7)
+        colour = plotting.GREY if name.startswith("random_") else plotting.GREEN
+        ax.plot(leads, [place] * len(leads), color=colour, marker="o", linestyle="", alpha=0.7)
         told.append(f"{title}: {', '.join(f'{lead:+.1f}' for lead in sorted(leads))}")
     ax.axvline(0, color=plotting.BLACK, linewidth=1, marker="")
     ax.annotate("copies", (0, len(rows) - 0.55), xytext=(4, 0), textcoords="offset points", va="center")
@@ -202,6 +204,16 @@ def on_the_seeds():
     ax.grid(axis="y", visible=False)
     return plotting.show(fig, f"Points above copies after 100 steps, by seeds. {'; '.join(told)}.",
                          "Kept in the repository: a dot for each seed of the ledger, profile quick, MNIST.")
+
+
+def beside_random(sweep: xarray.Dataset) -> Page:
+    """Accuracy with random maps, and with random matrices of the same size in place of what they made: a row each. The
+    sweep is that of `experiment.random_maps`."""
+    accuracy = sweep.accuracy.mean("draw")
+    rows = [(how, *(f"{float(value):.3f}" for value in accuracy.sel(how=how))) for how in names(sweep.how)]
+    draws = sweep.sizes["draw"]
+    return table(("grown by", *(f"{steps} steps" if steps else "at once" for steps in sweep.steps.values)), rows,
+                 after=quiet(f"{caption(sweep)} {f'Mean of {draws} draws' if draws > 1 else 'One draw'}."))
 
 
 def reading_of_the_end(sweep: xarray.Dataset) -> Page:
