@@ -330,7 +330,7 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
 
 
 # Their numbers are controls and carry no verdict; tests/test_sail_views.py holds what lessons say of them.
-CONTROLS = {"sail-knowledge", "sail-between", "sail-rates"}
+CONTROLS = {"sail-knowledge", "sail-between", "sail-rates", "sail-random-maps"}
 
 
 @pytest.mark.parametrize("experiment", [
