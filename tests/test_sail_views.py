@@ -249,6 +249,18 @@ def test_silent_blocks_and_mixtures_end_alike_on_the_ledgers_seeds():
     assert abs(ahead.mean()) < 2 * ahead.std(ddof=1) / len(ahead) ** 0.5
 
 
+def test_what_random_maps_have_beyond_the_size_of_their_weights_on_the_ledgers_seeds():
+    """The bounds were set on seeds 0 to 5."""
+    ahead, first, svd = (np.array(claims.measured()["SAIL-8"][f"random_{number}"]) for number in (
+        "projection_ahead_norms_20", "projection_ahead_first_20", "svd_ahead_norms_100"))
+    assert (ahead >= 0.12).all() and (first <= 0.12).all() and (svd <= 0.03).all()
+
+
+def test_the_best_sum_at_once_is_larger_if_it_scales_a_whole_block_on_the_ledgers_seeds():
+    """The bound was set on seeds 0 to 5."""
+    assert min(claims.measured()["SAIL-9"]["best_apart_0"]) >= 0.05
+
+
 def test_after_300_steps_a_sum_of_one_is_ahead_of_smaller_ones_on_the_ledgers_seeds():
     ledger = claims.measured()["SAIL-9"]
     for name in ("step_half_over_one_300", "whole_half_over_one_300", "whole_root_over_one_300"):

@@ -105,6 +105,8 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
                         f"{short}_best_{steps}": float(loss.idxmin("row_sum"))}
     for steps in sweep.steps.values:
         numbers[f"best_apart_{steps}"] = numbers[f"whole_best_{steps}"] - numbers[f"step_best_{steps}"]
+        numbers[f"smaller_over_one_{steps}"] = max(numbers[f"step_half_over_one_{steps}"],
+                                                   numbers[f"whole_root_over_one_{steps}"])
     return {"SAIL-9": numbers}
 
 
