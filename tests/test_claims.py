@@ -329,14 +329,9 @@ def test_the_sweeps_in_the_repository_give_the_ledgers_numbers(experiment, monke
             assert kept == pytest.approx({name: known[id][name] for name in kept}, **NEAR), id
 
 
-<<<<<<< HEAD
 # Their numbers are controls and carry no verdict. What lessons say of them is held in tests/test_sail_views.py and in
 # tests/test_linearization_views.py.
-CONTROLS = {"sail-knowledge", "sail-between", "sail-rates", "linearization-batches"}
-=======
-# Their numbers are controls and carry no verdict; tests/test_sail_views.py holds what lessons say of them.
-CONTROLS = {"sail-knowledge", "sail-between", "sail-rates", "sail-random-maps"}
->>>>>>> 1481849af01b6cd368276aa8bce914c33d3c94f5
+CONTROLS = {"sail-knowledge", "sail-between", "sail-rates", "sail-random-maps", "linearization-batches"}
 
 
 @pytest.mark.parametrize("experiment", [
