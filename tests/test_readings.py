@@ -2,7 +2,7 @@
 import nbformat
 import pytest
 
-from lessons.kit import readings
+from lessons.kit import chapters, notebooks, readings
 from lessons.kit.page import reading
 from lessons.kit.readings import Place, flips, main, masked
 
@@ -125,3 +125,14 @@ def test_a_seed_on_which_the_notebook_does_not_run_is_named(monkeypatch, capsys)
     assert "seed 1: the notebook did not run: a cell failed" in captured.err
     assert "09_head_start, profile quick, seeds 0: 0 of 1 readings differ" in captured.out
     assert main(["09_head_start", "--seeds", "0,2"]) == 0
+
+
+def test_a_cell_that_takes_too_long_and_a_dead_kernel_are_told_as_a_notebook_that_did_not_run(monkeypatch, tmp_path):
+    for error in (notebooks.CellTimeoutError("a cell timed out", 4, "quiz()"), notebooks.DeadKernelError("it died")):
+        def fails(*arguments, error=error, **options):
+            assert options["iopub_timeout"] > 60  # a busy machine is no error
+            raise error
+
+        monkeypatch.setattr(notebooks.papermill, "execute_notebook", fails)
+        with pytest.raises(notebooks.NotebookError, match="09_head_start.ipynb: "):
+            notebooks.execute(chapters.chapter("09_head_start").notebook, tmp_path / "out.ipynb")

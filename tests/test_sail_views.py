@@ -1,5 +1,6 @@
 """What the views of chapters 9 and 10 say at all settings of the archived full sweeps, and the rules of titles."""
 import itertools
+import math
 import re
 
 import numpy as np
@@ -14,7 +15,7 @@ from lessons.kit.view.marks import ROLES
 from lessons.sail import experiment
 from lessons.sail.experiment import digits, table
 from lessons.sail.experiment.width import GROW, SHRINK
-from lessons.sail.panels import copies, depth, gamma, playground, spirals, theory, width
+from lessons.sail.panels import copies, depth, gamma, playground, rates, spirals, theory, width
 from lessons.sail.panels import table as table_panels
 
 MADE = {"spirals": spirals.starts, "gamma": gamma.along, "table": table_panels.beginnings, "width": width.maps,
@@ -265,3 +266,22 @@ def test_after_300_steps_a_sum_of_one_is_ahead_of_smaller_ones_on_the_ledgers_se
     ledger = claims.measured()["SAIL-9"]
     for name in ("step_half_over_one_300", "whole_half_over_one_300", "whole_root_over_one_300"):
         assert len(ledger[name]) == 6 and all(0 < value < 0.1 for value in ledger[name]), name
+
+
+@pytest.mark.parametrize("sides", [(3.0, 4.0, math.nan), (math.nan, 4.0, 5.0), (3.0, math.inf, math.inf),
+                                   (3.0, 4.0, 7.0), (0.0, 4.0, 4.0), (-3.0, 4.0, 5.0)])
+def test_no_triangle_is_refused_in_a_sentence(sides):
+    with pytest.raises(ValueError, match="are no triangle"):
+        playground.triangle(sides, 0.5)
+
+
+@pytest.mark.parametrize("lead, words", [(0.04, "4 points behind"), (0.008, "1 point behind"),
+                                         (-0.003, "level with copies"), (-0.02, "2 points ahead")])
+def test_scratch_is_behind_level_or_ahead(lead, words):
+    accuracy = np.zeros((4, 6, 1))
+    sweep = xarray.Dataset({"accuracy": (("how", "rate", "order"), accuracy)},
+                           {"how": list(experiment.rates.STARTS), "rate": list(experiment.rates.Settings().rates)})
+    sweep.accuracy.loc[{"how": experiment.rates.COPIES}] = 0.5
+    sweep.accuracy.loc[{"how": experiment.rates.LARGER}] = 0.5 - lead
+    text = rates.reading_of_rates(sweep).text
+    assert f"scratch was {words} at" in text and f"it was {words}." in text

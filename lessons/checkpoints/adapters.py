@@ -195,6 +195,10 @@ class Adapter:
         if flat := [letter for letter, shape in shapes.items() if len(shape) < 2 or not shape[0]]:
             raise CheckpointError(f"{self.path}: {ours[flat[0]]!r} has shape {shapes[flat[0]]}, which is no matrix. "
                                   "Download it again.")
+        for key, dtype in ((ours[letter], self.tensors.entries[ours[letter]].dtype) for letter in "AB"):
+            if not dtype.startswith(("F", "BF")):
+                raise CheckpointError(f"{self.path}: {key!r} is {dtype}, and such numbers are no weights. A quantised "
+                                      "adapter? Take the one that it was made from.")
         rank = shapes["A"][0]
         if rank != expected:
             raise CheckpointError(f"{self.path}: {CONFIG} says rank {expected} for {module!r}, its A has {rank} rows. "
@@ -265,6 +269,9 @@ def _check_config(path, config):
     for name, why in REFUSED.items():
         if config.get(name) not in (None, False, []):
             raise CheckpointError(f"{path} {why} ({name} in {CONFIG}). {INSTEAD.get(name, WHOLE_MODEL)}")
+    for name in ("use_rslora", "fan_in_fan_out"):
+        if not isinstance(said := config.get(name) or False, bool):  # the text "false" would count as true
+            raise CheckpointError(f"{path / CONFIG} says {name} = {str(said)[:60]!r}: it must be true or false.")
     for name in ("rank_pattern", "alpha_pattern"):
         by_pattern = config.get(name) or {}
         if not isinstance(by_pattern, dict) or not all(map(_is_number, by_pattern.values())):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from tqdm import tqdm
@@ -37,6 +38,9 @@ def budget(chapter: str, profile: str) -> int:
     return getattr(known.get(chapter, chapters.Chapter), profile)
 
 
+_BUSY = 120  # seconds for a cell's output to come after the cell: on a busy machine the usual four are too few
+
+
 class NotebookError(Exception):
     """A notebook did not run as it should."""
 
@@ -53,8 +57,8 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
         parameters: values for the cell tagged "parameters".
 
     Raises:
-        NotebookError: a parameter that the notebook does not have, no cell tagged "parameters", or an error that a
-        widget hid. papermill.PapermillExecutionError: a cell failed.
+        NotebookError: a parameter that the notebook does not have, no cell tagged "parameters", an error that a widget
+        hid, a cell that took too long, or a kernel that died. papermill.PapermillExecutionError: a cell failed.
     """
     known = papermill.inspect_notebook(str(notebook))
     if not known:
@@ -64,9 +68,13 @@ def execute(notebook: Path, output: Path, timeout: int | None = None, **paramete
         raise NotebookError(f"{notebook.name} has no parameter {names}; it has: {', '.join(known)}")
     if timeout is None:
         timeout = max(600, 10 * budget(notebook.stem, parameters.get("profile", "quick")))
-    papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False,
-                               cwd=str(notebook.parent), request_save_on_cell_execute=False,
-                               execution_timeout=timeout, log_output=False, extra_arguments=_QUIET)
+    try:
+        papermill.execute_notebook(str(notebook), str(output), parameters, kernel_name="python3", progress_bar=False,
+                                   cwd=str(notebook.parent), request_save_on_cell_execute=False,
+                                   execution_timeout=timeout, iopub_timeout=_BUSY, log_output=False,
+                                   extra_arguments=_QUIET)
+    except (CellTimeoutError, DeadKernelError) as error:
+        raise NotebookError(f"{notebook.name}: {error}") from error
     executed = nbformat.read(output, as_version=4)
     if errors := hidden_errors(executed):
         raise NotebookError(f"{notebook.name}: a widget hid an error:\n" + "\n".join(errors))

@@ -104,8 +104,8 @@ def computed(layers) -> dict:
 
 
 def added(block) -> dict:
-    """What a residual block adds to forty inputs, the shapes of its tensors, and whether it can learn: whether the
-    gradient of its last weights is anything but 0.
+    """What a residual block adds to forty inputs, whether that is anything beyond rounding, the shapes of its tensors,
+    and whether it can learn: whether the gradient of its last weights is anything but 0.
 
     Raises:
         Unfit: this is no block.
@@ -118,16 +118,20 @@ def added(block) -> dict:
     width = shapes["into.weight"][1]
     inputs = torch.randn(40, width, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
     inside = (inputs @ block["into.weight"].to(inputs).T + block["into.bias"].to(inputs)).relu()
-    return {"adds": inside @ block["out.weight"].to(inputs).T + block["out.bias"].to(inputs), "shapes": str(shapes),
+    adds = inside @ block["out.weight"].to(inputs).T + block["out.bias"].to(inputs)
+    return {"adds": adds, "adds something": bool((adds.abs() > 1e-12).any()), "shapes": str(shapes),
             "can learn": bool((inside.abs().sum(0) > 0).any())}
 
 
 def _as_tensor(value, wanted):
     """A tensor, or the one that a list or an array is worth."""
     try:
-        return torch.as_tensor(value)
+        tensor = torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise Unfit(f"{wanted}.") from error
+    if tensor.is_complex():
+        raise Unfit("give back real numbers: yours are complex.")
+    return tensor
 
 
 # -- the solutions that are shown ------------------------------------------------------------------

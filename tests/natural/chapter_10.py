@@ -209,6 +209,10 @@ WRONG = [
         "into.bias": block["into.bias"] - 1e3}, "only its last bias can learn"),
     Natural("10.3", "almost nothing", lambda block: block | {name: 1e-3 * block[name]
                                                              for name in ("out.weight", "out.bias")}),
+    Natural("10.3", "next to nothing", lambda block: block | {name: 1e-9 * block[name]
+                                                              for name in ("out.weight", "out.bias")}),
+    Natural("10.3", "imaginary", lambda block: block | {name: 1j * block[name] for name in ("out.weight", "out.bias")},
+            "yours are complex"),
     Natural("10.3", "the opposite", lambda block: block | {name: -block[name] for name in ("out.weight", "out.bias")},
             "takes away what it added"),
     Natural("10.3", "both biases", lambda block: zeros(block, "into.bias", "out.bias"), "Both biases are 0"),

@@ -1,5 +1,7 @@
 """Panel (b): a quadratic loss of two weights, computed while one looks: which share of two parents is best depends on
 when one asks."""
+import math
+
 import numpy as np
 import torch
 
@@ -159,7 +161,7 @@ def triangle(sides: tuple[float, float, float], share: float):
         ValueError: there is no triangle with these sides.
     """
     d_a, d_b, d_ab = sides
-    if min(sides) <= 0 or 2 * max(sides) >= sum(sides):
+    if not (0 < min(sides) and 2 * max(sides) < sum(sides) < math.inf):  # so that NaN is refused too
         raise ValueError(f"d_a={d_a:g}, d_b={d_b:g} and d_ab={d_ab:g} are no triangle: each side must be above 0 and "
                          "shorter than the other two together")
     across = (d_b ** 2 + d_ab ** 2 - d_a ** 2) / (2 * d_ab)  # B lies at 0, and A to its right

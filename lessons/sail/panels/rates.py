@@ -41,7 +41,15 @@ def reading_of_rates(sweep: xarray.Dataset) -> Page:
              else "Copies and scratch, each at its own learning rate")
     return reading(title, """
         At the learning rate of the panel, copies were {before:.0f} points ahead of scratch after {steps} steps. With
-        the best of six rates for each, {left:.0f} points were left. With larger first weights, scratch was {larger:.0f}
-        points behind at the panel’s own rate, and with both {both:.0f}. (The rates are chosen on the test images, which
-        favours both.)""",
-                   before=before, left=left, larger=larger, both=both, steps=rates.STEPS)
+        the best of six rates for each, {left:.0f} points were left. With larger first weights, scratch was {larger} at
+        the panel’s own rate, and with both it was {both}. (The rates are chosen on the test images, which favours
+        both.)""",
+                   before=before, left=left, larger=_behind(larger), both=_behind(both), steps=rates.STEPS)
+
+
+def _behind(points):
+    """Where scratch is if copies lead by so many points, in words."""
+    whole = round(abs(points))
+    if not whole:
+        return "level with copies"
+    return f"{whole} point{'' if whole == 1 else 's'} {'behind' if points > 0 else 'ahead'}"
