@@ -260,10 +260,4 @@ def images_of(sweep: xarray.Dataset, count: int) -> int:
 EXPERIMENT = Experiment("linearization-merging", measure, PROFILES, source, "MNIST", recipes=recipes,
                         network="MLPs 784–100–100–100–10 and 784–100–10")
 run = EXPERIMENT.run
-
-
-def shown(profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
-    """The sweep of profile full that the repository has of this seed, because in quick's the differences are mostly
-    noise; where it has none, that of the profile."""
-    known = EXPERIMENT.archived("full", seed)
-    return run(profile, seed, device) if known is None else known
+shown = EXPERIMENT.shown  # in quick the differences are mostly noise
