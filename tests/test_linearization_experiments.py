@@ -352,7 +352,7 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert len(panels.near.causes_table(sweeps[causes]).text.splitlines()) == len(sweeps[causes].case)
     hump = float(sweeps[near].trained_gap.sel(setting=EVEN_ODD, points="train").isel(moment=-1)[1])
     assert f", {hump:.3f}," in panels.near.reading_of_the_hump(sweeps[near]).text
-    assert "CoLA: the distance falls 3.4 times" in panels.near.reading_of_the_source().text
+    assert "CoLA: 3.4 for the distance" in panels.near.reading_of_the_source().text
     apart = panels.near._apart_from_stopping(sweeps[near], EVEN_ODD, "trained").mean()
     side = "smaller" if apart > 0 else "larger"
     assert f"its trained gap {abs(float(apart)):.3f} {side}" in panels.near.reading_of_early_stopping(sweeps[near]).text
