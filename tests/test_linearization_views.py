@@ -38,7 +38,8 @@ OPENINGS = {
     "rules": "Here, with full batches and small steps, the rule is never on and changes nothing",
     "subsets": "A small condition number is a good sign at a small σ and a bad one at a large σ",
     "ranks": "LoRA’s kernel comes near the whole one with the rank, but at low rank its networks are less linear",
-    "arms": "Here merged tangents beat merged networks on turned digits; on permuted pixels they sometimes beat them"}
+    "arms": "Here merged tangents beat merged networks on turned digits; on permuted pixels "
+            "merged tangents beat merged networks with some numbers of tasks"}
 
 
 @pytest.mark.parametrize("name", OPENINGS)

@@ -45,7 +45,7 @@ def test_every_answer_that_is_no_advice_has_a_marker():
     without = [(question.id, choice.text) for question in room.questions().values() for choice in question.choices
                if not choice.holds]
     assert without == [("11.g", "That does not follow. Look at other images, or at the Taylor gap."),
-                       ("9.b", "For these steps, no mixture between A and B that you tried is a better start than the "
+                       ("9.g", "For these steps, no mixture between A and B that you tried is a better start than the "
                                "better parent.")]
 
 

@@ -1,4 +1,5 @@
 """Chapters 9's and 10's measurements and pictures, on the stand-in and in small."""
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -316,7 +317,9 @@ def test_what_is_said_of_resnets_is_what_was_kept():
     above, error = resnets.apart(kept, f"{resnets.ONE}: {resnets.HALF}", f"{resnets.ONE}: {resnets.PARENT}", 0)
     said = panels.kinds.in_words(above, error)
     assert said in panels.kinds.apart(kept).text.splitlines()[0]
-    assert said in panels.kinds.reading_of_resnets(kept).text
+    told = panels.kinds.reading_of_resnets(kept).text
+    assert f"before the first step it is {'lower' if above < -2 * error else 'higher'}, after" in told
+    assert len(re.findall(r"[0-9]+", told)) <= 6 + 2, "two are the numbers of the source's figures"
 
 
 def test_a_difference_within_two_errors_cannot_be_told():
@@ -373,7 +376,7 @@ def test_the_table_says_losses_and_differences(sweeps):
     loss = float(sweep.loss.sel(set_up=table.HALVES.name, start=table.UNIFORM, steps=50, rate=0.4))
     assert f"{table.UNIFORM} {loss:.3f}" in panel.alt and table.LIGO not in panel.alt, "its maps are not paid yet"
     assert table.LIGO in panel.set(steps=100).alt
-    assert len(panels.table.six(sweep).text.splitlines()) == len(SMALL[table].set_ups)
+    assert len(panels.table.loss_ratios(sweep).text.splitlines()) == len(SMALL[table].set_ups)
     assert len(panels.table.bill(sweep).text.splitlines()) == len(table.STARTS)
 
 

@@ -240,10 +240,10 @@ def test_a_vit_and_mlps_are_compared_at_equal_distance_and_at_equal_length():
     found = causes_found()
     text = repr(of_causes.reading_of_the_causes(found))
     vit, mlp = 0.2 * 0.2, 0.2 * 0.2 ** 0.5
-    assert f"at a distance of 0.2 ViT {vit:.1%}, ViT, fixed attention {vit:.1%}, MLP (ReLU) {mlp:.1%}, MLP with" in text
+    assert f"is {vit:.1%} of that distance in the ViT, {vit:.1%} in the ViT with fixed" in " ".join(text.split())
+    assert f"and {mlp:.1%} in the MLP with ReLUs" in " ".join(text.split())
     twice, once = 0.2 * 0.3 * 2 ** 2, 0.2 * (0.3 * 0.5 ** 2) ** 0.5  # the ViT's task vectors, twice as long
-    assert f"10.0% of θ₀'s length: ViT {twice:.1%}, ViT, fixed attention" in text
-    assert f"MLP (ReLU) {once:.1%}, MLP with GELU" in text
+    assert f"it is {twice:.1%} in the ViT and {once:.1%} in the MLP." in " ".join(text.split())
     picture = of_causes.at_equal(found).data
     assert "own 0.300 share 0.060" in picture and "MLP (ReLU): own" in picture
     assert "Measured in profile “full” alone" in repr(of_causes.at_equal(None))

@@ -200,10 +200,10 @@ def test_every_setting_of_the_map_of_attention_has_its_words(attentive):
 
 
 @pytest.mark.parametrize("share, title", [
-    ([0.0, 0.6, 0.4, 0, 0, 0, 0], "Here the class token reads mostly from one patch"),
-    ([0.6, 0.4, 0, 0, 0, 0, 0], "Here the class token reads mostly from itself"),
-    ([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], "Here the class token reads mostly from a few places"),
-    ([0.1] * 10, "Here the class token reads a little from many patches")])
+    ([0.0, 0.6, 0.4, 0, 0, 0, 0], "Here the class token attends mostly to one patch"),
+    ([0.6, 0.4, 0, 0, 0, 0, 0], "Here the class token attends mostly to itself"),
+    ([0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], "Here the class token attends mostly to a few tokens"),
+    ([0.1] * 10, "Here the class token attends a little to many patches")])
 def test_from_how_many_places_the_class_token_reads(share, title):
     assert seen.finding_of_looking(np.array(share)) == title
 

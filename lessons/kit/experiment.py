@@ -100,6 +100,17 @@ class Experiment:
         self.profiles[profile]  # an error where there is none
         return self.run(profile, seed, device) if profile == "full" else self.archived()
 
+    def shown(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
+        """What the repository has of profile "full" and this seed, for a picture that is mostly noise in quick; where
+        it has nothing, as `run`. Captions name the profile.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        self.profiles[profile]  # an error where there is none
+        known = self.archived("full", seed)
+        return self.run(profile, seed, device) if known is None else known
+
     def archived(self, profile: str = "full", seed: int = 0) -> xarray.Dataset | None:
         """What the repository has of this, measured on the real data, whether these are here or not; None where it has
         nothing.
@@ -108,6 +119,18 @@ class Experiment:
             ValueError: there is no such profile.
         """
         return archive.read(self.archived_at(profile, seed))
+
+    def is_there(self, profile: str, seed: int) -> bool:
+        """Whether `run` measures nothing, because the repository or the learner's store has the sweep, or because the
+        profile measures none.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        if self.profiles[profile] is None or self.archived(profile, seed) is not None:
+            return True
+        ingredients = self.ingredients(profile, seed) | {"data": self.source().digest}
+        return sweep.is_kept(self.name, ingredients, self.measure.__module__)
 
     def archived_at(self, profile: str, seed: int) -> Path:
         """Where the repository has or would have this."""
@@ -188,6 +211,14 @@ def estimate(recipes: Iterable[Recipe], seconds: float, networks: str = "MLPs") 
     if not to_train:
         return f"All {networks} of this chapter are in the zoo: this takes seconds."
     return f"{len(to_train)} of {len(wanted)} {networks} have to be trained: about {seconds:g} s on two cores, once."
+
+
+def to_measure(experiments: Iterable, profile: str, seed: int) -> list:
+    """Those of the experiments whose sweep neither the repository nor the learner's store has."""
+    return [one for one in experiments if not one.is_there(profile, seed)]
+
+
+ALL_THERE = "Everything that is measured for this chapter is there already, so it opens in seconds."
 
 
 def announce(*sentences: object) -> None:

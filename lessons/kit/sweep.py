@@ -37,9 +37,18 @@ def cached(name: str, ingredients: dict, measure, module: str = "") -> xarray.Da
     """
     if not re.fullmatch(r"\w[\w .-]*", name):
         raise ValueError(f"a sweep's name must be the beginning of a file's name, such as \"linearity\", not {name!r}")
-    ingredients = json.dumps([ingredients, behind(module or measure.__module__)], sort_keys=True)
-    path = store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
+    path = _path_of(name, ingredients, module or measure.__module__)
     return store.once(path, lambda: _signed(_undisturbed(measure)), read=read, write=_write)
+
+
+def is_kept(name: str, ingredients: dict, module: str) -> bool:
+    """Whether `cached` would find this sweep on disk."""
+    return store.has(_path_of(name, ingredients, module))
+
+
+def _path_of(name, ingredients, module):
+    ingredients = json.dumps([ingredients, behind(module)], sort_keys=True)
+    return store.root() / "sweeps" / f"{name}-{hashlib.sha256(ingredients.encode()).hexdigest()[:20]}.nc"
 
 
 def _undisturbed(measure):

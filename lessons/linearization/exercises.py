@@ -394,7 +394,8 @@ EXERCISES = [
         hints=["In an eigendirection of K with eigenvalue κ_i the residual c_i shrinks to σ/(σ + κ_i)·c_i.",
                "R̃ is the sum of the squares of what is left.",
                "((sigma / (sigma + kappa)) ** 2 * shares).sum()"],
-        praise="Between the two ends of Theorem 5, exactly, and no dearer than they are.",
+        praise="This lies between the two bounds of Theorem 5, and it is exact. Where eigh gives all eigenvalues at "
+               "once, it costs no more than the bounds.",
         tolerance=1e-8),
 
     Exercise(

@@ -292,10 +292,4 @@ EXPERIMENT = Experiment("linearization-merging", measure, PROFILES, source, "MNI
                         ledger={"full": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run
-
-
-def shown(profile: str, seed: int, device: str = "auto") -> xarray.Dataset:
-    """The sweep of profile full that the repository has of this seed, because in quick's the differences are mostly
-    noise; where it has none, that of the profile."""
-    known = EXPERIMENT.archived("full", seed)
-    return run(profile, seed, device) if known is None else known
+shown = EXPERIMENT.shown  # in quick the differences are mostly noise

@@ -130,20 +130,22 @@ def finding_of_arm(name: str, leads: dict[str, list[Difference]]) -> str:
     """
     turned, permuted = (_verb(leads[family]) for family in (ROTATED, PERMUTED))
     rivals = "the usual ones" if _SUBJECTS[name].startswith("merged networks") else "merged networks"
-    first = f"Here {_SUBJECTS[name]} {turned} {rivals}"
+    turned, permuted = turned.format(rivals), permuted.format(rivals)
+    first = f"Here {_SUBJECTS[name]} {turned}"
     if turned == permuted:
         return f"{first}, on both kinds of tasks"
-    return f"{first} on {TASKS[ROTATED]}; on {TASKS[PERMUTED]} they {permuted} them"
+    return f"{first} on {TASKS[ROTATED]}; on {TASKS[PERMUTED]} {_SUBJECTS[name]} {permuted}"
 
 
 def _verb(leads):
-    """What the leads of one family come to, over all numbers of tasks."""
+    """What the leads of one family come to, over all numbers of tasks; {} stands for the rivals."""
     ahead, behind = ([lead.is_news and sign * lead.value > 0 for lead in leads] for sign in (1, -1))
     if all(ahead) or all(behind):
-        return "beat" if all(ahead) else "lose to"
+        return "beat {}" if all(ahead) else "lose to {}"
     if any(ahead) and any(behind):
-        return "sometimes beat, sometimes lose to"
-    return "sometimes beat" if any(ahead) else "sometimes lose to" if any(behind) else "cannot be told from"
+        return "beat {} or lose to them, depending on the number of tasks"
+    some = "with some numbers of tasks"
+    return f"beat {{}} {some}" if any(ahead) else f"lose to {{}} {some}" if any(behind) else "cannot be told from {}"
 
 
 # -- still pictures -------------------------------------------------------------------------------

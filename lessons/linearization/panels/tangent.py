@@ -81,8 +81,8 @@ def along(net: Net, theta_0: Tensor, theta: Tensor, x: Tensor, y: Tensor):
                 (Image("digit", "single", extent=(-0.23, -0.05, middle - tall, middle + tall)),
                  Reference("target", "chance"), Line("tangent", "single", "tangent", x=SHARES, dashed=True),
                  Line("network", "merged", "network", x=SHARES), Handle("share")))
-    near = Chart(Axis("from θ₀ to the slider", 0, 1, ticks={0: "θ₀", 1: "slider"}),
-                 Axis("the same two lines, enlarged", -0.05, 1.05, ticks={-9: ""}),
+    near = Chart(Axis("left chart, enlarged: from θ₀ to the slider", 0, 1, ticks={0: "θ₀", 1: "slider"}),
+                 Axis("output for one digit, enlarged", -0.05, 1.05, ticks={-9: ""}),
                  (Line("tangent, enlarged", "single", "tangent", x=SHARES, dashed=True, bare=True, aside=True),
                   Line("network, enlarged", "merged", "network", x=SHARES, bare=True, aside=True)))
     bends = dict(zip(("strongest bend", "median bend", "weakest bend"), numbers))

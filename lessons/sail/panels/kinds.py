@@ -173,15 +173,22 @@ def reading_of_resnets(sweep: xarray.Dataset | None) -> Page:
     for name, set_up in (("one", ONE), ("own", OWN), ("matched", MATCHED), ("other", OTHER)):
         for whom, other in zip(("parent", "scratch"), resnets.COMPARED[set_up]):
             for when, steps in (("first", 0), ("last", last)):
-                told[f"{name}_{whom}_{when}"] = in_words(*resnets.apart(sweep, f"{set_up}: {HALF}", other, steps))
+                told[f"{name}_{whom}_{when}"] = _beside(*resnets.apart(sweep, f"{set_up}: {HALF}", other, steps))
     return reading("Figures 3 and 5 of the source, on ResNets", """
-        Half-way's loss above that of one parent, at once and after {last} steps. One start: {one_parent_first};
-        {one_parent_last}. Own starts: {own_parent_first}; {own_parent_last}. Own starts, matched:
-        {matched_parent_first}; {matched_parent_last}. Another task: {other_parent_first}; {other_parent_last}. Above
-        that of scratch after {last} steps: {one_scratch_last}; {own_scratch_last}; {matched_scratch_last};
-        {other_scratch_last}. ± is one standard error over the test images; another order of the training images would
-        add to it. Before that, one parent took {alone} steps from one start and {stranger} from its own, and both of
-        them together {pair} and {strangers}; scratch took none.""", last=last, **told, **bill())
+        Compare the loss from the average of two parents with the loss from one parent. Parents of one initialisation:
+        before the first step it is {one_parent_first}, after {last} steps {one_parent_last}. Of two initialisations:
+        {own_parent_first}, then {own_parent_last}. If these are matched: {matched_parent_first}, then
+        {matched_parent_last}. On classes that no parent saw: {other_parent_first}, then {other_parent_last}. Beside
+        scratch it is, after the last step and in the same order: {one_scratch_last}; {own_scratch_last};
+        {matched_scratch_last}; {other_scratch_last}. (Higher or lower by more than two standard errors over the test
+        images. The table has all numbers.) The parents had been trained before: one took {alone} steps from the common
+        initialisation, or {stranger} from its own.""", last=last, **told, **bill())
+
+
+def _beside(above, error):
+    """Whether a difference in nats is more than the noise, and in which direction."""
+    difference = noise.Difference(above, error)
+    return "within the noise" if not difference.is_news else "higher" if above > 0 else "lower"
 
 
 def in_words(above: float, error: float) -> str:

@@ -1,4 +1,6 @@
 """Panel (e), the table: six ways to begin, each with its own learning rate."""
+from dataclasses import dataclass
+
 import numpy as np
 import xarray
 
@@ -31,8 +33,17 @@ ASKED = {"set_up": NEAR.name, "steps": 100, "rate": OWN}
 OTHERS = tuple(start for start in STARTS if start not in (SAIL, BEST))
 _PLACES = (SCRATCH, UNIFORM, GREEDY, SAIL, SEARCHED, LIGO)  # of the right chart
 _TICKS = {SCRATCH: "scratch", UNIFORM: "soup", GREEDY: "greedy", SAIL: "SAIL", SEARCHED: "best γ", LIGO: "LiGO"}
-LEAD = 28.0  # points, what the right chart has room for
+GUESSES = (-10.0, 10.0)  # points, what a learner may predict
+_ROWS_AFTER = (0, 50, 200)  # steps, in the table of ratios
 _FIRST = (table.NEAR, table.STRANGERS, table.OTHER, table.HALVES, table.ONE_RUN, table.FEW, table.ALIGNED, table.BIGGER)
+_WHOSE = {table.NEAR: "parents of turned digits, one initialisation",
+          table.STRANGERS: "the same, each parent from an initialisation of its own",
+          table.ALIGNED: "the same, and their units matched",
+          table.BIGGER: "parents of turned digits, widened from 50 units",
+          table.OTHER: "parents of clothes (Fashion-MNIST)", table.HALVES: "parents of digits 0–4 and of digits 5–9",
+          table.BRIGHT: "parents of darker digits", table.FAR: "parents of turned digits, target turned farther (75°)",
+          table.ONE_RUN: "parents are checkpoints of one run",
+          table.FEW: "parents of turned digits, 50 labelled images of the target"}
 _SHORT = {table.NEAR: "parents of turned digits", table.HALVES: "parents of different digits"}
 _ALT = "{set_up}, {steps} steps, {how}. Loss on the target, and accuracy over the best parent's: {numbers}."
 
@@ -56,14 +67,19 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
                                     for name in ("loss", "accuracy")}
               for rate, part in parts.items() for set_up in sweep.set_up.values}
 
+    offered = shown(names(sweep.set_up))
+    room = _room([curves[OWN, set_up]["accuracy"] for set_up in offered], steps_values)
+
     def draw(steps, set_up, rate):
         loss, over = curves[rate, set_up].values()
         place = steps_values.index(steps)
         leads = {start: Difference.of(float(over[start][place]), float(over[BEST][place]), TEST)
                  for start in STARTS if np.isfinite(loss[start][place])}
-        cut = [_TICKS[start] for start, lead in leads.items() if abs(100 * lead.value) > LEAD]
-        values = over | {"sure": noise.with_reach(over[SAIL], TEST)[1:], "none": 0.0,
-                         "SAIL ahead": _bars(leads, [SAIL]), "others ahead": _bars(leads, OTHERS)}
+        cut = [_TICKS[start] for start, lead in leads.items() if not room.holds(100 * lead.value)]
+        inside = {start: np.where(accuracy < room.floor, np.nan, accuracy) for start, accuracy in over.items()}
+        below = [_TICKS.get(start, start) for start, accuracy in over.items() if (accuracy < room.floor).any()]
+        values = inside | {"sure": noise.with_reach(inside[SAIL], TEST)[1:].clip(room.floor), "none": 0.0,
+                           "SAIL ahead": _bars(leads, [SAIL], room), "others ahead": _bars(leads, OTHERS, room)}
         numbers = "; ".join(f"{start} {loss[start][place]:.3f} ({lead} points)" for start, lead in leads.items())
         alt = said(_ALT, set_up=set_up, steps=steps, numbers=numbers,
                    how="each with its own learning rate" if rate == OWN else f"learning rate {rate:g}")
@@ -71,16 +87,17 @@ def beginnings(sweep: xarray.Dataset, prediction=None):
         return Frame(finding_of_starts(leads[SAIL], over_scratch), alt, values,
                      key(("merged", "SAIL’s mixture"), ("single", "Best parent alone"),
                          ("", "grey: scratch, soups, searched, LiGO-like"),
+                         *([("", f"begin below the left axis: {', '.join(below)}")] if below else []),
                          *([("", f"off the right axis: {', '.join(cut)}")] if cut else [])))
 
     rates = list(map(float, sweep.rate.values))
     tried = [rate for rate in sorted({rates[0], rates[len(rates) // 2], rates[-1]}) if not _as_chosen(curves, rate)]
     controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
                                 words=lambda steps: f"after {steps} steps", places=steps_values),
-                "set_up": chips("set-up", shown(names(sweep.set_up))),
+                "set_up": chips("set-up", offered),
                 "rate": chips("learning rate", {"each its own": OWN} | {f"{rate:g}": rate for rate in tried},
                               more=True)}
-    return {"kicker": "Chapter 9: what is it worth?", "charts": _charts(steps_values), "draw": draw,
+    return {"kicker": "Chapter 9: what is it worth?", "charts": _charts(steps_values, room), "draw": draw,
             "controls": controls, "hides": [SAIL, "sure", "SAIL ahead", "others ahead", *OTHERS],
             "caption": f"{caption(sweep)} Band and bars: two standard errors over the test images, "
                        "at most; another order of training would add to them. The LiGO-like start has no point "
@@ -99,28 +116,58 @@ def shown(set_ups: list[str]) -> list[str]:
     return [set_up.name for set_up in _FIRST if set_up.name in set_ups][:6]
 
 
-def _bars(leads, starts):
+@dataclass(frozen=True)
+class _Room:
+    """What the two charts have room for: accuracies from `floor` to `top`, leads from `low` to `high` points."""
+    floor: float
+    top: float
+    low: float
+    high: float
+
+    def holds(self, lead):
+        """Whether a lead of so many points lies on the right axis."""
+        return self.low <= lead <= self.high
+
+
+def _room(accuracies, steps_values):
+    """The axes that fit what is shown where each start has its own learning rate. Left: all accuracies after the first
+    steps, because before them scratch only guesses. Right: the leads of SAIL's mixture over the best parent, those of
+    scratch from the steps on at which the panel opens, with their bars, and what may be predicted.
+
+    Args:
+        accuracies: of every set-up that can be chosen, {start: (steps,)}.
+    """
+    later = np.concatenate([of[start][1:] for of in accuracies for start in STARTS])
+    leads = [Difference.of(float(ahead), float(parent), TEST) for of in accuracies for start in (SAIL, SCRATCH)
+             for steps, ahead, parent in zip(steps_values, of[start], of[BEST])
+             if start == SAIL or steps >= ASKED["steps"]]
+    ends = [100 * (lead.value + sign * WIDE * lead.error) for lead in leads for sign in (-1, 1)]
+    return _Room(max(0.0, float(np.nanmin(later)) - 0.03), min(1.0, float(np.nanmax(later)) + 0.03),
+                 1.05 * min(*GUESSES, *ends), 1.05 * max(*GUESSES, *ends))
+
+
+def _bars(leads, starts, room):
     """Leads of these starts in points with two standard errors, one value a place of the right chart."""
     rows = np.full((3, len(_PLACES)), np.nan)
     for place, start in enumerate(_PLACES):
         if start in starts and start in leads:
             lead = leads[start]
             rows[:, place] = 100 * (lead.value + WIDE * lead.error * np.array([0, -1, 1]))
-    inside = np.abs(rows[0]) <= LEAD
-    return np.where(inside, rows.clip(-LEAD, LEAD), np.nan)
+    inside = (room.low <= rows[0]) & (rows[0] <= room.high)
+    return np.where(inside, rows.clip(room.low, room.high), np.nan)
 
 
-def _charts(steps_values):
+def _charts(steps_values, room):
     """Accuracy over the steps, and leads over the best parent."""
     steps = tuple(map(float, steps_values))
-    left = Chart(Axis("steps", 0, steps[-1]), Axis("accuracy on the target", 0, 1, unit="percent"),
+    left = Chart(Axis("steps", 0, steps[-1]), Axis("accuracy on the target", room.floor, room.top, unit="percent"),
                  (*(Line(start, "other", "scratch" if start == SCRATCH else "", x=steps) for start in OTHERS),
                   Band("sure", "merged", x=steps), Line(BEST, "single", "best parent", x=steps),
                   Line(SAIL, "merged", "SAIL", x=steps, dots=True, near=True), Handle("steps")))
     places = tuple(map(float, range(len(_PLACES))))
     right = Chart(Axis("", -0.5, len(_PLACES) - 0.5, "places",
                        ticks={place: _TICKS[start] for place, start in zip(places, _PLACES)}),
-                  Axis("points above the best parent at these steps", -LEAD, LEAD, digits=1),
+                  Axis("points above the best parent at these steps", room.low, room.high, digits=1),
                   (Reference("none", "single"), Points("others ahead", "other", x=places),
                    Points("SAIL ahead", "merged", x=places, written=True),
                    Star("guess", "merged", x=(places[_PLACES.index(SAIL)],))))
@@ -196,16 +243,17 @@ def bill(sweep: xarray.Dataset) -> Page:
                                   f"{sweep.sizes['rate']} values: that bill is the same for all."))
 
 
-def six(sweep: xarray.Dataset) -> Page:
-    """The six set-ups of the chapter's question: SAIL's mixture against the near parent alone and against scratch."""
-    rows = []
+def loss_ratios(sweep: xarray.Dataset) -> Page:
+    """A row for every kind of parents that was tried: the loss from SAIL's mixture over that from the best parent
+    alone, and over that from scratch, before the first step and later."""
+    whose, rows = {set_up.name: text for set_up, text in _WHOSE.items()}, []
     for set_up, ratios in table.promises(sweep).items():
-        rows.append((set_up, *(f"{ratios[f'parent_{steps}']:.2f}" for steps in table.LOOKS),
-                     *(f"{ratios[f'scratch_{steps}']:.2f}" for steps in table.LOOKS)))
-    whose = ("over the near parent's", "over scratch's")
-    heads = [f"{other}, {steps} steps" for other in whose for steps in table.LOOKS]
-    return page.table(("set-up: loss of SAIL's mixture", *heads), rows,
-                      after=quiet(f"Below 1: SAIL's mixture is better. {caption(sweep)}"))
+        rows.append((whose.get(set_up, set_up), *(f"{ratios[f'{rival}_{steps}']:.2f}"
+                                                  for rival in ("parent", "scratch") for steps in _ROWS_AFTER)))
+    heads = [f"÷ {rival}, {steps} steps" for rival in ("best parent", "scratch") for steps in _ROWS_AFTER]
+    return page.table(("which parents are mixed", *heads), rows, after=quiet(
+        "Each number is the loss from SAIL's mixture, divided by the loss from the best parent alone or from scratch, "
+        f"after as many steps. Below 1 the mixture has the lower loss. {caption(sweep)}"))
 
 
 def reading_of_the_lead(sweep: xarray.Dataset) -> Page:

@@ -20,8 +20,8 @@ def _images():
 def _streams():
     generator = torch.Generator().manual_seed(0)
     cases = []
-    for places, width, heads in ((5, 6, 2), (4, 8, 4), (3, 4, 1), (7, 12, 3)):
-        parts = torch.randn(3, places, width, generator=generator, dtype=torch.float64)
+    for tokens, width, heads in ((5, 6, 2), (4, 8, 4), (3, 4, 1), (7, 12, 3)):
+        parts = torch.randn(3, tokens, width, generator=generator, dtype=torch.float64)
         cases.append((*parts, heads))
     return cases
 
@@ -64,7 +64,7 @@ def _attended(scale=None, dim=2):
 
 
 def _unjoined(finish):
-    """Attention whose heads, (heads, places, d), are put together otherwise."""
+    """Attention whose heads, (heads, tokens, d), are put together otherwise."""
     return lambda q, k, v, heads: finish(torch.softmax(_scores(q, k, heads), 2) @ _heads(v, heads))
 
 
@@ -125,23 +125,23 @@ EXERCISES = [
             Wrong(_ordered(0, 3, 1, 4, 2),
                   "You have exchanged rows and columns of the whole image: squares and pixels come column by column."),
             Wrong(lambda x, side: _cut(x, side).permute(0, 1, 3, 2, 4).flatten(1, 2),
-                  "Each square should be one row of numbers, (samples, places, pixels): flatten the last two axes."),
+                  "Each square should be one row of numbers, (samples, patches, pixels): flatten the last two axes."),
             Wrong(lambda x, side: _cut(x, side).permute(0, 1, 3, 2, 4).flatten(3),
-                  "Right squares, but the grid of squares is still a grid: a transformer wants one list of places."),
+                  "Right squares, but the grid of squares is still a grid: a transformer wants one list of patches."),
             Wrong(lambda x, side: F.unfold(x[:, None], side).transpose(1, 2),
                   "Your squares overlap: unfold moves by one pixel unless you give it stride=side."),
             Wrong(lambda x, side: F.unfold(x[:, None], side, stride=side),
-                  "Places and pixels have changed places: unfold gives (samples, pixels, places)."),
+                  "The axes of patches and pixels are exchanged: unfold gives (samples, pixels, patches)."),
             Wrong(lambda x, side: torch.stack(list(to_patches(x, side).unbind(1))),
-                  "Samples come first: (samples, places, pixels)."),
+                  "Samples come first: (samples, patches, pixels)."),
             Wrong(lambda x, side: F.avg_pool2d(x[:, None], side).flatten(2).transpose(1, 2),
                   "You averaged each square. A patch keeps all its pixels; the matrix behind it decides what matters."),
         ],
         hints=["Five axes: sample, row of squares, row in the square, column of squares, column in the square.",
                "Which two have to be exchanged, so that a square's own two axes stand side by side at the end?",
                "x.reshape(len(x), rows, side, columns, side).transpose(2, 3).reshape(len(x), rows * columns, -1)"],
-        praise="Sixteen words an image. Multiplied by one matrix they are what a convolution with stride gives, which "
-               "is how CLIP keeps that matrix."),
+        praise="Sixteen patches an image. Multiplied by one matrix, they are what a convolution with stride gives, "
+               "which is how CLIP keeps that matrix."),
 
     Exercise(
         "12.2", "attention with heads", 9, attention.attend,
@@ -169,25 +169,26 @@ EXERCISES = [
             Wrong(lambda q, k, v, heads: (_scores(q, k, heads) @ _heads(v, heads)).transpose(0, 1).flatten(1),
                   "There is no softmax: scores are not weights until they are positive and sum to 1."),
             Wrong(lambda q, k, v, heads: attend(k, q, v, heads),
-                  "Queries and keys have changed places: a row of q asks, the rows of k answer."),
+                  "You have exchanged queries and keys: a row of q asks, the rows of k answer."),
             Wrong(_unjoined(lambda read: read),
-                  "Put the heads side by side again: (places, width)."),
+                  "Put the heads side by side again: (tokens, width)."),
             Wrong(_unjoined(lambda read: read.mean(0)),
-                  "You averaged the heads. They stand side by side: (places, width)."),
+                  "You averaged the heads. They stand side by side: (tokens, width)."),
             Wrong(_unjoined(lambda read: read.sum(0)),
-                  "You added the heads up. They stand side by side: (places, width)."),
+                  "You added the heads up. They stand side by side: (tokens, width)."),
             Wrong(_unjoined(lambda read: read.reshape(read.shape[1], -1)),
-                  "Before you flatten, bring the heads behind the places: transpose(0, 1)."),
+                  "Before you flatten, bring the heads behind the tokens: transpose(0, 1)."),
             Wrong(_strided,
                   "A head is a block of neighbouring numbers, unflatten(1, (heads, -1)). You took every heads-th one."),
             Wrong(lambda q, k, v, heads: F.scaled_dot_product_attention(
                 *(_heads(part, heads) for part in (q, k, v)), is_causal=True).transpose(0, 1).flatten(1),
-                "A place here may look at every other. Only a text is read from left to right."),
+                "A token here may attend to every other. Only in language models a token may not attend to later "
+                "ones."),
         ],
-        hints=["Split each of q, k and v: z.unflatten(1, (heads, -1)).transpose(0, 1) is (heads, places, d).",
+        hints=["Split each of q, k and v: z.unflatten(1, (heads, -1)).transpose(0, 1) is (heads, tokens, d).",
                "Scores q @ kᵀ/√d, a softmax along the last axis, then @ v.",
                "Back: .transpose(0, 1).flatten(1)"],
-        praise="Here different places are multiplied with each other, q with k and the weights with v, and all of "
+        praise="Here different tokens are multiplied with each other, q with k and the weights with v, and all of "
                "these depend on the network's weights and on the image. So it is not obvious that features should add "
                "up."),
 

@@ -15,8 +15,14 @@ SECONDS = {"quick": 75, "full": 1500}  # rough, on two cores, with nothing kept
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Say which data there are, what has to be trained, and about how long that takes."""
-    recipes = setting.recipes(setting.PROFILES[profile], seed)
-    experiment.announce(setting.source(), experiment.estimate(recipes, SECONDS[profile], "ViTs"))
+    settings = setting.PROFILES[profile]
+    if experiment.to_measure((module.EXPERIMENT for module in (lines, ranks, merges)), profile, seed):
+        said = experiment.estimate(setting.recipes(settings, seed), SECONDS[profile], "ViTs")
+    else:
+        to_train = experiment.missing(setting.suite(settings, seed).all_recipes)  # a cell runs these networks itself
+        said = f"What is measured is there already, but {len(to_train)} ViTs that a cell runs have to be trained, " \
+               "once." if to_train else experiment.ALL_THERE
+    experiment.announce(setting.source(), said)
 
 
 SEEDS = {64: (0, 1, 2, 3, 4, 5), 128: (0, 1, 2)}  # width: seeds; one of width 128 takes forty minutes of a core

@@ -110,3 +110,4 @@ def chosen(sweep: xarray.Dataset) -> tuple[float, float]:
 
 EXPERIMENT = setting.ByWidth("vit-ranks", measure)
 run = EXPERIMENT.run
+shown = EXPERIMENT.shown  # in quick no gain of CART is seen above the noise

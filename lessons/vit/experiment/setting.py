@@ -68,6 +68,20 @@ class ByWidth:
             self.of[width] = Experiment(name, measure, of_width(width), source, DATASET, recipes=recipes,
                                         network=network.format(width=width))
 
+    def shown(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset:
+        """As `Experiment.shown`: profile full where the repository has all its widths, else the profile.
+
+        Raises:
+            ValueError: there is no such profile.
+        """
+        PROFILES[profile]  # an error where there is none
+        known = [self.of[width].archived("full", seed) for width in PROFILES["full"].widths]
+        return self.run("full" if all(one is not None for one in known) else profile, seed, device)
+
+    def is_there(self, profile: str, seed: int) -> bool:
+        """As `Experiment.is_there`, of all widths of the profile."""
+        return all(self.of[width].is_there(profile, seed) for width in PROFILES[profile].widths)
+
     def run(self, profile: str = "quick", seed: int = 0, device: str = "auto", fresh: bool = False) -> xarray.Dataset:
         """As `Experiment.run`, all widths of the profile in one Dataset."""
         sweeps = [self.of[width].run(profile, seed, device, fresh) for width in PROFILES[profile].widths]

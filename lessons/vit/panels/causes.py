@@ -97,24 +97,16 @@ def reading_of_equally_far(sweep: xarray.Dataset) -> Page:
 @in_full_alone
 def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     """Is it the architecture, or how far the networks went? With this sweep's numbers."""
-    by_distance = "; ".join(f"at a distance of {own:g} {_at(sweep, 'own', own)}" for own in causes.EQUAL)
-    relative = {kind: float(sweep.relative.sel(kind=kind)) for kind in NETWORKS}
-    middle = causes.EQUAL[1]
-    alone = [causes.share_at(sweep, kind, "own", middle) for kind in (causes.ATTENTION, causes.MLPS)]
-    return reading("At equal what?", """
-        Where features have moved equally far, the gap is this share of the distance: {by_distance}. Where weights have
-        moved equally far, as far as the ReLU MLP's when it was trained, {length:.1%} of θ₀'s length: {by_length}. (As
-        they were trained, their task vectors have {trained}.) With attention's part of the ViT's τ alone it is
-        {attention:.1%} at a distance of {middle:g}, with the MLPs' part alone {inner:.1%}.""",
-                   by_distance=by_distance, length=relative[causes.MLP], middle=middle, attention=alone[0],
-                   inner=alone[1], by_length=_at(sweep, "relative", relative[causes.MLP]),
-                   trained=", ".join(f"{NAMES[kind]} {value:.1%}" for kind, value in relative.items()))
-
-
-def _at(sweep, by, value):
-    """Every network's share where own distance or relative length has this value, in words."""
-    shares = {kind: causes.share_at(sweep, kind, by, value) for kind in NETWORKS}
-    return ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items() if np.isfinite(share))
+    middle, length = causes.EQUAL[1], float(sweep.relative.sel(kind=causes.MLP))
+    far = {kind: causes.share_at(sweep, kind, "own", middle) for kind in NETWORKS}
+    long = {kind: causes.share_at(sweep, kind, "relative", length) for kind in NETWORKS}
+    return reading("How far have the features moved, and how far the weights?", """
+        Where the features of A and B are equally far apart, at a distance of {middle:g}, the gap is {vit:.1%} of that
+        distance in the ViT, {fixed:.1%} in the ViT with fixed attention, and {mlp:.1%} in the MLP with ReLUs. Where
+        the task vectors are equally long, as long as that MLP's were, it is {vit_long:.1%} in the ViT and
+        {mlp_long:.1%} in the MLP. The picture also has the other networks and the parts of the ViT.""",
+                   middle=middle, vit=far[causes.VIT], fixed=far[causes.FIXED], mlp=far[causes.MLP],
+                   vit_long=long[causes.VIT], mlp_long=long[causes.MLP])
 
 
 @in_full_alone

@@ -10,7 +10,7 @@ from lessons.kit.plotting import GREEN, GREY, still
 from lessons.kit.view import Axis, Bars, Chart, Frame, Map, Spots, chips, key, percent, view
 from toy_models import tiny_vit
 
-HALF, FEW = 0.5, 4  # of the attention, and in how many places it lies where a head reads from a few
+HALF, FEW = 0.5, 4  # of the attention, and on how many tokens it lies where a head looks at a few
 MOST = 0.8  # of the attention: larger shares of a patch look alike
 STEP = 15.0  # from a patch to the next in the drawing, of which it fills 13
 
@@ -18,7 +18,7 @@ STEP = 15.0  # from a patch to the next in the drawing, of which it fills 13
 @still
 def cut(image: Tensor, side: int):
     """An image (height, width), the lines along which it is cut, and its patches in the order in which the network
-    reads them, behind the class token."""
+    gets them, behind the class token."""
     patches = tiny_vit.patches(image[None], side)[0].unflatten(1, (side, side))
     height, width = image.shape
     rows, columns = height // side, width // side
@@ -51,13 +51,13 @@ def cut(image: Tensor, side: int):
 
 
 def _frame(x, y):
-    """The frame around one word."""
+    """The frame around one token."""
     return Rectangle((x, y), 13, 13, fill=False, edgecolor=GREEN, linewidth=1.5)
 
 
 @view
 def class_token(network: tiny_vit.TinyViT, images: Tensor, labels: Tensor):
-    """Where the class token looks: left, how much it reads from every patch, under the digit; right, the same shares
+    """Where the class token looks: left, how much it attends to every patch, under the digit; right, the same shares
     with that of the class token itself, which add up to 1. Controls: head, block, image."""
     shares = shares_read(network, images)
     blocks, _, heads, _ = shares.shape
@@ -69,10 +69,10 @@ def class_token(network: tiny_vit.TinyViT, images: Tensor, labels: Tensor):
         row, column = np.nonzero(images[image].numpy() > 0.5)
         values = {"read": share[1:].reshape(side, side), "digit": (column + 0.5, size - row - 0.5), "share": share}
         alt = said("""Block {block}, head {head}, the digit {label}. Of the class token’s attention {itself} goes to the
-                      class token; to the patches, in reading order: {told}.""", block=block + 1, head=head + 1,
+                      class token; to the patches, row by row: {told}.""", block=block + 1, head=head + 1,
                    label=int(labels[image]), itself=percent(share[0]), told=", ".join(map(percent, share[1:])))
         return Frame(finding_of_looking(share), alt, values,
-                     key(("", "Purple: how much the class token reads from a patch"), ("", "dots: the digit")))
+                     key(("", "Purple: how much the class token attends to a patch"), ("", "dots: the digit")))
 
     ticks = {size * (0.5 + place) / side: f"{place + 1}" for place in range(side)}
     picture = Chart(Axis("column of patches", 0, size, ticks=ticks),
@@ -80,7 +80,7 @@ def class_token(network: tiny_vit.TinyViT, images: Tensor, labels: Tensor):
                          unit="percent"),
                     (Map("read", "single", high=MOST), Spots("digit", "single", small=True)), height=392)
     places = {0: "class", **{place: f"{place}" for place in range(2, side * side + 1, 2)}}
-    bars = Chart(Axis("place that it reads from: class token, patches", -1, side * side + 1, kind="places",
+    bars = Chart(Axis("token that it attends to: class token, patches", -1, side * side + 1, kind="places",
                       ticks=places),
                  Axis("share of the attention", 0, 1, unit="percent"),
                  (Bars("share", "single", x=tuple(range(side * side + 1)), bare=True),), height=392)
@@ -95,8 +95,8 @@ def class_token(network: tiny_vit.TinyViT, images: Tensor, labels: Tensor):
 
 @torch.inference_mode()
 def shares_read(network: tiny_vit.TinyViT, images: Tensor) -> np.ndarray:
-    """(blocks, images, heads, places), softmax(qkᵀ/√d) of the class token: how much it reads from itself, which comes
-    first, and from every patch."""
+    """(blocks, images, heads, tokens), softmax(qkᵀ/√d) of the class token: how much it attends to itself, which comes
+    first, and to every patch."""
     h, shares = network.embedded(images), []
     for block in network.blocks:
         into, attention = block.norm1(h), block.attention
@@ -107,8 +107,8 @@ def shares_read(network: tiny_vit.TinyViT, images: Tensor) -> np.ndarray:
 
 
 def finding_of_looking(share: np.ndarray) -> str:
-    """From how many places the class token reads; share: (places,), its own first."""
+    """To how many tokens the class token attends; share: (tokens,), its own first."""
     if share.max() >= HALF:
-        return f"Here the class token reads mostly from {'one patch' if share.argmax() else 'itself'}"
+        return f"Here the class token attends mostly to {'one patch' if share.argmax() else 'itself'}"
     few = np.sort(share)[::-1][:FEW].sum() >= HALF
-    return f"Here the class token reads {'mostly from a few places' if few else 'a little from many patches'}"
+    return f"Here the class token attends {'mostly to a few tokens' if few else 'a little to many patches'}"
