@@ -375,7 +375,7 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert f"its trained gap {abs(float(apart)):.3f} {side}" in panels.near.reading_of_early_stopping(sweeps[near]).text
     at = sweeps[near].sel(setting=TEN_ADAM, points="test").isel(moment=-1)
     falls = float(at.distance[0] / at.distance[-1])
-    assert f"the distance falls {falls:.1f} times" in panels.near.reading_of_adam(sweeps[near]).text
+    assert f"This gives {falls:.1f} for the distance" in panels.near.reading_of_adam(sweeps[near]).text
     arms = panels.merging.arms_table(sweeps[merging]).text.splitlines()
     assert len(arms) == len(sweeps[merging].arm)
     assert "With 3 tasks, merged tangents were" in panels.merging.reading_of_merging(sweeps[merging]).text

@@ -38,7 +38,7 @@ OPENINGS = {
     "rules": "Here, with full batches and small steps, the rule is never on and changes nothing",
     "subsets": "A small condition number is a good sign at a small σ and a bad one at a large σ",
     "ranks": "LoRA’s kernel comes near the whole one with the rank, but at low rank its networks are less linear",
-    "arms": "Here merged tangents beat merged networks on turned digits; on permuted pixels "
+    "arms": "Here, on turned digits, merged tangents beat merged networks; on permuted pixels, "
             "merged tangents beat merged networks with some numbers of tasks"}
 
 
@@ -109,15 +109,15 @@ def test_what_lora_is_said_to_do(far, bent, title):
 
 
 @pytest.mark.parametrize("turned, permuted, title", [
-    ([9, 9], [9, 9], "beat merged networks, on both kinds of tasks"),
-    ([9, 1], [-9, 1], "sometimes beat merged networks on turned digits; on permuted pixels they sometimes lose to "
-                      "them"),
-    ([9, -9], [1, 1], "sometimes beat, sometimes lose to merged networks on turned digits; on permuted pixels they "
-                      "cannot be told from them")])
+    ([9, 9], [9, 9], "Here merged tangents beat merged networks, on both kinds of tasks"),
+    ([9, 1], [-9, 1], "Here, on turned digits, merged tangents beat merged networks with some numbers of tasks; on "
+                      "permuted pixels, merged tangents lose to merged networks with some numbers of tasks"),
+    ([9, -9], [1, 1], "Here, on turned digits, merged tangents beat merged networks or lose to them, depending on the "
+                      "number of tasks; on permuted pixels, merged tangents cannot be told from merged networks")])
 def test_what_an_arm_is_said_to_do(turned, permuted, title):
     leads = {family: [Difference(lead / 100, 0.02) for lead in of_family]
              for family, of_family in zip(merging.FAMILIES, (turned, permuted))}
-    assert arms.finding_of_arm("tangents", leads) == f"Here merged tangents {title}"
+    assert arms.finding_of_arm("tangents", leads) == title
 
 
 @pytest.mark.parametrize("orders, title", [

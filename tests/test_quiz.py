@@ -45,14 +45,14 @@ def test_every_answer_that_is_no_advice_has_a_marker():
     without = [(question.id, choice.text) for question in room.questions().values() for choice in question.choices
                if not choice.holds]
     assert without == [("11.g", "That does not follow. Look at other images, or at the Taylor gap."),
-                       ("9.g", "For these steps, no mixture between A and B that you tried is a better start than the "
+                       ("9.f", "For these steps, no mixture between A and B that you tried is a better start than the "
                                "better parent.")]
 
 
 @pytest.mark.parametrize("id", IDS)
 def test_no_measured_number_is_typed_in_an_answer(id):
     cells = [{"cell_type": "markdown", "id": id, "source": choice.answer} for choice in room.questions()[id].choices]
-    made_up_in_the_question = {"1.3": "made up"} if id == "9.f" else {}
+    made_up_in_the_question = {"1.3": "made up"} if id == "9.e" else {}
     assert typed({"cells": cells}, {id: made_up_in_the_question}) == []
 
 
@@ -105,7 +105,7 @@ def test_a_made_up_question_is_well_formed_and_its_markers_name_something(made_u
 
 def test_right_and_wrong_differ_in_sign_and_in_words():
     marks = [[choice[name] for name in ("sign", "word")] for choice in quiz("9.b").spec["choices"]]
-    assert marks == [["✗", "Not this one."], ["✗", "Not this one."], ["✓", "Right."]]
+    assert marks == [["✗", "Not this one."], ["✓", "Right."], ["✗", "Not this one."]]
 
 
 def test_a_file_without_questions_has_none(made_up):
@@ -143,8 +143,8 @@ def test_where_no_widget_is_shown_there_is_text_and_what_opens_without_a_script(
 
 
 def test_the_pages_of_the_chapters_have_the_question():
-    output = nbformat.v4.new_output("display_data", quiz("9.f")._repr_mimebundle_())
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.f')", outputs=[output])])
+    output = nbformat.v4.new_output("display_data", quiz("9.e")._repr_mimebundle_())
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("quiz('9.e')", outputs=[output])])
     page = to_html(notebook)
     assert page.count("<details><summary>") == 3 and "γ* by MMD comes out as 1.3. Is that an error?" in page
 

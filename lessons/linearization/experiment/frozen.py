@@ -43,8 +43,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
     task = common.task(Net(small.widths, "ReLU"), small.n, lora.ANGLE, seed, small.test, images=small.images,
                        steps=small.pretraining)
     K = low_rank.full_blocks(task.net, task.theta_0, task.x).sum(0)
-    whole = lora.trained_whole(task, _step_size(K), small.steps)
-    step = whole["theta"] - task.theta_0
+    finetuned = lora.trained_whole(task, _step_size(K), small.steps)
+    step = finetuned["theta"] - task.theta_0
     rows = []
     for rank in RANKS:
         for draw in range(settings.draws):
@@ -58,7 +58,7 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                        for name in ("taylor", "left", "moved")}
             rows.append(of_ways | {"A_moved": both["A_moved"]})
     sweep = on_grid(rows, rank=RANKS, draw=range(settings.draws)).assign_coords(way=list(WAYS))
-    sweep["whole"], sweep["whole_moved"] = whole["taylor"], whole["moved"]
+    sweep["whole"], sweep["whole_moved"] = finetuned["taylor"], finetuned["moved"]
     return sweep.assign_attrs(images=f"{small.n} training, {small.test:,} test images",
                               network=f"MLP {'–'.join(map(str, small.widths))}, ReLU, float64")
 

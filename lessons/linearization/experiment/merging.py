@@ -263,8 +263,8 @@ def lead_at_one_length(sweep: xarray.Dataset, arm: str) -> xarray.DataArray:
     best = chosen(sweep).isel(group=-1).sel(arm=arm, drop=True)
     wanted = best.alpha * sweep.length.sel(arm=arm, drop=True) / sweep.length.sel(arm=NETWORK, drop=True)
     nearest = abs(np.log(sweep.alpha / wanted)).idxmin("alpha")
-    whole = sweep.accuracy.isel(group=-1).sel(arm=NETWORK, part=TEST, drop=True).sel(alpha=nearest)
-    return best.accuracy - whole.drop_vars("alpha")
+    of_networks = sweep.accuracy.isel(group=-1).sel(arm=NETWORK, part=TEST, drop=True).sel(alpha=nearest)
+    return best.accuracy - of_networks.drop_vars("alpha")
 
 
 # -- claims ----------------------------------------------------------------------------------------

@@ -131,10 +131,9 @@ def finding_of_arm(name: str, leads: dict[str, list[Difference]]) -> str:
     turned, permuted = (_verb(leads[family]) for family in (ROTATED, PERMUTED))
     rivals = "the usual ones" if _SUBJECTS[name].startswith("merged networks") else "merged networks"
     turned, permuted = turned.format(rivals), permuted.format(rivals)
-    first = f"Here {_SUBJECTS[name]} {turned}"
     if turned == permuted:
-        return f"{first}, on both kinds of tasks"
-    return f"{first} on {TASKS[ROTATED]}; on {TASKS[PERMUTED]} {_SUBJECTS[name]} {permuted}"
+        return f"Here {_SUBJECTS[name]} {turned}, on both kinds of tasks"
+    return f"Here, on {TASKS[ROTATED]}, {_SUBJECTS[name]} {turned}; on {TASKS[PERMUTED]}, {_SUBJECTS[name]} {permuted}"
 
 
 def _verb(leads):

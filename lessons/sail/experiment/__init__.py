@@ -22,7 +22,7 @@ def announce(profile: str = "quick", seed: int = 0) -> None:
     """Print which data the chapter works on, and how long that takes."""
     modules = _OF_MLPS if profile == "quick" else (*_OF_MLPS, *_IN_FULL)
     wanted = experiment.to_measure((module.EXPERIMENT for module in modules), profile, seed)
-    recipes = [recipe for one in wanted for recipe in one.recipes(one.profiles[profile], seed)]
+    recipes = [recipe for measured in wanted for recipe in measured.recipes(measured.profiles[profile], seed)]
     sources = [data.source("small_mnist")] + ([] if profile == "quick" else [gpt.source(), resnets.source()])
     experiment.announce(*sources, experiment.estimate(recipes, SECONDS[profile], "networks") if wanted else
                         experiment.ALL_THERE)

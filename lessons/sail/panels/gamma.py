@@ -320,7 +320,7 @@ def reading_of_equal_sides(sweep: xarray.Dataset) -> Page:
     told = ["After different initialisations, A and B were about equally far from θ*: the two distances differed by at "
             "most {unequal:.1%}. If they are equal, your formula gives γ = ½, whatever the parents have learned."
             if unequal <= EQUALLY else "The two distances from θ* differed by up to {unequal:.0%}."]
-    if all(one["stop_loss"] <= one["lowest"] + AS_LOW for one in shared):
+    if all(nearest["stop_loss"] <= nearest["lowest"] + AS_LOW for nearest in shared):
         told.append("Where A, B and θ* all began from the same initialisation, the nearest mixture was close to the "
                     "best one in both cases.")
     return reading("Why was it in the middle both times?", " ".join(told), unequal=unequal)

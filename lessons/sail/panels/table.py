@@ -137,9 +137,9 @@ def _room(accuracies, steps_values):
     Args:
         accuracies: of every set-up that can be chosen, {start: (steps,)}.
     """
-    later = np.concatenate([of[start][1:] for of in accuracies for start in STARTS])
-    leads = [Difference.of(float(ahead), float(parent), TEST) for of in accuracies for start in (SAIL, SCRATCH)
-             for steps, ahead, parent in zip(steps_values, of[start], of[BEST])
+    later = np.concatenate([curves[start][1:] for curves in accuracies for start in STARTS])
+    leads = [Difference.of(float(ahead), float(parent), TEST) for curves in accuracies for start in (SAIL, SCRATCH)
+             for steps, ahead, parent in zip(steps_values, curves[start], curves[BEST])
              if start == SAIL or steps >= ASKED["steps"]]
     ends = [100 * (lead.value + sign * WIDE * lead.error) for lead in leads for sign in (-1, 1)]
     return _Room(max(0.0, float(np.nanmin(later)) - 0.03), min(1.0, float(np.nanmax(later)) + 0.03),

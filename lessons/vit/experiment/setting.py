@@ -76,7 +76,7 @@ class ByWidth:
         """
         PROFILES[profile]  # an error where there is none
         known = [self.of[width].archived("full", seed) for width in PROFILES["full"].widths]
-        return self.run("full" if all(one is not None for one in known) else profile, seed, device)
+        return self.run("full" if all(sweep is not None for sweep in known) else profile, seed, device)
 
     def is_there(self, profile: str, seed: int) -> bool:
         """As `Experiment.is_there`, of all widths of the profile."""
