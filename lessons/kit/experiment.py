@@ -101,8 +101,8 @@ class Experiment:
         return self.run(profile, seed, device) if profile == "full" else self.archived()
 
     def shown(self, profile: str = "quick", seed: int = 0, device: str = "auto") -> xarray.Dataset | None:
-        """What the repository has of profile "full" and this seed, for a picture that is mostly noise in quick; where
-        it has nothing, as `run`. Captions name the profile.
+        """What the repository has of profile "full" and this seed, for a picture that quick shows too coarsely or with
+        too much noise; where it has nothing, as `run`. Captions name the profile.
 
         Raises:
             ValueError: there is no such profile.

@@ -28,7 +28,7 @@ SECONDS = {"quick": 30, "full": 360}  # with nothing kept, on two cores
 
 def announce(profile: str = "quick", seed: int = 0) -> None:
     """Print which data the chapter works on, and how long that takes."""
-    modules = (near, causes, lengths, flow, rule, kernel, subsets, lora, merging)
+    modules = (near, causes, lengths, flow, rule, batches, kernel, subsets, lora, frozen, merging)
     wanted = experiment.to_measure((module.EXPERIMENT for module in modules), profile, seed)
     experiment.announce(near.source(), f"Everything is trained in the experiments: at most {SECONDS[profile]} s on two "
                                        "cores, once." if wanted else experiment.ALL_THERE)

@@ -1,5 +1,6 @@
 """When the rule of LFT §2 is on (a control to LFT-2): with mini-batches, with large steps, and from random weights,
-where the proof about the tangent's flow says nothing."""
+where the proof about the tangent's flow says nothing. A mini-batch decides by its own gradient, or by that of all
+samples."""
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,9 +13,12 @@ from lessons.linearization.experiment import common, flow
 
 LAM = 50.0
 SMALL, LARGE = 0.15, 1.0  # η·κ_max
-FULL, BATCHES, LARGE_STEPS, RANDOM = "full batches, small steps", "mini-batches", "large steps", "from random weights"
-WAYS = {FULL: (False, SMALL, common.PRETRAINED), BATCHES: (True, SMALL, common.PRETRAINED),
-        LARGE_STEPS: (False, LARGE, common.PRETRAINED), RANDOM: (False, SMALL, common.RANDOM)}
+FULL, LARGE_STEPS, RANDOM = "full batches, small steps", "large steps", "from random weights"
+BATCHES, BY_ALL = "mini-batches", "mini-batches, the rule by all samples"
+# mini-batches?, does their own gradient decide?, η·κ_max, start
+WAYS = {FULL: (False, True, SMALL, common.PRETRAINED), BATCHES: (True, True, SMALL, common.PRETRAINED),
+        BY_ALL: (True, False, SMALL, common.PRETRAINED), LARGE_STEPS: (False, True, LARGE, common.PRETRAINED),
+        RANDOM: (False, True, SMALL, common.RANDOM)}
 PARTS = 4  # mini-batches in a pass over the samples
 
 
@@ -37,8 +41,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         distance, error: ‖u‖ and R̃ over the first R̃, after the last step under the rule; plain_distance, plain_error:
         the same without a regulariser, with the same mini-batches.
     """
-    rows = [_run(_task(settings.task, start, seed), batches, share, settings.steps, seed)
-            for batches, share, start in WAYS.values()]
+    rows = [_run(_task(settings.task, start, seed), batches, own, share, settings.steps, seed)
+            for batches, own, share, start in WAYS.values()]
     return xarray.Dataset({name: ("way", [row[name] for row in rows]) for name in rows[0]}, {"way": list(WAYS)},
                           {"images": f"{settings.task.n} training images", "network":
                            f"MLP 196–{settings.task.width}–{settings.task.width}–1, tanh, float64"})
@@ -51,8 +55,9 @@ def _task(small, start, seed):
     return replace(pretrained, theta_0=pretrained.net.initial(seed).float().double())
 
 
-def _run(task, batches, share, steps, seed):
-    """Both walks at once: under the rule, and without a regulariser."""
+def _run(task, batches, own, share, steps, seed):
+    """Both walks at once: under the rule, and without a regulariser. Whether the rule has the regulariser on is decided
+    by the gradient of the step's samples if `own`, else by that of all samples."""
     eta = common.step_size(task, share)
     order = torch.Generator().manual_seed(seed)
     theta, on = task.theta_0.repeat(2, 1), 0
@@ -62,7 +67,8 @@ def _run(task, batches, share, steps, seed):
             queue = list(torch.randperm(task.n, generator=order).chunk(PARTS)) if batches else [torch.arange(task.n)]
         some = queue.pop()
         gradient = dynamics.error_and_gradient(task.net, theta, task.x[some], task.y[some])[1] * (task.n / len(some))
-        pull = torch.where(dynamics.rule(gradient, theta - task.theta_0), LAM, 0.0)[:, None]
+        decides = gradient if own else dynamics.error_and_gradient(task.net, theta, task.x, task.y)[1]
+        pull = torch.where(dynamics.rule(decides, theta - task.theta_0), LAM, 0.0)[:, None]
         pull[1] = 0.0
         on += count > 0 and pull[0].item() > 0
         theta = dynamics.step(theta, task.theta_0, gradient, eta, pull)
@@ -77,7 +83,7 @@ def _run(task, batches, share, steps, seed):
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """LFT-2: the share of the steps in which the rule is on, of every way; and with mini-batches the distance under the
     rule over that without a regulariser."""
-    short = dict(zip(WAYS, ("full", "batches", "large", "random")))
+    short = dict(zip(WAYS, ("full", "batches", "by_all", "large", "random")))
     part = sweep.sel(way=BATCHES)
     return {"LFT-2": {f"on_{name}": float(sweep.on.sel(way=way)) for way, name in short.items()}
             | {"batches_over_plain": float(part.distance / part.plain_distance)}}

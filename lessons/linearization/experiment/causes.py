@@ -65,16 +65,17 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
                            "network": "MLPs 196–w–w–1, tanh, float64"})
 
 
-def at_a_fifth(task: common.Task, lam: float) -> dict[str, float]:
-    """The numbers of one network; its tangent has taken as many steps."""
+def at_a_fifth(task: common.Task, lam: float, target: float | None = None) -> dict[str, float]:
+    """The numbers of one network when a fifth of its R̃ is left, or when R̃ is no more than `target`; its tangent has
+    taken as many steps."""
     K = kernel.blocks(task.net, task.theta_0, task.x).sum(0)
     kappa, directions = torch.linalg.eigh(K)
     eta = SHARE / kappa.max().item()
     theta, start = task.theta_0, dynamics.error(task.net, task.theta_0, task.x, task.y)
-    count = 0
+    target, count = LEFT * start if target is None else target, 0
     while True:
         error, gradient = dynamics.error_and_gradient(task.net, theta, task.x, task.y)
-        if error <= LEFT * start or count == MOST_STEPS:
+        if error <= target or count == MOST_STEPS:
             break
         theta = dynamics.step(theta, task.theta_0, gradient, eta, lam)
         count += 1

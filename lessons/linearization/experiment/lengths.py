@@ -1,11 +1,13 @@
 """Is it what pretrained weights have learned that makes finetuning more linear, or how long they are? Two controls
-beside pretrained and random weights, each network when a fifth of its squared error is left, as in `causes`."""
+beside pretrained and random weights, each network when a fifth of its squared error is left, as in `causes`, and when
+all of them have the same error."""
 from dataclasses import replace
 
 import torch
 import xarray
 
 from lessons.kit.experiment import Experiment
+from lessons.linearization.algorithms import dynamics
 from lessons.linearization.algorithms.networks import Net
 from lessons.linearization.experiment import causes, common
 from lessons.linearization.experiment.common import PRETRAINED, RANDOM
@@ -29,16 +31,19 @@ def measure(settings: causes.Settings, seed: int = 0, device: str = "auto") -> x
 
     Returns:
         A Dataset over start (the names of `STARTS`) with taylor, the relative Taylor gap on test images when a fifth of
-        R̃ is left, and length, of θ₀.
+        R̃ is left; taylor_same, that gap when R̃ is as large as with the pretrained weights then; and length, of θ₀.
     """
     width, angle = settings.widths[1], settings.angles[1]
     net = Net((common.SIDE ** 2, width, width, 1), "tanh")
     task, plain = (common.task(net, settings.n, angle, seed, settings.test, start, settings.images,
                                settings.pretraining) for start in (PRETRAINED, RANDOM))
     starts = starts_of(net, task.theta_0, plain.theta_0, seed)
-    gaps = [causes.at_a_fifth(replace(task, theta_0=theta_0), 0.0)["taylor"] for theta_0 in starts.values()]
+    target = causes.LEFT * dynamics.error(net, task.theta_0, task.x, task.y).item()
+    gaps, same = ([causes.at_a_fifth(replace(task, theta_0=theta_0), 0.0, stop)["taylor"]
+                   for theta_0 in starts.values()] for stop in (None, target))
     lengths = [theta_0.norm().item() for theta_0 in starts.values()]
-    return xarray.Dataset({"taylor": ("start", gaps), "length": ("start", lengths)}, {"start": list(starts)},
+    numbers = {"taylor": gaps, "taylor_same": same, "length": lengths}
+    return xarray.Dataset({name: ("start", values) for name, values in numbers.items()}, {"start": list(starts)},
                           {"images": f"{settings.n} training, {settings.test:,} test images",
                            "network": f"an MLP 196–{width}–{width}–1, tanh, float64"})
 
@@ -46,10 +51,13 @@ def measure(settings: causes.Settings, seed: int = 0, device: str = "auto") -> x
 def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """The numbers of LFT-11 that this experiment gives: {claim: {number: value}}. What each means stands in
     claims.yaml."""
-    gaps, lengths = sweep.taylor.to_series(), sweep.length.to_series()
+    gaps, same, lengths = (sweep[name].to_series() for name in ("taylor", "taylor_same", "length"))
     return {"LFT-11": {
         "fifth_as_long_over_pretrained": float(gaps[AS_LONG] / gaps[PRETRAINED]),
         "fifth_shuffled_over_pretrained": float(gaps[SHUFFLED] / gaps[PRETRAINED]),
+        "same_random_over_pretrained": float(same[RANDOM] / same[PRETRAINED]),
+        "same_as_long_over_pretrained": float(same[AS_LONG] / same[PRETRAINED]),
+        "same_shuffled_over_pretrained": float(same[SHUFFLED] / same[PRETRAINED]),
         "fifth_length_pretrained_over_random": float(lengths[PRETRAINED] / lengths[RANDOM])}}
 
 

@@ -206,7 +206,8 @@ def in_both(sweep: xarray.Dataset):
 
 
 SEEDS = {"tangents, on turned digits": "tangents_turned", "tangents, on permuted pixels": "tangents_permuted",
-         "stopped early, on turned digits": "stopped_turned", "stopped early, on permuted pixels": "stopped_permuted"}
+         "stopped after 30 steps, on turned digits": "stopped_turned",
+         "stopped after 30 steps, on permuted pixels": "stopped_permuted"}
 
 
 def leads_on_the_seeds() -> dict[str, np.ndarray]:

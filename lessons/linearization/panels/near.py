@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import claims, plotting
-from lessons.kit.noise import Difference, with_reach
+from lessons.kit.noise import WIDE, Difference, with_reach
 from lessons.kit.page import Markup, Page, capital, paragraph, reading, said, table
 from lessons.kit.plotting import themed
 from lessons.kit.sweep import caption, names, position
@@ -182,9 +182,9 @@ def _at_the_end(sweep, setting):
     return [values[moves] for values in every]
 
 
-CAUSES = {"random weights instead of pretrained ones": ("fifth_random_over_pretrained",),
-          "random weights, as long as pretrained ones": ("fifth_as_long_over_pretrained",),
-          "pretrained weights, shuffled in their layers": ("fifth_shuffled_over_pretrained",),
+CAUSES = {"random weights instead of pretrained ones": ("same_random_over_pretrained",),
+          "random weights, as long as pretrained ones": ("same_as_long_over_pretrained",),
+          "pretrained weights, shuffled in their layers": ("same_shuffled_over_pretrained",),
           "200 units in a layer instead of 20": ("fifth_wide_over_narrow",),
           "a pull, λ = 2 and 10": ("fifth_pulled_over_plain_least", "fifth_pulled_over_plain_most")}
 
@@ -197,15 +197,16 @@ def _of_seeds():
 
 @themed
 def causes():
-    """How many times as large the relative Taylor gap is with each change, a dot a seed, all networks stopped when a
-    fifth of the squared error is left."""
+    """How many times as large the relative Taylor gap is with each change, a dot a seed: of weights with another past
+    when their squared error is as large as that of the pretrained network, of which a fifth is left then; of width and
+    pull when a fifth of the network's own is left."""
     seeds = _of_seeds()
     fig, ax = plotting.figure(height=2.6)
     for place, ratios in enumerate(seeds.values()):
         ax.plot(ratios, np.full(len(ratios), place), linestyle="", marker="o", color=plotting.GREEN, alpha=0.8)
     ax.axvline(1, color=plotting.BLACK, linewidth=1)
     ax.set_xscale("log")
-    ticks = (0.2, 0.5, 1, 2)
+    ticks = (0.2, 0.5, 1, 2, 5)
     ax.set_xticks(ticks, [f"× {tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(seeds)), list(seeds))
@@ -216,25 +217,25 @@ def causes():
     counts = sorted({len(ratios) for what, ratios in seeds.items() if "pull" not in what})  # the pull has two a seed
     return plotting.show(fig, f"The relative Taylor gap with a change over that without, a dot a seed. {listed}",
                          f"Kept in the repository: {' or '.join(map(str, counts))} seeds of profile full, tanh "
-                         "networks on even or odd, each looked at when a fifth of its squared error remains. First "
-                         "row: mean over three widths. Last row: two λ a seed.")
+                         "networks on even or odd. In the first three rows all are stopped at the same squared error, "
+                         "in the last two each at a fifth of its own. Last row: two λ a seed.")
 
 
 def reading_of_causes() -> Page:
     """Which change makes the network more linear on which seeds, at the same training error, and whether what was
     learned before is the reason."""
     random, as_long, shuffled, wide, pulled = _of_seeds().values()
-    count, sentences = len(random), []
+    sentences = []
     if (random > 1).all():
-        sentences.append("Averaged over three widths, finetuning from pretrained weights was more linear on all "
-                         f"{count} seeds.")
-    controls = np.concatenate([as_long, shuffled])
-    if (controls < 1).mean() > 0.5:
-        sentences.append(f"""But weights of the same length that had learned nothing had an even smaller gap in
-                             {(controls < 1).sum()} of {len(controls)} cases. So what had been learned is not needed for
-                             it.""")
-    if (wide < 1).sum() > count / 2:
-        sentences.append(f"More units made it more linear, too, on {(wide < 1).sum()} of {count} seeds.")
+        sentences.append("At the same training error, finetuning from pretrained weights was more linear than from "
+                         f"random ones on all {len(random)} seeds.")
+    if (as_long < random).all() and (shuffled < random).all():
+        controls = np.concatenate([as_long, shuffled])
+        sentences.append(f"""But so it was from weights of the same length that had learned nothing, and in
+                             {(controls < 1).sum()} of {len(controls)} cases they were even more linear than the
+                             pretrained ones. So what had been learned is not needed for it.""")
+    if (wide < 1).sum() > len(wide) / 2:
+        sentences.append(f"More units made it more linear, too, on {(wide < 1).sum()} of {len(wide)} seeds.")
     if (np.abs(pulled - 1) < CLEARLY).all():
         sentences.append("The pull had changed next to nothing by then. A possible reason is that it had hardly had "
                          "time.")
@@ -243,10 +244,12 @@ def reading_of_causes() -> Page:
 
 
 def lengths_table(sweep: xarray.Dataset) -> Page:
-    """The relative Taylor gap when a fifth of the error is left, and the length of θ₀, from four starts."""
-    rows = [(start, f"{float(gap):.3f}", f"{float(length):.1f}")
-            for start, gap, length in zip(names(sweep.start), sweep.taylor, sweep.length)]
-    return table(("θ₀", "relative Taylor gap", "‖θ₀‖"), rows, after=paragraph(caption(sweep)))
+    """The relative Taylor gap when a fifth of the error is left, and at the same error, and the length of θ₀, from four
+    starts."""
+    rows = [(start, *(f"{float(gap):.3f}" for gap in gaps), f"{float(length):.1f}")
+            for start, *gaps, length in zip(names(sweep.start), sweep.taylor, sweep.taylor_same, sweep.length)]
+    return table(("θ₀", "relative Taylor gap, a fifth of its error left", "all at the same error", "‖θ₀‖"), rows,
+                 after=paragraph(caption(sweep)))
 
 
 # -- the λ table -----------------------------------------------------------------------------------
@@ -288,8 +291,8 @@ def _beside_stopping(sweep, setting):
     return reading(f"λ or early stopping, {setting}", """
         The relative Taylor gap is {plain:.2f} with λ = 0, largest with λ = {largest:g}, {most:.2f}, and {last:.2f} with
         λ = {last_lam:g}, which leaves {left:.0%} of the {what}. Stopped early with as much of it left, plain
-        finetuning has a smaller gap than {count} of {of} λ; averaged over them, its Taylor gap is {mean:.3f} {side},
-        its trained gap {trained:.3f} {trained_side}.""",
+        finetuning has a smaller gap than {count} of {of} λ; averaged over them, its relative Taylor gap is {mean:.3f}
+        {side}, its relative trained gap {trained:.3f} {trained_side}.""",
                    what=left_of(setting), plain=float(gaps.sel(lam=0.0)), largest=largest, most=float(gaps.max()),
                    last=float(gaps.dropna("lam")[-1]), last_lam=float(gaps.dropna("lam").lam[-1]),
                    left=float(shares.sel(lam=gaps.dropna("lam").lam[-1])),
@@ -334,7 +337,8 @@ def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
     """Even or odd: what the strongest pull does to the gap and to the accuracy on test images."""
     lams, gaps, early, accuracy, _, _ = _at_the_end(sweep, EVEN_ODD)
     cost = Difference.of(accuracy[-1], accuracy[0], experiment.near.PROFILES[sweep.attrs["profile"]].test)
-    told = said("changed by {points:+.1f} ± {error:.1f} points", points=100 * cost.value, error=100 * cost.error)
+    told = said("changed by {points:+.1f} points (two standard errors are {wide:.1f})", points=100 * cost.value,
+                wide=100 * WIDE * cost.error)
     return reading("Even or odd", """
         From λ = {first:g} to λ = {last:g} the relative Taylor gap went from {before:.2f} to {after:.2f}, and the
         accuracy on test images {told}. {news}""",

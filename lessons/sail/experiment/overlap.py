@@ -121,4 +121,4 @@ EXPERIMENT = Experiment("sail-overlap", measure, PROFILES, digits.source, "MNIST
                         ledger={"quick": tuple(range(6))})
 LEDGER = (EXPERIMENT,)
 run = EXPERIMENT.run
-shown = EXPERIMENT.shown  # in quick the curves are mostly noise
+shown = EXPERIMENT.shown  # quick tries only three γ in four pictures

@@ -15,9 +15,11 @@ from toy_models.weights import State
 PROJECTION, SVD = "projection", "SVD as printed"
 NORMS, VALUES = "same norms", "same singular values"
 FIRST, REST = "first layer kept", "first layer alone random"
+OUTPUTS = "same norms, and as large outputs of the first layer"
 # name: (the map, what is replaced)
 HOWS = {PROJECTION: (PROJECTION, ""), f"{PROJECTION}, {NORMS}": (PROJECTION, NORMS),
-        f"{PROJECTION}, {VALUES}": (PROJECTION, VALUES), f"{PROJECTION}, {FIRST}": (PROJECTION, FIRST),
+        f"{PROJECTION}, {VALUES}": (PROJECTION, VALUES),
+        f"{PROJECTION}, {OUTPUTS}": (PROJECTION, OUTPUTS), f"{PROJECTION}, {FIRST}": (PROJECTION, FIRST),
         f"{PROJECTION}, {REST}": (PROJECTION, REST),
         SVD: (SVD, ""), f"{SVD}, {NORMS}": (SVD, NORMS), f"{SVD}, {VALUES}": (SVD, VALUES)}
 _MAPS = {PROJECTION: "projection", SVD: "SVD"}  # as `growth` calls them
@@ -38,19 +40,30 @@ def recipes(settings: Settings, seed: int = 0) -> list[Recipe]:
     return width.recipes(settings, seed)[:1]
 
 
-def control(state: State, replaced: str, seed: int = 0) -> State:
+def control(state: State, replaced: str, seed: int = 0, x: Tensor | None = None) -> State:
     """The network with random tensors in place of its own.
 
     Args:
         replaced: `NORMS`, all tensors, by Gaussian ones, each as long as the one that it replaces. `VALUES`, the same,
             but a matrix also has the singular values of the one that it replaces. `FIRST`, as `NORMS`, but the first
-            layer stays. `REST`, as `NORMS` in the first layer alone, and all others stay.
+            layer stays. `REST`, as `NORMS` in the first layer alone, and all others stay. `OUTPUTS`, as `NORMS`, but
+            the first layer is multiplied so that its outputs before the ReLU are as large on `x` as those of `state`.
+        x: images, (n, inputs), for `OUTPUTS`.
     """
     generator = torch.Generator().manual_seed(seed)
     drawn = {key: _drawn(tensor, replaced == VALUES, generator) for key, tensor in state.items()}
     first = {key for key in state if key.startswith("layers.0.")}
     stays = {FIRST: first, REST: state.keys() - first}.get(replaced, set())
+    if replaced == OUTPUTS:
+        larger = _size_of_outputs(state, x) / _size_of_outputs(drawn, x)
+        drawn |= {key: larger * drawn[key] for key in first}
     return {key: tensor if key in stays else drawn[key] for key, tensor in state.items()}
+
+
+def _size_of_outputs(state, x):
+    """The root mean square of the first layer's outputs before the ReLU."""
+    weight, bias = (state[f"layers.0.{name}"].double() for name in ("weight", "bias"))
+    return (x.double() @ weight.T + bias).square().mean().sqrt().item()
 
 
 def _drawn(tensor: Tensor, values: bool, generator: Generator) -> Tensor:
@@ -67,11 +80,12 @@ def starts_of(how: str, seed: int, draws: int) -> list[State]:
     source = zoo.get(recipes(None, seed)[0]).state_dict()
     new = {"layer 1": width.LARGE, "layer 2": width.LARGE}
     name, replaced = HOWS[how]
+    x, _ = digits.images({"first": width.FIRST, "size": width.SIZE})
     states = []
     for draw in range(draws):
         other = seed + digits.SECOND * draw
         grown = growth.widen(source, new, _MAPS[name], seed=other)
-        states.append(control(grown, replaced, other) if replaced else grown)
+        states.append(control(grown, replaced, other, x) if replaced else grown)
     return states
 
 
@@ -96,7 +110,7 @@ def claims(sweep: xarray.Dataset) -> dict[str, dict[str, float]]:
     """SAIL-8: accuracy with random maps and with each control, mean over the draws, and by how much the maps are
     ahead."""
     accuracy = sweep.accuracy.mean("draw")
-    names = {"norms": NORMS, "values": VALUES, "first": FIRST, "rest": REST}
+    names = {"norms": NORMS, "values": VALUES, "first": FIRST, "rest": REST, "outputs": OUTPUTS}
     numbers = {}
     for short, name in (("projection", PROJECTION), ("svd", SVD)):
         for control_name, replaced in names.items():

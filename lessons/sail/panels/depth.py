@@ -82,24 +82,26 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
         if of_whole is not None and network == RESIDUAL:
             alt += " If all weights of a block are multiplied, loss at once: " + ", ".join(
                 f"{float(value.row_sum):g}: {float(value):.3f}" for value in of_whole) + "."
+        what = "V and c" if network == RESIDUAL else "all weights"
         return Frame(finding, alt, values,
-                     key(("merged", f"Layers mixed from the old ones, V and c times {row_sum:g}"),
+                     key(("merged", f"Layers mixed from the old ones, {what} times {row_sum:g}"),
                          ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
-    controls = {"row_sum": slider("length of the new steps", {f"{total:g}": total for total in tried}, 1.0,
-                                  words=lambda total: f"steps {total:g} times as long", places=tried),
+    controls = {"row_sum": slider("what weights are multiplied by", {f"{total:g}": total for total in tried}, 1.0,
+                                  words=lambda total: f"times {total:g}", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
     return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey, of_whole), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
-                       "are not drawn. The length of a step multiplies V and c. Shuffled: of steps as long as before."}
+                       "are not drawn. In the residual network the number multiplies V and c of a new block, in "
+                       "the plain one all weights of a new layer. Shuffled: as mixed layers, times 1."}
 
 
 def _charts(sweep, tried, grey, of_whole):
     """The loss at once over the sum, and accuracy over the steps."""
     whole = () if of_whole is None else (Line("whole blocks", "other", "W and b, too", x=tuple(of_whole.row_sum.values),
                                               bare=True, dashed=True),)
-    left = Chart(Axis("length of a new layer’s step", 0.15, max(tried) + 0.1,
+    left = Chart(Axis("what the new layers’ weights are multiplied by", 0.15, max(tried) + 0.1,
                       ticks={total: f"{total:g}" for total in tried}),
                  Axis("loss before any step, in nats", *LOSSES, "log", digits=2,
                       ticks={tick: f"{tick:g}" for tick in (0.3, 0.5, 1, 2, 5)}),

@@ -52,7 +52,7 @@ def theorem_1(sweep: xarray.Dataset):
     control = slider("parameters d", {str(d): d for d in dims}, dims[0],
                      words=lambda d: f"{d} parameter" + ("" if d == 1 else "s"), places=places)
     return {"kicker": "Chapter 9: is near likely?", "charts": [left, right], "draw": draw, "controls": {"d": control},
-            "caption": "Computed here: Y is χ² with d degrees of freedom, exactly."}
+            "caption": "Computed here: Y is χ² with d degrees of freedom, which holds exactly for θ* = 0."}
 
 
 def finding_of_theorem_1(d: int, worst: float) -> str:
