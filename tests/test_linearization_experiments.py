@@ -372,7 +372,8 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert "CoLA: 3.4 for the distance" in panels.near.reading_of_the_source().text
     apart = panels.near._apart_from_stopping(sweeps[near], EVEN_ODD, "trained").mean()
     side = "smaller" if apart > 0 else "larger"
-    assert f"its trained gap {abs(float(apart)):.3f} {side}" in panels.near.reading_of_early_stopping(sweeps[near]).text
+    of_stopping = panels.near.reading_of_early_stopping(sweeps[near]).text
+    assert f"its relative trained gap {abs(float(apart)):.3f} {side}" in of_stopping
     at = sweeps[near].sel(setting=TEN_ADAM, points="test").isel(moment=-1)
     falls = float(at.distance[0] / at.distance[-1])
     assert f"This gives {falls:.1f} for the distance" in panels.near.reading_of_adam(sweeps[near]).text
