@@ -461,6 +461,12 @@ def test_controls_of_random_maps_have_the_size_of_what_they_replace(sweeps):
         other = random_maps.control(grown, replaced)
         kept = [torch.equal(other[f"layers.{layer}.weight"], grown[f"layers.{layer}.weight"]) for layer in range(3)]
         assert kept == ([True, False, False] if replaced == random_maps.FIRST else [False, True, True])
+    x, _ = digits.images({"first": width.FIRST, "size": width.SIZE})
+    by_outputs = random_maps.control(grown, random_maps.OUTPUTS, x=x)
+    sizes = [(x @ state["layers.0.weight"].double().T + state["layers.0.bias"].double()).square().mean().sqrt()
+             for state in (grown, by_outputs)]
+    assert sizes[1] == pytest.approx(sizes[0].item(), rel=1e-5)
+    assert by_outputs["layers.1.weight"].norm() == pytest.approx(grown["layers.1.weight"].norm().item(), rel=1e-5)
     usual = sweeps[width].accuracy.sel(direction=width.GROW, optimiser=width.SGD)
     for how in (random_maps.PROJECTION, random_maps.SVD):
         of_draws = sweeps[random_maps].accuracy.sel(how=how)

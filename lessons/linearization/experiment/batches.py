@@ -41,8 +41,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         distance, error: ‖u‖ and R̃ over the first R̃, after the last step under the rule; plain_distance, plain_error:
         the same without a regulariser, with the same mini-batches.
     """
-    rows = [_run(_task(settings.task, start, seed), batches, own, share, settings.steps, seed)
-            for batches, own, share, start in WAYS.values()]
+    rows = [_run(_task(settings.task, start, seed), batches, itself, share, settings.steps, seed)
+            for batches, itself, share, start in WAYS.values()]
     return xarray.Dataset({name: ("way", [row[name] for row in rows]) for name in rows[0]}, {"way": list(WAYS)},
                           {"images": f"{settings.task.n} training images", "network":
                            f"MLP 196–{settings.task.width}–{settings.task.width}–1, tanh, float64"})
@@ -55,9 +55,9 @@ def _task(small, start, seed):
     return replace(pretrained, theta_0=pretrained.net.initial(seed).float().double())
 
 
-def _run(task, batches, own, share, steps, seed):
+def _run(task, batches, itself, share, steps, seed):
     """Both walks at once: under the rule, and without a regulariser. Whether the rule has the regulariser on is decided
-    by the gradient of the step's samples if `own`, else by that of all samples."""
+    by the gradient of the step's samples if `itself`, else by that of all samples."""
     eta = common.step_size(task, share)
     order = torch.Generator().manual_seed(seed)
     theta, on = task.theta_0.repeat(2, 1), 0
@@ -67,7 +67,7 @@ def _run(task, batches, own, share, steps, seed):
             queue = list(torch.randperm(task.n, generator=order).chunk(PARTS)) if batches else [torch.arange(task.n)]
         some = queue.pop()
         gradient = dynamics.error_and_gradient(task.net, theta, task.x[some], task.y[some])[1] * (task.n / len(some))
-        decides = gradient if own else dynamics.error_and_gradient(task.net, theta, task.x, task.y)[1]
+        decides = gradient if itself else dynamics.error_and_gradient(task.net, theta, task.x, task.y)[1]
         pull = torch.where(dynamics.rule(decides, theta - task.theta_0), LAM, 0.0)[:, None]
         pull[1] = 0.0
         on += count > 0 and pull[0].item() > 0
