@@ -226,7 +226,7 @@ def on_the_seeds():
         ax.plot(leads, [place] * len(leads), color=GREEN, marker="o", linestyle="", alpha=0.7)
     ax.axvline(0, color=BLACK, linewidth=1, marker="")
     ax.set_yticks(range(len(rows)), list(rows))
-    ax.set(xlabel="accuracy of eight tasks merged, in points above merged networks", ylim=(len(rows) - 0.5, -0.5))
+    ax.set(xlabel="points above merged networks, eight tasks", ylim=(len(rows) - 0.5, -0.5))
     ax.grid(axis="y", visible=False)
     told = "; ".join(f"{row}: {', '.join(f'{lead:+.1f}' for lead in sorted(leads))}" for row, leads in rows.items())
     return plotting.show(fig, f"Points above merged networks, by seeds. {told}.",

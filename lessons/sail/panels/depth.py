@@ -57,7 +57,7 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
     """
     tried, last = sums(sweep), int(sweep.steps[-1])
     grey = [start for start in (SCRATCH, HE_SCRATCH, ENDS, RANDOM) if start in sweep.start.values]
-    of_whole = None if scaled is None else scaled.loss.sel(form=rows.WHOLE, steps=0)
+    of_whole = None if scaled is None else scaled.loss.sel(form=rows.WHOLE, steps=0, row_sum=slice(max(tried)))
 
     def draw(row_sum, network):
         loss = sweep.loss.sel(network=network).isel(steps=0)
@@ -88,7 +88,7 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
                          ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
 
     controls = {"row_sum": slider("what weights are multiplied by", {f"{total:g}": total for total in tried}, 1.0,
-                                  words=lambda total: f"times {total:g}", places=tried),
+                                  words=lambda total: f"multiplied by {total:g}", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
     return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey, of_whole), "draw": draw,
             "controls": controls,
