@@ -233,6 +233,16 @@ def test_energy_bounds_the_distance_of_every_regularised_walk_on_a_quadratic(see
         assert bounds.distance_by_energy(y.norm(), lam, now) <= bounds.distance_by_energy(y.norm(), lam)
 
 
+def test_energy_does_not_bound_a_walk_whose_rule_switches_the_regulariser():
+    """From θ₀ the rule is never on after the first step, so the walk goes as far as without a regulariser."""
+    J, y, lam = draw(4, 7, seed=1), draw(4, seed=2), 1000.0
+    eta, u = 0.25 / torch.linalg.matrix_norm(J, 2).square(), torch.zeros(7, dtype=torch.float64)
+    for _ in range(500):
+        gradient = 2 * J.mT @ (J @ u - y)
+        u = u - eta * (gradient + (lam * u if gradient @ u >= 0 else 0 * u))
+    assert u.norm() > 2 * bounds.distance_by_energy(y.norm(), lam)
+
+
 def test_energy_beats_the_proved_bound_as_soon_as_lambda_is_below_2_L1_squared():
     for lam in (0.1, 1.0, 17.0, 19.0, 100.0):
         better = bounds.distance_by_energy(2.0, lam) < bounds.distance_proved(3.0, 2.0, lam, 1e6)

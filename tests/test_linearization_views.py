@@ -244,11 +244,14 @@ def test_mini_batches_switch_the_rule_on_in_some_steps():
     assert "The weights stayed nearer" in told and "the training error was larger" in told
 
 
-def test_beside_stopping_early_strong_pulls_have_the_smaller_gap_and_weak_ones_the_larger():
-    """Ten digits with SGD, on the ledger's six seeds."""
+def test_beside_stopping_early_strong_pulls_have_the_smaller_gap():
+    """Ten digits with SGD, on the ledger's six seeds, and with Adam in the kept sweep. In profile full weak pulls had
+    the larger gap with SGD; in quick some have the smaller one, so the lesson says nothing of them."""
     strong, weak = (np.array(claims.measured()["LFT-11"][f"sgd_taylor_beside_stopping_{pull}"])
                     for pull in ("strong", "weak"))
     assert len(strong) == 6 and (strong < 0).all() and (weak > 0).all()
+    lams, gaps, early, *_ = pulls._at_the_end(experiment.near.run(*FULL), near.TEN_ADAM)
+    assert lams[-1] == 50 and gaps[-1] < early[-1]
 
 
 def test_with_a_frozen_lora_bends_the_network_no_less():

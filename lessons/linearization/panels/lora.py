@@ -84,14 +84,23 @@ def finding_of_lora(far: np.ndarray, reach: np.ndarray, bent: np.ndarray, level:
 
 
 def reading_of_lora(sweep: xarray.Dataset) -> Page:
-    """Which half of “it holds for LoRA” holds, with this sweep's numbers."""
+    """Which half of “it holds for LoRA” holds, with this sweep's numbers, at ranks at which the networks learned."""
+    left = sweep.left.sel(rank=list(RANKS)).max("draw")
+    learned = [int(rank) for rank in RANKS if not left.sel(rank=rank) > LEARNED]
+    mean, low, top = sweep.mean("draw"), learned[0], RANKS[-1]
+    taylor, moved = ({rank: float(mean[name].sel(rank=rank)) for rank in (low, top, WHOLE)}
+                     for name in ("taylor", "moved"))
     return reading("Does it hold for LoRA?", """
         The kernel does: ‖K_LoRA − K‖/‖K‖ falls with the power {apart_power:.2f} of the rank, from {apart_1:.2f} at rank
         1 to {apart_64:.2f} at rank 64. But a network tuned through few directions is bent more, not less: at the same
-        training error, its relative Taylor gap is {taylor_1:.2f} at rank 1, {taylor_4:.2f} at rank 4, {taylor_64:.2f}
-        at rank 64, and {taylor_whole:.2f} for the whole matrices. And it does not move less: ‖ΔW‖ is {moved_1:.0f}
-        times that of the whole matrices at rank 1, {moved_4:.0f} times at rank 4, with this scale of A.""",
-                   **lora.claims(sweep)["LFT-14"])
+        training error, its relative Taylor gap is {taylor_low:.2f} at rank {low}, {taylor_top:.2f} at rank {top}, and
+        {taylor_whole:.2f} for the whole matrices. {ran_out} And it does not move less: ‖ΔW‖ is {moved_low:.0f} times
+        that of the whole matrices at rank {low}, and {moved_top:.1f} times at rank {top}, with this scale of A.""",
+                   **lora.claims(sweep)["LFT-14"] | {
+                       "low": low, "top": top, "taylor_low": taylor[low], "taylor_top": taylor[top],
+                       "moved_low": moved[low] / moved[WHOLE], "moved_top": moved[top] / moved[WHOLE],
+                       "ran_out": "" if low == RANKS[0] else said("(Below rank {low} the networks ran out of steps.)",
+                                                                  low=low)})
 
 
 def frozen_table(sweep: xarray.Dataset) -> Page:

@@ -337,13 +337,13 @@ def reading_of_the_cost(sweep: xarray.Dataset) -> Page:
     """Even or odd: what the strongest pull does to the gap and to the accuracy on test images."""
     lams, gaps, early, accuracy, _, _ = _at_the_end(sweep, EVEN_ODD)
     cost = Difference.of(accuracy[-1], accuracy[0], experiment.near.PROFILES[sweep.attrs["profile"]].test)
-    told = said("changed by {points:+.1f} points (two standard errors are {wide:.1f})", points=100 * cost.value,
+    told = said("changed by {points:+.1f} points (two standard errors are at most {wide:.1f})", points=100 * cost.value,
                 wide=100 * WIDE * cost.error)
     return reading("Even or odd", """
         From λ = {first:g} to λ = {last:g} the relative Taylor gap went from {before:.2f} to {after:.2f}, and the
         accuracy on test images {told}. {news}""",
                    first=lams[0], last=lams[-1], before=gaps[0], after=gaps[-1], told=told,
-                   news="" if cost.is_news else "That is within the noise.")
+                   news="" if cost.is_news else "On this seed that may be noise.")
 
 
 def reading_of_the_hump(sweep: xarray.Dataset) -> Page:

@@ -142,7 +142,7 @@ def reading_of_the_signs(sweep: xarray.Dataset) -> Page:
         With σ = {small:g}, far below most smallest eigenvalues, yes: the rank correlation with Adam's training error is
         {wide_small:+.2f} for the wide network and {deep_small:+.2f} for the deep one. With σ = {large:g}, above them,
         it is {wide_large:+.2f} and {deep_large:+.2f}: the other way round. Nothing was trained anew, only σ changed.
-        Where κ_min ≪ σ, κ(K + σI) is about κ_max/σ, so a <i>larger</i> kernel, which learns more, has the larger
+        Where κ_min ≪ σ, κ(K + σI) is about 1 + κ_max/σ, so a <i>larger</i> kernel, which learns more, has the larger
         condition number. The training error that ridge regression predicts keeps its sign at every σ: its correlation
         with the errors by Adam, and by one step size for all, lies between {risk_least:+.2f} and {risk_most:+.2f}.
         Where each subset has a step size of its own, training takes another time for each, and it is at least

@@ -49,7 +49,8 @@ def measure(settings: Settings, seed: int = 0, device: str = "auto") -> xarray.D
         missed (condition, rule), cost (condition, rule): median |γ − nearest γ| in draws of linear discriminants, and
         median ratio of ‖θ^P − θ*‖² to the smallest; outside (condition): how often the nearest γ lies outside [0, 1];
         closer_heavier (condition): of n = 2, how often the parent with the smaller TV gets the larger share;
-        indefinite, saddle: of H from TV² of five random distributions; root (outcomes), its eigenvalues in the example;
+        indefinite, saddle: of H from TV² of five random distributions; saddle_within: how often a saddle has positive
+        shares alone, as SAIL asks of Eq. 12; root (outcomes), its eigenvalues in the example;
         lemma (delta), lemma_says (delta): TV of two Gaussians, and Δ/2;
         tv (of: 3, size): empirical total variation of two samples.
     """
@@ -174,8 +175,8 @@ def _total_variations(target, parents):
 
 def _many(draws, generator):
     """How often H from squared total variations of five random distributions on six outcomes is not positive definite,
-    and how often its “minimum” is a saddle."""
-    indefinite, saddle = [], []
+    how often its “minimum” is a saddle, and how often all shares of such a saddle are positive."""
+    indefinite, saddle, within = [], [], []
     for _ in range(draws):
         drawn = torch.empty(6, 6, dtype=torch.float64).exponential_(generator=generator)
         target, *parents = drawn / drawn.sum(1, keepdim=True)
@@ -184,8 +185,11 @@ def _many(draws, generator):
         ones = torch.ones(len(H), 1, dtype=torch.float64)
         across = torch.linalg.qr(torch.cat([ones, torch.eye(len(H), dtype=torch.float64)[:, 1:]], 1))[0][:, 1:]
         saddle.append(torch.linalg.eigvalsh(across.T @ H @ across)[0].item() < -1e-12)
+        shares = torch.linalg.solve(H, ones) / torch.linalg.solve(H, ones).sum()
+        within.append(saddle[-1] and (shares > 0).all().item())
     eigenvalues = torch.linalg.eigvalsh(four_outcomes()[0]).numpy()
-    return {"indefinite": np.mean(indefinite), "saddle": np.mean(saddle), "four_lowest": eigenvalues[0]}
+    return {"indefinite": np.mean(indefinite), "saddle": np.mean(saddle), "saddle_within": np.mean(within),
+            "four_lowest": eigenvalues[0]}
 
 
 # -- Theorem 4 -------------------------------------------------------------------------------------
@@ -236,6 +240,7 @@ def claim_2(sweep: xarray.Dataset) -> dict[str, float]:
 def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-3: how far the γ of each rule lies from the nearest point's, at κ = 1 and κ = 100; and what H is like."""
     numbers = {"indefinite": float(sweep.indefinite), "saddle": float(sweep.saddle),
+               "saddle_within": float(sweep.saddle_within),
                "four_lowest": float(sweep.four_lowest)}
     names = {"parameters": "parameters", "printed": "as printed", "tv": "total variation", "lemma": RULES[3]}
     for condition in (1, 100):

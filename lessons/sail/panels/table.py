@@ -238,8 +238,8 @@ def bill(sweep: xarray.Dataset) -> Page:
             (SEARCHED, "all", "66 looks with three parents, 31 with two", "–"),
             (LIGO, "one small one that learned all their data", "–", f"{table.MAP_STEPS} steps, counted")]
     return page.table(("start", "parents needed", "looks at 1,000 held-out images", "besides"), rows, left=4,
-                      after=quiet(f"A parent took about {steps} steps. A look costs a seventh of an epoch's "
-                                  "forward passes. Everybody's learning rate was tried at "
+                      after=quiet(f"A parent took about {steps} steps. A look costs a fifth of the forward passes of "
+                                  "a parent's epoch. Everybody's learning rate was tried at "
                                   f"{sweep.sizes['rate']} values: that bill is the same for all."))
 
 
