@@ -261,7 +261,7 @@ def test_with_a_frozen_lora_bends_the_network_no_less():
 
 
 def test_what_the_strongest_pull_costs_is_within_the_noise_on_even_or_odd_only():
-    assert "within the noise" in pulls.reading_of_the_cost(experiment.near.run(*FULL)).text
+    assert "may be noise" in pulls.reading_of_the_cost(experiment.near.run(*FULL)).text
 
 
 def test_tangents_and_stopping_early_are_ahead_on_these_seeds():
