@@ -363,7 +363,7 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert f"in {of['printed_violated_share']:.0%} of the moments" in bounds
     assert len(panels.flow.ball_table(sweeps[flow]).text.splitlines()) == 2
     assert len(panels.kernel.closed_form_table(sweeps[ridge]).text.splitlines()) == 2
-    assert "times larger: it lacks 1/n" in panels.kernel.reading_of_the_bounds(sweeps[ridge]).text
+    assert "times larger, because it lacks 1/n" in panels.kernel.reading_of_the_bounds(sweeps[ridge]).text
     table = panels.near.lambda_table(sweeps[near], TEN_ADAM).text.splitlines()
     assert table[0].startswith("distance ‖θ − θ₀‖: λ = 0 ") and len(table) == len(panels.near.ROWS)
     assert len(panels.near.causes_table(sweeps[causes]).text.splitlines()) == len(sweeps[causes].case)

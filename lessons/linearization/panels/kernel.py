@@ -168,9 +168,10 @@ def reading_of_the_bounds(sweep: xarray.Dataset) -> Page:
     return reading("How tight is Theorem 5?", Markup("""
         All layers, sum of squares, σ = 1: of {start:.0f} the exact sum leaves {exact:.3g}. The upper bound is
         {high:.0f} times that, the lower one {low:,.0f} times less. The extreme eigenvalues say little, because the
-        target hardly lies there: {top:.1%} of ‖ỹ‖² is in the top direction, {ten:.0%} in the top ten. Where the target
-        <i>is</i> the top eigenvector, the mean training error is {right:.2g}, and the bound printed for a mean,
-        {printed:.2g}, is {times:.0f} times larger: it lacks 1/n."""), start=float(total), exact=float(exact),
+        target hardly lies there: {top:.1%} of ‖ỹ‖² is in the top direction, {ten:.0%} in the top ten. And on
+        the small network of the table above, with {times:.0f} digits, where the target <i>is</i> the top eigenvector:
+        the mean training error is {right:.2g}, and the bound printed for a mean, with σ = nλ/2, is {printed:.2g}. It
+        is {times:.0f} times larger, because it lacks 1/n."""), start=float(total), exact=float(exact),
                    high=float(high / exact), low=float(exact / low), top=float(shares[-1] / total),
                    ten=float(shares[-10:].sum() / total), right=float(sweep.top), printed=float(sweep.printed_top),
                    times=float(sweep.printed_top / sweep.top))
