@@ -236,7 +236,7 @@ def on_the_seeds():
 def reading_of_the_seeds() -> Page:
     """On how many seeds of the ledger tangents, and stopping early, were ahead of merged networks."""
     rows = leads_on_the_seeds()
-    told = "; ".join(f"{row}: {(leads > 0).sum()}" for row, leads in rows.items())
+    told = "; ".join(f"{row.replace('after 30 steps', 'early')}: {(leads > 0).sum()}" for row, leads in rows.items())
     seeds = len(next(iter(rows.values())))
     return reading("On other seeds", "On how many of {seeds} seeds were they ahead of merged networks? {told}.",
                    told=capital(told), seeds=seeds)

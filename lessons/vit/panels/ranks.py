@@ -144,9 +144,9 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     for width in map(int, sweep.width.values):
         numbers = best_of(sweep.sel(width=width))
         heights.append(difference(sweep, numbers["accuracy"], numbers["average"]))
-        sentences.append(said("""At width {width}, it keeps {percent:g} % of the directions, and is {points} points
-                                 above the average{doubt}.""", width=width, percent=100 * numbers["rank"],
-                              points=heights[-1], doubt=heights[-1].doubt()))
+        sentences.append(said("""At width {width}, it keeps {percent:g} % of the directions, and is {points:+.1f}
+                                 points above the average{doubt}.""", width=width, percent=100 * numbers["rank"],
+                              points=100 * heights[-1].value, doubt=heights[-1].doubt()))
     sure = [height.is_news and height.value > 0 for height in heights]
     title = "CART beats the average" if all(sure) else "Here CART does not clearly beat the average" \
         if not any(sure) else "CART’s gain depends on the width"
@@ -195,5 +195,5 @@ def reading_of_the_ways(sweep: xarray.Dataset) -> Page:
         The three accuracies lie within {apart:.1f} points{doubt}. Attention's matrices hold
         {attention:.0%} of the centred task vectors' squared length, the MLPs' {mlp:.0%}; truncated and added alone,
         attention gives {only_attention:.3f}, the MLPs {only_mlp:.3f}.""",
-                   apart=apart, doubt=apart.doubt(), attention=shares["attention"],
+                   apart=100 * apart.value, doubt=apart.doubt(), attention=shares["attention"],
                    mlp=shares["MLP"], only_attention=scores[ATTENTION], only_mlp=scores[MLP])
