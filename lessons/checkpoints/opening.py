@@ -21,7 +21,7 @@ MOST_TENSORS = 100_000  # in one file; the largest models have a few thousand
 MOST_SIDES = 64  # dimensions of a tensor of PyTorch
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
          "F8_E4M3": 1, "F8_E5M2": 1, "U16": 2, "U32": 4, "U64": 8}
-_CONVERT = ("where it came from, on a machine that you can afford to lose, load it with torch.load(…, "
+_CONVERT = ("on a machine without anything important, load it with torch.load(…, "
             "weights_only=True) and write it anew with safetensors.torch.save_file, or take the same model as "
             ".safetensors")
 _PICKLE = f"It is refused and was not opened: a pickle can run any program on this machine. What to do: {_CONVERT}."

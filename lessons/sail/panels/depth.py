@@ -109,7 +109,7 @@ def _charts(sweep, tried, grey, of_whole):
                   Reference(SILENT, "single", "does nothing"), *whole,
                   Line("sums", "merged", "mixed layers", x=tuple(tried), dots=True, near=True), Handle("row_sum")))
     places = tuple(map(float, range(len(sweep.steps))))
-    named = {SCRATCH: "scratch", ENDS: "two ends alone"}
+    named = {SCRATCH: "scratch", ENDS: "two ends alone", RANDOM: "random layers"}
     right = Chart(Axis("steps on new images", -0.3, len(places) - 0.7, "places",
                        ticks={place: str(int(steps)) for place, steps in zip(places, sweep.steps.values)}),
                   Axis("accuracy while it is trained", 0, 1, unit="percent"),

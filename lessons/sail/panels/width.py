@@ -121,7 +121,7 @@ def _charts(sweep, orders):
                   Axis("accuracy while it is trained", 0, 1, unit="percent"),
                   (Line("scratch", "other", "scratch", x=places),
                    Line("whole", "single", "whole units", x=places), Band("error", "merged", x=places),
-                   Line("this map", "merged", "this map", x=places, dots=True)))
+                   Line("this map", "merged", "this way", x=places, dots=True)))
     return [left, right]
 
 

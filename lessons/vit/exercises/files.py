@@ -174,10 +174,10 @@ EXERCISES = [
         wrong=[
             Wrong(_first(lambda first, size: "pickle" if first[:1] == b"\x80" else None),
                   "You refuse a sound safetensors file: its first eight bytes are a number, and 0x280 = 640 begins "
-                  "with the byte \\x80 as well. Ask for the number and the brace first."),
+                  "with the byte \\x80 as well. Test for safetensors first, by the number and the brace."),
             Wrong(_without("something else", "safetensors"),
-                  "What you know nothing about is not therefore safetensors: an empty file and a server's error "
-                  "message are neither. Ask for the brace at byte 8."),
+                  "Not every other file is safetensors: an empty file and a server's error message are something else. "
+                  "Ask for the brace at byte 8."),
             Wrong(lambda first, size: "safetensors",
                   "All of these files are called model.safetensors. A name proves nothing: look at the bytes."),
             Wrong(_without("pickle", "something else"),
@@ -236,12 +236,12 @@ EXERCISES = [
             Wrong(_taken_apart(lambda tensor: [tensor] * 3),
                   "Each of the three got the whole tensor. Its rows have to be shared out."),
             Wrong(_taken_apart(lambda tensor: [part.t() for part in tensor.chunk(3)]),
-                  "You turned them. A third of the rows is (width, width) as it stands; only its cut is missing."),
+                  "Do not transpose. A third of the rows is (width, width) already."),
             Wrong(_first_block_alone,
                   "That is block 0 alone. Go through all keys, and take apart every one with .qkv. in it, in every "
                   "block."),
             Wrong(_taken_apart(names=("q_proj", "k_proj", "v_proj")),
-                  "So transformers calls them. Here they are to be called q, k and v."),
+                  "These are the names of the library transformers. Here use q, k and v."),
         ],
         hints=["Go through state.items(). What has no .qkv. in its name goes over as it is.",
                "tensor.chunk(3) cuts the rows in three; it does the same with a bias.",
@@ -270,7 +270,7 @@ EXERCISES = [
             Wrong(_changed(product=lambda down, up: (up @ down).T),
                   "Turned: a weight is (outputs, inputs), B·A with B (outputs, r) and A (r, inputs)."),
             Wrong(lambda down, up, alpha, rslora: (alpha / len(down)) * (up @ down) / up.shape[1] ** 0.5,
-                  "You divided by the rank twice over. Once: α/r, or α/√r."),
+                  "You divided by √r once too often. The scale is α/r, or α/√r."),
             Wrong(_changed(lambda alpha, rank, rslora: alpha / rank, lambda down, up: up.sum(1)[:, None] * down.sum(0)),
                   "You summed over the rank before multiplying: ΔW would have rank 1. B·A sums the products."),
         ],

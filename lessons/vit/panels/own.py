@@ -352,5 +352,5 @@ def reading_of_regime(sweep: xarray.Dataset) -> Page:
     return reading("What kind of task vectors are these?", """
         Their length is {low:.3f} to {high:.3f} of θ₀'s{cosines}. Vectors nearly at right angles do not cancel each
         other as a whole, although many of their entries have opposite signs. Whether their sum is any good is another
-        question, because the course's merge badly.""",
+        question, because the task vectors of the course’s networks merge badly.""",
                    low=float(together.relative.min()), high=float(together.relative.max()), cosines=cosines)

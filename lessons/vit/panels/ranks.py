@@ -150,6 +150,9 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
     sure = [height.is_news and height.value > 0 for height in heights]
     title = "CART beats the average" if all(sure) else "Here CART does not clearly beat the average" \
         if not any(sure) else "CART’s gain depends on the width"
+    if all(sure):
+        sentences.append("Both are more than two standard errors." if len(sure) == 2 else
+                         "That is more than two standard errors.")
     return reading(title, "{listed}", listed=" ".join(sentences))
 
 

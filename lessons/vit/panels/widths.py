@@ -59,7 +59,7 @@ def dots(accuracies: xarray.DataArray, names: list[str], images: int, caption: s
             ax.annotate(f"{value:.0%}", (value, height), (0, 5), textcoords="offset points", ha="center", fontsize=8)
         told.append(f"Width {width}: " + ", ".join(f"{name} {value:.3f}" for name, value in zip(names, values)))
     if len(accuracies.width) > 1:
-        ax.legend(loc="lower right")
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     ax.set_yticks(rows, names)
     ax.set(xlabel=plotting.ACCURACY, ylim=(-0.7, len(names) - 0.3))
     return plotting.show(fig, ". ".join(told) + ".", f"{caption} Bars: two standard errors.")
