@@ -140,7 +140,7 @@ def test_a_base_that_is_not_the_parent_is_said(gpt2, tmp_path):
     _, tuned = gpt2
     stranger = in_folder(tmp_path / "stranger", drawn(gpt2_shapes(), 9))
     notes = looking.look(stranger, tuned[:1], spectra=False, progress=False).attrs["notes"]
-    assert len(notes) == 1 and "cola" in notes[0] and "does not descend from this base: the cosine" in notes[0]
+    assert len(notes) == 1 and "cola" in notes[0] and "does not match this base: the cosine" in notes[0]
 
 
 def test_a_copy_of_the_base_and_two_copies_of_a_model_are_said(gpt2):
@@ -417,10 +417,10 @@ def test_strangers_and_copies_are_told_by_the_merge_and_by_its_card(gpt2, tmp_pa
     order = torch.randperm(4 * WIDTH, generator=torch.Generator().manual_seed(0))
     shuffled = {key: tensor[order[order < len(tensor)]] for key, tensor in tuned[0].items()}
     stranger = in_folder(tmp_path / "stranger", shuffled)
-    with pytest.warns(writing.StrangeModels, match="stranger.*does not descend from this base"):
+    with pytest.warns(writing.StrangeModels, match="stranger.*does not match this base"):
         folder = writing.merge(tmp_path / "merged", "average", base, [stranger, tuned[1]])
     card = (folder / "README.md").read_text()
-    assert "stranger (stranger) does not descend from this base" in card and str(tmp_path) not in card
+    assert "stranger (stranger) does not match this base" in card and str(tmp_path) not in card
     with pytest.warns(writing.StrangeModels, match="a and b are the same model"):
         folder = writing.merge(tmp_path / "twice", "average", base, [tuned[0], tuned[0]], ["a", "b"])
     assert "a and b are the same model" in (folder / "README.md").read_text()

@@ -132,9 +132,10 @@ def _strange(names, paths, parent, inner):
         if not inner[place, place]:
             notes.append(f"{name} ({path}) is the base itself: its task vector is zero. A copy that was never tuned?")
         elif parent[place] < UNRELATED:
-            notes.append(f"{name} ({path}) does not descend from this base: the cosine of their matrices is "
+            notes.append(f"{name} ({path}) does not match this base: the cosine of their matrices is "
                          f"{parent[place].item():.2f}, where a finetuned model has nearly 1. Its “task vector” is "
-                         "the way between two strangers, and merging it will not work.")
+                         "the way between two strangers. It has another parent, its units are in another order, or its "
+                         "tensors have wrong names, so do not merge it.")
     for i in range(len(inner)):
         for j in range(i):
             squared_distance = inner[i, i] + inner[j, j] - 2 * inner[i, j]  # ‖τ_i − τ_j‖²
@@ -144,7 +145,7 @@ def _strange(names, paths, parent, inner):
 
 
 def strange(start: State, tuned: Sequence[State], names: Sequence[str]) -> list[str]:
-    """Sentences on models that do not descend from the base, are the base itself or are there twice.
+    """Sentences on models that do not match the base, are the base itself or are there twice.
 
     Args:
         start, tuned: as `together` gives them.

@@ -102,7 +102,7 @@ def merge(folder: str | os.PathLike, method: str, base: State, finetuned: Sequen
         StoreError: the folder cannot be written, or there is not enough room on the disk.
 
     Warns:
-        StrangeModels: a model does not descend from the base, is the base itself or is there twice, has another
+        StrangeModels: a model does not match the base, is the base itself or is there twice, has another
             tokenizer, or heads of tasks with other labels are merged. The card says the same.
     """
     folder = of_home(folder)

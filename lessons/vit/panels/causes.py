@@ -67,7 +67,8 @@ def equally_far(sweep: xarray.Dataset):
                ylim=(-0.5, len(NETWORKS) - 0.5))
         told.append(f"{title}: " + ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items()))
     axes[0].set_yticks(places, [NAMES[kind] for kind in NETWORKS])
-    return plotting.show(fig, ". ".join(told) + ".", caption(sweep))
+    return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Features are those of the last block, all "
+                         "tokens, or of the last hidden layer. Between two measured lengths the gap is interpolated.")
 
 
 def _shares(sweep):

@@ -28,7 +28,8 @@ def question(sweep: xarray.Dataset) -> str:
     own = float(sweep.own_mean.sel(width=widths.first(sweep), layer=last_block(sweep)).mean())
     return said("""In the last block, the features of two finetuned ViTs are {own:.2f} apart (1 − cos, mean over pairs).
                    Take the network half-way between them in weight space. How far are its features from the mix of
-                   theirs? Say it in **per cent** of that distance. Chapter 2's ResNet had about a quarter.""", own=own)
+                   theirs? Say it in **per cent** of each pair's own distance, as a mean over the pairs. Chapter 2's
+                   ResNet had about a quarter.""", own=own)
 
 
 @view
@@ -166,7 +167,7 @@ def reading_of_the_compromise(sweep: xarray.Dataset) -> Page:
     lost, regained = difference(sweep, alone, weights), difference(sweep, max(features, logits), weights)
     title = "What does averaging cost?"
     if lost.is_news and lost.value > 0:
-        title = "Most of the loss is the price of any average, not of averaging weights" \
+        title = "Averaging features or logits instead loses nearly as much" \
             if regained.value < MOST_OF_IT * lost.value else "Averaging weights costs more than averaging features"
     return reading_of_widest(sweep, title, """
         Each network alone is {alone:.1%} accurate on its task, and the average of the weights {weights:.1%}. Averaging
@@ -211,4 +212,5 @@ def lengths(sweep: xarray.Dataset):
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
     ax.set_xticks(sweep.length.values, [f"{length:g}" for length in sweep.length.values])
     ax.minorticks_off()
-    return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way, mean over pairs.")
+    return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way: the mean gap "
+                         "over the mean distance of all pairs. The panel above has the mean over pairs of their own shares.")

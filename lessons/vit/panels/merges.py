@@ -124,7 +124,8 @@ def reading_of_methods(sweep: xarray.Dataset) -> Page:
     if small and regained:
         title = "One network of all eight stays near the average, but storing something for each task recovers most"
     return reading_of_widest(sweep, title, """
-        The best single network here is by {best}, {gain} points above the average{doubt}. {stored}, which stores
+        The single network with the highest accuracy on these test images is by {best}, {gain} points above the
+        average{doubt}. {stored}, which stores
         something for every task, is {accuracy:.1%} accurate, and each network alone {single:.1%}.""",
                              best=title_of(best), gain=gain, doubt=bound(gain), stored=title_of(stored),
                              accuracy=score[stored], single=score["single"])
