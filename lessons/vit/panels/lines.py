@@ -213,4 +213,5 @@ def lengths(sweep: xarray.Dataset):
     ax.set_xticks(sweep.length.values, [f"{length:g}" for length in sweep.length.values])
     ax.minorticks_off()
     return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way: the mean gap "
-                         "over the mean distance of all pairs. The panel above has the mean over pairs of their own shares.")
+                         "over the mean distance of all pairs. The panel above has the mean over pairs of their own "
+                         "shares.")
