@@ -11,7 +11,7 @@ def compare(page, said):
     part = line.sel(width=64, layer="block 4")
     share = 100 * float((part.gap_mean.sel(alpha=alpha) / part.own_mean).mean())
     assert f"α = {alpha:.2f}" in blocks and f"block 4 {share:.1f} %" in blocks
-    grid = ranks.run("quick", 0)
+    grid = ranks.shown("quick", 0)  # the panel opens the kept sweep of profile full
     _, lam = ranks.chosen(grid.isel(width=0))
     test = grid.sel(width=64, part="test", lam=lam)
     assert f"Width 64, λ = {lam:g}. " in bell and f"0.08: {float(test.accuracy.sel(rank=0.08).mean()):.3f}" in bell

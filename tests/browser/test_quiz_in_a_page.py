@@ -10,7 +10,7 @@ from tools import lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timed,
               pytest.mark.skipif(bool(lab.missing()), reason=lab.missing() or "browser")]
-ID = "9.d"
+ID = "9.c"
 CHOICES = quiz(ID).question.choices
 
 
