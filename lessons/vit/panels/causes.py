@@ -104,8 +104,8 @@ def reading_of_the_causes(sweep: xarray.Dataset) -> Page:
     return reading("How far have the features moved, and how far the weights?", """
         Where the features of A and B are equally far apart, at a distance of {middle:g}, the gap is {vit:.1%} of that
         distance in the ViT, {fixed:.1%} in the ViT with fixed attention, and {mlp:.1%} in the MLP with ReLUs. Where
-        the task vectors are equally long, as long as that MLP's were, it is {vit_long:.1%} in the ViT and
-        {mlp_long:.1%} in the MLP. The picture also has the other networks and the parts of the ViT.""",
+        the task vectors are equally long as a share of θ₀'s length, as that MLP's were, it is {vit_long:.1%} in the
+        ViT and {mlp_long:.1%} in the MLP. The picture also has the other networks and the parts of the ViT.""",
                    middle=middle, vit=far[causes.VIT], fixed=far[causes.FIXED], mlp=far[causes.MLP],
                    vit_long=long[causes.VIT], mlp_long=long[causes.MLP])
 

@@ -184,7 +184,7 @@ def reading_of_the_parts(sweep: xarray.Dataset) -> Page:
         Give θ₀ one part of a task's own vector and nothing else. Of what the whole vector gains, attention alone gains
         {attention:.0%}, the MLPs alone {mlp:.0%}, all else {rest:.0%}. Together that is {total:.0%}{more}.""",
                    attention=attention, mlp=mlp, rest=rest, total=attention + mlp + rest,
-                   more=": in part they do the same" if attention + mlp + rest > 1 else "")
+                   more=": such gains do not add up" if attention + mlp + rest > 1 else "")
 
 
 def reading_of_the_ways(sweep: xarray.Dataset) -> Page:

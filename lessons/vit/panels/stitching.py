@@ -40,7 +40,8 @@ def reading_of_figure_9(sweep: xarray.Dataset) -> Page:
         {told} at λ = 1, put in behind {layer} (the paper's is as far in): with the mean of two networks' features θ₀
         has an accuracy of {both:.3f} on the worse of both tasks, with the better of the two alone at {one:.3f}; the
         mean is better in {share:.0%} of the 28 pairs. Differs: at λ = 0.4, where a network's own features give
-        {own:.3f} on its task and not {own_whole:.3f}, it is in {small:.0%}; and at λ = 1 behind block 1 in {first:.0%}.
+        {own:.3f} on its task and not {own_whole:.3f}, it is in {small:.0%}. Not in the
+        paper: at λ = 1 behind block 1 it is better in {first:.0%}.
         Is λ = 1 merely bad for a single network? With the best λ for each pair the mean is {any_lam:+.1f} points ahead
         of it. The weights half-way, without anything put in, give {half:.3f}.""",
                    told=difference(sweep, both, single).agrees(), layer=LAYER, both=both, one=single,
@@ -76,8 +77,8 @@ def reading_of_figure_10(sweep: xarray.Dataset) -> Page:
     return reading("Figure 10 of Zhou et al., and ours", """
         {agrees}: with Δ taken out of the features behind {layer}, λ = 1, a task falls from {before:.3f} to {task:.3f}
         (chance is 0.1), and upright images, which θ₀ was pretrained on, from {upright:.3f} to {kept:.3f}. With the
-        features of θ₀ − λτ in their place these are {tau:.3f} and {tau_kept:.3f}. So the task goes both ways, and the
-        second costs the upright images {apart:.1f} points {side}{doubt}.""",
+        features of θ₀ − λτ in their place these are {tau:.3f} and {tau_kept:.3f}. So the task goes both ways. The
+        paper calls the two ways similar. Here the second costs the upright images {apart:.1f} points {side}{doubt}.""",
                    agrees=agrees(task < before / 2), layer=LAYER, before=before, task=task,
                    upright=numbers["taken out: upright before"], kept=kept, tau=numbers["taken out, τ: task at 1"],
                    tau_kept=tau_kept, apart=apart, side="more" if kept >= tau_kept else "less", doubt=apart.doubt())
