@@ -55,6 +55,22 @@ def test_play_runs_once_through_all_stops_and_back_to_where_it_began(page, opene
     assert passed[-5:] == [1, 2, 3, 4, 2] and passed[0] == 0, "a stop was left out, or it does not return"
 
 
+def test_a_view_that_is_laid_out_anew_keeps_the_focus_of_its_slider(page, opened):
+    """In a long notebook a view is laid out again after the first key, because a scrollbar comes."""
+    usual = page.viewport_size
+    page.set_viewport_size({"width": 900, "height": 800})
+    view = opened(made())
+    page.get_by_role("slider", name="α").focus()
+    page.keyboard.press("ArrowRight")
+    was = view.evaluate("(host) => host.clientWidth")
+    page.set_viewport_size({"width": 860, "height": 800})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert view.evaluate("(host) => host.clientWidth") < was, "it was not laid out anew"
+    page.keyboard.press("ArrowRight")
+    page.set_viewport_size(usual)
+    assert view.get_attribute("data-shown") == "4,0"
+
+
 def test_without_motion_play_moves_by_a_quarter(page, opened):
     view = opened(made(), reduced_motion="reduce")
     play = page.get_by_role("button", name="Play once through")

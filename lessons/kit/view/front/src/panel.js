@@ -292,7 +292,8 @@ export class Panel {
     const shown = this.charts.filter((chart, index) => !hall || index === this.alone);
     this.charts.forEach((chart, index) => { this.boxes[index].hidden = !shown.includes(chart); });
     this.handled = shown.find((chart) => chart.hasHandle) ?? shown[0];
-    if (this.slider >= 0) this.boxes[this.charts.indexOf(this.handled)].append(this.rail);
+    const box = this.boxes[this.charts.indexOf(this.handled)];
+    if (this.slider >= 0 && this.rail.parentNode !== box) box.append(this.rail);  // put there anew, it would lose the focus
     this.showPick?.(this.alone);
     this.host.style.setProperty("--k", k);
     const inner = Math.min(wide, hall ? wide : 1064) - 2 * (wide < NARROW ? 16 : 32) * k;
