@@ -358,6 +358,8 @@ def test_readings_and_tables_say_what_the_sweeps_hold(sweeps):
     assert len(panels.subsets.rules_table(sweeps[subsets]).text.splitlines()) == 2 * len(sweeps[subsets].rule)
     of = lora.claims(sweeps[lora])["LFT-14"]
     assert f"the power {of['apart_power']:.2f} of the rank" in panels.lora.reading_of_lora(sweeps[lora]).text
+    nobody = sweeps[lora].assign(left=sweeps[lora].left * 0 + 1)
+    assert panels.lora.reading_of_lora(nobody).text.endswith("The networks ran out of steps at nearly all ranks.")
     of = flow.claims(sweeps[flow])["LFT-4"]
     bounds = panels.flow.reading_of_the_bounds(sweeps[flow]).text
     assert f"in {of['printed_violated_share']:.0%} of the moments" in bounds

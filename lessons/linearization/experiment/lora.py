@@ -92,7 +92,7 @@ def _of_draw(task, rank, seed, K_whole, settings, tuned):
 
 
 def trained(task: common.Task, A_0: list[torch.Tensor], eta: float, most: int, freeze: bool = False) -> dict:
-    """LoRA by gradient descent on A and B, at most so many steps, until a fifth of R̃ is left; with `freeze` on B alone.
+    """LoRA by gradient descent on A and B, with `freeze` on B alone, at most `most` steps, until a fifth of R̃ is left.
 
     Returns:
         `measure`'s numbers of a network, and A_moved, how far A went over its length.

@@ -257,7 +257,7 @@ def lengths_table(sweep: xarray.Dataset) -> Page:
 ROWS = {"distance ‖θ − θ₀‖": ("distance", "{:.2f}"), "trained gap": ("trained_gap", "{:.2f}"),
         "Taylor gap": ("taylor_gap", "{:.2f}"), "trained gap / move": ("trained", "{:.2f}"),
         "Taylor gap / move": ("taylor", "{:.2f}"), "KL(f‖f̄), nats": ("kl", "{:.3f}"),
-        "left": ("left", "{:.0%}"), "accuracy, network": ("network_accuracy", "{:.2f}"),
+        "{what} left": ("left", "{:.0%}"), "accuracy, network": ("network_accuracy", "{:.2f}"),
         "accuracy, tangent": ("trained_accuracy", "{:.2f}"),
         "accuracy, network's θ in the tangent": ("taylor_accuracy", "{:.2f}")}
 
@@ -272,8 +272,8 @@ def lambda_table(sweep: xarray.Dataset, setting: str = TEN_SGD) -> Page:
     for title, (name, form) in ROWS.items():
         values = [float(at_the_end[name].sel(lam=lam)) for lam in sweep.lam.values]
         if not np.isnan(values).all():
-            title = f"{left_of(setting)} left" if name == "left" else title
-            rows.append((title, *("–" if np.isnan(value) else form.format(value) for value in values)))
+            cells = ("–" if np.isnan(value) else form.format(value) for value in values)
+            rows.append((title.format(what=left_of(setting)), *cells))
     return table((setting, *(f"λ = {lam:g}" for lam in sweep.lam.values)), rows, after=paragraph(caption(sweep)))
 
 

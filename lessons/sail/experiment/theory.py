@@ -185,8 +185,8 @@ def _many(draws, generator):
         ones = torch.ones(len(H), 1, dtype=torch.float64)
         across = torch.linalg.qr(torch.cat([ones, torch.eye(len(H), dtype=torch.float64)[:, 1:]], 1))[0][:, 1:]
         saddle.append(torch.linalg.eigvalsh(across.T @ H @ across)[0].item() < -1e-12)
-        shares = torch.linalg.solve(H, ones) / torch.linalg.solve(H, ones).sum()
-        within.append(saddle[-1] and (shares > 0).all().item())
+        weights = torch.linalg.solve(H, ones)
+        within.append(saddle[-1] and (weights / weights.sum() > 0).all().item())
     eigenvalues = torch.linalg.eigvalsh(four_outcomes()[0]).numpy()
     return {"indefinite": np.mean(indefinite), "saddle": np.mean(saddle), "saddle_within": np.mean(within),
             "four_lowest": eigenvalues[0]}
@@ -240,8 +240,7 @@ def claim_2(sweep: xarray.Dataset) -> dict[str, float]:
 def claim_3(sweep: xarray.Dataset) -> dict[str, float]:
     """SAIL-3: how far the γ of each rule lies from the nearest point's, at κ = 1 and κ = 100; and what H is like."""
     numbers = {"indefinite": float(sweep.indefinite), "saddle": float(sweep.saddle),
-               "saddle_within": float(sweep.saddle_within),
-               "four_lowest": float(sweep.four_lowest)}
+               "saddle_within": float(sweep.saddle_within), "four_lowest": float(sweep.four_lowest)}
     names = {"parameters": "parameters", "printed": "as printed", "tv": "total variation", "lemma": RULES[3]}
     for condition in (1, 100):
         part = sweep.sel(condition=float(condition))

@@ -101,9 +101,8 @@ def reading_of_sizes(sweep: xarray.Dataset | None) -> Page:
     ways = {name: in_words(*resnets.apart(sweep, f"{GROW}: {how}", source, 0)) for name, how in named.items()}
     return reading("Does a ResNet behave like these?", """
         Before any step, the loss of the wider ResNet above that of its source, in nats: with copies {copies}; with
-        interpolation {between}; with a random projection, which here the next layer
-        uses too, {projected}. (± is one standard error over the test
-        images.)""", **ways)
+        interpolation {between}; with a random projection, which here the next layer uses too, {projected}. (± is one
+        standard error over the test images.)""", **ways)
 
 
 @in_full_alone

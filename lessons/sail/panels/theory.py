@@ -95,12 +95,12 @@ def reading_of_theorem_3(sweep: xarray.Dataset) -> Page:
     return reading("Theorem 3 on linear models", """
         With distances of parameters the formula is exact. The nearest γ lies outside [0, 1] in {outside_1:.0%} of the
         draws at κ = 1 and in {outside_100:.0%} at κ = 100. With total variations it is off by {tv_1:.2f} at κ = 1 and
-        by {tv_100:.2f} at κ = 100 (medians); the formula of §4.4, whose terms are exchanged, with distances
-        of parameters by {printed_1:.2f} and {printed_100:.2f}. The parent with the
-        smaller distance of data gets the larger share in {heavier_1:.0%} of the draws at κ = 1 and in
-        {heavier_100:.0%} at κ = 100. And of H made of squared total variations of five random distributions
-        {indefinite:.0%} are indefinite, {saddle:.0%} so that the “minimum” is a saddle. All shares of that saddle are
-        positive, as the source asks, in {saddle_within:.1%}.""", **numbers)
+        by {tv_100:.2f} at κ = 100 (medians); the formula of §4.4, whose terms are exchanged, with distances of
+        parameters by {printed_1:.2f} and {printed_100:.2f}. The parent with the smaller distance of data gets the
+        larger share in {heavier_1:.0%} of the draws at κ = 1 and in {heavier_100:.0%} at κ = 100. And of H made of
+        squared total variations of five random distributions {indefinite:.0%} are indefinite, {saddle:.0%} so that the
+        “minimum” is a saddle. All shares of that saddle are positive, as the source asks, in {saddle_within:.1%}.""",
+                   **numbers)
 
 
 def reading_of_theorem_4(sweep: xarray.Dataset) -> Page:

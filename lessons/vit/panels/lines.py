@@ -167,7 +167,7 @@ def reading_of_the_compromise(sweep: xarray.Dataset) -> Page:
     lost, regained = difference(sweep, alone, weights), difference(sweep, max(features, logits), weights)
     title = "What does averaging cost?"
     if lost.is_news and lost.value > 0:
-        title = "Averaging features or logits instead loses nearly as much" \
+        title = "Averaging features or logits instead loses more than half as much" \
             if regained.value < MOST_OF_IT * lost.value else "Averaging weights costs more than averaging features"
     return reading_of_widest(sweep, title, """
         Each network alone is {alone:.1%} accurate on its task, and the average of the weights {weights:.1%}. Averaging
