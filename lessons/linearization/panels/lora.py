@@ -101,9 +101,9 @@ def reading_of_lora(sweep: xarray.Dataset) -> Page:
     more = gaps[0] > float(of_whole.taylor)
     return reading("Does it hold for LoRA?", """
         {kernels} The network: at the same training error, its relative Taylor gap is {gaps[0]:.2f} at rank {low},
-        {gaps[1]:.2f} at rank {high}, and {level:.2f} for the whole matrices. {ran_out} So tuning few
-        directions bends it {side}. ‖ΔW‖ is {moved[0]:.0f} times that of the whole matrices at rank {low}, and {moved[1]:.1f} times at rank
-        {high}, with this scale of A.""",
+        {gaps[1]:.2f} at rank {high}, and {level:.2f} for the whole matrices. {ran_out} So tuning few directions bends
+        it {side}. ‖ΔW‖ is {moved[0]:.0f} times that of the whole matrices at rank {low}, and {moved[1]:.1f} times at
+        rank {high}, with this scale of A.""",
                    kernels=kernels, gaps=gaps, moved=moved, low=low, high=high, level=float(of_whole.taylor),
                    side="more, not less" if more else "no more on this seed",
                    ran_out="" if low == RANKS[0] else said("(Below rank {low} networks ran out of steps.)", low=low))
