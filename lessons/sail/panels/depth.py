@@ -85,7 +85,9 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
         what = "V and c" if network == RESIDUAL else "all weights"
         return Frame(finding, alt, values,
                      key(("merged", f"Layers mixed from the old ones, {what} times {row_sum:g}"),
-                         ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned")))
+                         ("single", "Layers that do nothing yet"), ("", "grey: layers without what was learned"),
+                         *([("", "dashed, left: W and b multiplied, too")] if network == RESIDUAL and scaled is not None
+                           else [])))
 
     controls = {"row_sum": slider("what weights are multiplied by", {f"{total:g}": total for total in tried}, 1.0,
                                   words=lambda total: f"multiplied by {total:g}", places=tried),
@@ -99,7 +101,7 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
 
 def _charts(sweep, tried, grey, of_whole):
     """The loss at once over the sum, and accuracy over the steps."""
-    whole = () if of_whole is None else (Line("whole blocks", "other", "W and b, too", x=tuple(of_whole.row_sum.values),
+    whole = () if of_whole is None else (Line("whole blocks", "other", "", x=tuple(of_whole.row_sum.values),
                                               bare=True, dashed=True),)
     left = Chart(Axis("what the new layers’ weights are multiplied by", 0.15, max(tried) + 0.1,
                       ticks={total: f"{total:g}" for total in tried}),

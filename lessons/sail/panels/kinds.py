@@ -121,15 +121,17 @@ def _curves(sweep, charts):
     fig, axes = plotting.figure(len(charts), height=5.6, width=4.8 * len(charts), sharey=True, squeeze=False)
     told = []
     for ax, (title, looks) in zip(axes.flat, charts.items()):
+        seen = 0
         for start, look in looks.items():
             part = sweep.loss.sel(start=start).dropna("steps", how="all")
+            seen = max(seen, part.sizes["steps"])
             mean, error = part.mean("image"), part.std("image") / part.sizes["image"] ** 0.5
             name = start.removeprefix(f"{OTHER}: ")
             ax.errorbar(np.arange(part.sizes["steps"]), mean, error, color=look.colour, marker=look.marker,
                         linestyle=look.line, label=name)
             later = f", {float(mean[-1]):.2f} after {int(part.steps[-1])}" if len(mean) > 1 else ""
             told.append(f"{start} {float(mean[0]):.2f} at once{later}")
-        ax.set_xticks(np.arange(len(sweep.steps)), [str(int(steps)) for steps in sweep.steps.values])
+        ax.set_xticks(np.arange(seen), [str(int(steps)) for steps in sweep.steps.values[:seen]])
         ax.set(xlabel="steps", title=title)
         ax.legend(fontsize=9.5, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     axes.flat[0].set_ylabel("loss (nats)")

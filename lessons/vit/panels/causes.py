@@ -2,6 +2,7 @@
 an average spoils."""
 import numpy as np
 import xarray
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, in_full_alone, paragraph, reading, said, table
@@ -65,6 +66,8 @@ def equally_far(sweep: xarray.Dataset):
             ax.annotate(f"{shares[kind]:.1%}", (shares[kind], place), (9, -4), textcoords="offset points", fontsize=9)
         ax.set(title=title, xlabel="gap over distance from A to B", xlim=(0, 1.2 * np.nanmax(list(shares.values()))),
                ylim=(-0.5, len(NETWORKS) - 0.5))
+        ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.xaxis.set_major_formatter(PercentFormatter(1))
         told.append(f"{title}: " + ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items()))
     axes[0].set_yticks(places, [NAMES[kind] for kind in NETWORKS])
     return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Features are those of the last block, all "

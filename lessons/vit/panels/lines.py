@@ -209,7 +209,7 @@ def lengths(sweep: xarray.Dataset):
         ax.legend()
     ax.set(xscale="log", yscale="log", xlabel="task vectors, times their length (log)",
            ylabel="gap, share of the distance (log)")
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    ax.yaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xticks(sweep.length.values, [f"{length:g}" for length in sweep.length.values])
     ax.minorticks_off()
     return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way: the mean gap "
