@@ -295,15 +295,29 @@ def standing(page, part) -> dict[str, float]:
     raise TimeoutError(f"what was to be dragged still moves: {before}")
 
 
+HOLDS_MOUSE = "({shadowRoot}) => shadowRoot.querySelector('.chart:has(.rail) .plot').hasPointerCapture(1)"
+
+
 def drag(page, view, start: float, end: float) -> None:
     """Press the mouse at one share of a view's slider's length, in the plot above it, move it to another share and let
-    go."""
-    view.scroll_into_view_if_needed()
-    track = standing(page, view.locator(".rail .track"))
-    plot = view.locator(".chart:has(.rail) .plot").bounding_box()
-    y = plot["y"] + plot["height"] / 2
-    page.mouse.move(track["x"] + start * track["width"], y)
-    page.mouse.down()
+    go. A press that misses the plot, because JupyterLab laid out a cell above it in between, is tried again.
+
+    Raises:
+        TimeoutError: five presses missed the plot.
+    """
+    for _ in range(5):
+        view.scroll_into_view_if_needed()
+        track = standing(page, view.locator(".rail .track"))
+        plot = view.locator(".chart:has(.rail) .plot").bounding_box()
+        y = plot["y"] + plot["height"] / 2
+        page.mouse.move(track["x"] + start * track["width"], y)
+        page.mouse.down()
+        if view.evaluate(HOLDS_MOUSE):
+            break
+        page.mouse.move(0, 0)  # so that what was pressed instead is not clicked
+        page.mouse.up()
+    else:
+        raise TimeoutError("five presses missed the plot")
     page.mouse.move(track["x"] + end * track["width"], y, steps=4)
     page.mouse.up()
     settled(page, view)

@@ -19,6 +19,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from lessons.kit.kept import kept
 from lessons.kit.page import Markup
@@ -143,6 +144,11 @@ def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output
         ax.set_xticks(places, layers, fontsize=8.5 if len(layers) > 3 else None)
     ax.set_xlim(-0.5, len(layers) - 0.5)
     return places
+
+
+def in_percent(axis) -> None:
+    """Write shares below or beside an axis as percentages, with no more digits than they need."""
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%".replace("-", "−")))
 
 
 def show(fig: Figure, alt: str, caption: str = ""):

@@ -1,7 +1,6 @@
 """Why the half-way network misses the mix, in two pictures."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
@@ -27,7 +26,7 @@ def causes(sweep: xarray.Dataset):
     left.vlines(places + 0.22, sweep.kinks.min("pair"), sweep.kinks.max("pair"), color=BLACK, linewidth=1.5)
     left.set(title="What is missed, by cause", ylim=(0, 1), ylabel="share of what is missed")
     left.set_xticks(places, layers)
-    left.yaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(left.yaxis)
     left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=1)
     remaining = (sweep.repaired / sweep.gap.isel(layer=-1)).isel(layer=slice(None, -1))
     _left_over(right, remaining, layers[:-1])
@@ -50,7 +49,7 @@ def _left_over(ax, remaining, layers):
     ax.set(title="Repair one layer: what is left at the output", ylim=(0, 1.12), ylabel="share of the output's gap")
     ax.set_xticks(places, ["nothing", *layers])
     ax.set_xlabel("repaired: given the mixed features")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(ax.yaxis)
 
 
 def reading_of_causes(sweep: xarray.Dataset) -> Page:

@@ -1,7 +1,6 @@
 """How far CTL reaches: the same measurement on clothes, and on digits with clothes."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading
@@ -28,7 +27,7 @@ def elsewhere(sweep: xarray.Dataset):
     left.set(title="Worst gap, share of own distance", xlim=(0, 1.15 * share.max()))
     left.set_yticks(rows, [f"{pair} ({distance:.1f})" for pair, distance in zip(sweep.pair.values,
                                                                                sweep.distance.values)])
-    left.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    plotting.in_percent(left.xaxis)
     right.axvline(1, color=GREY, linestyle=":", marker="")
     right.set(title="Shortest features, coef half-way", xlim=(min(0.5, length.min() - 0.05), 1.05))
     alt = "; ".join(f"{pair}: {a:.0%} and {b:.2f}" for pair, a, b in zip(sweep.pair.values, share, length))

@@ -1,7 +1,6 @@
 """Panel (g): is linearity why merging works? Four ways to add task vectors, and short ones beside them."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import WIDE, Difference, with_reach
@@ -199,7 +198,7 @@ def in_both(sweep: xarray.Dataset):
     ax.annotate("θ₀", (start, 1.5), xytext=(3, 0), textcoords="offset points", va="center")
     ax.set_yticks(range(len(rows)), list(reversed(rows)))
     ax.set(xlabel="accuracy on turned digits", xlim=(0, 1.25), ylim=(-0.5, 1.65))
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(ax.xaxis)
     ax.set_xticks(np.arange(0, 1.01, 0.25))
     ax.grid(axis="y", visible=False)
     return plotting.show(fig, f"Accuracy on turned digits. {'; '.join(told)}. At θ₀ {start:.2f}.", caption(sweep))

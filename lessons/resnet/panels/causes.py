@@ -1,6 +1,6 @@
 """Why the gap grows from block to block, and falls back behind the last one."""
 import xarray
-from matplotlib.ticker import MultipleLocator, PercentFormatter
+from matplotlib.ticker import MultipleLocator
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, reading, said
@@ -30,7 +30,7 @@ def growth(sweep: xarray.Dataset, treatment: str = "re-estimated"):
     right.set(ylim=(0, 1.12), ylabel="left of the gap in block 8", title="Given the mix in this block")
     for ax in (left, right):
         ax.set(xlabel="block", xticks=blocks)
-        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+        plotting.in_percent(ax.yaxis)
         ax.grid(False, axis="x")
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     numbers = []

@@ -1,6 +1,5 @@
 """How a layer is widened by copies of its units."""
 import torch
-from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from lessons.kit import plotting
@@ -70,7 +69,7 @@ def apart(moved: dict[str, float]):
     for place, share in enumerate(moved.values()):
         ax.annotate(f"{share:.1%}" if share > 1e-4 else "0", (share, place), xytext=(4, 0),
                     textcoords="offset points", va="center")
-    ax.xaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(ax.xaxis)
     ax.set(xlabel="distance of copies from their originals, over these originals' length", ylabel="shares",
            xlim=(0, 1.25 * max(moved.values())))
     told = ", ".join(f"{way} shares: {share:.1e}" for way, share in moved.items())

@@ -1,7 +1,6 @@
 """Why Eq. 2 and Eq. 3 miss, in pictures: how fast, and by which cause."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Markup, Page, said
@@ -43,7 +42,7 @@ def growth(sweep: xarray.Dataset):
     for ax in (left, right):
         ax.set_xticks(lams, [f"{lam:g}" for lam in lams])
         ax.minorticks_off()
-    right.yaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(right.yaxis)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
     fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     sentences = []

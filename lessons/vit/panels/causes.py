@@ -2,7 +2,7 @@
 an average spoils."""
 import numpy as np
 import xarray
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, in_full_alone, paragraph, reading, said, table
@@ -67,7 +67,7 @@ def equally_far(sweep: xarray.Dataset):
         ax.set(title=title, xlabel="gap over distance from A to B", xlim=(0, 1.2 * np.nanmax(list(shares.values()))),
                ylim=(-0.5, len(NETWORKS) - 0.5))
         ax.xaxis.set_major_locator(MaxNLocator(5))
-        ax.xaxis.set_major_formatter(PercentFormatter(1))
+        plotting.in_percent(ax.xaxis)
         told.append(f"{title}: " + ", ".join(f"{NAMES[kind]} {share:.1%}" for kind, share in shares.items()))
     axes[0].set_yticks(places, [NAMES[kind] for kind in NETWORKS])
     return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Features are those of the last block, all "

@@ -1,7 +1,6 @@
 """Panel (a): cross-task linearity in a small ViT, block by block; and what averaged features can still tell apart."""
 import numpy as np
 import xarray
-from matplotlib.ticker import PercentFormatter
 
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
@@ -209,7 +208,7 @@ def lengths(sweep: xarray.Dataset):
         ax.legend()
     ax.set(xscale="log", yscale="log", xlabel="task vectors, times their length (log)",
            ylabel="gap, share of the distance (log)")
-    ax.yaxis.set_major_formatter(PercentFormatter(1))
+    plotting.in_percent(ax.yaxis)
     ax.set_xticks(sweep.length.values, [f"{length:g}" for length in sweep.length.values])
     ax.minorticks_off()
     return plotting.show(fig, ". ".join(told) + ".", f"{caption(sweep)} Last block, half-way: the mean gap "

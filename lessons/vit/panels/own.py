@@ -87,10 +87,12 @@ def by_layer(sweep: xarray.Dataset):
                "ratio": chips("rank kept", {f"{100 * ratio:g} %": ratio for ratio in ratios},
                               ratios[len(ratios) // 2]),
                "task": chips("task", tasks, more=True)}
-    words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}"
+    words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}."
+    if (matrices.norm == 0).all("task").any():
+        words += " A curve has a gap at a matrix that no model moved."
     return {"kicker": "Chapter 13: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
             "charts": _charts_by_layer(len(keys), relative.values, np.stack([against, chance])),
-            "caption": f"{_whose(sweep)}: {words}."}
+            "caption": f"{_whose(sweep)}: {words}"}
 
 
 def _written(value, spec=".3f"):
