@@ -273,6 +273,15 @@ def test_a_saved_page_has_every_setting_and_nothing_in_it_becomes_html(tmp_path)
     assert len(state["frames"]["frames"]) == 6 and state["spec"]["caption"] == title
 
 
+def test_what_to_try_and_what_is_ticked_off_go_with_a_saved_page(tmp_path):
+    view = made(tries=("Move α.", "Choose “two”."))
+    view.ticked = [1]
+    page = view.save_html(tmp_path / "view.html").read_text(encoding="utf-8")
+    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.DOTALL)[1])
+    assert state["spec"]["tries"] == ["Move α.", "Choose “two”."] and state["ticked"] == [1]
+    assert made().spec["tries"] == []
+
+
 def test_a_page_of_too_many_settings_is_refused(tmp_path):
     view = View({"a": slider("a", list(range(3001)), 0)}, [], lambda a: Frame("t", "a", {}))
     with pytest.raises(ValueError, match="3,001 settings, at most 3,000"):

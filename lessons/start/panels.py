@@ -76,7 +76,11 @@ def decision_map(networks: dict, prediction=None):
 
     labels = {label: task for task, label in TASKS.items()}
     generated = sweep.attrs["source"].split(",")[0]
-    return {"kicker": "Chapter 0: between two networks", "charts": _charts(float(sweep.accuracy.min()) - 0.05),
+    return {"kicker": "Chapter 0: between two networks",
+            "tries": ("With “one pretrained start”, go slowly from α = 1 to α = 0, and watch the green line.",
+                      "Under “More”, show the points of A’s spirals at α = 1, and those of B’s at α = 0.",
+                      "Choose “two random starts” and do the same."),
+            "charts": _charts(float(sweep.accuracy.min()) - 0.05),
             "draw": draw, "controls": {"alpha": share_of_a(experiment.ALPHAS),
                                        "start": chips("A and B began from", list(networks)),
                                        "points": chips("points of", labels, more=True)},

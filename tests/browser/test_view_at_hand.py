@@ -20,13 +20,13 @@ def drawn(alpha, pair):
                  key(("a", "A learned digits turned by 45°"), ("merged", "both tasks")))
 
 
-def made(prediction=None, hides=()):
+def made(prediction=None, hides=(), tries=()):
     marks = (Line("of A", "a", "network A"), Line("both", "merged", "both tasks"),
              Reference("chance", "chance", "chance"), Star("guess", x=(0.5,)), Handle("alpha"))
     controls = {"alpha": slider("α", {f"{alpha:g}": alpha for alpha in ALPHAS}, 0.5),
                 "pair": chips("pair", ("one", "two"))}
     return View(controls, [Chart(Axis("α", 0, 1), SHARE, marks)], drawn, kicker="A test", caption="Made up.",
-                prediction=prediction, hides=hides)
+                prediction=prediction, hides=hides, tries=tries)
 
 
 @pytest.fixture
@@ -128,6 +128,23 @@ TARGETS = """() => [...document.querySelector('#view').shadowRoot.querySelectorA
         const more = after.content === 'none' ? 0 : -2 * parseFloat(after.top);
         return [node.textContent || node.getAttribute('aria-label'), width + more, height + more]; })
     .filter(([, width, height]) => width < 44 || height < 44)"""
+
+
+def test_what_to_try_waits_for_the_guess_and_is_ticked_off_by_mouse_and_by_key(page, opened):
+    prediction = predict("What share do both read half-way?")
+    prediction.panel_answers(0.9, {"alpha": 0.5})
+    view = opened(made(prediction, ["both"], ["Move α to its end.", "Choose “two”."]))
+    boxes = view.locator(".tries input")
+    assert boxes.count() == 2 and not view.locator(".tries").is_visible()
+    lab.guess(page, view, 50)
+    assert view.locator(".tries").is_visible()
+    page.get_by_label("Move α to its end.").check()
+    boxes.last.focus()
+    page.keyboard.press("Space")
+    assert boxes.first.is_checked() and boxes.last.is_checked()
+    before = view.get_attribute("data-shown")
+    lab.press(page, view, ["ArrowRight"])
+    assert view.get_attribute("data-shown") != before and boxes.last.is_checked(), "a tick was lost"
 
 
 def test_on_a_phone_letters_are_read_targets_are_met_and_live_values_stand_above_the_plot(page, opened):

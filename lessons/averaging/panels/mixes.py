@@ -48,7 +48,9 @@ def deviation_against_models(sweep: xarray.Dataset, prediction=None):
                     ("", "grey: the other layers"))
         return Frame(finding_of_growth(measured[:, column], predicted[:, column], bound), alt, values, about)
 
-    return {"kicker": "Chapter 3: from pairs to many", "charts": [_chart(layers, counts, by_kind, unit)], "draw": draw,
+    return {"kicker": "Chapter 3: from pairs to many",
+            "tries": ("Choose “random shares”. What changes?",),
+            "charts": [_chart(layers, counts, by_kind, unit)], "draw": draw,
             "controls": {"models": slider("k, models in the mix", counts, counts[-1], words=lambda k: f"{k} models"),
                          "kind": chips("weights", _KINDS), "layer": chips("layer", layers, layers[-1], more=True)},
             "hides": ["measured", "predicted from pairs", "if nothing cancels", *layers],

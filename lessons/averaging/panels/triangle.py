@@ -81,7 +81,11 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
                                 ends=[("", "without the first"), ("", "the first alone")]),
                 "three": chips("mix", {_short(three): three for three in threes}),
                 "rest": chips("of the rest, to the second", rests, 0.5, more=True)}
-    return {"kicker": "Chapter 3: mixes of three", "draw": draw, "controls": controls,
+    return {"kicker": "Chapter 3: mixes of three",
+            "tries": ("Drag the diamond in the triangle.",
+                      "Choose “the three best”. Why is the triangle pale?",
+                      "Choose “the stranger”."),
+            "draw": draw, "controls": controls,
             "charts": _charts(grid, numbers, members),
             "caption": f"{caption(sweep)} Bands: two standard errors. The map's scale ends at {DEEP:.0f} points; "
                        "where more are lost, it looks the same.",

@@ -68,7 +68,12 @@ def directions(sweep: xarray.Dataset, prediction=None):
                 "setting": chips("tasks", {_short(name): name for name in names}, more=True),
                 "how": chips("task vectors", {"from the average (CART)": HOWS[0], "from θ₀": HOWS[1]}, more=True),
                 "grey": chips("grey lines", (OTHER_LAMS, EACH_TASK), more=True)}
-    return {"kicker": "Chapter 8: how many directions to keep", "charts": _charts(sweep, ranks), "draw": draw,
+    return {"kicker": "Chapter 8: how many directions to keep",
+            "tries": ("Move the slider. Where does the accuracy rise, and what do the bars do there?",
+                      "Change λ. What stays the same, and what grows?",
+                      "Under “More”, choose the task vectors from θ₀, with λ = 1. Do these only lose when cut?",
+                      "Under “More”, choose the tasks whose pixels all stay in place. Where has the bell gone?"),
+            "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["mean", "sure", *GREY], "stacked": True,
             "caption": f"{caption(sweep)} Task arithmetic at the λ that is best on held-out images. {rests_on(sweep)} "
                        f"{error_said(sweep)} Bands: two standard errors."}

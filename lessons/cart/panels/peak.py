@@ -111,7 +111,9 @@ def peak(sweep: xarray.Dataset, prediction=None):
                 "case": chips("networks", {CHIPS[name]: name for name in cases}, opens),
                 "head": chips("output layer", {"cut like the others": experiment.HEADS[0],
                                                "left whole": experiment.HEADS[1]}, more=True)}
-    return {"kicker": "Chapter 8: where the bell peaks", "charts": _charts(sweep, ranks), "draw": draw,
+    return {"kicker": "Chapter 8: where the bell peaks",
+            "tries": ("Choose 60,000 images, which makes the finetuning longer. What becomes of the cliff?",),
+            "charts": _charts(sweep, ranks), "draw": draw,
             "controls": controls, "hides": ["centred", "sure", "plain"], "stacked": True,
             "caption": f"{caption(sweep)} λ chosen at every rank on held-out images. {rests_on(sweep)} Band: two "
                        "standard errors."}

@@ -72,7 +72,9 @@ def width(sweep: xarray.Dataset):
     opens = bell.WIDTH if bell.WIDTH in widths else widths[-1]
     control = slider("hidden units", {str(value): value for value in widths}, opens, places=places,
                      words=lambda value: f"{value} units", ends=[("", "narrow"), ("", "wide")])
-    return {"kicker": "Chapter 8: a number of directions or a share", "charts": [left, right], "draw": draw,
+    return {"kicker": "Chapter 8: a number of directions or a share",
+            "tries": ("Move the slider. Where does the peak on the right go?",),
+            "charts": [left, right], "draw": draw,
             "controls": {"width": control},
             "caption": caption(sweep).replace(str(bell.WIDTH), "width") + " λ chosen at every number of directions on "
                        "held-out images. Bars: from the first to the last number, in a row, whose accuracy is within "

@@ -46,7 +46,11 @@ def walks(sweep: xarray.Dataset):
                          ("merged", "Task arithmetic: both task vectors added, times α"),
                          ("single", "Joint training: steps on both tasks at once")))
 
-    return {"kicker": "Chapter 6: where the steps go", "charts": _charts(sweep, steps), "draw": draw,
+    return {"kicker": "Chapter 6: where the steps go",
+            "tries": ("Move the slider back to one step.",
+                      "Go on step by step, and look at both charts.",
+                      "Try other step sizes and, under “More”, another α."),
+            "charts": _charts(sweep, steps), "draw": draw,
             "controls": {"k": slider("steps k", steps, steps[-1], words=lambda k: f"{k} step{'s' * (k > 1)}"),
                          "eta": chips("step size η", {f"{eta:g}": eta for eta in ETAS}, 0.4),
                          "alpha": chips("α", ALPHAS, 0.5, more=True)}}

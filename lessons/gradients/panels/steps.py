@@ -51,7 +51,12 @@ def gap(sweep: xarray.Dataset, prediction=None):
     controls = {name: chips({"alpha": "α"}.get(name, name), options, asked[name], more=name != "network")
                 for name, options in CHIPS.items()}
     remarks = f" Four tasks. With ReLU, for k ≤ {steps.KINKS}, what our term leaves is split by samples."
-    return {"kicker": "Chapter 6: between the sum of task vectors and joint training", "charts": _charts(etas),
+    return {"kicker": "Chapter 6: between the sum of task vectors and joint training",
+            "tries": ("Choose “tanh” and “linear” and, under “More”, both losses, both families and all k.",
+                      "Set α from ¼ to ½. Where does the dashed line go?",
+                      "Move η to its right end.",
+                      "Choose “ReLU”. Something is wrong there."),
+            "charts": _charts(etas),
             "draw": draw,
             "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
                                        words=lambda eta: f"step size η = {eta:.2g}",

@@ -61,7 +61,11 @@ def interference():
                                   ends=[("", "nothing kept"), ("", "all kept")]),
                 "shared": chips("inputs that both tasks see", list(SEEN)),
                 "how": chips("merge by", AGREEMENTS, more=True)}
-    return {"kicker": "Chapter 7: interference on a page", "charts": _charts(), "draw": draw, "controls": controls,
+    return {"kicker": "Chapter 7: interference on a page",
+            "tries": ("Move the slider up to 1, so that nothing is trimmed. How many dots come back?",
+                      "Let both tasks see all five inputs. Does TIES still help?",
+                      "Under “More”, merge by “sum of both”, and then by “sum of both, λ at its best”."),
+            "charts": _charts(), "draw": draw, "controls": controls,
             "caption": "Numbers generated for this page. An error of 1 is that of the pretrained layer, 0 that of the "
                        "task’s own layer.", "stacked": True}
 

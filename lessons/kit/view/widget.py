@@ -130,12 +130,14 @@ class View(anywidget.AnyWidget):
         prediction: what the learner commits before the answer is shown; `panel_answers` has told it the truth and where
             the view shows it. The chart's `Star` stands for the guess.
         hides: names of marks that wait for the guess.
+        tries: what to do with it, in order, each a sentence. They stand above the charts and can be ticked off.
         stacked: whether the charts stand below each other and share their x axis, also in a wide page.
         alone: of a view for a hall, the chart that it shows first; None is the usual view.
 
     Attributes:
         controls, charts, prediction: as above. `controls["alpha"].value = 0.4` moves one.
         positions: where each stands, in their order; the page moves it.
+        ticked: which of `tries` the learner has ticked off, counted from 0.
         guess: what was committed in the page, None before; shown: whether the learner looked without a guess.
 
     Raises:
@@ -146,14 +148,15 @@ class View(anywidget.AnyWidget):
     spec = traitlets.Dict().tag(sync=True)
     frames = traitlets.Dict().tag(sync=True)
     positions = traitlets.List(traitlets.Int()).tag(sync=True)
+    ticked = traitlets.List(traitlets.Int()).tag(sync=True)
     guess = traitlets.Float(None, allow_none=True).tag(sync=True)
     shown = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, controls: Mapping[str, Control], charts: Sequence[Chart], draw: Callable[..., Frame],
                  kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = (),
-                 stacked: bool = False, alone: int | None = None):
+                 tries: Sequence[str] = (), stacked: bool = False, alone: int | None = None):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
-        self.stacked, self.kicker, self.hides = stacked, kicker, list(hides)
+        self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), list(tries)
         self.prediction = prediction
         sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
         if len(sliders) > 1:
@@ -168,7 +171,8 @@ class View(anywidget.AnyWidget):
         self.caption = caption
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
                 "controls": [control.spec(name) for name, control in self.controls.items()],
-                "charts": [described(chart) for chart in self.charts], "hides": self.hides, "stacked": stacked}
+                "charts": [described(chart) for chart in self.charts], "hides": self.hides, "stacked": stacked,
+                "tries": self.tries}
         if alone is not None:
             spec["alone"] = alone
         if prediction:
@@ -247,7 +251,7 @@ class View(anywidget.AnyWidget):
         if not 0 <= chart < len(self.charts):
             raise ValueError(f"there is no chart {chart}: this view has {len(self.charts)}, counted from 0")
         return View(self.controls, self.charts, self.draw, self.kicker, self.caption, self.prediction, self.hides,
-                    self.stacked, alone=chart)
+                    self.tries, self.stacked, alone=chart)
 
     def still(self) -> str:
         """The charts as they are now, as an HTML image with alternative text; matplotlib draws it."""
@@ -351,7 +355,7 @@ class View(anywidget.AnyWidget):
                              "controls fewer")
         everywhere = itertools.product(*(range(len(control.values)) for control in self.controls.values()))
         state = {"spec": self.spec, "frames": self.packed(list(everywhere)), "positions": self.positions,
-                 "guess": self.guess, "shown": self.shown}
+                 "guess": self.guess, "shown": self.shown, "ticked": self.ticked}
         return write_page(path, self.title, state)
 
 

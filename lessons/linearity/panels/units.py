@@ -106,7 +106,10 @@ def one_digit(sweep: xarray.Dataset):
         others = {name: layers[name][digit].missed for name in pairs if name != two}
         return Frame(finding_of_units(two, missed, layer.missed, others), alt, values, about)
 
-    return {"kicker": "Chapter 1: layer 1, unit by unit", "charts": _unit_charts(layers, count), "draw": draw,
+    return {"kicker": "Chapter 1: layer 1, unit by unit",
+            "tries": ("Move the slider.",
+                      "Choose “strangers”. What changes?"),
+            "charts": _unit_charts(layers, count), "draw": draw,
             "controls": {"alpha": share_of_a(ALPHAS),
                          "two": chips("A and B are", {SHORT[two]: two for two in pairs}),
                          "digit": chips("digit", {f"number {image + 1}": image for image in digits}, more=True)},

@@ -84,7 +84,11 @@ def ridge(sweep: xarray.Dataset, prediction=None):
 
     control = slider("λ/2", {_short(half): half for half in HALVES}, opens["half"], places=HALVES,
                      words=lambda half: f"λ/2 = {_short(half)}")
-    return {"kicker": "Chapter 11: finetuning in one line", "charts": _charts(), "draw": draw,
+    return {"kicker": "Chapter 11: finetuning in one line",
+            "tries": ("Move λ until half of the area is gone. Which directions are learned first?",
+                      "Tune one layer alone, then another. Which one leaves most?",
+                      "Under “More”, choose “n forgotten”."),
+            "charts": _charts(), "draw": draw,
             "controls": {"half": control, "subset": chips("tuned", names),
                          "loss": chips("loss", LOSSES, opens["loss"], more=True)},
             "hides": ["area", "rim", "with κ_min", "with κ_max", "exact", "lower", "upper"],

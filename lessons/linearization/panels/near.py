@@ -61,7 +61,10 @@ def near(sweep: xarray.Dataset, prediction=None):
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, ASKED["lam"], words=lambda lam: f"λ = {lam:g}",
                               places=range(len(lams)), ends=[("", "no pull"), ("", "strong pull")]),
                 "setting": chips("trained", experiment.near.SETTINGS)}
-    return {"kicker": "Chapter 11: a pull towards θ₀", "charts": _charts(lams, parts), "draw": draw,
+    return {"kicker": "Chapter 11: a pull towards θ₀",
+            "tries": ("Move λ from left to right. Is green ever clearly below black?",
+                      "Choose “ten digits, SGD”. Who is more accurate at the same λ?"),
+            "charts": _charts(lams, parts), "draw": draw,
             "controls": controls, "hides": ["with λ", "stopped early"],
             "caption": caption(sweep) + " Band: two standard errors, of the test images."}
 

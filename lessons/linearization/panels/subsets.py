@@ -54,7 +54,10 @@ def every_subset(sweep: xarray.Dataset):
                          ("", "grey: the other orders; band: chance")))
 
     text = caption(sweep) + " Correlation: Spearman's, of ranks. Band: two standard errors of subsets drawn at random."
-    return {"kicker": "Chapter 11: which layers to tune? What the kernel says before training", "charts": _charts(),
+    return {"kicker": "Chapter 11: which layers to tune? What the kernel says before training",
+            "tries": ("Move σ from left to right, and watch how the dots turn round.",
+                      "Choose “predicted training error”, and move σ again."),
+            "charts": _charts(),
             "draw": draw, "caption": text,
             "controls": {"sigma": slider("σ", {f"{sigma:g}": sigma for sigma in subsets.SIGMAS}, 1.0,
                                          words=lambda sigma: f"σ = {sigma:g}", places=subsets.SIGMAS,

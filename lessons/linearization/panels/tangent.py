@@ -161,7 +161,9 @@ def gaps(along_it: Way, prediction: Prediction | None = None):
                    Line("gap", "single", "relative Taylor gap", dots=True, near=True),
                    Star("guess", "single", x=(1.0,)), Handle("share")))
     control = slider("share of the way", PLACES, 0.5, words=lambda share: f"{percent(share)} of the way", places=shares)
-    return {"kicker": "Chapter 11: all outputs together", "charts": [left, right], "draw": draw,
+    return {"kicker": "Chapter 11: all outputs together",
+            "tries": ("Move the slider, and compare the solid lines with the dashed. Which line grows like the way?",),
+            "charts": [left, right], "draw": draw,
             "controls": {"share": control}, "hides": ["wrong", "gap"],
             "caption": "Computed from the cells above."}
 

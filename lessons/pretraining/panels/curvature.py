@@ -59,7 +59,10 @@ def both_sides(sweep: xarray.Dataset, prediction=None):
                      words=lambda scale: f"s = {_scale(scale)}",
                      ends=[("", "next to the checkpoint"), ("", "as trained")])
     largest = ", ".join(f"{value:.1f}" for value in sweep.function_largest.values)
-    return {"kicker": "Chapter 5: curvature and distance", "charts": _charts(scales, of_functions), "draw": draw,
+    return {"kicker": "Chapter 5: curvature and distance",
+            "tries": ("Move s to 1, where both networks stand as they were trained.",
+                      "Choose “the loss, smooth ReLU”. Do the two agree now?"),
+            "charts": _charts(scales, of_functions), "draw": draw,
             "controls": {"scale": control, "function": chips("f is", {NAMES[name]: name for name in FUNCTIONS})},
             "hides": ["measured", "δ", "bound", "second order"],
             "caption": f"{caption(sweep)} A and B stand at θ₀ + s·(θ − θ₀). λmax {largest} for the four choices of f."}

@@ -63,7 +63,10 @@ def shuffled(sweep: xarray.Dataset, prediction=None):
                     ("", "grey: normal pretraining, and none"))
         return Frame(finding_of_starts(pair, by_heart(gap) / gap[NORMAL]), alt, values, about)
 
-    return {"kicker": "Chapter 5: knowledge that means nothing", "charts": _charts(shares, sweep), "draw": draw,
+    return {"kicker": "Chapter 5: knowledge that means nothing",
+            "tries": ("Move the slider to the left end, where all labels are true. Is that a better start?",
+                      "Compare the two grey lines on the left."),
+            "charts": _charts(shares, sweep), "draw": draw,
             "controls": {"fraction": slider("shuffled", {percent(share): share for share in shares}, 1.0,
                                             words=lambda share: f"{percent(share)} shuffled",
                                             ends=[("", "true labels"), ("", "random labels")]),

@@ -340,7 +340,9 @@ def answers(sweep: xarray.Dataset):
                     ("", f"A and B were finetuned on {pair}"))
         return Frame(finding_of_answers(alpha, sums[step], sums[[-1, 0]].sum(1)), alt, values, about)
 
-    return {"kicker": "Chapter 2: what the networks say", "charts": [_answers_chart(sweep, rows, classes)],
+    return {"kicker": "Chapter 2: what the networks say",
+            "tries": ("Move α from one end to the other. Who knows what, and who only guesses?",),
+            "charts": [_answers_chart(sweep, rows, classes)],
             "draw": draw, "controls": {"alpha": share_of_a(alphas, 1.0),
                                        "pair": chips("A and B finetuned on", names(sweep.pair)),
                                        "treatment": chips("BatchNorm statistics", names(sweep.treatment), more=True)},

@@ -92,7 +92,10 @@ def layers(sweep: xarray.Dataset, scaled: xarray.Dataset | None = None):
     controls = {"row_sum": slider("what weights are multiplied by", {f"{total:g}": total for total in tried}, 1.0,
                                   words=lambda total: f"multiplied by {total:g}", places=tried),
                 "network": chips("network", (RESIDUAL, PLAIN))}
-    return {"kicker": "Chapter 10: another depth", "charts": _charts(sweep, tried, grey, of_whole), "draw": draw,
+    return {"kicker": "Chapter 10: another depth",
+            "tries": ("Move the slider. Where is the loss before training lowest? Is the accuracy best there?",
+                      "Choose “plain” and look at the black line."),
+            "charts": _charts(sweep, tried, grey, of_whole), "draw": draw,
             "controls": controls,
             "caption": f"{caption(sweep)} Band: two standard errors. Losses above {LOSSES[1]:g}, and what diverged, "
                        "are not drawn. In the residual network the number multiplies V and c of a new block, in "

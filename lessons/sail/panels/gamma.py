@@ -99,7 +99,10 @@ def along(sweep: xarray.Dataset, share_of=share_of_gain, prediction=None):
     controls = {"steps": slider("steps on the target", dict(zip(map(str, steps_values), steps_values)), ASKED["steps"],
                                 words=lambda steps: f"after {steps} steps", places=places),
                 "pair": chips("parents differ in, initialisation", known)}
-    return {"kicker": "Chapter 9: what does mixing add?", "charts": _charts(sweep, places), "draw": draw,
+    return {"kicker": "Chapter 9: what does mixing add?",
+            "tries": ("Choose “digits, shared” and move the steps. Which mixture between A and B is best?",
+                      "Choose “two random networks” and look beyond A and B."),
+            "charts": _charts(sweep, places), "draw": draw,
             "controls": controls, "hides": ["mixture", "share", "A alone", "B alone"],
             "caption": f"{caption(sweep)} Losses above {LOSSES[1]:g} are not drawn, nor shares below 0. The best γ is "
                        "chosen on the test images, which favours it."}
@@ -233,6 +236,8 @@ def nearest(sweep: xarray.Dataset, nearest_of=nearest_share, prediction=None):
                     text: f"{case.name}; {start}" for text, (case, start) in _NEAREST_CHIPS.items()},
                     NEAREST_ASKED["pair"])}
     return {"kicker": "Chapter 9: where is the nearest start, and where is the best?",
+            "tries": ("Drag γ and compare the two charts.",
+                      "Choose “digits, different”. Does the left chart show that anything has changed?"),
             "charts": _nearest_charts(parts, gammas), "draw": draw, "controls": controls,
             "hides": ["loss", "its loss", "lowest"],
             "caption": f"{caption(sweep)} θ* is a network that has learned the new task. The marked mixture is the "

@@ -69,7 +69,10 @@ def line_of_two():
                                 words=lambda steps: f"{steps} step{'' if steps == 1 else 's'}"),
                 "condition": chips("condition κ", {str(condition): condition for condition in CONDITIONS}, 20),
                 "pair": chips("the two parents", list(PAIRS), more=True)}
-    return {"kicker": "Chapter 9: nearer is not faster", "charts": _charts(places), "draw": draw, "controls": controls,
+    return {"kicker": "Chapter 9: nearer is not faster",
+            "tries": ("Move the slider from 0 steps to the right. Which way does the best start move?",
+                      "Set κ to 1."),
+            "charts": _charts(places), "draw": draw, "controls": controls,
             "caption": "Computed while you look: loss ½(e₁² + e₂²/κ), gradient descent with η = 0.9. Grey shade: the "
                        "logarithm of the loss."}
 

@@ -96,7 +96,10 @@ def starts(sweep: xarray.Dataset, prediction=None):
     controls = {"gamma": slider("γ, the share of A", {minus(f"{gamma:g}"): gamma for gamma in gammas}, 0.5,
                                 words=_words, ends=[("", "beyond B"), ("", "beyond A")], places=gammas),
                 "setting": chips("each parent saw", texts, ASKED["setting"])}
-    return {"kicker": "Chapter 9: is any mixture a head start?", "charts": _charts(gammas, loss.sel(
+    return {"kicker": "Chapter 9: is any mixture a head start?",
+            "tries": ("Drag the handle from B to A.",
+                      "Choose “both classes”. Is any mixture better than the better parent?"),
+            "charts": _charts(gammas, loss.sel(
                 setting=list(texts.values()))), "draw": draw, "controls": controls, "hides": ["mixture"],
             "caption": f"{caption(sweep)} Band: the range of {len(random)} random starts. Points: every eighth test "
                        "point. Mean loss over all epochs of training."}

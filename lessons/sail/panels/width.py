@@ -97,7 +97,10 @@ def maps(sweep: xarray.Dataset, prediction=None):
                 "setting": chips("new units", offered)}
     if len(optimisers) > 1:
         controls["optimiser"] = chips("trained by", optimisers, more=True)
-    return {"kicker": "Chapter 10: another width", "charts": _charts(sweep, orders), "draw": draw, "controls": controls,
+    return {"kicker": "Chapter 10: another width",
+            "tries": ("Move the slider. Which of the two curves changes?",
+                      "Choose another way. How does it go on in the right chart?"),
+            "charts": _charts(sweep, orders), "draw": draw, "controls": controls,
             "hides": ["between neighbours", "error of orders", "this map", "error"],
             "caption": f"{caption(sweep)} {said(_REMARKS)}"}
 

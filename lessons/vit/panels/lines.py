@@ -46,6 +46,8 @@ def lines(sweep: xarray.Dataset, prediction=None):
         prediction.panel_answers(100 * float((middle.gap_mean / middle.own_mean).mean()), asked)
     about = between(parts)
     return about | {"kicker": "Chapter 12: between two finetuned ViTs",
+                    "tries": ("Drag α.",
+                              "Choose the layers one after the other. Which has the largest gap?"),
                     "controls": about["controls"] | widths.menu(sweep)}
 
 

@@ -60,7 +60,10 @@ def negation(sweep: xarray.Dataset):
     controls = {"lam": slider("λ", {f"{lam:g}": lam for lam in lams}, 1.0, words=lambda lam: f"λ = {lam:g} taken away",
                               ends=[("", "θ₀"), ("", "twice")]),
                 "task": chips("task taken away", tasks, more=True)}
-    return {"kicker": "Chapter 12: forgetting one task", "charts": _charts(lams, tasks, tables), "draw": draw,
+    return {"kicker": "Chapter 12: forgetting one task",
+            "tries": ("Move λ.",
+                      "Press on a dot to see its curves."),
+            "charts": _charts(lams, tasks, tables), "draw": draw,
             "controls": controls | widths.menu(sweep), "caption": f"{caption(sweep)} Bands: two standard errors."}
 
 

@@ -90,7 +90,9 @@ def by_layer(sweep: xarray.Dataset):
     words = f"{sweep.sizes['layer']} tensors, {int(sweep['size'].sum()):,} numbers; {', '.join(names(sweep.task))}."
     if (matrices.norm == 0).all("task").any():
         words += " A curve has a gap at a matrix that no model moved."
-    return {"kicker": "Chapter 13: task vectors, matrix by matrix", "draw": draw, "controls": handles, "stacked": True,
+    return {"kicker": "Chapter 13: task vectors, matrix by matrix",
+            "tries": ("Drag the handle to a peak, and look at the charts below it.",),
+            "draw": draw, "controls": handles, "stacked": True,
             "charts": _charts_by_layer(len(keys), relative.values, np.stack([against, chance])),
             "caption": f"{_whose(sweep)}: {words}"}
 
@@ -219,7 +221,9 @@ def one_layer(sweep: xarray.Dataset):
                "merge": chips("merge", list(MERGES)),
                "density": chips("entries kept before", {percent(density): density for density in densities},
                                 max(densities), more=True)}
-    return {"kicker": "Chapter 13: one layer, two tasks", "draw": draw, "controls": handles,
+    return {"kicker": "Chapter 13: one layer, two tasks",
+            "tries": ("Drag the handle. Which keeps more of A and B, directions or entries?",),
+            "draw": draw, "controls": handles,
             "charts": _charts_of_one(sweep, sizes, densities, others),
             "caption": f"{_whose(sweep)}: {sweep.attrs['key']} of {a} and {b}. {_COUNTED}"}
 

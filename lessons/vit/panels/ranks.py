@@ -49,7 +49,10 @@ def ranks(sweep: xarray.Dataset, prediction=None):
     parts = {int(width): sweep.sel(width=int(width), part="test") for width in sweep.width.values}
     about = bell({width: part.transpose("rank", "lam", "task", ...) for width, part in parts.items()},
                  int(sweep.attrs["test_images"]), known["rank"], known["lam"])
-    return about | {"kicker": "Chapter 12: CART on eight tasks", "controls": about["controls"] | widths.menu(sweep),
+    return about | {"kicker": "Chapter 12: CART on eight tasks",
+                    "tries": ("Drag the rank from one end to the other. Does any rank gain more than the error band?",
+                              "Choose another λ."),
+                    "controls": about["controls"] | widths.menu(sweep),
                     "caption": f"{caption(sweep)} {rests_on(sweep)} Bands: two standard errors of the difference."}
 
 

@@ -84,7 +84,10 @@ def class_token(network: tiny_vit.TinyViT, images: Tensor, labels: Tensor):
                       ticks=places),
                  Axis("share of the attention", 0, 1, unit="percent"),
                  (Bars("share", "single", x=tuple(range(side * side + 1)), bare=True),), height=392)
-    return {"kicker": "Chapter 12: where the class token looks", "charts": [picture, bars], "draw": draw,
+    return {"kicker": "Chapter 12: where the class token looks",
+            "tries": ("Choose the heads one after the other. Do they look at the same patches?",
+                      "Under “More”, choose other blocks and digits."),
+            "charts": [picture, bars], "draw": draw,
             "controls": {"head": chips("head", {f"{head + 1}": head for head in range(heads)}, clearest),
                          "block": chips("block", {f"{block + 1}": block for block in range(blocks)}, blocks - 1,
                                         more=True),

@@ -48,6 +48,7 @@ export class Panel {
     this.title = h("h3", { class: "title" });
     this.key = h("div", { class: "key" });
     this.bar = h("div", { class: "prediction", hidden: !spec.prediction });
+    this.tries = spec.tries.length ? this.buildTries() : null;
     this.live = h("div", { class: "heard", "aria-live": "polite" });
     this.boxes = this.charts.map((chart) => h("div", { class: "chart" }, chart.svg));
     this.says = h("div", { class: "says", role: "img" }); // in place of the charts, for those who do not see them
@@ -63,7 +64,7 @@ export class Panel {
       this.show();
     } }, "All numbers");
     const section = h("section", { class: "view" },
-      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.says, this.alternatives, this.stage,
+      spec.kicker && h("p", { class: "kicker" }, spec.kicker), this.title, this.key, this.bar, this.tries, this.says, this.alternatives, this.stage,
       this.rows.filter((row) => !row.more).map((row) => row.node),
       more.length ? h("details", {}, h("summary", {}, "More"), more) : null, this.waits, this.table,
       h("div", { class: "foot" }, this.numbers, this.hasAddress && this.linkButton(), spec.caption && h("details", {}, h("summary", {}, "How measured"), h("p", {}, spec.caption))),
@@ -85,6 +86,18 @@ export class Panel {
       h("input", { type: "radio", name, value: place, onchange: () => chosen(place) }), h("span", {}, text)));
     const show = (place) => inputs.forEach((label, one) => { label.querySelector("input").checked = one === place; });
     return { more: control.more, node: h("fieldset", { class: "chips" }, h("legend", { class: "legend" }, control.label), inputs), show };
+  }
+
+  // What to do with the view, in order; the learner ticks off what is done.
+  buildTries() {
+    const boxes = this.spec.tries.map(() => h("input", { type: "checkbox", onchange: () => {
+      this.model.set("ticked", [...boxes.keys()].filter((place) => boxes[place].checked));
+      this.model.save_changes();
+    } }));
+    this.showTicks = () => boxes.forEach((box, place) => { box.checked = this.model.get("ticked").includes(place); });
+    this.showTicks();
+    return h("fieldset", { class: "tries" }, h("legend", { class: "legend" }, "Try"),
+      h("div", { class: "list" }, boxes.map((box, place) => h("label", { class: "try" }, box, h("span", {}, this.spec.tries[place])))));
   }
 
   // An address that opens this page at these settings. Where the browser gives no clipboard, it stands in the address bar.
@@ -158,6 +171,7 @@ export class Panel {
     changed("frames", () => { this.frames.clear(); this.asked.clear(); this.frames.add(this.model.get("frames")); this.show(); });
     changed("guess", () => this.reveal());
     changed("shown", () => this.reveal());
+    changed("ticked", () => this.showTicks?.());
     this.model.on("msg:custom", (message) => {
       if (!message.packed) return;
       this.frames.add(message.packed);
@@ -354,6 +368,7 @@ export class Panel {
     for (const row of this.rows) row.show(this.positions[row.index]);
     this.showBar();
     this.numbers.hidden = asks; // they would tell the answer
+    if (this.tries) this.tries.hidden = asks; // first the guess
     this.table.classList.toggle("waits", asks);
     if (!this.table.hidden && !asks) this.showNumbers(frame, stop);
     this.light(this.lit);
