@@ -277,6 +277,12 @@ def test_parents_of_different_digits_lead_for_a_hundred_steps_on_the_ledgers_see
     assert len(ledger["halves_parent_100"]) == 6 and max(ledger["halves_parent_100"]) < 0.99
 
 
+@pytest.mark.parametrize("parents", ["same", "other"])
+def test_after_200_steps_no_mixture_of_turned_digits_leads_on_all_of_the_ledgers_seeds(parents):
+    ratios = claims.measured()["SAIL-11"][f"{parents}_parent_200"]
+    assert len(ratios) == 6 and min(ratios) < 1 < max(ratios)
+
+
 @pytest.mark.parametrize("sides", [(3.0, 4.0, math.nan), (math.nan, 4.0, 5.0), (3.0, math.inf, math.inf),
                                    (3.0, 4.0, 7.0), (0.0, 4.0, 4.0), (-3.0, 4.0, 5.0)])
 def test_no_triangle_is_refused_in_a_sentence(sides):

@@ -200,6 +200,15 @@ def _mmd(divide=lambda n: n * (n - 1), cross=2.0, then=lambda value: value, diag
     return answer
 
 
+def _between(mean):
+    """MMD² with another mean of the kernel between the samples."""
+    return lambda a, b, between: _mmd(cross=0.0)(a, b, between) - 2 * mean(between).item()
+
+
+_ALL_BETWEEN = ("The diagonal of the matrix between the samples is nothing special: those are two different points. "
+                "Take the mean of all of it.")
+
+
 def _copied_rows(tensor, which, count):
     return tensor[which]
 
@@ -418,8 +427,13 @@ EXERCISES = [
                   "These are sums. Take means over pairs, or samples of other sizes give other distances."),
             Wrong(lambda within_a, within_b, between: _mmd()(within_a, within_b, between)
                   + 2 * (between.mean() - _off_diagonal(between)).item(),
-                  "The diagonal of the matrix between the samples is nothing special: those are two different points. "
-                  "Take the mean of all of it."),
+                  _ALL_BETWEEN),
+            Wrong(_between(lambda between: (between.sum() - between.diagonal().sum()) / between.numel()),
+                  _ALL_BETWEEN),
+            Wrong(_between(lambda between: (between.sum() - between.diagonal().sum())
+                           / (len(between) * (len(between) - 1))), _ALL_BETWEEN),
+            Wrong(_between(lambda between: between.sum() / len(between) ** 2),
+                  "Between the samples there are n·m pairs, not n²: take the mean of all of that matrix."),
         ],
         hints=["MMD² = E k(a, a') + E k(b, b') − 2·E k(a, b).",
                "In the first two, a and a' are different points: take the diagonal's sum away, and divide by n(n − 1).",
@@ -435,8 +449,11 @@ EXERCISES = [
             Wrong(lambda H: _where_it_may(H, _solved), "The shares must sum to 1: divide H⁻¹e by the sum of its "
                                                        "entries."),
             Wrong(lambda H: _normalised(_solved(H)),
-                  "Right where H is positive definite. Where it is not, this is a saddle point or divides by nearly "
+                  "Right where H is positive definite. Where it is not, this may be a saddle point or divide by nearly "
                   "nothing: look at the lowest eigenvalue first, and take mixing.on_simplex(H)."),
+            Wrong(lambda H: mixing.on_simplex(H) if (_normalised(_solved(H)) < 0).any() else _normalised(_solved(H)),
+                  "That asks whether all shares are positive, as the source does. They may be so at a saddle, and "
+                  "negative where H is positive definite. Look at the lowest eigenvalue."),
             Wrong(lambda H: _normalised(_normalised(_solved(H)).clamp(min=0)),
                   "Cutting off the negative shares and stretching the rest is not the best among shares that are not "
                   "negative: who is left should then share anew. And negative shares are allowed where H is positive "
@@ -463,7 +480,7 @@ EXERCISES = [
                "Where it is above 0 (say 1e-9): x = torch.linalg.solve(H, ones), then x / x.sum().",
                "Otherwise mixing.on_simplex(H), the best shares that are not negative."],
         praise="With distances of parameters H is a matrix of inner products and never indefinite. With squared "
-               "total variations it often is, and the printed formula then returns a saddle point without a word.",
+               "total variations it often is, and the printed formula may then return a saddle point without a word.",
         tolerance=1e-7),
 
     Exercise(
@@ -479,7 +496,7 @@ EXERCISES = [
                   "That says whether all of them fit. Asked is how many do."),
             Wrong(lambda percentages, questions: sum(
                 (p * questions / 100) == int(p * questions / 100) for p in percentages),
-                  "The printed percentages are rounded to two digits, so p·n/100 is never exactly whole. Round it, go "
+                  "The printed percentages are rounded to two digits, so p·n/100 is seldom exactly whole. Round it, go "
                   "back to a percentage, and compare within half a hundredth."),
             Wrong(lambda percentages, questions: len(percentages) - fits(percentages, questions),
                   "You counted those that do not fit."),
@@ -489,6 +506,10 @@ EXERCISES = [
             Wrong(lambda percentages, questions: sum(
                 abs(100 * round(p * questions / 100) / questions - p) <= 0.05 for p in percentages),
                   "The table has two digits: the true percentage lies within 0.005 of what is printed, not 0.05."),
+            Wrong(lambda percentages, questions: sum(
+                abs(p * questions / 100 - round(p * questions / 100)) <= 0.005 for p in percentages),
+                  "You compared numbers of answers. The 0.005 is about what is printed: go back to a percentage, "
+                  "100·right/n, and compare that."),
             Wrong(lambda percentages, questions: [round(p * questions / 100) for p in percentages],
                   "Those are the numbers of right answers. Asked is how many percentages they give back."),
             Wrong(lambda percentages, questions: fits(percentages, questions) / len(percentages),

@@ -156,6 +156,13 @@ def root_taken(within_a, within_b, between):
     return (a + b - 2 * between.mean()).clamp(min=0).sqrt().item()
 
 
+def between_over_n_squared(within_a, within_b, between):
+    n, m = len(within_a), len(within_b)
+    a = (within_a.sum() - within_a.trace()) / (n * (n - 1))
+    b = (within_b.sum() - within_b.trace()) / (m * (m - 1))
+    return (a + b - 2 * between.sum() / n ** 2).item()
+
+
 def divided_by_n_squared(within_a, within_b, between):
     n, m = len(within_a), len(within_b)
     a = (within_a.sum() - within_a.trace()) / n ** 2
@@ -217,6 +224,12 @@ def unnormalised(H):
 def no_way_out(H):
     solved = torch.linalg.pinv(H) @ torch.ones(len(H), dtype=H.dtype)
     return solved / solved.sum()
+
+
+def positive_shares_as_the_source(H):
+    solved = torch.linalg.pinv(H) @ torch.ones(len(H), dtype=H.dtype)
+    shares = solved / solved.sum()
+    return shares if (shares > 0).all() else mixing.on_simplex(H)
 
 
 def clip_and_renormalise(H):
@@ -305,6 +318,10 @@ def too_wide(percentages, questions):
     return sum(abs(100 * round(p * questions / 100) / questions - p) <= 0.05 for p in percentages)
 
 
+def close_in_answers(percentages, questions):
+    return sum(abs(p * questions / 100 - round(p * questions / 100)) <= 0.005 for p in percentages)
+
+
 def the_right_answers(percentages, questions):
     return [round(p * questions / 100) for p in percentages]
 
@@ -370,6 +387,8 @@ WRONG = [
     Natural("9.4", "sums", sums_for_means, "These are sums"),
     Natural("9.4", "half of it", half_of_it, "Half of it"),
     Natural("9.4", "diagonals set to zero, then the mean", zeroed_then_mean, "you still divide by n²"),
+    Natural("9.4", "n² pairs between the samples", between_over_n_squared, "there are n·m pairs"),
+    Natural("9.5", "as the source has it", positive_shares_as_the_source, "as the source does"),
     Natural("9.5", "does not sum to one", unnormalised, "divide H⁻¹e by the sum"),
     Natural("9.5", "no way out", no_way_out, "look at the lowest eigenvalue first"),
     Natural("9.5", "cut off and stretched", clip_and_renormalise, "who is left should then share anew"),
@@ -384,10 +403,11 @@ WRONG = [
     Natural("9.6", "shares for percentages", shares_not_percent, "These are percentages"),
     Natural("9.6", "whole percents", rounded_to_whole, "You compared whole percents"),
     Natural("9.6", "whether all fit", whether_all_fit, "Asked is how many do"),
-    Natural("9.6", "whole without rounding", must_be_whole_exactly, "never exactly whole"),
+    Natural("9.6", "whole without rounding", must_be_whole_exactly, "seldom exactly whole"),
     Natural("9.6", "those that do not", those_that_do_not, "You counted those that do not fit"),
     Natural("9.6", "always downwards", always_downwards, "always rounds down"),
     Natural("9.6", "one digit too few", too_wide, "not 0.05"),
+    Natural("9.6", "half a hundredth of an answer", close_in_answers, "You compared numbers of answers"),
     Natural("9.6", "the right answers", the_right_answers, "Asked is how many percentages they give back"),
     Natural("9.6", "the smallest n", smallest_n),
     Natural("9.6", "the share that fits", share_that_fits, "That is the share that fits"),

@@ -144,7 +144,8 @@ def shares_of(H: Float[Tensor, "..."], otherwise: str = "") -> Float64[Tensor, "
     if otherwise == "simplex":
         return on_simplex(H)
     raise ValueError(f"H ({len(H)}×{len(H)}) is not positive definite, its lowest eigenvalue is {lowest:.3g}: "
-                     "H⁻¹e/(eᵀH⁻¹e) is no minimum there. Ask for otherwise=\"simplex\", shares that are not negative.")
+                     "H⁻¹e/(eᵀH⁻¹e) need not be a minimum there. Ask for otherwise=\"simplex\", shares that are not "
+                     "negative.")
 
 
 def on_simplex(H: Float[Tensor, "n n"]) -> Float64[Tensor, " n"]:

@@ -421,8 +421,8 @@ def reading_of_the_formula(sweep: xarray.Dataset) -> Page:
     numbers = gamma.claim_4(sweep)
     return reading("γ by MMD, and the best γ", """
         On the thirds by brightness MMD proposes {mmd:.2f} with labels and {inputs:.2f} from images alone; the formula
-        as printed {printed:.2f}. Before any step that costs {cost_mmd:.3f} nats beside the best γ, and
-        {cost_printed:.2f} as printed. For a target between the turned digits of the parents MMD proposes
-        {inside_mmd:.2f}, and it costs {inside_cost:.3f}. From two starts the nearest point by distances of parameters
-        is at {strangers_nearest:.2f}, and costs {strangers_cost:.2f} beside the best γ: strangers are all about equally
-        far apart.""", **numbers)
+        as printed {printed:.2f}. Before any step the loss at the first of these is {cost_mmd:.3f} nats above that at
+        the best γ, and at the last {cost_printed:.2f} nats. For a target between the turned digits of the parents MMD
+        proposes {inside_mmd:.2f}, at a cost of {inside_cost:.3f} nats. From two starts the nearest point by distances
+        of parameters is at {strangers_nearest:.2f}, and its loss is {strangers_cost:.2f} nats above the lowest, since
+        strangers are all about equally far apart.""", **numbers)

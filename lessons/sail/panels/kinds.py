@@ -38,7 +38,7 @@ def text(sweep: xarray.Dataset | None):
         for steps, line in ((0, "-"), (last, ":")):
             part = sweep.loss.sel(start=start, steps=steps)
             left.plot(sweep.share, part, color=look.colour, marker=look.marker, linestyle=line,
-                      label=f"{start}, {steps} steps")
+                      label=f"{'one run, two epochs' if start == 'one run' else start}, {steps} steps")
             told.append(f"{start}, {steps} steps: {float(part.sel(share=0.5)):.2f} half-way")
     left.set(xlabel="γ", ylabel="loss (nats a character)", title="Two GPTs mixed")
     places = np.arange(len(sweep.steps))
@@ -66,9 +66,11 @@ def points(sweep: xarray.Dataset | None):
         left.plot(places, part.loss, color=colour, marker=marker, label=name)
         right.plot(places, 1000 * part.mmd, color=colour, marker=marker)
         told.append(f"{name} {float(part.loss[0]):.2f} at once, {float(part.loss[-1]):.2f} at the end")
-    alone = sweep.sel(pair=sweep.pair.values[0], share=0.0)
-    left.plot(places, alone.loss, color=BLACK, linestyle=":", marker="", label="one parent alone")
-    right.plot(places, 1000 * alone.mmd, color=BLACK, linestyle=":", marker="")
+    for pair, colour in ((sweep.pair.values[0], BLACK), ("; ".join(flow.PAIRS[3]), COLOURS[3])):
+        alone = sweep.sel(pair=pair, share=0.0)
+        left.plot(places, alone.loss, color=colour, linestyle=":", marker="",
+                  label=f"one parent alone, {pair.partition(';')[0]}")
+        right.plot(places, 1000 * alone.mmd, color=colour, linestyle=":", marker="")
     for ax in (left, right):
         ax.set_xticks(places, [str(int(steps)) for steps in sweep.steps.values])
         ax.set_xlabel("steps on all points")
@@ -176,15 +178,17 @@ def reading_of_resnets(sweep: xarray.Dataset | None) -> Page:
         for whom, other in zip(("parent", "scratch"), resnets.COMPARED[set_up]):
             for when, steps in (("first", 0), ("last", last)):
                 told[f"{name}_{whom}_{when}"] = _beside(*resnets.apart(sweep, f"{set_up}: {HALF}", other, steps))
+    beside = [told[f"{name}_scratch_last"] for name in ("one", "own", "matched", "other")]
+    beside_scratch = f"all four {beside[0]}" if len(set(beside)) == 1 else f"in this order {', '.join(beside)}"
     return reading("Figures 3 and 5 of the source, on ResNets", """
         Compare the loss from the average of two parents with the loss from one parent. Parents of one initialisation:
         before the first step it is {one_parent_first}, after {last} steps {one_parent_last}. Of two initialisations:
         {own_parent_first}, then {own_parent_last}. If these are matched: {matched_parent_first}, then
-        {matched_parent_last}. On classes that no parent saw: {other_parent_first}, then {other_parent_last}. Beside
-        scratch it is, after the last step and in the same order: {one_scratch_last}; {own_scratch_last};
-        {matched_scratch_last}; {other_scratch_last}. (Higher or lower by more than two standard errors over the test
-        images. The table has all numbers.) The parents had been trained before: one took {alone} steps from the common
-        initialisation, or {stranger} from its own.""", last=last, **told, **bill())
+        {matched_parent_last}. On classes that no parent saw: {other_parent_first}, then {other_parent_last}.
+        Beside scratch, after the last step: {beside_scratch}. (Higher or lower by more than two standard errors over
+        the test images. The table has all numbers.) The parents had been trained before: one took {alone} steps from
+        the common initialisation, or {stranger} from its own.""",
+                   last=last, beside_scratch=beside_scratch, **told, **bill())
 
 
 def _beside(above, error):
@@ -215,5 +219,6 @@ def without_labels(sweep: xarray.Dataset | None) -> Page:
     """A row for every start of BYOL: accuracy by neighbours over the steps."""
     accuracies = sweep.accuracy.assign_coords(steps=[f"{int(steps)} steps" for steps in sweep.steps.values])
     error = noise.error_of_difference(0.75, 0.75, byol.TEST)
-    remarks = f"{caption(sweep)} Standard error of a difference: at most {100 * error:.1f} points."
+    remarks = f"Accuracy by nearest neighbours. {caption(sweep)} Standard error of a difference: at most " \
+              f"{100 * error:.1f} points."
     return grid_table(accuracies, corner="start", after=quiet(remarks))

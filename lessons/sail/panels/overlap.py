@@ -45,5 +45,5 @@ def reading_of_figure_2c(sweep: xarray.Dataset) -> Page:
     return reading("Figure 2c of the source, and ours", """
         After 50 steps the loss half-way lies above the mean of both ends by {spike_least:.3f} to {spike_most:.3f} in
         the pictures if the parents began from two starts, and by {one_least:.3f} to {one_most:.3f} if from one.
-        The curves are lopsided by {lopsided_00:.2f} where nothing is in
-        common (from one start), and by {lopsided_11:.3f} where everything is.""", **numbers)
+        From one start, the losses of the two parents alone are {lopsided_00:.2f} nats apart at α = β = 0, and
+        {lopsided_11:.3f} at α = β = 1.""", **numbers)

@@ -215,7 +215,7 @@ def reading_of_figure_8(sweep: xarray.Dataset) -> Page:
     numbers = spirals.claim_10(sweep)
     return reading("Figures 8 and 9 of the source, and ours", """
         With one arm each, as it is written: at no γ is the mean loss below {arms_least:.2f} times a random start's;
-        at γ = ½ it is up to {arms_half:.2f} times, with a mean gradient {arms_slope:.2f} times as long, and a parent
-        alone has {arms_parent:.1f} times. With a sample of both arms each, the average has {samples_half:.2f} times
-        from one start, {strangers_half:.2f} from two, {matched_half:.2f} from two after matching; and one parent alone,
-        which nobody mixed with anything, {samples_parent:.2f}.""", **numbers)
+        at γ = ½ it is up to {arms_half:.2f} times, with a mean gradient at least {arms_slope:.2f} times as long, and a
+        parent alone has {arms_parent:.1f} times. With a sample of both arms each, the average has {samples_half:.2f}
+        times from one start, {strangers_half:.2f} from two, {matched_half:.2f} from two after matching; and one parent
+        alone, which nobody mixed with anything, {samples_parent:.2f}.""", **numbers)

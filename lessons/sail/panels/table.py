@@ -1,4 +1,5 @@
 """Panel (e), the table: six ways to begin, each with its own learning rate."""
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from lessons.kit.view import (
     slider,
     view,
 )
+from lessons.sail.algorithms import tables
 from lessons.sail.experiment import table
 from lessons.sail.experiment.digits import TEST
 from lessons.sail.experiment.table import BEST, GREEDY, LIGO, NEAR, SAIL, SCRATCH, SEARCHED, STARTS, UNIFORM
@@ -254,6 +256,29 @@ def loss_ratios(sweep: xarray.Dataset) -> Page:
     return page.table(("which parents are mixed", *heads), rows, after=quiet(
         "Each number is the loss from SAIL's mixture, divided by the loss from the best parent alone or from scratch, "
         f"after as many steps. Below 1 the mixture has the lower loss. {caption(sweep)}"))
+
+
+def printed_percentages(how_many_fit: Callable[[Sequence[float], int], int]) -> Page:
+    """A row for every test of SAIL's Table 2: how many of its percentages fit the stated number of questions, the
+    smallest number that all fit, and what is printed beside guessing and beside the finished OLMo-1B.
+
+    Args:
+        how_many_fit: (percentages, questions) -> how many of them fit, the learner's exercise 9.6.
+    """
+    rows = []
+    for name, accuracies in tables.TABLE_2.items():
+        stated, percentages = tables.SAID[name], list(accuracies.values())
+        fitting, smallest = how_many_fit(percentages, stated), tables.smallest_fitting(percentages)
+        questions = stated if fitting == len(percentages) else smallest or stated
+        rival = max(value for start, value in accuracies.items() if start != "SAIL")
+        error = tables.error_of_percentages(accuracies["SAIL"], rival, questions)
+        rows.append((name, f"{stated:,}", f"{fitting} of {len(percentages)}", smallest or "above 2,000",
+                     tables.CHANCE[name], *(f"{accuracies[start]:.1f}" for start in ("scratch", "LiGO", "SAIL")),
+                     f"{accuracies['SAIL'] - rival:.1f} ± {error:.1f}", tables.FINISHED.get(name, "not looked up")))
+    heads = ("test", "questions, as stated", "percentages that fit", "smallest number that all fit", "guessing",
+             "scratch", "LiGO", "SAIL", "its lead over the best other", "finished OLMo-1B")
+    return page.table(heads, rows, after=quiet("SAIL, Table 2 and app. I.2; the last column as the model card of "
+                                               "OLMo-1B has it. Accuracies in per cent."))
 
 
 def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
