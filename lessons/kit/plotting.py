@@ -147,8 +147,8 @@ def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output
 
 
 def in_percent(axis) -> None:
-    """Write shares below or beside an axis as percentages, with no more digits than they need."""
-    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%".replace("-", "−")))
+    """Write shares below or beside an axis as per cent, with no more digits than they need."""
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %".replace("-", "−")))
 
 
 def show(fig: Figure, alt: str, caption: str = ""):

@@ -18,6 +18,7 @@ from lessons.kit.view import (
     Star,
     chips,
     key,
+    percent,
     slider,
     view,
 )
@@ -128,7 +129,7 @@ def _charts(sweep, places):
     ticks = {place: str(int(steps)) for place, steps in zip(places, sweep.steps.values)}
     right = Chart(Axis("steps", -0.3, len(places) - 0.7, "places", ticks=ticks),
                   Axis("one parent alone: share of the best gain", 0, 1.12, unit="percent",
-                       ticks={share: f"{share:.0%}" for share in (0, 0.25, 0.5, 0.75, 1)}),
+                       ticks={share: percent(share) for share in (0, 0.25, 0.5, 0.75, 1)}),
                   (Reference("all", "other", "best γ"), Line("share", "single", x=places, dots=True, near=True),
                    Star("guess", "single", x=(places[list(sweep.steps.values).index(ASKED["steps"])],)),
                    Handle("steps")))

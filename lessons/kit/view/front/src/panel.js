@@ -299,7 +299,8 @@ export class Panel {
     const wide = this.host.clientWidth || 900;
     const filled = document.fullscreenElement === this.host;
     const hall = filled || this.spec.alone !== undefined;
-    const k = hall ? Math.max(0.6, Math.min(wide / 960, innerHeight / (filled ? 640 : 700))) : 1;
+    const higher = Math.max(0, (this.charts[this.alone].spec.height ?? 0) - 352) + (this.spec.prediction ? 45 : 0); // than most
+    const k = hall ? Math.max(0.6, Math.min(wide / 960, innerHeight / ((filled ? 640 : 700) + higher))) : 1;
     this.width = wide;
     this.section.classList.toggle("hall", hall);
     this.host.classList.toggle("hall", hall);
