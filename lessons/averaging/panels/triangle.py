@@ -84,7 +84,7 @@ def mixes_of_three(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 3: mixes of three",
             "tries": ("Drag the diamond in the triangle.",
                       "Choose “the three best”. Why is the triangle pale?",
-                      "Choose “the stranger”."),
+                      "Choose “the stranger and the two best”."),
             "draw": draw, "controls": controls,
             "charts": _charts(grid, numbers, members),
             "caption": f"{caption(sweep)} Bands: two standard errors. The map's scale ends at {DEEP:.0f} points; "

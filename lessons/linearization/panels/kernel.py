@@ -87,7 +87,7 @@ def ridge(sweep: xarray.Dataset, prediction=None):
     return {"kicker": "Chapter 11: finetuning in one line",
             "tries": ("Move λ until half of the area is gone. Which directions are learned first?",
                       "Tune one layer alone, then another. Which one leaves most?",
-                      "Under “More”, choose “n forgotten”."),
+                      "Under “More”, choose “mean of squares, n forgotten”."),
             "charts": _charts(), "draw": draw,
             "controls": {"half": control, "subset": chips("tuned", names),
                          "loss": chips("loss", LOSSES, opens["loss"], more=True)},

@@ -96,8 +96,9 @@ def reading_of_theorem_3(sweep: xarray.Dataset) -> Page:
         With distances of parameters the formula is exact. The nearest γ lies outside [0, 1] in {outside_1:.0%} of the
         draws at κ = 1 and in {outside_100:.0%} at κ = 100. With total variations it is off by {tv_1:.2f} at κ = 1 and
         by {tv_100:.2f} at κ = 100 (medians); the formula of §4.4, whose terms are exchanged, with distances of
-        parameters by {printed_1:.2f} and {printed_100:.2f}. The parent with the smaller distance of data gets the
-        larger share in {heavier_1:.0%} of the draws at κ = 1 and in {heavier_100:.0%} at κ = 100.""", **numbers)
+        parameters by {printed_1:.2f} and {printed_100:.2f}. In the truly nearest mixture, the parent with the
+        smaller distance of data has the larger share in {heavier_1:.0%} of the draws at κ = 1 and in {heavier_100:.0%}
+        at κ = 100.""", **numbers)
 
 
 def reading_of_many_parents(sweep: xarray.Dataset) -> Page:
