@@ -523,7 +523,8 @@ EXERCISES = [
         hints=["A percentage p of n questions means about p·n/100 right answers, and that number is whole.",
                "right = round(p * n / 100); the table would then print 100 * right / n, with two digits.",
                "Count those with abs(100 * right / n - p) <= 0.005."],
-        praise="A table says more than its caption. If a number of questions does not fit, another was used or a number is misprinted."),
+        praise="A table says more than its caption. If a number of questions does not fit, another was used or a "
+               "number is misprinted."),
 
     Exercise(
         "10.1", "a wider layer that computes the same", 8, wider,
