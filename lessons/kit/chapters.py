@@ -162,7 +162,7 @@ CHAPTERS = (
                     "make eight of them easy to merge",
             pictures={1: "vit_lines"}),
     Chapter("13_checkpoints", "lessons.vit", panels=2, slider="α, rank, matrix", needs=("mnist", "fashion"), quick=130,
-            full=2250,
+            full=130,
             teaches="what a file of weights can be, names that differ between libraries, your own checkpoints layer by "
                     "layer, a merge with a card, and LoRA adapters"),
     Chapter("13_published_tables", "lessons.vit", deeper=True, panels=1, slider="λ", needs=("mnist", "fashion"),
