@@ -151,5 +151,5 @@ def test_a_character_that_xml_cannot_hold_does_not_take_the_picture_away():
 def test_shares_on_an_axis_are_percentages_with_no_more_digits_than_they_need():
     _, ax = plotting.figure()
     plotting.in_percent(ax.xaxis)
-    written = ax.xaxis.get_major_formatter().format_ticks([-0.05, 0.0, 0.008, 0.07, 1.0])
+    written = ax.xaxis.get_major_formatter().format_ticks([-0.05, -1e-17, 0.008, 0.07, 1.0])
     assert written == ["−5 %", "0 %", "0.8 %", "7 %", "100 %"]

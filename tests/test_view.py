@@ -282,6 +282,12 @@ def test_what_to_try_and_what_is_ticked_off_go_with_a_saved_page(tmp_path):
     assert made().spec["tries"] == []
 
 
+@pytest.mark.parametrize("tries", ["Move α.", [None], [1.0]])
+def test_what_to_try_must_be_sentences(tries):
+    with pytest.raises(ValueError, match="tries must be a list or tuple of sentences"):
+        made(tries=tries)
+
+
 def test_a_page_of_too_many_settings_is_refused(tmp_path):
     view = View({"a": slider("a", list(range(3001)), 0)}, [], lambda a: Frame("t", "a", {}))
     with pytest.raises(ValueError, match="3,001 settings, at most 3,000"):

@@ -148,7 +148,7 @@ def layer_ticks(ax, layers, words: Mapping[str, str] = MappingProxyType({"output
 
 def in_percent(axis) -> None:
     """Write shares below or beside an axis as per cent, with no more digits than they need."""
-    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %".replace("-", "−")))
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{round(100 * share, 9) + 0.0:g} %".replace("-", "−")))
 
 
 def show(fig: Figure, alt: str, caption: str = ""):

@@ -141,8 +141,8 @@ class View(anywidget.AnyWidget):
         guess: what was committed in the page, None before; shown: whether the learner looked without a guess.
 
     Raises:
-        ValueError: several sliders, a handle without its slider, a frame that names marks that there are not, or a
-            prediction that was not told the truth.
+        ValueError: several sliders, a handle without its slider, a frame that names marks that there are not, `tries`
+            that are no sentences, or a prediction that was not told the truth.
     """
     _esm = MODULE
     spec = traitlets.Dict().tag(sync=True)
@@ -158,6 +158,9 @@ class View(anywidget.AnyWidget):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
         self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), list(tries)
         self.prediction = prediction
+        if isinstance(tries, str) or not all(isinstance(sentence, str) for sentence in tries):
+            raise ValueError(f"tries must be a list or tuple of sentences, not {tries!r}; one sentence needs a comma "
+                             "behind it: (\"Move the slider.\",)")
         sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
         if len(sliders) > 1:
             raise ValueError(f"a view has one slider, not {len(sliders)} ({', '.join(sliders)}): make the others chips")
@@ -172,7 +175,7 @@ class View(anywidget.AnyWidget):
         spec = {"kicker": kicker, "caption": caption, "slider": self.slider,
                 "controls": [control.spec(name) for name, control in self.controls.items()],
                 "charts": [described(chart) for chart in self.charts], "hides": self.hides, "stacked": stacked,
-                "tries": self.tries}
+                "tries": list(self.tries)}
         if alone is not None:
             spec["alone"] = alone
         if prediction:

@@ -268,7 +268,7 @@ def printed_percentages(how_many_fit: Callable[[Sequence[float], int], int]) -> 
     rows = []
     for name, accuracies in tables.TABLE_2.items():
         stated, percentages = tables.SAID[name], list(accuracies.values())
-        fitting, smallest = how_many_fit(percentages, stated), tables.smallest_fitting(percentages)
+        fitting, smallest = how_many_fit([*percentages], stated), tables.smallest_fitting(percentages)
         questions = stated if fitting == len(percentages) else smallest or stated
         rival = max(value for start, value in accuracies.items() if start != "SAIL")
         error = tables.error_of_percentages(accuracies["SAIL"], rival, questions)

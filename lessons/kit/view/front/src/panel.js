@@ -190,6 +190,7 @@ export class Panel {
 
   // On a full screen the arrows move the slider, wherever the focus is, unless a control takes them.
   stepped(event) {
+    if (isFull(event) && document.fullscreenElement === this.host && !event.composedPath().includes(this.host)) return this.fullscreen(event); // what had the focus is hidden
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by || document.fullscreenElement !== this.host || this.root.activeElement?.matches(TAKES_ARROWS) || this.slider < 0 || this.asks) return;
     event.preventDefault();
