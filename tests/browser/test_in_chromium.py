@@ -217,6 +217,8 @@ def test_a_view_fills_the_hall_with_one_chart_whose_slider_the_arrows_move(page,
     page.evaluate("() => document.querySelector('#view').shadowRoot.activeElement?.blur()")
     page.keyboard.press("ArrowRight")
     assert host.get_attribute("data-shown") != stop
+    page.keyboard.press("f")
+    page.wait_for_function("() => !document.fullscreenElement")
     page.goto(view.big(1).save_html(tmp_path / "big.html").as_uri())
     page.set_viewport_size({"width": 1920, "height": 1080})
     assert page.locator(".chart:visible").count() == 1 and page.get_by_role("radio", name="share of the").is_checked()

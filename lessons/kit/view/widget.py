@@ -118,6 +118,14 @@ def _number(value):
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
+def _sentences(tries):
+    """As a list. A text alone would become a box for each of its letters."""
+    if isinstance(tries, str) or not all(isinstance(sentence, str) for sentence in tries):
+        raise ValueError(f"tries must be a list or tuple of sentences, not {tries!r}; one sentence needs a comma "
+                         "behind it: (\"Move the slider.\",)")
+    return list(tries)
+
+
 class View(anywidget.AnyWidget):
     """Charts over a slider and chips, in the page.
 
@@ -156,11 +164,8 @@ class View(anywidget.AnyWidget):
                  kicker: str = "", caption: str = "", prediction: Prediction | None = None, hides: Sequence[str] = (),
                  tries: Sequence[str] = (), stacked: bool = False, alone: int | None = None):
         self.controls, self.charts, self.draw = dict(controls), list(charts), draw
-        self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), list(tries)
+        self.stacked, self.kicker, self.hides, self.tries = stacked, kicker, list(hides), _sentences(tries)
         self.prediction = prediction
-        if isinstance(tries, str) or not all(isinstance(sentence, str) for sentence in tries):
-            raise ValueError(f"tries must be a list or tuple of sentences, not {tries!r}; one sentence needs a comma "
-                             "behind it: (\"Move the slider.\",)")
         sliders = [name for name, control in self.controls.items() if control.kind == "slider"]
         if len(sliders) > 1:
             raise ValueError(f"a view has one slider, not {len(sliders)} ({', '.join(sliders)}): make the others chips")
