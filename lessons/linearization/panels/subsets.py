@@ -75,7 +75,7 @@ def _charts():
     grey = {"risk": "predicted error", "condition": "condition number", "kappa_min": "smallest eigenvalue",
             "weights": "weights"}
     right = Chart(Axis("σ", *ends, "log", ticks=powers(2 * ends[0], ends[1], 2)),
-                  Axis("rank correlation; above 0 the small train further", -1, 1, digits=2),
+                  Axis("rank correlation; above 0: a small κ trains further", -1, 1, digits=2),
                   (Band("chance", "chance"), Reference("none", "chance", aside=True),
                    *(Line(name, "other", text) for name, text in grey.items()),
                    Line("chosen", "merged", dots=True, near=True), Handle("sigma")))
