@@ -205,10 +205,6 @@ def _between(mean):
     return lambda a, b, between: _mmd(cross=0.0)(a, b, between) - 2 * mean(between).item()
 
 
-_ALL_BETWEEN = ("The diagonal of the matrix between the samples is nothing special: those are two different points. "
-                "Take the mean of all of it.")
-
-
 def _copied_rows(tensor, which, count):
     return tensor[which]
 
@@ -427,11 +423,15 @@ EXERCISES = [
                   "These are sums. Take means over pairs, or samples of other sizes give other distances."),
             Wrong(lambda within_a, within_b, between: _mmd()(within_a, within_b, between)
                   + 2 * (between.mean() - _off_diagonal(between)).item(),
-                  _ALL_BETWEEN),
+                  "The diagonal of the matrix between the samples is nothing special: those are two different points. "
+                  "Take the mean of all of it."),
             Wrong(_between(lambda between: (between.sum() - between.diagonal().sum()) / between.numel()),
-                  _ALL_BETWEEN),
+                  "You took a diagonal out of the matrix between the samples. No point stands there with itself: take "
+                  "the mean of all of it."),
             Wrong(_between(lambda between: (between.sum() - between.diagonal().sum())
-                           / (len(between) * (len(between) - 1))), _ALL_BETWEEN),
+                           / (len(between) * (len(between) - 1))),
+                  "n(n − 1) counts the pairs within one sample. Between the samples all n·m pairs count, the diagonal "
+                  "too."),
             Wrong(_between(lambda between: between.sum() / len(between) ** 2),
                   "Between the samples there are n·m pairs, not n²: take the mean of all of that matrix."),
         ],
