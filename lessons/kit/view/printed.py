@@ -75,7 +75,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
                 which.minorticks_off()
             which.set_ticks(list(axis.ticks), list(axis.ticks.values()))
         elif axis.unit == "percent":
-            which.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+            plotting.in_percent(which)
 
 
 def _placed(mark, positions, rows):

@@ -35,10 +35,11 @@ def text(sweep: xarray.Dataset | None):
     told = []
     last = int(sweep.steps[-1])
     for start, look in STARTS.items():
+        name = {"one run": "one run, two epochs"}.get(start, start)
         for steps, line in ((0, "-"), (last, ":")):
             part = sweep.loss.sel(start=start, steps=steps)
             left.plot(sweep.share, part, color=look.colour, marker=look.marker, linestyle=line,
-                      label=f"{'one run, two epochs' if start == 'one run' else start}, {steps} steps")
+                      label=f"{name}, {steps} steps")
             told.append(f"{start}, {steps} steps: {float(part.sel(share=0.5)):.2f} half-way")
     left.set(xlabel="γ", ylabel="loss (nats a character)", title="Two GPTs mixed")
     places = np.arange(len(sweep.steps))

@@ -277,8 +277,8 @@ def printed_percentages(how_many_fit: Callable[[Sequence[float], int], int]) -> 
                      f"{accuracies['SAIL'] - rival:.1f} ± {error:.1f}", tables.FINISHED.get(name, "not looked up")))
     heads = ("test", "questions, as stated", "percentages that fit", "smallest number that all fit", "guessing",
              "scratch", "LiGO", "SAIL", "its lead over the best other", "finished OLMo-1B")
-    return page.table(heads, rows, after=quiet("SAIL, Table 2 and app. I.2; the last column as the model card of "
-                                               "OLMo-1B has it. Accuracies in per cent."))
+    return page.table(heads, rows, after=quiet("SAIL, Table 2 and app. I.2; the last column as the maker of OLMo-1B "
+                                               "reports it. Accuracies in per cent."))
 
 
 def reading_of_the_lead(sweep: xarray.Dataset) -> Page:
