@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import jaxtyping
@@ -69,7 +70,14 @@ def needed(name, states):
     return {"forward": forward, "batches": batches, "steps": 2}
 
 
+def as_many(name, finetuned):
+    """As many of them as the method takes: the first two for a method of two models, or one twice."""
+    number = METHODS[name].models
+    return [*finetuned, *finetuned][:number] if number else finetuned
+
+
 def merged(name, base, finetuned, **parameters):
+    finetuned = as_many(name, finetuned)
     return merge(name, base, finetuned, **needed(name, finetuned), **parameters)
 
 
@@ -230,6 +238,7 @@ AGREE, ON_TIE = (st.sampled_from(next(p for p in METHODS["ties"].parameters if p
                  for name in ("agree", "on_tie"))
 TRIM = st.sampled_from(["global", "tensor", "row"])
 COUNT = st.sampled_from(["floor", "floor + 1", "at least one"])
+DECOMPOSITION = st.sampled_from(["auto", "gram", "svd"])
 
 
 @settings(max_examples=200)
@@ -274,6 +283,88 @@ def test_dare(states, scale, drop_rate, rescale, agree, seed):
     options = {"drop_rate": drop_rate, "seed": seed, "rescale": rescale, "agree": agree}
     assert_close(merge("dare", base, finetuned, scale=scale, **options),
                  naive_shifted(base, naive_agreed(vectors, agree), scale), rtol=1e-5 if drop_rate == 0.9 else 1e-6)
+
+
+@given(to_merge(exact=True), scales, st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.sampled_from([0.0, 0.25, 1.0]), AGREE,
+       st.integers(0, 100))
+def test_della(states, scale, drop_rate, spread, agree, seed):
+    base, finetuned = states
+
+    def rates(row):
+        """p_min + ε · r/n, where r counts from the largest magnitude; of equal ones the first comes first."""
+        order = sorted(range(len(row)), key=lambda place: (-abs(row[place]), place))
+        return [min(1.0, max(0.0, drop_rate - spread / 2 + spread * order.index(place) / len(row)))
+                for place in range(len(row))]
+
+    vectors = naive_vectors(base, finetuned)
+    for key, tensor in base.items():
+        generator = torch.Generator().manual_seed(zlib.crc32(f"{seed} {key}".encode()))
+        width = tensor.shape[-1] if tensor.ndim else 1
+        for vector in vectors:
+            drawn = torch.rand(len(vector[key]), generator=generator).tolist()
+            of_row = [rates(vector[key][start:start + width]) for start in range(0, len(vector[key]), width)]
+            chances = [rate for row in of_row for rate in row]
+            assume(min(abs(draw - rate) for draw, rate in zip(drawn, chances)) > 1e-6)
+            vector[key] = [value / (1 - rate) if draw >= rate else 0.0
+                           for value, rate, draw in zip(vector[key], chances, drawn)]
+    totals = [sum(values) for key in base for values in zip(*(vector[key] for vector in vectors))]
+    # rounded, a sum that should be 0 elects a sign
+    assume(agree == "sum" or all(abs(total) > 1e-5 or total == 0 for total in totals))
+    options = {"drop_rate": drop_rate, "spread": spread, "seed": seed, "agree": agree}
+    assert_close(merge("della", base, finetuned, scale=scale, **options),
+                 naive_shifted(base, naive_agreed(vectors, agree), scale), rtol=1e-5, atol=1e-5)
+
+
+def length(values):
+    return math.sqrt(sum(value * value for value in values))
+
+
+def naive_cosine(a, b):
+    return sum(x * y for x, y in zip(a, b)) / (length(a) * length(b))
+
+
+@given(to_merge(min_tasks=2, max_tasks=2), shares)
+def test_slerp(states, alpha):
+    base, finetuned = states
+    expected = {}
+    for key in base:
+        a, b = (entries(state)[key] for state in finetuned)
+        cosine = max(-1.0, min(1.0, naive_cosine(a, b)))
+        if abs(cosine) > 0.9995:
+            shares_of = 1 - alpha, alpha
+        else:
+            angle = math.acos(cosine)
+            shares_of = math.sin((1 - alpha) * angle) / math.sin(angle), math.sin(alpha * angle) / math.sin(angle)
+        expected[key] = [shares_of[0] * x + shares_of[1] * y for x, y in zip(a, b)]
+    assert_close(merge("slerp", base, finetuned, alpha=alpha), naive_state(base, expected))
+
+
+@given(to_merge())
+def test_model_stock(states):
+    base, finetuned = states
+    vectors = naive_vectors(base, finetuned)
+    tasks = len(vectors)
+    expected = {}
+    for key in base:
+        pairs = [naive_cosine(a[key], b[key]) for a, b in itertools.combinations(vectors, 2)]
+        cosine = max(0.0, sum(pairs) / len(pairs)) if pairs else 1.0
+        ratio = tasks * cosine / (1 + (tasks - 1) * cosine)
+        expected[key] = [ratio * sum(values) / tasks for values in zip(*(vector[key] for vector in vectors))]
+    assert_close(merge("model_stock", base, finetuned), naive_shifted(base, expected, 1))
+
+
+@settings(max_examples=100)
+@given(to_merge(), scales, DECOMPOSITION)
+def test_isotropic(states, scale, decomposition):
+    base, finetuned = states
+
+    def of_matrices(matrices):
+        u, s, v = torch.linalg.svd(sum(matrices), full_matrices=False)
+        return s.mean() * (u @ v)
+
+    vector = naive_matrices(base, finetuned, base, of_matrices, lambda ds: sum(ds) / len(ds))
+    result = merge("isotropic", base, finetuned, scale=scale, decomposition=decomposition)
+    assert_close(result, {key: base[key] + scale * vector[key] for key in base}, rtol=1e-5, atol=1e-5)
 
 
 def naive_tall_masks(vectors, multi, strength):
@@ -324,9 +415,6 @@ def test_emr(states, rescale, on_tie):
         above, below = (sum(share[key] * sum(map(abs, values)) for key, values in of.items())
                         for of in (vector, masked))
         assert_close(stored.model(task), naive_shifted(base, masked, above / below if below else 0.0), rtol=2e-6)
-
-
-DECOMPOSITION = st.sampled_from(["auto", "gram", "svd"])
 
 
 @settings(max_examples=100)
@@ -393,9 +481,10 @@ def test_outside_tests_signatures_check_nothing():
 
 COURSE = {  # a family's file: its methods
     "arithmetic": ["average", "task_arithmetic"],
-    "sparse": ["ties", "dare", "breadcrumbs"],
+    "angles": ["slerp", "model_stock"],
+    "sparse": ["ties", "dare", "della", "breadcrumbs"],
     "masks": ["consensus", "tall_masks", "emr"],
-    "lowrank": ["tsv", "cart", "cart_indexing"],
+    "lowrank": ["tsv", "isotropic", "cart", "cart_indexing"],
     "adaptive": ["adamerging", "adamerging_cart"],
 }
 
@@ -518,8 +607,8 @@ def test_neither_the_order_of_keys_nor_that_of_tasks_matters(name):
         assert_close(state, same, atol=1e-9)
     turned = models(merged(name, dict(reversed(base.items())), finetuned))[0]
     assert_close(dict(sorted(turned.items())), dict(sorted(expected[0].items())), atol=1e-7)
-    if name in FROM_WEIGHTS and name != "dare":  # its draws belong to the tasks' places
-        assert_close(merged(name, base, finetuned[::-1]), expected[0], atol=1e-9)
+    if name in FROM_WEIGHTS and name not in ("dare", "della"):  # their draws belong to the tasks' places
+        assert_close(merged(name, base, as_many(name, finetuned)[::-1]), expected[0], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -604,7 +693,7 @@ def test_what_cannot_be_merged_is_refused_from_files_too(name, kind, tmp_path):
         save_file({**state, KEY: changed(state[KEY])}, tmp_path / f"{number}.safetensors")
     files = [StateFile(tmp_path / f"{number}.safetensors") for number in range(3)]
     with pytest.raises(ValueError, match=f"'{KEY}' of state dict 1 .*{says}"):
-        merge(name, files[0], files[1:], **needed(name, finetuned))
+        merged(name, files[0], files[1:])
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -638,7 +727,7 @@ def of_value(value, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS[1:])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "slerp"])  # it takes neither difference nor sum
 def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtype):
     """Task vectors of twice the largest number, and a sum of models that is."""
     large = 0.9 * torch.finfo(dtype).max
@@ -648,7 +737,8 @@ def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtyp
         merged(name, base, finetuned)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("average", "adamerging", "adamerging_cart")])
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in (
+    "average", "model_stock", "adamerging", "adamerging_cart")])  # what these give lies between what they are given
 def test_half_precision_weights_are_refused_only_where_the_result_does_not_fit(name):
     """It is computed in float32, but what is stored is half precision too."""
     base, finetuned = random_states(0, 3)
@@ -709,7 +799,7 @@ def test_a_scale_that_is_too_large_is_refused_with_the_key(name, dtype):
 
 
 @pytest.mark.parametrize("decomposition", ["auto", "gram", "svd"])
-@pytest.mark.parametrize("name", ["cart", "cart_indexing", "tsv"])
+@pytest.mark.parametrize("name", ["cart", "cart_indexing", "isotropic", "tsv"])
 def test_weights_without_squares_are_decomposed_or_refused(name, decomposition):
     base, finetuned = random_states(0, 2, dtype=torch.float64)
     huge = [{key: 1e200 * tensor for key, tensor in state.items()} for state in (base, *finetuned)]
@@ -806,6 +896,7 @@ def test_a_file_that_is_cut_short_is_an_error_and_not_the_end_of_the_process(siz
 TASK_ARITHMETIC = {
     "TIES that trims and elects nothing": ("ties", {"density": 1, "agree": "sum"}),
     "DARE that drops nothing": ("dare", {"drop_rate": 0}),
+    "DELLA that drops and elects nothing": ("della", {"drop_rate": 0, "spread": 0, "agree": "sum"}),
     "Breadcrumbs of all": ("breadcrumbs", {"density": 1}), "Consensus without votes": ("consensus", {"min_votes": 0}),
 }
 
@@ -821,7 +912,8 @@ def test_at_one_end_of_their_ranges_the_methods_are_task_arithmetic(case):
 @pytest.mark.parametrize("name, parameters", [
     ("ties", {"density": 0}), ("ties", {"density": 0, "count": "floor + 1"}),
     ("ties", {"density": 0, "count": "at least one"}), ("dare", {"drop_rate": 1}),
-    ("breadcrumbs", {"density": 0}), ("consensus", {"min_votes": 4}), ("task_arithmetic", {"scale": 0}),
+    ("della", {"drop_rate": 1, "spread": 0}), ("isotropic", {"scale": 0}), ("breadcrumbs", {"density": 0}),
+    ("consensus", {"min_votes": 4}), ("task_arithmetic", {"scale": 0}),
     ("ties", {"scale": 0}), ("tsv", {"scale": 0})])
 def test_at_the_other_end_they_leave_the_base(name, parameters):
     base, finetuned = random_states(0, 3)
@@ -835,7 +927,8 @@ def test_task_arithmetic_with_a_scale_of_1_over_the_number_of_tasks_is_the_avera
 
 @pytest.mark.parametrize("name, parameters", [
     ("task_arithmetic", {"scale": 1}), ("ties", {"density": 1}), ("tsv", {}), ("cart", {}), ("average", {}),
-    ("emr", {}), ("tall_masks", {}), ("cart_indexing", {"rank_ratio": 0})])
+    ("emr", {}), ("tall_masks", {}), ("model_stock", {}), ("della", {"drop_rate": 0, "spread": 0}),
+    ("cart_indexing", {"rank_ratio": 0})])
 def test_merging_one_model_can_give_it_back(name, parameters):
     base, finetuned = random_states(0, 1, dtype=torch.float64)
     assert_close(models(merge(name, base, finetuned, **parameters))[0], finetuned[0], rtol=1e-9, atol=1e-9)
@@ -913,6 +1006,58 @@ def test_dare_keeps_the_expectation():
         share = (kept != 0).double().mean().item()
         assert share == pytest.approx(1 - drop_rate, abs=5 * math.sqrt(drop_rate * (1 - drop_rate) / 20_000))
         assert kept.unique().tolist() == pytest.approx([0, 1 / (1 - drop_rate)])
+
+
+def test_della_keeps_large_entries_more_often_and_the_expectation():
+    base, finetuned = of_vectors(torch.linspace(1, 2, 2000).tolist())
+    kept = torch.stack([merge("della", base, finetuned, drop_rate=0.5, spread=0.8, seed=seed, agree="sum")["weight"]
+                        for seed in range(200)])
+    share = (kept != 0).double().mean(0)
+    assert share[-200:].mean() == pytest.approx(0.86, abs=0.01) and share[:200].mean() == pytest.approx(0.14, abs=0.01)
+    for entries_ in (slice(0, 200), slice(900, 1100), slice(1800, 2000)):
+        assert kept.mean(0)[entries_].mean().item() == pytest.approx(finetuned[0]["weight"][entries_].mean(), rel=0.05)
+
+
+def test_slerp_goes_along_the_arc_at_even_pace():
+    base, finetuned = of_vectors([3.0, 0.0], [0.0, 3.0])
+    for alpha in (0.0, 0.25, 0.5, 1.0):
+        x, y = merge("slerp", base, finetuned, alpha=alpha)["weight"].tolist()
+        assert math.hypot(x, y) == pytest.approx(3) and math.atan2(y, x) == pytest.approx(alpha * math.pi / 2)
+
+
+@pytest.mark.parametrize("vectors", [([1.0, 2.0], [2.0, 4.0]), ([1.0, 2.0], [-1.0, -2.0]), ([0.0, 0.0], [1.0, 2.0])])
+def test_slerp_of_parallel_models_is_the_line(vectors):
+    base, finetuned = of_vectors(*vectors)
+    expected = [0.75 * a + 0.25 * b for a, b in zip(*vectors)]
+    assert merge("slerp", base, finetuned, alpha=0.25)["weight"].tolist() == pytest.approx(expected)
+
+
+def test_a_method_of_two_models_refuses_another_number():
+    base, finetuned = random_states(0, 3)
+    for some in (finetuned, finetuned[:1]):
+        with pytest.raises(ValueError, match=f"slerp merges 2 finetuned models, not {len(some)}"):
+            merge("slerp", base, some)
+
+
+@pytest.mark.parametrize("vectors, expected", [
+    (([2.0, 0.0], [2.0, 0.0]), [2.0, 0.0]),            # they agree: the average
+    (([2.0, 0.0], [0.0, 2.0]), [0.0, 0.0]),            # they have nothing in common: θ₀
+    (([2.0, 0.0], [-2.0, 0.1]), [0.0, 0.0]),           # they disagree: θ₀ too
+    (([1.0, 1.0], [1.0, 0.0]), [2 / (1 + 0.5 ** 0.5) * 0.5 ** 0.5, 0.5 ** 0.5 / (1 + 0.5 ** 0.5)])])
+def test_model_stock_goes_as_far_as_the_task_vectors_agree(vectors, expected):
+    assert merge("model_stock", *of_vectors(*vectors))["weight"].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("decomposition", ["auto", "gram", "svd"])
+def test_the_directions_of_isotropic_merging_are_those_of_the_sum(decomposition):
+    """Singular values 3, 1 and 0 become 4/3, 4/3 and 0."""
+    left, right = (naive_polar(random_states(seed, 0, {"q": (3, 3)})[0]["q"].double()) for seed in (0, 1))
+    total = left @ torch.diag(torch.tensor([3.0, 1.0, 0.0], dtype=torch.float64)) @ right
+    base = {"weight": torch.zeros(3, 3, dtype=torch.float64)}
+    result = merge("isotropic", base, [{"weight": 0.25 * total}, {"weight": 0.75 * total}], decomposition=decomposition)
+    assert torch.linalg.svdvals(result["weight"]).tolist() == pytest.approx([4 / 3, 4 / 3, 0], abs=1e-6)
+    expected = left @ torch.diag(torch.tensor([4 / 3, 4 / 3, 0.0], dtype=torch.float64)) @ right
+    assert_close(result, {"weight": expected}, atol=1e-6)
 
 
 def test_dare_draws_by_seed_key_and_task():

@@ -5,9 +5,10 @@ a family registers its methods, in the order of the imports below.
 """
 from lessons.merging.registry import Method, Needs, Parameter, merge, merge_on_demand, methods
 from lessons.merging.arithmetic import average, task_arithmetic
-from lessons.merging.sparse import breadcrumbs, dare, ties
+from lessons.merging.angles import model_stock, slerp
+from lessons.merging.sparse import breadcrumbs, dare, della, ties
 from lessons.merging.masks import consensus, emr, tall_masks
-from lessons.merging.lowrank import cart, cart_indexing, tsv
+from lessons.merging.lowrank import cart, cart_indexing, isotropic, tsv
 from lessons.merging.adaptive import adamerging, adamerging_cart
 from lessons.merging.states import StateFile
 from lessons.merging.storage import PerTask

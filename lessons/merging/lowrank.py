@@ -1,4 +1,5 @@
-"""Low-rank methods: CART, CART-Indexing and TSV-M. They truncate matrices; other tensors are averaged.
+"""Methods that look at singular values: CART, CART-Indexing and TSV-M, which truncate matrices, and Iso-C, which
+makes their singular values equal. Other tensors are averaged.
 
 A matrix is a tensor of two dimensions or more: a convolution (out, in, kh, kw) is read as (out, in·kh·kw).
 """
@@ -164,6 +165,52 @@ def whitened_sum(left: Float64[Tensor, "m Tk"], right: Float64[Tensor, "Tk n"],
     sigma = sigma[there]
     right = right[there].div_(sigma[:, None])
     return left @ (whitening(left.T @ left) * sigma @ whitening(right @ right.T)) @ right
+
+
+# -- Iso-C -----------------------------------------------------------------------------------------
+
+@method("Iso-C", source="Marczak et al. 2025, §4", needs=[Needs.WEIGHTS],
+        drops="nothing", combines="their sum, its singular values made equal")
+def isotropic(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
+              decomposition: Decomposition = "auto") -> State:
+    """θ₀ + λ · σ̄ · U Vᵀ, where U Σ Vᵀ is the sum Σ τ_t and σ̄ the mean of its singular values; other tensors become
+    θ₀ + λ · mean(τ_t).
+
+    A direction that the sum does not have (a singular value of zero) stays empty. The paper's code gives it σ̄ too, in
+    a direction that the decomposition happens to choose.
+
+    Args:
+        scale: λ, the paper's α.
+        convolutions: "flatten" reads (out, in, kh, kw) as (out, in·kh·kw), "average" treats convolutions as no matrices
+            (the paper's code, which takes tensors of two dimensions whose name does not hold "text_projection").
+        decomposition: see `factors`.
+    """
+    def merged(key):
+        origin = wide(base[key])
+        vectors = task_vectors(key, base, finetuned)
+        if not is_matrix(origin, convolutions):
+            return origin + scale * vectors.mean(0)
+        total = must_fit(key, vectors.sum(0)).flatten(1)
+        return equalised(total, decomposition).mul_(scale).view(origin.shape).add_(origin)
+    return by_tensor(base, merged)
+
+
+def equalised(matrix: Float[Tensor, "m n"], decomposition: str = "auto") -> Float64[Tensor, "m n"]:
+    """σ̄ · U Vᵀ of A = U Σ Vᵀ: all singular values become their mean, those that are zero stay."""
+    if matrix.shape[0] > matrix.shape[1]:
+        return equalised(matrix.T, decomposition).T.contiguous()
+    largest = matrix.abs().amax().double()
+    if largest == 0:
+        return matrix.double()
+    gram = decomposition == "gram" or (decomposition == "auto" and matrix.dtype != torch.float64)
+    matrix = matrix.double() / largest  # so that its squares fit
+    if gram:
+        squares = matrix @ matrix.T
+        sigma = torch.linalg.eigvalsh(squares).clamp(min=0).sqrt()
+        return largest * sigma.mean() * (whitening(squares) @ matrix)
+    left, sigma, right = torch.linalg.svd(matrix, full_matrices=False)
+    there = sigma > NEGLIGIBLE * sigma[0]
+    return largest * sigma.mean() * (left[:, there] @ right[there])
 
 
 # -- CART ------------------------------------------------------------------------------------------

@@ -113,6 +113,7 @@ class Method:
         needs: what must be there.
         drops: what it leaves out of the task vectors, for the table of methods.
         combines: how it puts the rest together, for the same table.
+        models: how many finetuned models it merges; None where any number will do.
         says: the docstring's first paragraph, the method in one formula.
     """
 
@@ -125,6 +126,7 @@ class Method:
     needs: tuple[Needs, ...]
     drops: str
     combines: str
+    models: int | None
     says: str
 
     @property
@@ -197,11 +199,12 @@ def merge_on_demand(method: str, base: State, finetuned: Sequence[State], **para
         return merge(method, base, finetuned, **parameters)
 
 
-def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combines: str, short: str = ""):
+def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combines: str, short: str = "",
+           models: int | None = None):
     """Register a function (base, finetuned, *, parameters) as a merging method, and make it check what it is given.
 
     Args:
-        title, source, needs, drops, combines: as in `Method`.
+        title, source, needs, drops, combines, models: as in `Method`.
         short: as in `Method`; left out, it is the title.
     """
     def register(function):
@@ -217,10 +220,12 @@ def method(title: str, *, source: str, needs: Sequence[Needs], drops: str, combi
         def checked(base, finetuned, **given):
             entry.check(given)
             check_states(base, finetuned)
+            if models is not None and len(finetuned) != models:
+                raise ValueError(f"{entry.name} merges {models} finetuned models, not {len(finetuned)}")
             return function(base, finetuned, **given)
 
         entry = Method(function.__name__, title, short or title, checked, parameters, source, tuple(needs), drops,
-                       combines, says)
+                       combines, models, says)
         _METHODS[entry.name] = entry
         return checked
     return register

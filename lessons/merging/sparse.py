@@ -1,7 +1,8 @@
-"""TIES, DARE and Model Breadcrumbs: θ₀ + λ · agree(drop(τ_1), …, drop(τ_T)).
+"""TIES, DARE, DELLA and Model Breadcrumbs: θ₀ + λ · agree(drop(τ_1), …, drop(τ_T)).
 
 They differ in two choices, each written once: which entries of a task vector are dropped (`largest`, `random`; with the
-largest ones left out too, Breadcrumbs), and how the tasks agree on what is left (`agreed`).
+largest ones left out too, Breadcrumbs; with chances that depend on the magnitude, DELLA), and how the tasks agree on
+what is left (`agreed`).
 """
 import math
 import zlib
@@ -93,8 +94,9 @@ def largest(base: State, finetuned: Sequence[State], density: float, trim: str, 
     return drop
 
 
-def random(drop_rate: float, rescale: str, seed: int) -> Drop:
-    """Drop every entry with probability `drop_rate` and make up for it.
+def random(drop_rate: float, rescale: str, seed: int, spread: float = 0.0) -> Drop:
+    """Drop every entry with probability `drop_rate` and make up for it; with a spread, the smaller an entry is, the
+    likelier it is dropped (`drop_rates`).
 
     The draws belong to seed, key and task, not to the drop rate: what is dropped at a low rate is dropped at a higher
     one too, and neither the order of the keys nor further tasks change them.
@@ -104,14 +106,36 @@ def random(drop_rate: float, rescale: str, seed: int) -> Drop:
         generator = torch.Generator().manual_seed(seed_of_key)
         for vector in stack:
             before = vector.abs().sum() if rescale == "norm" else None
-            for piece in vector.view(-1).split(PIECE):
-                piece *= (torch.rand(len(piece), generator=generator) >= drop_rate).to(piece.device)
-            if rescale == "rate" and drop_rate < 1:
+            rates = drop_rates(vector, drop_rate, spread) if spread else None
+            for start in range(0, vector.numel(), PIECE):
+                piece = vector.view(-1)[start:start + PIECE]
+                rate = drop_rate if rates is None else rates.view(-1)[start:start + PIECE].cpu()
+                piece *= (torch.rand(len(piece), generator=generator) >= rate).to(piece.device)
+            if rescale == "rate" and rates is not None:
+                vector /= torch.where(rates < 1, 1 - rates, 1)
+            elif rescale == "rate" and drop_rate < 1:
                 vector /= 1 - drop_rate
             elif rescale == "norm" and (after := vector.abs().sum()) > 0:
                 vector *= before / after
         return stack
     return drop
+
+
+def drop_rates(vector: Float[Tensor, "*shape"], drop_rate: float, spread: float) -> Float[Tensor, "*shape"]:
+    """The probability with which DELLA drops an entry: p_min + ε · r/n with p_min = p − ε/2, where r = 0, …, n − 1
+    counts the n entries of a row from the largest magnitude to the smallest; below 0 and above 1 it is cut off.
+
+    A row is the last dimension, and a single number is a row of one.
+
+    Args:
+        drop_rate: p.
+        spread: ε.
+    """
+    if not vector.numel():
+        return vector
+    rows = vector.reshape(-1, vector.shape[-1] if vector.ndim else 1)
+    ranks = rows.abs().argsort(dim=1, descending=True, stable=True).argsort(1).to(vector.dtype)
+    return (ranks * (spread / rows.shape[1]) + (drop_rate - spread / 2)).clamp_(0, 1).view(vector.shape)
 
 
 def _bounds_of_all(base, state, density, outliers, count):
@@ -282,6 +306,30 @@ def dare(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, drop_ra
         on_tie: see `ties`.
     """
     return _merged(base, finetuned, scale, random(drop_rate, rescale, seed), agree, on_tie)
+
+
+@method("DELLA", source="Deep et al. 2024, §3", needs=[Needs.WEIGHTS],
+        drops="entries at random, small ones more often, and those that lost the vote",
+        combines="the mean of those that won")
+def della(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, drop_rate: Share = 0.5, spread: Share = 0.2,
+          seed: Seed = 0, rescale: Literal["rate", "norm", "none"] = "rate", agree: Agree = "elected mean",
+          on_tie: OnTie = "zero") -> State:
+    """Drop entries of τ_t at random, small ones with a higher probability than large ones, divide the rest by the
+    probability that they stay, and merge as TIES does.
+
+    Args:
+        scale: λ.
+        drop_rate: p, the probability for the entry in the middle of its row, by magnitude.
+        spread: ε. The probabilities of a row go from p − ε/2, for its largest entry, to nearly p + ε/2, cut off at 0
+            and 1. mergekit's `epsilon` is half of it. At 0 every entry has p, as in DARE.
+        seed: of the draws.
+        rescale: what makes up for the dropped. "rate" divides every entry by 1 minus its own probability (the paper),
+            "norm" restores every tensor's sum of magnitudes (mergekit), "none".
+        agree: how the tasks agree. "elected mean" as in TIES (the paper); "sum" adds (mergekit's della_linear);
+            "elected sum".
+        on_tie: see `ties`.
+    """
+    return _merged(base, finetuned, scale, random(drop_rate, rescale, seed, spread), agree, on_tie)
 
 
 @method("Model Breadcrumbs", short="Breadcrumbs", source="Davari and Belilovsky 2024, §3", needs=[Needs.WEIGHTS],
