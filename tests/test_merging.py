@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import jaxtyping
@@ -23,7 +24,20 @@ from data import imported
 from lessons import merging
 from lessons.cart.algorithms import spectra
 from lessons.linearity import algorithms as linearity
-from lessons.merging import Needs, PerTask, StateFile, adaptive, lowrank, masks, merge, methods, sparse, storage, ties
+from lessons.merging import (
+    Needs,
+    PerTask,
+    StateFile,
+    adaptive,
+    lowrank,
+    masks,
+    merge,
+    methods,
+    sparse,
+    storage,
+    ties,
+    weighted,
+)
 from toy_models import MLP, ResNet18, weights
 
 METHODS = methods()
@@ -57,10 +71,12 @@ def with_counter(state, count):
 
 def needed(name, states):
     """What a method must be given: for AdaMerging a function that makes three logits of all weights, and inputs; few
-    steps.
+    steps. For Fisher merging and RegMean, numbers of every model and key.
     """
     if Needs.INPUTS not in METHODS[name].needs:
         return {}
+    if name in ("fisher", "regmean"):
+        return {"information" if name == "fisher" else "products": [made_up(name, state) for state in states]}
 
     def forward(state, x, task):
         vector = torch.cat([tensor.flatten().float() for tensor in state.values() if tensor.is_floating_point()])
@@ -68,6 +84,18 @@ def needed(name, states):
 
     batches = [[torch.linspace(-1, 1, 4) + task] for task in range(len(states))]
     return {"forward": forward, "batches": batches, "steps": 2}
+
+
+def made_up(name, state):
+    """{key: Fisher information, or a product of inputs}, the same for all models and independent of the weights."""
+    found = {}
+    for key, tensor in state.items() if isinstance(state, Mapping) else ():
+        shape = tuple(getattr(tensor, "shape", ()))
+        generator = torch.Generator().manual_seed(zlib.crc32(key.encode()))
+        if isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and (name == "fisher" or len(shape) == 2):
+            drawn = torch.rand(shape, generator=generator)
+            found[key] = drawn if name == "fisher" else drawn.T @ drawn
+    return found
 
 
 def as_many(name, finetuned):
@@ -485,6 +513,7 @@ COURSE = {  # a family's file: its methods
     "sparse": ["ties", "dare", "della", "breadcrumbs"],
     "masks": ["consensus", "tall_masks", "emr"],
     "lowrank": ["tsv", "isotropic", "cart", "cart_indexing"],
+    "weighted": ["fisher", "regmean"],
     "adaptive": ["adamerging", "adamerging_cart"],
 }
 
@@ -727,7 +756,7 @@ def of_value(value, dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS[1:])
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "slerp"])  # it takes neither difference nor sum
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("slerp", "fisher")])  # no difference, no sum
 def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtype):
     """Task vectors of twice the largest number, and a sum of models that is."""
     large = 0.9 * torch.finfo(dtype).max
@@ -737,8 +766,11 @@ def test_a_result_that_does_not_fit_its_dtype_is_refused_with_the_key(name, dtyp
         merged(name, base, finetuned)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in (
-    "average", "model_stock", "adamerging", "adamerging_cart")])  # what these give lies between what they are given
+# what these give lies between what they are given
+BETWEEN = ("average", "model_stock", "fisher", "regmean", "adamerging", "adamerging_cart")
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in BETWEEN])
 def test_half_precision_weights_are_refused_only_where_the_result_does_not_fit(name):
     """It is computed in float32, but what is stored is half precision too."""
     base, finetuned = random_states(0, 3)
@@ -1365,6 +1397,81 @@ def test_adamerging_needs_a_function_and_finite_logits():
 
 
 # -- defects of other libraries ----------------------------------------------------------------------------------------
+
+# -- averages that weigh ----------------------------------------------------------------------------------------------
+
+@given(to_merge(), st.sampled_from([0.0, 0.3]), st.integers(0, 100))
+def test_fisher(states, floor, seed):
+    base, finetuned = states
+    generator = torch.Generator().manual_seed(seed)
+    information = [{key: torch.randn(tensor.shape, generator=generator).double().clamp(min=0)
+                    for key, tensor in base.items()} for _ in finetuned]
+    expected = {}
+    for key in base:
+        weights_ = [[max(floor, value) for value in entries(of_model)[key]] for of_model in information]
+        values = [entries(state)[key] for state in finetuned]
+        expected[key] = [sum(w * v for w, v in zip(ws, vs)) / sum(ws) if sum(ws) else sum(vs) / len(vs)
+                         for ws, vs in zip(zip(*weights_), zip(*values))]
+    assert_close(merge("fisher", base, finetuned, information=information, floor=floor), naive_state(base, expected))
+
+
+def test_regmean_comes_nearest_to_all_outputs():
+    base, finetuned = random_states(0, 3, {"weight": (4, 5), "bias": (4,)}, torch.float64)
+    inputs = [random_states(seed, 0, {"x": (20, 5)}, torch.float64)[0]["x"] for seed in range(3)]
+    products = [{"weight": x.T @ x} for x in inputs]
+    merged_ = merge("regmean", base, finetuned, products=products, off_diagonal=1)
+    wanted = torch.cat([x @ state["weight"].T for x, state in zip(inputs, finetuned)])
+    nearest = torch.linalg.lstsq(torch.cat(inputs), wanted).solution.T
+    assert_close(merged_, {"weight": nearest, "bias": naive_average(finetuned)["bias"]})
+    alone = merge("regmean", base, finetuned, products=products, off_diagonal=0)["weight"]
+    chances = torch.stack([product["weight"].diagonal() for product in products])
+    expected = sum(w * state["weight"] for w, state in zip(chances / chances.sum(0), finetuned))
+    torch.testing.assert_close(alone, expected)
+
+
+@pytest.mark.parametrize("off_diagonal", [0.0, 0.9, 1.0])
+def test_regmean_averages_what_no_input_reads(off_diagonal):
+    """As the pixels at MNIST's edge, which are black in every image."""
+    base, finetuned = random_states(0, 2, {"weight": (4, 5)}, torch.float64)
+    x = random_states(1, 0, {"x": (20, 5)}, torch.float64)[0]["x"] * torch.tensor([1, 1, 1, 0, 0])
+    result = merge("regmean", base, finetuned, products=[{"weight": x.T @ x}] * 2, off_diagonal=off_diagonal)
+    assert_close(result, naive_average(finetuned))
+
+
+def test_information_and_products_are_those_of_the_inputs():
+    network, x = MLP((6, 5, 4)).double(), torch.rand(7, 6, dtype=torch.float64)
+    found = weighted.fisher_information(network, x)
+    assert found.keys() == network.state_dict().keys()
+    expected = {key: torch.zeros_like(tensor) for key, tensor in found.items()}
+    for sample in x:
+        for column in range(4):
+            score = network(sample[None]).log_softmax(1)[0, column]
+            slopes = torch.autograd.grad(score, list(network.parameters()))
+            for key, slope in zip(expected, slopes):
+                expected[key] += score.exp().detach() * slope.square() / len(x)
+    assert_close(found, expected)
+    products = weighted.input_products(network, x)
+    hidden = network.features(x)["layer 1"]
+    assert_close(products, {"layers.0.weight": x.T @ x / 7, "layers.1.weight": hidden.T @ hidden / 7})
+    assert not any(tensor.requires_grad for made in (found, products) for tensor in made.values())
+    with pytest.raises(ValueError, match="every weight must belong to a linear layer, and 'stem.0.weight' does not"):
+        weighted.input_products(ResNet18(2, 3), torch.rand(2, 3, 8, 8))
+
+
+@pytest.mark.parametrize("name, given_, says", [
+    ("fisher", [{}], "information must be 2 dicts of tensors"), ("fisher", 3, "information must be 2 dicts"),
+    ("fisher", [{"bias": torch.ones(5)}, {}], "model 2 has other keys"),
+    ("fisher", [{"bias": torch.ones(4)}] * 2, r"'bias': it must have the shape \(5,\), and it has \(4,\)"),
+    ("fisher", [{"bias": -torch.ones(5)}] * 2, "'bias': it must be finite and at least 0"),
+    ("fisher", [{"other": torch.ones(5)}] * 2, "'other', which is no weight of the models"),
+    ("regmean", [{"weight": torch.ones(5, 5)}] * 2, r"'weight': it must have the shape \(4, 4\), and it has \(5, 5\)"),
+    ("regmean", [{"bias": torch.ones(5, 5)}] * 2, "'bias': it is of no matrix"),
+    ("regmean", [{"weight": math.nan * torch.ones(4, 4)}] * 2, "'weight': it must be finite")])
+def test_what_the_inputs_say_must_fit_the_models(name, given_, says):
+    base, finetuned = random_states(0, 2)
+    with pytest.raises(ValueError, match=says):
+        merge(name, base, finetuned, **{"information" if name == "fisher" else "products": given_})
+
 
 def test_merging_twice_gives_the_same_twice():
     """Elsewhere the average or task arithmetic overwrites the models that it is given."""

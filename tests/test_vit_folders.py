@@ -157,7 +157,7 @@ def test_every_method_merges_the_suite_and_is_judged(small):
     models = {"θ₀": suite.base, "mnist": suite.finetuned["mnist"]}
     from_weights = [name for name, method in methods().items() if method.needs == (Needs.WEIGHTS,)]
     for name in from_weights:
-        models[name] = lambda name=name: merge(name, suite.base, tuned)
+        models[name] = lambda name=name: merge(name, suite.base, tuned[:methods()[name].models])
     models["adamerging"] = lambda: merge("adamerging", suite.base, tuned, forward=clip.forward(suite), batches=batches,
                                          steps=2)
     found = clip.table(suite, models, {"mnist": (x, y), "cifar10": (x, y)})

@@ -9,6 +9,7 @@ from lessons.merging.angles import model_stock, slerp
 from lessons.merging.sparse import breadcrumbs, dare, della, ties
 from lessons.merging.masks import consensus, emr, tall_masks
 from lessons.merging.lowrank import cart, cart_indexing, isotropic, tsv
+from lessons.merging.weighted import fisher, regmean
 from lessons.merging.adaptive import adamerging, adamerging_cart
 from lessons.merging.states import StateFile
 from lessons.merging.storage import PerTask

@@ -45,8 +45,8 @@ def arc_shares(first: Float[Tensor, " entries"], second: Float[Tensor, " entries
     """What `slerp` multiplies the two with."""
     if not first.any() or not second.any():
         return 1 - alpha, alpha
-    one, other = directions(torch.stack([first, second]))
-    cosine = min(1.0, max(-1.0, (one @ other).item()))
+    units = directions(torch.stack([first, second]))
+    cosine = min(1.0, max(-1.0, (units[0] @ units[1]).item()))
     if abs(cosine) > PARALLEL:
         return 1 - alpha, alpha
     angle = math.acos(cosine)

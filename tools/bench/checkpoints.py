@@ -105,7 +105,7 @@ def measured(name: str, folder: Path) -> tuple[float, int]:
     if name == "look":
         looking.look(base, tuned, progress=False)
     else:
-        writing.merge(folder / f"merged by {name}", name, base, tuned)
+        writing.merge(folder / f"merged by {name}", name, base, tuned[:methods()[name].models])
     seconds = time.perf_counter() - start
     done.set()
     watcher.join()

@@ -67,7 +67,7 @@ def clip_on_device(device: str = "auto", tower: Tower = NAMED["ViT-B/32"], image
         if method.gives_one_model and Needs.INPUTS not in method.needs:
             with timed(f"{method.title}, on the device", where):
                 try:
-                    merge(method.name, base, tuned)
+                    merge(method.name, base, tuned[:method.models])
                 except Exception as error:  # whatever one method cannot do there, the others are still measured
                     print(f"  {method.title} fails on {where}: {type(error).__name__}: {error}")
     del base, tuned

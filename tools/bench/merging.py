@@ -38,7 +38,7 @@ def merging(width: int = 64, repeats: int = 3) -> None:
     for name, method in methods().items():
         if Needs.INPUTS in method.needs:
             continue
-        seconds = _seconds(functools.partial(merge, name, base, finetuned), repeats)
+        seconds = _seconds(functools.partial(merge, name, base, finetuned[:method.models]), repeats)
         beside = f"; {said[name]}: {1000 * _seconds(plain[name], 1):.0f} ms" if name in plain else ""
         print(f"  {method.title}: {1000 * seconds:.0f} ms{beside}")
     _from_files(base, finetuned)
@@ -109,7 +109,7 @@ def _peak_from_files(name, folder):
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    result = merge(name, files[0], files[1:])
+    result = merge(name, files[0], files[1:][:methods()[name].models])
     done.set()
     watcher.join()
     return max(most, private()) - before if result else 0
