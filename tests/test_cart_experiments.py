@@ -291,7 +291,7 @@ def test_the_reading_of_the_needle_names_the_ranks_that_lose_and_how_wide_the_be
     mean = xarray.DataArray([0.5, 0.3, 0.9, 0.6, 0.55, 0.5], dims="rank")
     spoiled = sweep.assign(accuracy=0 * sweep.accuracy + mean, average=0 * sweep.average + 0.5)
     said = panels.bell.reading_of_the_needle(spoiled).text
-    assert "from 12 to 12 of 400 directions" in said and "With 4 directions it is below the average." in said
+    assert "from 12 to 12 of 400 directions" in said and "it is so with 4; other" in said
 
 
 def test_tables_of_the_overlap_and_of_the_figures_hold_the_sweeps_numbers(sweep):
@@ -433,6 +433,14 @@ def test_the_number_of_tasks_is_drawn_with_its_errors_and_read():
     left = added.normalised.mean("subset").isel(count=-1)
     best = left.merged_by.values[left.values.argmax()]
     assert f"at 3 tasks {best} keeps most, {left.max().item():.2f}." in said
+    alone = panels.costs.number_of_tasks(added.isel(subset=[0])).data
+    assert f"average: 2 tasks {of_average[0]:.3f} (one subset)" in alone and "nan" not in alone
+
+
+def test_a_method_that_loses_least_within_the_noise_is_not_called_the_best():
+    added = tasks.run("quick", 0)
+    level = added.assign(normalised=0 * added.normalised + xarray.DataArray([0.0, 0.1], dims="subset"))
+    assert "loses least, which is within the noise, and at 3" in panels.costs.reading_of_figure_7(level).text
 
 
 def test_the_reading_of_storage_compares_with_the_masks():

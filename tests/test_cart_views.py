@@ -152,7 +152,7 @@ def test_the_best_number_of_directions_does_not_grow_with_the_width(views):
     widths = experiment.bell.run_widths("full", 0)
     tops = {value: width.top_of(readings.one(widths, width=value)) for value in (25, 200, 400, 800)}
     assert tops[25] is None and [tops[value].best for value in (200, 400, 800)] == [15, 13, 12]
-    assert width.finding(tops, 25) == "In a layer this narrow, CART is no better than the average"
+    assert width.finding(tops, 25) == "In a layer this narrow, CART cannot be told from the average"
     assert "400 units: 13 (11 to 14)" in views["width"].alt
     of_shares = {value: readings.Plateau(value // 20, value // 20, value // 20) for value in (100, 200, 400)}
     assert width.growth(of_shares) == pytest.approx(1)

@@ -73,6 +73,9 @@ def test_what_the_words_of_cart_14_count_over_seeds_is_so():
     assert {name: (round(values.mean(), 3), round(values.std(ddof=1) / 10 ** 0.5, 3), int((values > 0).sum()))
             for name, values in less.items()} == {"average": (0.024, 0.006, 9), "task_arithmetic": (0.024, 0.008, 8),
                                                   "cart": (0.288, 0.017, 10)}
+    for name in ("average", "task_arithmetic", "ties", "consensus", "cart", "tsv"):
+        narrow, wide = (numbers[f"ViT {name}_lost_{width}"] for width in (64, 128))
+        assert (narrow[:len(wide)] > wide).all(), name  # the first seeds of the one are those of the other
 
 
 @pytest.mark.parametrize("claim", MEASURED, ids=lambda claim: claim.id)
@@ -85,6 +88,17 @@ def test_a_verdict_stands_on_numbers_of_all_its_seeds_within_its_bounds(claim):
         values = numbers[condition.number]
         assert any(values.keys() <= set(seeds) and len(values) >= min(5, len(seeds)) for seeds in asked), condition
         assert all(condition.holds(value) for value in values.values()), condition
+
+
+@pytest.mark.parametrize("claim", [claim for claim in MEASURED if claim.chapter <= 8], ids=lambda claim: claim.id)
+def test_a_bound_lies_half_a_standard_deviation_beyond_the_extreme_seed(claim):
+    """Of a number that varies: one more seed then need not break it. A bound of 0 says which of two is ahead."""
+    for condition in claim.conditions:
+        seeds = claims.measured()[claim.id][condition.number]
+        room = 0.5 * np.std(seeds, ddof=1) if len(seeds) > 2 else 0.0
+        for bound, sign in ((condition.at_least, 1), (condition.at_most, -1)):
+            if bound and room:
+                assert min(sign * (seed - bound) for seed in seeds) >= room, f"{condition.number}: {bound}"
 
 
 def test_the_ledger_keeps_what_a_condition_or_a_sentence_uses_and_no_more():

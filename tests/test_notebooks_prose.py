@@ -54,8 +54,7 @@ ALLOWED = {
     "06_gradients": {
         "epochs-text": {"0.8": "TVG reports it"}},
     "07_interference": {
-        "exercise-7-3-text": {"3.0": "given", "1.0": "given"},
-        "minute": {"95": "a level of confidence"}},
+        "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},
     "08_cart": {
         "setting": {"0": SLIDER, "100": SLIDER},
         "exercise-8-2-text": {"8": RANK},
@@ -63,8 +62,7 @@ ALLOWED = {
         "card-8": {"8": RANK, "12": RANK, "16": RANK, "32": RANK},
         "width-text": {"Twice as wide": "a width"},
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},
-        "bits-text": {"8": RANK, "0.08": RANK},
-        "minute": {"100": "full rank"}},
+        "bits-text": {"8": RANK, "0.08": RANK}},
     "09_theorems": {
         "thirds-text": {"into thirds": THIRDS},
         "mine-9-4-text": {"the thirds": THIRDS},

@@ -372,6 +372,10 @@ def test_comparisons_are_paired_and_signed(sweep):
     fresh = of_both(sweep.control_right.sel(control="fresh ends"))
     assert found["fresh ends"][0] == pytest.approx(fresh - interpolated)
     assert found["rest"][0] == pytest.approx(1 - fresh)
+    halves = experiment.half_way(better)
+    assert list(halves) == list(sweep.pair.values) and all(renewed.all() for renewed, _ in halves.values())
+    middles = [before.double().mean().item() for _, before in halves.values()]
+    assert np.mean(middles) == pytest.approx(interpolated)
 
 
 # -- causes ------------------------------------------------------------------------------------------
@@ -454,7 +458,8 @@ def test_the_reading_of_amounts_says_their_numbers():
 
 def test_the_question_before_the_gaps_has_chapter_1s_number_from_the_ledger(monkeypatch):
     monkeypatch.setattr(panels.claims, "measured", lambda: {"CTL-2": {"gap_over_own_most": [0.062, 0.134]}})
-    assert "never more than 13% of the two ends' own distance. Half-way" in panels.question()
+    before = "On 2 seeds of chapter 1 the gap was at most 13% of the two ends' own distance."
+    assert panels.question().startswith(f"{before} Half-way")
     monkeypatch.setattr(panels.claims, "measured", dict)
     assert panels.question().startswith("Half-way between")
 

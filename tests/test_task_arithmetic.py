@@ -372,6 +372,10 @@ def test_the_pictures_of_forgetting_hold_their_numbers(made_up_forgetting):
         assert "Not MNIST!" in page and "θ₀ − τ: 0.050" in page
     text = panels.reading_of_forgetting(made_up_forgetting).text
     assert "right for 5.0%" in text and "95%" in text and "<i>" not in text
+    parted = made_up_forgetting.copy(deep=True)
+    parted["read_out"].loc[{"angle": 22.5, "network": "θ₀"}] = 0.9
+    text = panels.reading_of_forgetting(parted.assign_attrs(test_images=10_000)).text
+    assert "θ₀ is +85.0 ±" in text and "the seven others +75.0 ±" in text and "was +80.0 ±" in text
     found = forgetting.claims(made_up_forgetting)["CTL-13"]
     assert found["read_out_lost"] == pytest.approx(0.75) and found["again_pretrained"] == pytest.approx(0.8)
 
@@ -398,7 +402,8 @@ def test_the_pictures_of_growth_hold_their_numbers(made_up_growth):
     assert "Not MNIST!" in panels.growth(made_up_growth).data
     text = panels.reading_of_growth(made_up_growth).text
     share = made_up_growth.share.sel(layer="output").mean().item()
-    assert "1.70 in layer 1" in text and f"kinks make {share:.0%}" in text
+    page = panels.reading_of_growth(made_up_growth).page
+    assert "λ to the power 1.70 (λ up to" in page and f"share of kinks at λ = 0.1 {share:.0%}" in text
     numbers = causes.claims(made_up_growth)
     assert numbers["CTL-10"]["exponent_kinks_output"] == pytest.approx(1.7) and numbers.keys() == {"CTL-10", "CTL-11"}
 

@@ -440,7 +440,7 @@ EXPONENT = Exercise(
 # -- 4.6 -------------------------------------------------------------------------------------------
 
 FIRST_LAYER = Exercise(
-    "4.6", "which exponent has the first layer?", 6, "b",
+    "4.6", "which exponent does the first layer have?", 6, "b",
     wrong=[
         Wrong("a",
               "λ¹ would be a unit that deviates for every image by something proportional to λ. But a unit whose input "

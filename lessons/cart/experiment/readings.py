@@ -127,9 +127,6 @@ def lost_by_the_average(sweep: xarray.Dataset) -> float:
 
 
 MEASURES = {"what the average misses in layer 1": missed_by_the_average,
-            "I(8 %) as meant, centred": lambda sweep: row_space(sweep, HOWS[0], "meant"),
-            "I(8 %) as meant, from θ₀": lambda sweep: row_space(sweep, HOWS[1], "meant"),
-            "I(8 %) as printed, centred": lambda sweep: row_space(sweep, HOWS[0], "printed"),
             "own accuracy − average's": lost_by_the_average}
 
 

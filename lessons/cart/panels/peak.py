@@ -172,7 +172,8 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
         part = sweep.sel(case=name)
         tops = [plateau(part, head) for head in experiment.HEADS]
         rows.append((name, f"{part.large.item():.0f}", f"{part.rule.item():.0f}", *(top.said for top in tops)))
-    head = ("", "large singular values", "rule of 8.5", *(f"CART best, {head}" for head in experiment.HEADS))
+    head = ("", "number of large singular values", "rule of 8.5",
+            *(f"directions with which CART is best, {head}" for head in experiment.HEADS))
     after = quiet(said("""In brackets: what cannot be told from the best, that is, lies within two standard errors of
                           it. {caption}""", caption=caption(sweep)))
     return table(head, rows, after=after)

@@ -6,11 +6,11 @@ import xarray
 
 from lessons.cart.experiment import resnet
 from lessons.cart.experiment.grid import HOWS
-from lessons.cart.experiment.readings import chosen, height, one
+from lessons.cart.experiment.readings import chosen, one
 from lessons.cart.panels import bell, costs, directions
 from lessons.cart.panels.parts import Ranks, by_rank, numbers_of, percent
 from lessons.kit import page
-from lessons.kit.noise import reach
+from lessons.kit.noise import Difference, reach
 from lessons.kit.page import Markup, Page, in_full_alone, said
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, View, chips, key, view
@@ -84,18 +84,22 @@ def reading(sweep: xarray.Dataset) -> Page:
     full_rank = chosen(part, HOWS[1], full_rank=True)
     truncated = chosen(part, HOWS[1])
     interference = part.interference.sel(reading="meant", rank=1.0)
+    lead = Difference.of(best.accuracy.mean().item(), test.average.mean().item(),
+                         part.sizes["task"] * resnet.EIGHT.images)
     lower = interference.sel(how=HOWS[0]) < interference.sel(how=HOWS[1])
     return page.reading("Split CIFAR-100, eight tasks",
                         """The own networks read {own:.3f}, the average {average:.3f}, CART at its best ({best_rank},
-                           λ = {best_lam:g}, chosen on held-out images) {best:.3f}: a bell {height:+.3f} high. Task
-                           arithmetic at full rank {full_rank:.3f}, truncated to {truncated_rank} {truncated:.3f}. I at
-                           full rank, as meant, is lower when centred in {lower} of {layers} layers.""",
+                           λ = {best_lam:g}, chosen on held-out images) {best:.3f}: {lead} points above the
+                           average{doubt}. Task arithmetic at full rank {full_rank:.3f}, truncated to {truncated_rank}
+                           {truncated:.3f}. I at full rank, as meant, is lower when centred in {lower} of {layers}
+                           layers.""",
                         own=test.own.mean().item(),
                         average=test.average.mean().item(),
                         best_rank=percent(best.attrs["rank"]),
                         best_lam=best.attrs["lam"],
                         best=best.accuracy.mean().item(),
-                        height=height(part),
+                        lead=lead,
+                        doubt=lead.doubt(),
                         full_rank=full_rank.accuracy.mean().item(),
                         truncated_rank=percent(truncated.attrs["rank"]),
                         truncated=truncated.accuracy.mean().item(),

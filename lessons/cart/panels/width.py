@@ -103,7 +103,7 @@ def growth(tops: dict[int, Plateau | None]) -> float:
 def finding(tops: dict[int, Plateau | None], width: int) -> str:
     """Whether wider layers need more directions, or that there is no bell at this width."""
     if tops[width] is None:
-        return "In a layer this narrow, CART is no better than the average"
+        return "In a layer this narrow, CART cannot be told from the average"
     power = growth(tops)
     if np.isnan(power):
         return "Only one width has a bell"

@@ -200,7 +200,7 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
             before = f"{float(sweep.before.sel(selection)):.2f}"
             rows.append((f"{name}: alone", "", *_at_shown(alone), "", ""))
             rows.append((f"{name}: merged", before, *_at_shown(merged), f"{kept:.2f}", f"{together:.2f}"))
-    head = ("accuracy after … epochs", "0", *map(str, SHOWN), "kept of the own gain, 1 to 20", "correlation")
+    head = ("accuracy after … epochs", "0", *map(str, SHOWN), "share of own gain kept, epochs 1–20", "correlation")
     return table(head, rows)
 
 

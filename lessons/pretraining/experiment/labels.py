@@ -208,6 +208,8 @@ def claim_15(sweep: xarray.Dataset) -> dict[str, float]:
         gap = of_pair.gap_mean.mean("layer")
         coef = of_pair.coef_mean.mean("layer")
         numbers |= {f"{short}_{name}_gap": gap.sel(start=start).item() for name, start in starts.items()}
+        numbers |= {f"{short}_{name}_over_normal": (gap.sel(start=starts[name]) / gap.sel(start=NORMAL)).item()
+                    for name in ("shuffled", "true")}
         numbers |= {f"{short}_{name}_coef": coef.sel(start=start).item() for name, start in starts.items()}
         numbers[f"{short}_by_heart_gap"] = gap.sel(start=by_heart).mean().item()
         for name, start in starts.items():

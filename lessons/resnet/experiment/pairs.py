@@ -306,6 +306,15 @@ def comparisons(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
     return differences | {"ends": paired(anew, running)}
 
 
+def half_way(sweep: xarray.Dataset) -> dict[str, tuple[Tensor, Tensor]]:
+    """{pair: (with statistics estimated anew, with interpolated ones)}: which test images of both tasks the network
+    half-way names right, bool (2 · images,)."""
+    right = sweep.right.sel(place="half-way").astype(bool)
+    return {str(pair): tuple(torch.tensor(right.sel(pair=pair, treatment=treatment).values.ravel())
+                             for treatment in ("re-estimated", "interpolated"))
+            for pair in sweep.pair.values}
+
+
 def accuracies(sweep: xarray.Dataset) -> dict[str, tuple[float, float]]:
     """Half-way accuracies, mean over pairs and tasks, and their standard errors: of the network under every treatment
     of BatchNorm, and, as "mixed …", of the ends' outputs, mixed."""

@@ -53,7 +53,7 @@ def reading_of_growth(sweep: xarray.Dataset) -> Page:
     return reading("What you should have seen", Markup("""
         <b>Every block misses something by itself, and hands on what was missed before.</b> Given the exact mix, a
         single block misses {least:.0%} to {most:.0%} of the ends' own distance. No block comes near the {share:.0%}
-        that the network has in block 8; {sum:.0%} is what the eight add up to. What is missed early is partly lost on
+        that the network has in block 8. All eight together add up to {sum:.0%}. What is missed early is partly lost on
         the way: repaired in block 4, the network still has {left_4:.0%} of block 8's gap, repaired in block 7
         {left_7:.0%}. <b>And behind the last block it is averaging that helps.</b> A mean over the pixels keeps what
         they have in common. It brings the share in block 8 from {share:.0%} to {pooled:.0%}, and would bring it down in

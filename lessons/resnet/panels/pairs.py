@@ -5,7 +5,7 @@ import xarray
 
 from lessons.kit import claims, plotting
 from lessons.kit.noise import Difference, error_of_share, with_reach
-from lessons.kit.page import Markup, Page, folded, reading, said
+from lessons.kit.page import Markup, Page, folded, reading, said, table
 from lessons.kit.plotting import BLUE, GREEN, GREY, MARKERS, RED, WithQuartiles, still
 from lessons.kit.sweep import at, caption, names
 from lessons.kit.view import (
@@ -247,22 +247,27 @@ def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
     return f"Renewed statistics {done}; {accuracy}"
 
 
+GAINS = {"anew": "half-way: estimated anew, over interpolated", "batch": "half-way: of the batch, over estimated anew",
+         "ends": "at the two ends, on their own tasks: estimated anew, over running",
+         "fresh ends": "half-way: renewed at the ends before they are mixed, over interpolated",
+         "rest": "half-way: estimated anew, over renewed before they are mixed"}
+
+
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
-    """Whether other statistics help the network half-way, with paired differences and their errors."""
+    """Whether other statistics help the network half-way; below it a table of all changes, with their errors."""
     gains = {name: Difference(*gain) for name, gain in comparisons(sweep).items()}
-    anew, batch = gains["anew"], gains["batch"]
-    scores = accuracies(sweep)
+    anew = gains["anew"]
     verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
-    return reading("Does it help the network?", Markup("""
-        Half-way, mean over all pairs: {interpolated:.1%} with interpolated statistics, {anew:.1%} with new ones.
-        {verdict}: estimating anew changes that by {gain} points{doubt}. (Behind ±: the standard error of the
-        difference, from the same {images:,} images.) Those of the batch change it by another {of_batch} points{still}.
-        Is all of it about mixing? With new statistics the two <i>ends</i> gain {ends} points on their own tasks. If
-        their statistics are renewed before they are mixed, the network half-way gains {fresh} points, and what
-        estimating anew adds to that is {rest}."""),
-        interpolated=scores["interpolated"][0], anew=scores["re-estimated"][0], gain=anew, doubt=anew.doubt(),
-        verdict=verdict, images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"], of_batch=batch,
-        still=batch.doubt(), ends=gains["ends"], fresh=gains["fresh ends"], rest=gains["rest"])
+    sentence = said("""{verdict}: estimating anew changes the accuracy half-way, {before:.1%} with interpolated
+                       statistics, by {gain} points{doubt}. (Mean over all pairs. Behind ±: the standard error of the
+                       difference, from the same {images:,} images.) Is all of it about mixing? Look at the ends.""",
+                    verdict=verdict, before=accuracies(sweep)["interpolated"][0], gain=anew, doubt=anew.doubt(),
+                    images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"])
+    rows = [(label, f"{gains[name]}", "" if gains[name].is_news else "within the noise")
+            for name, label in GAINS.items()]
+    made = table(("statistics", "points gained", ""), rows,
+                 before=Markup("<p><b>Does it help the network?</b> {}</p>").format(sentence))
+    return Page(f"{sentence}\n{made.text}", made.page)
 
 
 def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
@@ -270,10 +275,10 @@ def reading_of_mixed_outputs(sweep: xarray.Dataset) -> Page:
     gains = comparisons(sweep)
     scores = accuracies(sweep)
     mixed, anew = (Difference(*gains[name]) for name in ("mixed", "mixed anew"))
-    return reading("If CTL were exact", """
-        the half-way network would say what the two ends' outputs say, mixed (the thick dark lines). With interpolated
-        statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it has
-        {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
+    return reading("How far from exact?", """
+        If CTL were exact, the half-way network would say what the two ends' outputs say, mixed (the thick lines). With
+        interpolated statistics it has {network:.1%}, these {of_mixed:.1%}: {mixed} points more{doubt}. With new ones it
+        has {network_anew:.1%}, these {of_mixed_anew:.1%}: {anew} points more{doubt_anew}.""",
         network=scores["interpolated"][0], of_mixed=scores["mixed interpolated"][0],
         network_anew=scores["re-estimated"][0], of_mixed_anew=scores["mixed re-estimated"][0], mixed=mixed,
         doubt=mixed.doubt(), anew=anew, doubt_anew=anew.doubt())
@@ -478,7 +483,8 @@ def question() -> str:
     shares = claims.measured().get("CTL-2", {}).get("gap_over_own_most")
     before = ""
     if shares:
-        before = f"In chapter 1 the gap was never more than {max(shares):.0%} of the two ends' own distance. "
+        before = (f"On {len(shares)} seeds of chapter 1 the gap was at most {max(shares):.0%} of the two ends' own "
+                  "distance. ")
     return (f"{before}Half-way between the networks for splits 1 and 2: what share is it in **block 8**, the last "
             "one, of ResNet-18?")
 

@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.kit import plotting
-from lessons.kit.page import Markup, Page, said
+from lessons.kit.page import Markup, Page, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, Look, still
 from lessons.kit.sweep import caption
 from lessons.task_arithmetic.experiment import causes
@@ -34,7 +34,7 @@ def growth(sweep: xarray.Dataset):
         for layer in LAYERS[1:]:
             look = LOOKS[layer]
             right.plot(lams, share.sel(layer=layer), color=look.colour, marker=look.marker, linestyle=line,
-                       label=f"{equation}, {layer}")
+                       markerfacecolor=look.colour if equation == "Eq. 2" else "none", label=f"{equation}, {layer}")
     right.axhline(0.5, color=GREY, linewidth=1, linestyle=":", marker="")
     right.set(title="Which part of it kinks make", xlabel="λ (logarithmic)", xscale="log", ylim=(0, 1.02),
               ylabel="share of kinks; the rest: curvature")
@@ -44,7 +44,7 @@ def growth(sweep: xarray.Dataset):
         ax.minorticks_off()
     plotting.in_percent(right.yaxis)
     fig.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=2)
-    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    fig.legend(*right.get_legend_handles_labels(), loc="outside lower right", ncols=2, handlelength=4)
     sentences = []
     for equation in causes.EQUATIONS:
         share = causes.shares(sweep, equation).sel(layer="output")
@@ -55,23 +55,25 @@ def growth(sweep: xarray.Dataset):
 
 def reading_of_growth(sweep: xarray.Dataset) -> Page:
     """Exponents and shares, with this sweep's numbers."""
-    powers = causes.exponents(sweep, "Eq. 2", "missed")
-    share = causes.shares(sweep, "Eq. 2")
-    output = share.sel(layer="output")
+    exponents = {equation: {part: causes.exponents(sweep, equation, part) for part in ("missed", "kinks", "curvature")}
+                 for equation in causes.EQUATIONS}
+    shares = {equation: causes.shares(sweep, equation).sel(layer="output") for equation in causes.EQUATIONS}
     early = causes.gates_matter(sweep, "Eq. 2", 0.2)
     late = causes.gates_matter(sweep, "Eq. 2", 1.0)
     leads = "kinks lead however one freezes" if early[0] > 0.5 else "the lead depends on how one freezes"
     lead = "which of the two leads cannot be told" if late[0] < 0.5 < late[1] else "the lead does not depend on it"
-    sure = said("""How sure is that? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share of kinks
-                   is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
+    sure = said("""How sure are these shares? The ReLUs can also be frozen at one of the two ends. At λ = 0.2 the share
+                   of kinks is then between {early[0]:.0%} and {early[1]:.0%}, so {leads}; at λ = 1 it is between
                    {late[0]:.0%} and {late[1]:.0%}, and {lead}.""", early=early, late=late, leads=leads, lead=lead)
-    text = said("""Eq. 2, λ up to {small:g}: what is missed grows like λ to the power {first:.2f} in layer 1 and
-                   {last:.2f} at the output. And yet at λ = 0.1 kinks make {early:.0%} of it there. Split in two, the
-                   output's curvature grows with the exponent {bent:.2f}, and its kinks alone with {kinked:.2f}. What
-                   many units miss by their kinks is mixed by the layers above, and so kinks no longer grow like λ^1.5
-                   there. At λ = 1 kinks make {late:.0%} of what the output misses. {sure}""",
-                small=causes.SMALL, first=powers["layer 1"], last=powers["output"], early=output.sel(step=0.1).item(),
-                bent=causes.exponents(sweep, "Eq. 2", "curvature")["output"],
-                kinked=causes.exponents(sweep, "Eq. 2", "kinks")["output"],
-                late=output.sel(step=1.0).item(), sure=sure)
-    return Page(text, Markup("<p><b>What was measured.</b> {}</p>").format(text))
+    rows = [[equation, *(f"{of_part['output']:.2f}" for of_part in parts.values()),
+             *(f"{shares[equation].sel(step=lam).item():.0%}" for lam in (0.1, 0.4, 1.0))]
+            for equation, parts in exponents.items()]
+    first = said("""What Eq. 2 misses in layer 1, which has kinks alone, grows like λ to the power {first:.2f} (λ up to
+                    {small:g}). The table is about the output.""",
+                 first=exponents["Eq. 2"]["missed"]["layer 1"], small=causes.SMALL)
+    last = said("""Its kinks alone do not grow like those of layer 1, because the layers above mix what many units
+                   miss. {sure}""", sure=sure)
+    paragraph = Markup("<p>{}</p>")
+    return table(("at the output", "exponent of what is missed", "of its kinks", "of its curvature",
+                  "share of kinks at λ = 0.1", "at λ = 0.4", "at λ = 1"), rows,
+                 before=Markup("<p><b>What was measured.</b> {}</p>").format(first), after=paragraph.format(last))
