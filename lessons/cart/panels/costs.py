@@ -210,7 +210,8 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                    many=many,
                    lost=", ".join(f"{value:.2f} ({name})" for name, value in lost.items()),
                    least=capital(least),
-                   doubt=", which is within the noise" if lost[second] - lost[least] < noise else "",
+                   doubt=" (on one subset)" if math.isnan(noise) else
+                   ", which is within the noise" if lost[second] - lost[least] < noise else "",
                    best=best,
                    most=left[best],
                    cart=left["CART"],
