@@ -426,6 +426,14 @@ def test_the_readings_say_this_sweeps_numbers(sweep):
     assert f"comes near the {share:.0%}" in page.text
 
 
+def test_a_mean_over_the_pixels_makes_the_gap_smaller_behind_every_block():
+    """With statistics estimated anew. With interpolated ones it does not behind block 4."""
+    of = causes_experiment.summary(causes_experiment.run("full"))
+    smaller = of["pooled"] < of["share"]
+    assert smaller.sel(treatment="re-estimated").all() and not smaller.sel(treatment="interpolated", block=4)
+    assert "down behind all of the seven blocks" in causes_panels.reading_of_growth(causes_experiment.run("full")).text
+
+
 def test_an_order_within_its_error_is_not_told(sweep):
     wavering = sweep.right.copy()
     wavering.loc[{"treatment": "re-estimated"}] = sweep.right.sel(treatment="interpolated").roll(image=1)
