@@ -53,7 +53,7 @@ def arc_shares(first: Float[Tensor, " entries"], second: Float[Tensor, " entries
     return math.sin((1 - alpha) * angle) / math.sin(angle), math.sin(alpha * angle) / math.sin(angle)
 
 
-@method("Model Stock", source="Jang et al. 2024, Eq. 5", needs=[Needs.WEIGHTS],
+@method("Model Stock", source="Jang et al. 2024", needs=[Needs.WEIGHTS],
         drops="nothing", combines="their mean, shortened where they disagree")
 def model_stock(base: State, finetuned: Sequence[State]) -> State:
     """θ₀ + t · mean(τ_t) with t = T cos ω / (1 + (T − 1) cos ω), tensor by tensor, where cos ω is the mean cosine of

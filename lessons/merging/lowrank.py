@@ -169,7 +169,7 @@ def whitened_sum(left: Float64[Tensor, "m Tk"], right: Float64[Tensor, "Tk n"],
 
 # -- Iso-C -----------------------------------------------------------------------------------------
 
-@method("Iso-C", source="Marczak et al. 2025, §4", needs=[Needs.WEIGHTS],
+@method("Iso-C", source="Marczak et al. 2025", needs=[Needs.WEIGHTS],
         drops="nothing", combines="their sum, its singular values made equal")
 def isotropic(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, convolutions: Convolutions = "flatten",
               decomposition: Decomposition = "auto") -> State:

@@ -188,7 +188,8 @@ def sorted_at(numbers: Callable[[], Iterator[np.ndarray]], places: Sequence[int]
             digit = int(np.searchsorted(counts[begin].cumsum(), rank, side="right"))
             prefixes[place] = (begin << 16) | digit, rank - int(counts[begin][:digit].sum())
     # [()] of an array without dimensions is its number
-    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()] for place, (begin, _) in prefixes.items()}  # type: ignore[misc]
+    return {place: np.array(begin, f"u{dtype.itemsize}").view(dtype)[()]  # type: ignore[misc]
+            for place, (begin, _) in prefixes.items()}
 
 
 def _keep(stack, groups, limits):
@@ -308,7 +309,7 @@ def dare(base: State, finetuned: Sequence[State], *, scale: Scale = 0.3, drop_ra
     return _merged(base, finetuned, scale, random(drop_rate, rescale, seed), agree, on_tie)
 
 
-@method("DELLA", source="Deep et al. 2024, §3", needs=[Needs.WEIGHTS],
+@method("DELLA", source="Deep et al. 2024", needs=[Needs.WEIGHTS],
         drops="entries at random, small ones more often, and those that lost the vote",
         combines="the mean of those that won")
 def della(base: State, finetuned: Sequence[State], *, scale: Scale = 1.0, drop_rate: Share = 0.5, spread: Share = 0.2,

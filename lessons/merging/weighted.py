@@ -16,7 +16,7 @@ PerModel = Any  # Sequence[Mapping[str, Tensor]], which `_checked` checks itself
 NEGLIGIBLE = 1e-12  # of the largest eigenvalue: what lies below is rounding
 
 
-@method("Fisher merging", short="Fisher", source="Matena and Raffel 2022, Eq. 4", needs=[Needs.INPUTS],
+@method("Fisher merging", short="Fisher", source="Matena and Raffel 2022", needs=[Needs.INPUTS],
         drops="nothing", combines="their mean, every weight weighed by its Fisher information")
 def fisher(base: State, finetuned: Sequence[State], *, information: PerModel, floor: Positive = 1e-6) -> State:
     """Σ F_t ∘ θ_t / Σ F_t, entry by entry, where F_t is the diagonal of model t's Fisher information. Of `base` only
@@ -25,7 +25,7 @@ def fisher(base: State, finetuned: Sequence[State], *, information: PerModel, fl
     Args:
         information: one dict a model, {key: F_t} with the shapes of the weights, as `fisher_information` gives it. A
             key that none of them has is averaged.
-        floor: what an entry of F_t is at least, as in the paper's code. Where all are below it, the result is the mean.
+        floor: what an entry of F_t is at least. Where all are below it, the result is the mean.
     """
     _checked("information", information, base, len(finetuned))
 
@@ -39,7 +39,7 @@ def fisher(base: State, finetuned: Sequence[State], *, information: PerModel, fl
     return by_tensor(base, merged)
 
 
-@method("RegMean", source="Jin et al. 2023, §3", needs=[Needs.INPUTS],
+@method("RegMean", source="Jin et al. 2023", needs=[Needs.INPUTS],
         drops="nothing", combines="the layer that comes nearest to all models' outputs")
 def regmean(base: State, finetuned: Sequence[State], *, products: PerModel, off_diagonal: Share = 0.9) -> State:
     """(Σ W_t G_t)(Σ G_t)⁻¹ for the weight (out, in) of a linear layer, where G_t = XᵀX is made of the inputs X
@@ -101,7 +101,7 @@ def _checked(name, per_model, base, models, square=False):
 
 def fisher_information(network: nn.Module, x: Float[Tensor, "samples ..."]) -> dict[str, Tensor]:
     """{key: the diagonal of the Fisher information}, the mean over samples of Σ_c p(c|x) · (∂ log p(c|x) / ∂θ)², with
-    all classes counted, so that no label is needed (Matena and Raffel 2022, Eq. 3).
+    all classes counted, so that no label is needed (Matena and Raffel 2022).
 
     Args:
         network: inputs -> logits (samples, classes); all of its weights belong to linear layers, each used once.

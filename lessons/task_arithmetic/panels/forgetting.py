@@ -77,7 +77,7 @@ def reading_of_forgetting(sweep: xarray.Dataset) -> Page:
                    pushed down the list, not to its end. Pushing needs the direction of τ: the same numbers in shuffled
                    places take next to nothing ({shuffled:.2f}, θ₀ {before:.2f}). And the features? A new last
                    layer is right for {negated:.2f} of the images with the features of θ₀ − τ, and for {pretrained:.2f}
-                   with those of θ₀: {lost} points more{doubt}. That mean hides two effects. For 22.5°, the one task
+                   with those of θ₀: {lost} points more{doubt}. Look at single tasks too. For 22.5°, the one task
                    that θ₀ knew, θ₀ is {near} points ahead{near_doubt}; for the seven others {rest}{rest_doubt}.
                    Mind the control: with the features of an <i>untrained</i> network it is right for {untrained:.2f}.
                    For 22.5° θ₀ was {over} points ahead of that.
