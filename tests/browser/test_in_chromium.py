@@ -258,10 +258,11 @@ def test_an_exported_panel_works_without_a_kernel_and_without_a_network(page, fo
         page.context.set_offline(False)
 
 
+# False where there is no code to see (text, or a folded cell), null until the code is drawn.
 WIDTHS = """(index) => {
-    const {model, node} = window.jupyterapp.shell.currentWidget.content.widgets[index];
+    const {model, node, inputHidden} = window.jupyterapp.shell.currentWidget.content.widgets[index];
     const code = node.querySelector('.jp-InputArea-editor .cm-scroller');
-    return model.type === 'code' && code && [code.scrollWidth, code.clientWidth]; }"""
+    return model.type === 'code' && !inputHidden && code && [code.scrollWidth, code.clientWidth]; }"""
 
 
 def test_a_first_start_asks_nothing_cuts_no_line_at_1024_pixels_and_its_links_open(lab_and_browser, page):
