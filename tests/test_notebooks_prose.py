@@ -30,8 +30,7 @@ REPORTED, GRID, LITERATURE = "CTL reports it", "CART's grid", "the literature's 
 THIRDS = "how the data are split"
 ALLOWED = {
     "00_start_here": {
-        "training-loop": {"0.5": CHANCE},
-        "panel": {"0.5": SLIDER}},
+        "training-loop": {"0.5": CHANCE}},
     "02_linearity_resnet": {
         "setting": {"0.05": RATE},
         "own-and-other-text": {"0.2": CHANCE},

@@ -16,10 +16,14 @@ MADE_UP = Question(id="8.z", question="Is `{a: 1}` = $\\nabla f$, ~or #2?", file
 
 
 def read_gift(text):
-    """{id: (question, [(right, choice, answer)])} as Moodle reads the file: a sign behind a backslash is only a sign."""
-    return {match["id"]: (_plain(match["asked"]), [(choice["sign"] == "=", _plain(choice["text"]), _plain(choice["answer"]))
-                                                   for choice in CHOICE.finditer(match["choices"])])
-            for match in QUESTION.finditer(text)}
+    """{id: (question, [(right, choice, answer)])} as Moodle reads the file: a sign behind a backslash is only a
+    sign."""
+    asked = {}
+    for match in QUESTION.finditer(text):
+        choices = [(choice["sign"] == "=", _plain(choice["text"]), _plain(choice["answer"]))
+                   for choice in CHOICE.finditer(match["choices"])]
+        asked[match["id"]] = _plain(match["asked"]), choices
+    return asked
 
 
 def _plain(text):
@@ -29,10 +33,10 @@ def _plain(text):
 
 @pytest.mark.parametrize("asked", [ALL, [MADE_UP]], ids=["the course's", "with every sign"])
 def test_moodle_finds_every_question_with_its_choices_and_their_answers(asked):
-    found = read_gift(questions.gift(asked))
-    assert list(found) == [question.id for question in asked]
+    read = read_gift(questions.gift(asked))
+    assert list(read) == [question.id for question in asked]
     for question in asked:
-        text, choices = found[question.id]
+        text, choices = read[question.id]
         assert text == " ".join(questions.inline(question.question).split())
         assert [right for right, _, _ in choices] == [choice.right for choice in question.choices]
         for (_, text, answer), choice in zip(choices, question.choices):

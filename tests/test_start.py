@@ -48,8 +48,8 @@ def test_all_four_networks_had_the_same_lessons_and_only_those_with_one_start_sh
 
 
 def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(networks):
-    """Chapter 0's prose: both pairs learned their tasks; half-way, the pair with one start reads the upright spirals
-    better than its ends, the other worse than its ends."""
+    """Chapter 0's prose: both pairs learned their tasks; the midpoint of the pair with one start classifies the upright
+    spirals better than both ends, and the other midpoint worse."""
     accuracy = experiment.run(networks).accuracy
     for start in experiment.STARTS:
         own = accuracy.sel(start=start)
@@ -60,7 +60,28 @@ def test_what_the_chapter_says_about_shared_and_separate_starts_is_measured(netw
     assert half.sel(start="one pretrained start") > max(0.95, ends.sel(start="one pretrained start").max())
     assert half.sel(start="two random starts") < ends.sel(start="two random starts").min() - 0.05
     said = panels.what_you_saw(networks).text
-    assert f"From two random starts: {half.sel(start='two random starts').item():.2f}," in said
+    assert "From one pretrained start, the midpoint beats A and B" in panels.what_you_saw(networks)._repr_html_()
+    assert "From two random starts, the midpoint loses to A and B" in said
+    assert f"the midpoint is {half.sel(start='two random starts').item():.2f}," in said
+
+
+def test_units_with_one_number_are_alike_from_one_start_alone(networks):
+    """Chapter 0's prose. Half of a turn is 180°."""
+    shared, separate = (algorithms.angles(*networks[start]) for start in experiment.STARTS)
+    assert shared.median() < panels.ALIKE < panels.UNLIKE < separate.median() and separate.max() <= 180
+    said = panels.reading_of_the_units(networks)._repr_html_()
+    assert "Only from one start" in said and f"is {shared.median():.0f}°" in said
+    assert f"{separate.median():.0f}°" in panels.units(networks).data
+    swapped = {start: networks[other] for start, other in zip(experiment.STARTS, experiment.STARTS[::-1])}
+    assert "Only from one start" not in panels.reading_of_the_units(swapped)._repr_html_()
+
+
+def test_the_angle_between_two_units_is_that_of_their_weights():
+    a, b = MLP([2, 3, 2]), MLP([2, 3, 2])
+    with torch.no_grad():
+        a.layers[0].weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
+        b.layers[0].weight.copy_(torch.tensor([[3.0, 0.0], [1.0, 0.0], [-1.0, -1.0]]))
+    assert algorithms.angles(a, b).detach().tolist() == pytest.approx([0, 90, 180], abs=1e-5)
 
 
 @pytest.fixture(scope="module")

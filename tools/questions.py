@@ -20,7 +20,7 @@ _ANKI = ("#separator:tab", "#html:true", "#notetype:Basic", "#deck:Weightspace",
 
 
 def chapter_of(question: Question) -> str:
-    """Its chapter's number and title: "8 cart"."""
+    """Its chapter's number and title: "9 A head start"."""
     number = int(question.id.partition(".")[0])
     return next(f"{number} {one.title}" for one in LESSONS if int(one.number) == number)
 
@@ -41,7 +41,7 @@ def gift(asked: Iterable[Question]) -> str:
     for question in asked:
         if (chapter := chapter_of(question)) != category:
             category = chapter
-            blocks.append(f"$CATEGORY: $course$/top/Weightspace/{category}")
+            blocks.append(f"$CATEGORY: $course$/top/Weightspace/{category.replace('/', '//')}")
         choices = "\n".join(f"  {'=' if choice.right else '~'}{_for_gift(inline(choice.text))}"
                             f"#{_for_gift(_answered(choice))}" for choice in question.choices)
         blocks.append(f"::{question.id}::[html]{_for_gift(inline(question.question))} {{\n{choices}\n}}")
@@ -62,7 +62,7 @@ def anki(asked: Iterable[Question]) -> str:
         front = Markup("{}<ol>{}</ol>").format(paragraph(inline(question.question)), texts)
         answers = Markup("").join(Markup("<li>{}</li>").format(_answered(choice)) for choice in question.choices)
         back = Markup("<ol>{}</ol>").format(answers)
-        tags = f"weightspace::{chapter_of(question).replace(' ', '-')}"
+        tags = f"weightspace::chapter-{question.id.partition('.')[0]}"
         fields = (f"weightspace-{question.id}", _quoted(front), _quoted(back), tags)
         lines.append("\t".join(fields))
     return "\n".join([*_ANKI, *lines, ""])
@@ -80,8 +80,8 @@ def _answered(choice: Choice) -> Markup:
 
 def main(arguments: list[str] | None = None) -> None:
     """Write both files, and say where they are."""
-    parser = argparse.ArgumentParser(prog="python -m tools.questions", description="Write the self-tests' questions for "
-                                     "Moodle (GIFT) and for Anki.")
+    parser = argparse.ArgumentParser(prog="python -m tools.questions",
+                                     description="Write the self-tests' questions for Moodle (GIFT) and for Anki.")
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, help="where to (default: build/questions)")
     folder = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -61,8 +61,8 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        """Its name in words: "head start"."""
-        return self.stem.partition("_")[2].replace("_", " ")
+        """Its name, which stands behind the number in its first heading: "A head start"."""
+        return read_markdown(self.notebook)[0].splitlines()[0].partition(" · ")[2]
 
     @property
     def data(self) -> str:
@@ -192,7 +192,7 @@ def readme_table() -> str:
     rows, deeper = (["| lesson | what you will know | time | data | slider |", "|---|---|---|---|---|"],
                     ["| deeper | what you will know | time | data |", "|---|---|---|---|"])
     for one in CHAPTERS:
-        cells = [f"[{one.number} {one.title}](notebooks/{one.place})", one.teaches,
+        cells = [f"[{one.number} · {one.title}](notebooks/{one.place})", one.teaches,
                  f"{one.minutes}\N{NO-BREAK SPACE}min", one.data, *([] if one.deeper else [one.slider])]
         (deeper if one.deeper else rows).append(f"| {' | '.join(cells)} |")
     *most, last = (one.number for one in LESSONS if one.quick > _MINUTE)

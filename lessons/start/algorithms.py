@@ -1,4 +1,4 @@
-"""What a network of the plane thinks of every point of it."""
+"""What a network of the plane predicts at every point of it, and how alike the units of two networks are."""
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
@@ -22,6 +22,18 @@ def decision_map(network: nn.Module, points: Float[Tensor, "points 2"]) -> Float
     """
     side = round(len(points) ** 0.5)
     return network(points).softmax(1)[:, 1].reshape(side, side)
+
+
+def angles(a: nn.Module, b: nn.Module) -> Float[Tensor, " units"]:
+    """Between unit k of the first layer of one network and unit k of another, in degrees: of their weights, without the
+    bias.
+
+    Args:
+        a, b: networks whose first layer is `layers[0]`, linear and equally wide.
+    """
+    first, second = (network.layers[0].weight.detach().double() for network in (a, b))
+    cosine = nn.functional.cosine_similarity(first, second, dim=1)
+    return cosine.clamp(-1, 1).arccos().rad2deg()
 
 
 def accuracy(logits: Float[Tensor, "samples classes"], y: Int64[Tensor, " samples"]) -> float:
