@@ -198,8 +198,8 @@ def units(networks: dict):
     axes[0].set_ylabel("weight of the second")
     axes[1].legend(loc="upper left", bbox_to_anchor=(1.02, 1))
     said_of = ", and ".join(f"from {start} it is {angle:.0f}°" for start, angle in degrees.items())
-    alt = ("Two planes with the units of the first layer as points, and lines between units of A and of B that have the "
-           f"same number. The median angle between such units: {said_of}.")
+    alt = ("Two planes with the units of the first layer as points, and lines between units of A and of B that have "
+           f"the same number. The median angle between such units: {said_of}.")
     return plotting.show(fig, alt, f"Computed here: {len(a)} units of each network, trained on Spirals (generated).")
 
 
