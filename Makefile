@@ -14,7 +14,7 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs questions bench screenshots lock environment test-environment clean
+.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides questions bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -26,6 +26,7 @@ make test         all tests: notebooks, JupyterLab in Chromium
 make lint         ruff, the form of the notebooks' files, types
 make docs         write what is generated: README's table, the pages of claims, the gallery
 make claims       measure the ledger of claims again: many hours
+make slides       run the lessons and write slides to build/slides
 make questions    write the self-tests for Moodle and Anki to build/questions
 make bench        how fast this machine is
 make screenshots  take the pictures of the gallery again
@@ -106,6 +107,9 @@ docs: environment
 	$(RUN) -m lessons.kit.claims --page
 	$(RUN) -m tools.pictures
 	$(RUN) -m tools.where
+
+slides: environment
+	$(RUN) -m tools.slides
 
 questions: environment
 	$(RUN) -m tools.questions

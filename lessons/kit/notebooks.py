@@ -92,6 +92,8 @@ def hidden_errors(notebook: nbformat.NotebookNode) -> list[str]:
     return errors
 
 
+# of a cell's output a page takes the first that is there
+SHOWN = ["text/html", "image/svg+xml", "image/png", "text/plain"]
 _VIEW = "application/vnd.jupyter.widget-view+json"
 # nbconvert's page without what it fetches: require.js, the widgets' manager, MathJax and mermaid.
 # Of the fonts the first that is there is taken; macOS, Windows and most Linuxes have one that can draw formulas.
@@ -118,7 +120,7 @@ math .boxed { border: 1px solid; padding: 0.5em; }
 """
 
 
-class _Renderer(IPythonRenderer):
+class Renderer(IPythonRenderer):
     """Markdown with its formulas as MathML."""
 
     def inline_math(self, body):
@@ -131,7 +133,7 @@ class _Renderer(IPythonRenderer):
         return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", display=True)
 
 
-class _Shown(_Renderer):
+class _Shown(Renderer):
     """Markdown that a cell shows, such as a card that came with a file. Nobody here wrote it: its HTML is shown as text
     and its images as their words, its links lead to no script, and a formula that has no MathML stays LaTeX.
     """
@@ -178,12 +180,11 @@ def to_html(notebook: nbformat.NotebookNode) -> str:
     Raises:
         FormulaError: a formula cannot be shown.
     """
-    order = ["text/html", "image/svg+xml", "image/png", "text/plain"]
-    exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": order}}), raw_template=_PAGE)
-    markdown = MarkdownWithMath(renderer=_Renderer(escape=False))
+    exporter = HTMLExporter(config=Config({"NbConvertBase": {"display_data_priority": SHOWN}}), raw_template=_PAGE)
+    markdown = MarkdownWithMath(renderer=Renderer(escape=False))
     exporter.register_filter("markdown2html", markdown.render)
-    resources = {"metadata": {"name": _title(notebook)}}
-    page, _ = exporter.from_notebook_node(_still(notebook), resources)
+    resources = {"metadata": {"name": title(notebook)}}
+    page, _ = exporter.from_notebook_node(still(notebook), resources)
     return _LINK.sub(r"\1.html", page)
 
 
@@ -199,26 +200,26 @@ def document(text: str) -> str:
     return to_html(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
 
 
-def _title(notebook):
+def title(notebook: nbformat.NotebookNode) -> str:
     """The first heading."""
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     heading = re.search(r"^#+ +(.+?) *$", prose, re.MULTILINE)
     return heading[1] if heading else "Weightspace"
 
 
-def _still(notebook):
+def still(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """A copy without what only a widget's script can show: its state, and progress bars, whose text stays at 0 %.
     Markdown that a cell shows is HTML in it, and harmless.
     """
-    still = copy.deepcopy(notebook)
-    still.metadata.pop("widgets", None)
-    for cell in still.cells:
+    shown = copy.deepcopy(notebook)
+    shown.metadata.pop("widgets", None)
+    for cell in shown.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs
                             if _VIEW not in output.get("data", {}) or "text/html" in output.data]
             for data in (output.data for output in cell.outputs if "text/markdown" in output.get("data", {})):
                 data.setdefault("text/html", MarkdownWithMath(renderer=_Shown()).render(data["text/markdown"]))
-    return still
+    return shown
 
 
 def write_documents(out: Path) -> None:

@@ -1,0 +1,4 @@
+"""`python -m tools.slides`."""
+from tools.slides import main
+
+main()
