@@ -14,7 +14,7 @@ RUN := $(BIN)/python
 READY := $(VENV)/.ready
 READY_FOR_TESTS := $(VENV)/.ready-for-tests
 
-.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides questions bench screenshots lock environment test-environment clean
+.PHONY: help lab test test-shared test-timed test-browser quick lint ruff tidy types notebooks claims docs slides handouts questions bench screenshots lock environment test-environment clean
 .DEFAULT_GOAL := lab
 .NOTPARALLEL:
 
@@ -27,6 +27,7 @@ make lint         ruff, the form of the notebooks' files, types
 make docs         write what is generated: README's table, the pages of claims, the gallery
 make claims       measure the ledger of claims again: many hours
 make slides       run the lessons and write slides to build/slides
+make handouts     run the lessons and write a page of paper for each to build/handouts
 make questions    write the self-tests for Moodle and Anki to build/questions
 make bench        how fast this machine is
 make screenshots  take the pictures of the gallery again
@@ -110,6 +111,9 @@ docs: environment
 
 slides: environment
 	$(RUN) -m tools.slides
+
+handouts: environment
+	$(RUN) -m tools.handouts
 
 questions: environment
 	$(RUN) -m tools.questions
