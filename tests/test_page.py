@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import xarray
 
-from lessons.kit.page import grid_table
+from lessons.kit.page import digits, grid_table
 
 
 def test_numbers_on_a_grid_become_a_table_with_a_dash_where_nothing_was_measured():
@@ -17,3 +17,9 @@ def test_numbers_on_a_grid_become_a_table_with_a_dash_where_nothing_was_measured
 def test_a_table_of_three_dimensions_is_refused():
     with pytest.raises(ValueError, match="two dimensions"):
         grid_table(xarray.DataArray(np.zeros((1, 1, 1)), dims=("a", "b", "c")))
+
+
+@pytest.mark.parametrize("value, shown", [(-0.00125, "−0.00125"), (0.123456, "0.1235"), (12345678.0, "1.235e+07"),
+                                          (-1e-9, "−1e−09"), (0.0, "0")])
+def test_digits_has_few_digits_and_a_minus_sign(value, shown):
+    assert digits(value) == shown

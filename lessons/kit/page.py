@@ -143,6 +143,11 @@ def reading(title: str, template: str, **numbers) -> Page:
     return Page(text, Markup("<p><b>{}{}</b> {}</p>").format(title, stop, text))
 
 
+def digits(value: float, count: int = 4) -> str:
+    """A number with at most so many digits that count, and with a minus sign instead of a hyphen."""
+    return f"{value:.{count}g}".replace("-", "−")
+
+
 def capital(text: str) -> str:
     """With its first letter as at the beginning of a sentence."""
     return text[:1].upper() + text[1:]

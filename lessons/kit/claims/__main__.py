@@ -4,6 +4,7 @@ import sys
 
 from lessons.kit import archive
 from lessons.kit.claims import judge, model, page
+from lessons.kit.page import digits
 
 
 def main(arguments=None) -> int:
@@ -83,7 +84,8 @@ def _try_unseen(chosen, seeds, long):
                 held += tried - len(wrong)
                 failed += len(wrong)
                 for id, condition, value in wrong:
-                    print(f"seed {seed}: {id} {condition.number} is {value:.4g}, the verdict needs {condition.bounds}")
+                    print(f"seed {seed}: {id} {condition.number} is {digits(value)}, "
+                          f"the verdict needs {condition.bounds}")
     if left_out:
         print(f"Not tried, because one seed takes more than a quarter of an hour: {', '.join(left_out)}. "
               "Add --long to try these too.")

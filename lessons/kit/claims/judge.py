@@ -6,6 +6,7 @@ from scipy.special import stdtrit
 
 from lessons.kit.claims.model import Condition, Numbers, ledger, measured
 from lessons.kit.experiment import Collection, Experiment
+from lessons.kit.page import digits
 
 # a number without a condition is doubted where one more seed would lie outside its interval with this probability
 SURE = 0.999
@@ -24,7 +25,7 @@ def confirmed(numbers: Numbers) -> list[str]:
         for condition in claim.conditions:
             value = here.get(condition.number)
             if value is not None and not condition.holds(value):
-                doubts.append(f"{id}: {condition.number} is {value:.4g}; the verdict needs {condition.bounds}")
+                doubts.append(f"{id}: {condition.number} is {digits(value)}; the verdict needs {condition.bounds}")
         conditions = {condition.number for condition in claim.conditions}
         for name, value in here.items():
             values = known.get(name, [])
@@ -32,8 +33,8 @@ def confirmed(numbers: Numbers) -> list[str]:
                 continue
             low, high = expected(values)
             if not low <= value <= high:
-                doubts.append(f"{id}: {name} is {value:.4g}; "
-                              f"the ledger's {len(values)} seeds put it between {low:.4g} and {high:.4g}")
+                doubts.append(f"{id}: {name} is {digits(value)}; "
+                              f"the ledger's {len(values)} seeds put it between {digits(low)} and {digits(high)}")
     return doubts
 
 

@@ -8,6 +8,8 @@ from typing import Literal
 import pydantic
 import yaml
 
+from lessons.kit.page import digits
+
 FOLDER = Path(__file__).parents[2]  # of the chapters, each with its claims.yaml, of sources.yaml and measured.yaml
 MEASURED = FOLDER / "measured.yaml"
 MOST = 5  # conditions of a claim: a reader can check so many
@@ -59,9 +61,9 @@ class Condition(Shown, extra="forbid"):
         """The bounds in words."""
         parts = []
         if self.at_least is not None:
-            parts.append(f"at least {self.at_least:g}")
+            parts.append(f"at least {digits(self.at_least, 6)}")
         if self.at_most is not None:
-            parts.append(f"at most {self.at_most:g}")
+            parts.append(f"at most {digits(self.at_most, 6)}")
         return " and ".join(parts)
 
     @property

@@ -6,7 +6,7 @@ import jinja2
 
 from lessons.kit.claims import model
 from lessons.kit.claims.model import Claim, Condition, Shown, ledger, measured, sources
-from lessons.kit.page import Markup, Page, quiet, table
+from lessons.kit.page import Markup, Page, digits, quiet, table
 
 ROOT = Path(__file__).parents[3]
 INDEX = "CLAIMS.md"
@@ -66,7 +66,7 @@ def _shown(claim, here, known, stands):
 
 def _row(number: Shown, value, known):
     """A number's row: what it is, its value here, the ledger's, and the bounds, if it is a condition."""
-    written = "–" if value is None else f"{value:.4g}"
+    written = "–" if value is None else digits(value)
     if not isinstance(number, Condition):
         return number.means, written, span(known), ""
     mark = "" if value is None else "✓ " if number.holds(value) else "✗ "
@@ -78,22 +78,22 @@ def span(values: list[float] | None) -> str:
     if not values:
         return "not yet measured"
     if len(values) == 1:
-        return f"{values[0]:.4g} (1 seed)"
+        return f"{digits(values[0])} (1 seed)"
     if min(values) == max(values):
-        return f"{values[0]:.4g} on each of {len(values)} seeds"
-    return f"{min(values):.4g} … {max(values):.4g} ({len(values)} seeds)"
+        return f"{digits(values[0])} on each of {len(values)} seeds"
+    return f"{digits(min(values))} … {digits(max(values))} ({len(values)} seeds)"
 
 
 def spread(values: list[float] | None) -> str:
     """Mean and standard deviation over seeds, and the `span`; the span alone where all are the same."""
     if not values or min(values) == max(values):
         return span(values)
-    return f"{statistics.fmean(values):.4g} ± {statistics.stdev(values):.2g}; {span(values)}"
+    return f"{digits(statistics.fmean(values))} ± {statistics.stdev(values):.2g}; {span(values)}"
 
 
 def mean(values: list[float] | None) -> str:
     """The mean over seeds, to three digits."""
-    return f"{statistics.fmean(values):.3g}" if values else "not yet measured"
+    return digits(statistics.fmean(values), 3) if values else "not yet measured"
 
 
 def pages() -> dict[str, str]:
