@@ -304,3 +304,20 @@ def test_layers_may_be_lists_and_what_does_not_fit_is_no_error_of_the_function()
     for id, answer in (("10.1", lambda *arguments: arguments[0]), ("10.3", lambda block: [1])):
         message = check(id, answer).message
         assert "does not fit" in message and "stopped" not in message
+
+
+def unwritten(a, b, alpha):
+    ...
+
+
+@pytest.mark.parametrize("answer, colour, mark", [
+    (unwritten, "#8a8a8a", "○"), (..., "#8a8a8a", "○"), (None, "#8a8a8a", "○"), (lambda a, b, alpha: a, "#D55E00", "↻"),
+    (lambda a, b, alpha: alpha * a + (1 - alpha) * b, "#009E73", "✓")])
+def test_an_exercise_that_nobody_has_begun_is_grey(answer, colour, mark):
+    page = check("0.1", answer)._repr_html_()
+    assert colour in page and f"{mark} Exercise 0.1" in page and "<pre" not in page
+
+
+def test_a_solved_check_shows_the_code():
+    page = check("0.1", unwritten, solved=True)._repr_html_()
+    assert "✓ Exercise 0.1" in page and "def between(a, b, alpha):" in page

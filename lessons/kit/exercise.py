@@ -64,20 +64,28 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Result:
-    """What a check says; it shows itself in a notebook."""
+    """What a check says; it shows itself in a notebook.
+
+    Attributes:
+        begun: whether there is an answer at all.
+        code: lines that are shown below, "" for none.
+    """
     exercise: Exercise
     passed: bool
     message: str
+    begun: bool = True
+    code: str = ""
 
     def __repr__(self):
         return f"{'passed' if self.passed else 'not yet'} {self.exercise.id}: {self.message}"
 
     def _repr_html_(self):
-        colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻")
+        colour, mark = ("#009E73", "✓") if self.passed else ("#D55E00", "↻") if self.begun else ("#8a8a8a", "○")
         stop = "" if self.exercise.title.endswith("?") else "."
         head = bold(f"{mark} Exercise {self.exercise.id}, {self.exercise.title}{stop}")
-        template = Markup('<div role="status" style="border-left:5px solid {};padding:0.3em 0.8em">{} {}</div>')
-        return str(template.format(colour, head, self.message))
+        code = Markup("<pre style='word-break:normal'>{}</pre>").format(self.code) if self.code else ""
+        template = Markup('<div role="status" style="border-left:5px solid {};padding:0.3em 0.8em">{} {}{}</div>')
+        return str(template.format(colour, head, self.message, code))
 
 
 @functools.cache
@@ -114,14 +122,25 @@ def check(id: str, answer, solved: bool = False) -> Result:
         id: the exercise, "1.2".
         answer: the learner's function or value. It is given copies, and what it sets for the whole process is set back,
             so it can spoil nothing.
-        solved: check the library's own answer instead; notebooks that run unattended use this.
+        solved: check the library's own answer instead, and show its code; notebooks that run unattended use this.
     """
     exercise = find(id)
     if solved:
         answer = exercise.solution
     with surroundings.restored():
         passed, message = _judge(exercise, answer)
-    return Result(exercise, passed, message)
+    return Result(exercise, passed, message, _is_begun(answer), _code_of(exercise) if solved else "")
+
+
+def _is_begun(answer):
+    """Whether an answer is more than the three dots that stand in the learner's cell."""
+    here, open_still = getattr(answer, "__code__", None), _open.__code__
+    dots = here is not None and (here.co_code, here.co_consts) == (open_still.co_code, open_still.co_consts)
+    return not (answer is None or answer is Ellipsis or dots)
+
+
+def _open():
+    ...
 
 
 def mine(id: str, answer):
@@ -169,15 +188,20 @@ def solution(id: str) -> Page:
     """The right value, or a function of a few lines that gives it, folded, and where the library has its own."""
     exercise = find(id)
     summary = f"Show the solution of {exercise.id}, {exercise.title}"
-    if not callable(exercise.solution):
-        text, more = repr(exercise.solution), ""
-    else:
-        function = exercise.teaching or exercise.solution
-        text = _imports_of(function) + textwrap.dedent(inspect.getsource(function))
-        more = f"In the library: {exercise.solution.__module__}.{exercise.solution.__qualname__}"
+    text = _code_of(exercise)
+    inside = exercise.solution
+    more = f"In the library: {inside.__module__}.{inside.__qualname__}" if callable(inside) else ""
     # JupyterLab would break words at the margin
     page = Markup("<details><summary>{}</summary><pre style='word-break:normal'>{}</pre><p>{}</p></details>")
     return Page(f"{text}\n{more}".strip(), page.format(summary, text, more))
+
+
+def _code_of(exercise):
+    """The right value, or a function of a few lines that gives it, as text."""
+    if not callable(exercise.solution):
+        return repr(exercise.solution)
+    function = exercise.teaching or exercise.solution
+    return _imports_of(function) + textwrap.dedent(inspect.getsource(function))
 
 
 def _imports_of(function):
