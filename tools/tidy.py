@@ -5,19 +5,17 @@
     python -m tools.tidy --fix            write them so
 
 A notebook that JupyterLab saved has its outputs in it and its keys in another order, and then every later change looks
-larger than it is. From chapter 9 on, a cell that only calls a panel, a reading, a guess, a question or a hint hides its
-code. A learner sees what it shows, and opens the code by a click.
+larger than it is. A cell that only calls a panel, a reading, a guess, a question or a hint hides its code. A learner
+sees what it shows, and opens the code by a click.
 """
 import argparse
 import ast
-import re
 import sys
 from pathlib import Path
 
 import nbformat
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
-FOLDS_FROM = 9  # the chapter
 _SHOW = {"display", "folded", "hint", "predict", "quiz", "solution", "veil"}
 
 
@@ -51,24 +49,21 @@ def _panels(cells):
     return names
 
 
-def tidied(text: str, folds: bool = False) -> str:
-    """A notebook's file without outputs and counts of executions, as nbformat writes it.
-
-    Args:
-        folds: whether cells that only show something hide their code; else nothing is changed about that.
+def tidied(text: str) -> str:
+    """A notebook's file without outputs and counts of executions, as nbformat writes it. Cells that only show something
+    hide their code.
 
     Raises:
         nbformat.ValidationError: this is no notebook.
     """
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
-    panels = _panels(notebook.cells) if folds else set()
+    panels = _panels(notebook.cells)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
             cell.metadata.pop("execution", None)
-            if folds:
-                _fold(cell, only_shows(cell.source, panels))
+            _fold(cell, only_shows(cell.source, panels))
     notebook.metadata.pop("widgets", None)
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
@@ -89,8 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     wrong = 0
     for path in sorted(FOLDER.rglob("*.ipynb")):
         text = path.read_text(encoding="utf-8")
-        number = re.match(r"(\d+)_", path.name)
-        if (better := tidied(text, bool(number) and int(number[1]) >= FOLDS_FROM)) != text:
+        if (better := tidied(text)) != text:
             wrong += 1
             print(f"{path.relative_to(FOLDER.parent)} " + ("was written anew" if fix else
                   "keeps outputs, folds other code than it should or is not in nbformat's order; "
