@@ -211,6 +211,7 @@ def test_on_the_ledgers_seeds_short_steps_help_after_true_labels_and_less_after_
     usual, gentle = ({start: ledger("CTL-15", f"two_tasks_{start}_{what}") for start in ("shuffled", "true", "normal")}
                      for what in ("gap", "gentle_gap"))
     assert (gentle["true"] < usual["normal"]).all() and (gentle["true"] < usual["true"]).all()
+    assert ((usual["shuffled"] - gentle["shuffled"]) > 0.5 * (usual["shuffled"] - usual["normal"])).all(), "mostly"
     assert (gentle["shuffled"] > gentle["normal"]).all() and (gentle["shuffled"] < usual["shuffled"]).all()
 
 

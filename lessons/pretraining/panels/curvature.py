@@ -239,9 +239,10 @@ def reading_of_slack(sweep: xarray.Dataset) -> Page:
     best = r2["half_way"] > max(r2["product"], r2["at_start"]) + RIGHT
     title = "The curvature along the line, half-way, predicts δ best" if best else "Which curvature predicts δ?"
     return reading(title, """
-        Over {pairs} pairs, the formula with the curvature half-way explained {half_way:.0%} of the variance of δ. With
-        the curvature along the same line at the checkpoint it was {at_start:.0%}, and with the largest curvature
-        {product:.0%}. With the largest curvature, the formula gave {bound:.0f} times the measured δ in the median.
+        Over {pairs} pairs, a line fitted to the formula with the curvature half-way explained {half_way:.0%} of the
+        variance of δ. With the curvature along the same line, but at the checkpoint, it was {at_start:.0%}, and with
+        the largest curvature {product:.0%}. The formula with the largest curvature gave {bound:.0f} times the measured
+        δ in the median.
         """, pairs=sweep.sizes["pairs"], bound=bound, **r2)
 
 

@@ -232,7 +232,8 @@ def chords():
         ax.annotate("δ", (0, half ** 2 / 2), xytext=(8, 0), textcoords="offset points", va="center", color=GREEN)
         _bare(ax, title="A and B far apart" if half == 1 else "Half as far: δ is a quarter", xlabel="weights")
     alt = ("Two drawings of a parabola with a dashed straight line between its values at A and B. δ is the distance "
-           "from this line down to the parabola at the midpoint. Right, A and B are half as far apart, and δ is a quarter.")
+           "from this line down to the parabola at the midpoint. Right, A and B are half as far apart, and δ is a "
+           "quarter.")
     return plotting.show(fig, alt, "Computed for a parabola.")
 
 
