@@ -48,6 +48,9 @@ ALLOWED = {
         "below-chance": {"0.1": CHANCE},
         "claims-text": {"0.4": "the source's λ", "0.2": "half of it"}},
     "05_pretraining": {
+        "gently-text": {"five times as many": "a setting"}},
+    "05_theorem": {
+        "gently-text": {"five times as many": "a setting"},
         "panel-d-text": {"0.035": "log 2 / 20, the softplus' largest distance from the ReLU"},
         "regressions-intro": {"0.903": REPORTED, "0.782": REPORTED, "0.839": REPORTED}},
     "06_gradients": {

@@ -4,11 +4,14 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
+from lessons.kit import claims
+from lessons.kit.noise import Difference
 from lessons.kit.predict import predict
 from lessons.pretraining.experiment import curvature as theorem
 from lessons.pretraining.experiment import labels, starts
-from lessons.pretraining.panels import curvature
+from lessons.pretraining.panels import curvature, drawings
 from lessons.pretraining.panels import labels as label_panels
 from lessons.pretraining.panels import starts as start_panels
 
@@ -164,3 +167,120 @@ def test_the_pairs_of_units_fall_from_the_best_to_the_worst(sweeps, views):
     assert frame.values["at its place"][0] == pytest.approx(np.diag(table).max())
     assert frame.values["best"][-1] == pytest.approx(table.values.max(1).min())
     assert np.array(frame.values["cells"]).shape == (30, 30)
+
+
+# -- what the lesson says of the ledger's seeds ----------------------------------------------------
+
+@pytest.fixture(scope="module")
+def ledger():
+    """ledger(claim, number) -> (seeds,)"""
+    return lambda claim, number: np.array(claims.measured()[claim][number])
+
+
+def test_on_the_ledgers_seeds_matching_removes_most_of_the_barrier(ledger):
+    left, before = (ledger("CTL-14", f"one_task_{name}_barrier") for name in ("matched", "strangers"))
+    assert len(left) >= 10 and (left < start_panels.MOST * before).all()
+
+
+def test_on_the_ledgers_seeds_pairs_that_are_apart_for_longer_are_further_apart(ledger):
+    for start in ("random", "pretrained"):
+        brief, longer = (ledger("CTL-14", f"{time}_{start}_distance") for time in ("one_epoch", "two_epochs"))
+        assert (longer > 1.1 * brief).all()
+
+
+def test_on_the_ledgers_seeds_a_random_start_has_more_gap_after_two_epochs_and_no_larger_share_of_the_distance(ledger):
+    lead = {}
+    for name in ("one_epoch_gap", "two_epochs_gap", "two_epochs_share"):
+        ratios = ledger("CTL-14", f"{name}_ratio")
+        lead[name] = Difference.paired(ratios, np.ones(len(ratios)))
+    assert not lead["one_epoch_gap"].is_news and not lead["two_epochs_share"].is_news
+    assert lead["two_epochs_gap"].is_news and lead["two_epochs_gap"].value > 0
+
+
+def test_on_the_ledgers_seeds_the_pretrained_midpoint_is_more_accurate_after_two_epochs_and_mostly_after_one(ledger):
+    for time, share in (("two_epochs", 1), ("one_epoch", 0.9)):
+        random, pretrained = (ledger("CTL-14", f"{time}_{start}_accuracy") for start in ("random", "pretrained"))
+        assert (pretrained > random).mean() >= share
+
+
+def test_on_the_ledgers_seeds_one_pass_over_random_labels_teaches_nothing(ledger):
+    assert ledger("CTL-15", "unlearnt_learnt").max() < 0.12, "the share of the most frequent label"
+
+
+def test_on_the_ledgers_seeds_short_steps_help_after_true_labels_and_less_after_random_ones(ledger):
+    usual, gentle = ({start: ledger("CTL-15", f"two_tasks_{start}_{what}") for start in ("shuffled", "true", "normal")}
+                     for what in ("gap", "gentle_gap"))
+    assert (gentle["true"] < usual["normal"]).all() and (gentle["true"] < usual["true"]).all()
+    assert ((usual["shuffled"] - gentle["shuffled"]) > 0.5 * (usual["shuffled"] - usual["normal"])).all(), "mostly"
+    assert (gentle["shuffled"] > gentle["normal"]).all() and (gentle["shuffled"] < usual["shuffled"]).all()
+
+
+def test_on_most_of_the_ledgers_seeds_multiplying_by_the_largest_curvature_makes_the_prediction_worse(ledger):
+    assert (ledger("CTL-17", "product_over_distance") < 0).mean() >= 0.8
+
+
+# -- the lesson's readings and pictures ------------------------------------------------------------
+
+@pytest.mark.parametrize("ends, middles, title", [
+    ((0.95, 0.96), (0.68,), "The midpoint is far less accurate than both ends"),
+    ((0.95, 0.96), (0.9,), "The midpoint is less accurate than both ends"),
+    ((0.95, 0.96), (0.94,), "The midpoint is about as accurate as its ends"),
+    ((0.95, 0.96), (0.68, 0.94), "Matching brings most of the accuracy back"),
+    ((0.95, 0.96), (0.68, 0.75), "Matching brings some of the accuracy back"),
+    ((0.95, 0.96), (0.68, 0.68), "Matching does not help here"),
+    ((0.95, 0.96), (0.94, 0.95), "The midpoint is about as accurate as its ends")])
+def test_what_a_midpoint_is_called(ends, middles, title):
+    assert drawings.finding_of_a_midpoint(ends, middles) == title
+
+
+READINGS = {start_panels.reading_of_matching: starts, start_panels.reading_of_one_start: starts,
+            label_panels.reading_of_by_heart: labels, label_panels.reading_of_distance: labels,
+            label_panels.reading_of_overshooting: labels, label_panels.reading_of_short_steps: labels,
+            curvature.reading_of_slack: theorem}
+
+
+@pytest.mark.parametrize("read", READINGS, ids=lambda read: read.__name__)
+def test_a_reading_of_the_lesson_has_a_finding_and_at_most_six_numbers(read, sweeps):
+    page = read(sweeps[READINGS[read]])
+    finding, text = re.fullmatch("<p><b>(.*?)</b>(.*)</p>", str(page.page), flags=re.DOTALL).groups()
+    assert not finding.endswith("?") and len(re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*", text)) <= 6
+    assert "nan" not in text
+
+
+def test_readings_say_no_more_than_their_numbers_allow(sweeps):
+    sweep = sweeps[labels].copy(deep=True)
+    sweep["gap_mean"][:], sweep["gentle_gap"][:], sweep["equal_gap"][:] = 0.02, 0.03, 0.01
+    sweep["gap_mean"].loc[{"start": labels.NORMAL}] = 0.01
+    sweep["curvature"][:] = 5.0
+    assert "What short steps do" in str(label_panels.reading_of_short_steps(sweep).page)
+    assert "How much of the gap goes with the distance?" in str(label_panels.reading_of_distance(sweep).page)
+    assert "How long are the first steps?" in str(label_panels.reading_of_overshooting(sweep).page)
+    sweep = sweeps[starts].copy(deep=True)
+    sweep["accuracy"][:] = 0.8
+    assert "more accurate" not in start_panels.reading_of_one_start(sweep).text
+
+
+def test_the_seeds_are_told_as_they_are():
+    ratios = start_panels.gap_ratios()
+    assert len({len(of_pair) for of_pair in ratios.values()}) == 1
+    text = start_panels.reading_of_the_seeds().text
+    assert f"Strangers had at least {min(ratios['strangers, two epochs apart']):.1f} times its gap" in text
+    assert "no different within the noise after one epoch and larger in the mean after two epochs" in text
+    assert f"{max(ratios['strangers, two epochs apart']):.2f}" in start_panels.on_the_seeds().data
+
+
+def test_drawings_say_what_they_draw():
+    assert "a quarter" in drawings.chords().data
+    assert "-1.20" in drawings.steps_on_parabolas().data and "3, 1, 2" in drawings.two_orders().data
+    shapes = {"a.weight": (3, 4), "a.bias": (3,), "b.weight": (2, 3)}
+    axes = {"a.weight": ["hidden", None], "a.bias": ["hidden"], "b.weight": (None, "hidden")}
+    told = "a.weight: rows hidden, columns None; b.weight: rows None, columns hidden"
+    assert told in drawings.plan(axes, shapes).data
+
+
+def test_what_units_see_has_the_correlations_of_the_pairs_at_one_place():
+    x = torch.rand(50, 784, generator=torch.Generator().manual_seed(0))
+    features = torch.rand(50, 9, generator=torch.Generator().manual_seed(1))
+    order = torch.arange(8, -1, -1)
+    told = drawings.seen(x, features, features[:, order], order).data
+    assert "B, matched: 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00, 1.00" in told

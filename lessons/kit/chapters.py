@@ -115,11 +115,14 @@ CHAPTERS = (
             teaches="adding and subtracting task vectors, and why features follow; the exponent of the error and its "
                     "cause; what below chance means; a mixing desk for eight tasks",
             pictures={4: "task_arithmetic_mixing_desk"}),
-    Chapter("05_pretraining", "lessons.pretraining", panels=5, slider="α", needs_in_full=CIFAR, quick=75,
-            full=1350,
+    Chapter("05_pretraining", "lessons.pretraining", panels=4, slider="α", quick=75, full=270,
             teaches="what pretraining gives: a common start or common knowledge? matching neurons, shuffled labels, "
-                    "steps that are too long; a theorem measured on both sides, and where a Hessian is blind",
+                    "steps that are too long, curvature and distance",
             pictures={1: "pretraining_along_the_line"}),
+    Chapter("05_theorem", "lessons.pretraining", deeper=True, panels=1, slider="s", needs_in_full=CIFAR, quick=75,
+            full=1350,
+            teaches="a theorem on curvature and distance with both sides measured, where a Hessian is blind, and "
+                    "whether curvature times distance predicts anything; ResNet-18; Figures 11 and 12"),
     Chapter("06_gradients", "lessons.gradients", panels=5, slider="k, η, α, epochs, rounds",
             full=450,
             teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "

@@ -8,14 +8,17 @@ SECONDS = {"quick": 60, "full": 180}  # rough, on 2 cores, nothing kept
 RESNET_SECONDS_A_STEP = 0.2  # rough, width 16, batch 64, two cores
 
 
-def announce(profile: str = "quick", seed: int = 0) -> None:
+def announce(profile: str = "quick", seed: int = 0, deeper: bool = True) -> None:
     """Say which data there are, and what the chapter's experiments will have to do.
+
+    Args:
+        deeper: whether with `resnet`, which the deeper notebook alone shows.
 
     Raises:
         ValueError: there is no such profile.
     """
     said = experiment.estimate(all_recipes(profile, seed), SECONDS[profile])
-    if profile == "full":
+    if profile == "full" and deeper:
         steps = resnet.steps(seed)
         minutes = steps * RESNET_SECONDS_A_STEP / 60
         said += (f" The ResNets at the end need {steps:,} training steps: about {minutes:.0f} minutes, once."

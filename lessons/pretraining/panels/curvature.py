@@ -232,6 +232,20 @@ def how_fast(sweep: xarray.Dataset) -> Page:
     return table(("δ falls with the power, from s =", *map(_scale, scales[:-1])), rows)
 
 
+def reading_of_slack(sweep: xarray.Dataset) -> Page:
+    """How well the curvature along the line and the largest curvature predict δ."""
+    r2 = curvature.r2(sweep)
+    bound = float(np.median(curvature.predictors(sweep)["product"] / np.abs(sweep.deviation.values)))
+    best = r2["half_way"] > max(r2["product"], r2["at_start"]) + RIGHT
+    title = "The curvature along the line, half-way, predicts δ best" if best else "Which curvature predicts δ?"
+    return reading(title, """
+        Over {pairs} pairs, a line fitted to the formula with the curvature half-way explained {half_way:.0%} of the
+        variance of δ. With the curvature along the same line, but at the checkpoint, it was {at_start:.0%}, and with
+        the largest curvature {product:.0%}. The formula with the largest curvature gave {bound:.0f} times the measured
+        δ in the median.
+        """, pairs=sweep.sizes["pairs"], bound=bound, **r2)
+
+
 def reading_of_the_theorem(sweep: xarray.Dataset) -> Page:
     """What automatic differentiation says of the loss along the line, and what is measured there."""
     numbers = {name.replace(", ", "_"): curvature.theorem(sweep, name) for name in FUNCTIONS}

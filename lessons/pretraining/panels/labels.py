@@ -229,6 +229,100 @@ def gap_against_distance(sweep: xarray.Dataset):
                                           "the normal pair.")
 
 
+# -- the lesson's readings, and the picture of short steps ------------------------------------------
+
+_SHOWN = {"random": fraction_name(1), "true": fraction_name(0), "normal": NORMAL}
+AS_ACCURATE = 0.02  # networks whose accuracies differ by less are about as accurate
+
+
+def reading_of_by_heart(sweep: xarray.Dataset) -> Page:
+    """For two tasks, the gap after images learned by heart, and after no pretraining, beside normal pretraining."""
+    starts = {"random": fraction_name(1), "true": fraction_name(0), "nothing": NOTHING}
+    times = {name: labels.over_normal(sweep, PAIRS[1], start) for name, start in starts.items()}
+    by_heart = np.array([labels.over_normal(sweep, PAIRS[1], fraction_name(share)) for share in fractions(sweep)])
+    accuracy = sweep.own_accuracy.mean("end").sel(pair=PAIRS[1])
+    untaught, normal = accuracy.sel(start=NOTHING).item(), accuracy.sel(start=NORMAL).item()
+    less = ", but such networks were less accurate ({untaught:.0%} against {normal:.0%})"
+    return reading(finding_of_starts(PAIRS[1], by_heart), f"""
+        We measure the gap in units of that after normal pretraining. After {{images}} images learned by heart it was
+        {{random:.1f}} if their labels were random, and {{true:.1f}} if they were true. With no pretraining at all it
+        was {{nothing:.1f}}{less if untaught < normal - AS_ACCURATE else ""}.""",
+                   images=PRETRAIN_IMAGES, untaught=untaught, normal=normal, **times)
+
+
+def removed_by_distance(sweep: xarray.Dataset, pair: str, start: str) -> float:
+    """Which share of the gap beyond the normal pair's goes away at the normal pair's distance."""
+    of_pair = sweep.sel(pair=pair)
+    gap, equal = (of_pair[name].sel(start=start).mean().item() for name in ("gap_mean", "equal_gap"))
+    return (gap - equal) / (gap - of_pair.gap_mean.sel(start=NORMAL).mean().item())
+
+
+def reading_of_distance(sweep: xarray.Dataset) -> Page:
+    """How much of the bad starts' gap is due to the distance between A and B."""
+    removed = {pair: {name: removed_by_distance(sweep, pair, _SHOWN[name]) for name in ("random", "true")}
+               for pair in PAIRS}
+    single, double = removed.values()
+    nearly_all, part = min(single.values()) > 0.9, 0.1 < min(double.values()) <= max(double.values()) < 0.9
+    title = ("For one task the distance accounts for nearly all of it, for two tasks for a part" if nearly_all and part
+             else "How much of the gap goes with the distance?")
+    return reading(title, """
+        At the distance of the normal pair, {single[random]:.0%} of the additional gap after random labels is gone for
+        one task, and {single[true]:.0%} of that after true labels. For two tasks it is {double[random]:.0%} and
+        {double[true]:.0%}.""", single=single, double=double)
+
+
+def reading_of_overshooting(sweep: xarray.Dataset) -> Page:
+    """The learning rate times the curvature in the sharpest direction, at each start."""
+    rate = labels.recipes(0)[NORMAL]["i"].lr
+    products = {name: rate * sweep.curvature.sel(start=start).item()
+                for name, start in (_SHOWN | {"nothing": NOTHING}).items()}
+    far = min(products["random"], products["true"]) > max(2.0, 2 * products["normal"])
+    also = "So the normal start is too sharp for these steps, too, but less." if far and products["normal"] > 2 else ""
+    title = "From the bad starts, the first steps are far too long" if far else "How long are the first steps?"
+    return reading(title, """
+        At the start, η times the largest curvature was {random:.1f} after random labels and {true:.1f} after true ones.
+        After normal pretraining it was {normal:.1f}, and without any {nothing:.2f}. {also}""", also=also, **products)
+
+
+@still
+def short_steps(sweep: xarray.Dataset):
+    """The gap for two tasks after finetuning in the usual steps and in short ones, from three starts."""
+    of_pair = sweep.sel(pair=PAIRS[1])
+    fig, ax = plotting.figure(width=6.8, height=3.4)
+    looks = {"random": (SHUFFLED, "by heart, random labels"), "true": (TRUE, "by heart, true labels"),
+             "normal": (LOOKS[NORMAL], "normal pretraining")}
+    each = []
+    for name, (look, label) in looks.items():
+        gaps = [of_pair[steps].sel(start=_SHOWN[name]).mean().item() for steps in ("gap_mean", "gentle_gap")]
+        ax.plot([0, 1], gaps, color=look.colour, marker=look.marker, markersize=8, linestyle=":", label=label)
+        each.append(f"{label} {gaps[0]:.4f} and {gaps[1]:.4f}")
+    ax.set(yscale="log", xlim=(-0.3, 1.3), ylabel="gap: 1 − cosine, half-way")
+    ax.set_xticks([0, 1], ["usual steps", f"steps 1/{labels.SHORTER} as long,\n{labels.GENTLE_PASSES} times as many"])
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    ax.yaxis.set_minor_formatter("{x:g}")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside right upper")
+    return plotting.show(fig, f"Gap half-way for two tasks, in usual steps and in short ones: {'; '.join(each)}.",
+                         f"{caption(sweep)} Two tasks, mean over the layers.")
+
+
+def reading_of_short_steps(sweep: xarray.Dataset) -> Page:
+    """What short steps do to the gap from the bad starts, for two tasks."""
+    of_pair = sweep.sel(pair=PAIRS[1], start=list(_SHOWN.values()))
+    usual, gentle = (dict(zip(_SHOWN, of_pair[name].mean("layer").values)) for name in ("gap_mean", "gentle_gap"))
+    lost = (of_pair.own_accuracy.mean("end") - of_pair.gentle_accuracy).max().item()
+    good = max(gentle["random"], gentle["true"]) < 1.25 * usual["normal"]
+    as_accurate = "The networks became about as accurate as before." if lost < AS_ACCURATE else ""
+    larger = ("Normal pretraining had {normal:.4f} in short steps, so random labels still had the larger gap."
+              if gentle["random"] > gentle["normal"] else "")
+    return reading("In short steps the bad starts have hardly more gap than normal pretraining in usual steps" if good
+                   else "Short steps make the gap smaller" if gentle["random"] < usual["random"]
+                   else "What short steps do", f"""
+        After random labels the gap fell from {{random:.3f}} to {{random_gentle:.4f}}, and after true labels from
+        {{true:.3f}} to {{true_gentle:.4f}}. {as_accurate} {larger}""", random=usual["random"], true=usual["true"],
+                   random_gentle=gentle["random"], true_gentle=gentle["true"], normal=gentle["normal"])
+
+
 def question(sweep: xarray.Dataset) -> str:
     """What the learner predicts before the panel."""
     gap = sweep.gap_mean.sel(start=NORMAL, pair=PAIRS[1]).mean().item()

@@ -5,10 +5,23 @@ import math
 import numpy as np
 import xarray
 
-from lessons.kit import plotting
-from lessons.kit.noise import WIDE
+from lessons.kit import claims, plotting
+from lessons.kit.noise import WIDE, Difference
 from lessons.kit.page import Page, agrees, capital, reading, said, table
-from lessons.kit.plotting import BLUE, GREEN, GREY, ORANGE, RED, Look, WithQuartiles, layer_ticks, still, violin
+from lessons.kit.plotting import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    Look,
+    WithQuartiles,
+    layer_ticks,
+    still,
+    themed,
+    violin,
+)
 from lessons.kit.sweep import caption, names, position
 from lessons.kit.view import (
     Axis,
@@ -219,6 +232,21 @@ def question_of_matching(sweep: xarray.Dataset) -> str:
                 share=percent((output.gap_mean / output.own_mean).item()))
 
 
+def reading_of_matching(sweep: xarray.Dataset) -> Page:
+    """What matching does to the barrier between strangers of one task, and to the gap in the output for two tasks."""
+    rise = starts.barriers(sweep).sel(pair=PAIRS[1], treatment=TREATMENTS[0])
+    barriers = {setting: rise.sel(setting=setting).item() for setting in HOWS}
+    middle = sweep.sel(pair=PAIRS[0], treatment=TREATMENTS[0], alpha=0.5).isel(layer=-1)
+    share = {name: (middle.gap_mean / middle.own_mean).sel(setting=setting).item()
+             for name, setting in (("strangers", STRANGERS), ("matched", BY_WEIGHTS), ("one_start", ONE_START))}
+    return reading(finding_of_matching(PAIRS[1], TREATMENTS[0], barriers, {}), """
+        When both learned {task:g}°, the barrier was {before:.2f} nats, and {after:.2f} once their units were matched.
+        With two tasks, the gap in the output was {strangers:.0%} of the distance between A and B, and {matched:.0%}
+        after matching by weights. Two networks from one random start had {one_start:.0%} without any matching.""",
+                   task=starts.ANGLES[1], before=barriers[STRANGERS], after=max(barriers[BY_WEIGHTS],
+                                                                                barriers[BY_FEATURES]), **share)
+
+
 # -- panel (c): one start, equally long apart -------------------------------------------------------
 
 TIMES = {"one epoch": ONE_EPOCH, "two epochs": TWO_EPOCHS}
@@ -321,6 +349,66 @@ def reading_of_time_apart(sweep: xarray.Dataset) -> Page:
         {one_epoch_share_ratio:.2f} and {two_epochs_share_ratio:.2f} times. Compare one epoch with two instead, and you
         find {unfair:.2f} times: that number is mostly the time apart.""",
                    unfair=numbers["two_epochs_random_gap"] / numbers["one_epoch_pretrained_gap"], **numbers)
+
+
+def reading_of_one_start(sweep: xarray.Dataset) -> Page:
+    """How linearly networks from one random start mix beside pretrained ones, equally long apart, and which midpoint is
+    more accurate."""
+    numbers = starts.equally_long(sweep)
+    ratios = numbers["one_epoch_gap_ratio"], numbers["one_epoch_share_ratio"]
+    more = Difference.of(numbers["one_epoch_pretrained_accuracy"], numbers["one_epoch_random_accuracy"],
+                         int(sweep.images.split()[0].replace(",", "")))
+    accurate = """After one epoch the pretrained midpoint was more accurate, {one_epoch_pretrained_accuracy:.0%} against
+                  {one_epoch_random_accuracy:.0%}."""
+    return reading(finding_of_time("one epoch", ratios), f"""
+        The gap from one random start was {{one_epoch_gap_ratio:.2f}} times the pretrained one after one epoch, and
+        {{two_epochs_gap_ratio:.2f}} times after two. As a share of the distance between A and B it was
+        {{one_epoch_share_ratio:.2f}} and {{two_epochs_share_ratio:.2f}} times.
+        {accurate if more.is_news and more.value > 0 else ""}""", **numbers)
+
+
+def gap_ratios() -> dict[str, np.ndarray]:
+    """{pair: (seeds of the ledger,)}: how many times as large a pair's gap is as that of a pretrained pair that was
+    apart for equally long."""
+    ledger = {name: np.array(values) for name, values in claims.measured()["CTL-14"].items()}
+    return {"one random start, one epoch apart": ledger["one_epoch_gap_ratio"],
+            "one random start, two epochs apart": ledger["two_epochs_gap_ratio"],
+            "strangers, two epochs apart": ledger["no_matching_gap"] / ledger["two_epochs_pretrained_gap"]}
+
+
+@themed
+def on_the_seeds():
+    """`gap_ratios`, a dot a seed of the ledger."""
+    rows = gap_ratios()
+    fig, ax = plotting.figure(width=7.2, height=2.4)
+    for place, (name, ratios) in enumerate(rows.items()):
+        ax.plot(ratios, [place] * len(ratios), color=GREEN if ONE_START in name else GREY, marker="o", linestyle="",
+                alpha=0.7)
+    ax.axvline(1, color=BLACK, linewidth=1, marker="")
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(xlabel="gap, in units of the pretrained pair’s", ylim=(len(rows) - 0.5, -0.5),
+           xlim=(0, 1.08 * max(ratios.max() for ratios in rows.values())))
+    ax.grid(axis="y", visible=False)
+    each = "; ".join(f"{name}: {', '.join(f'{ratio:.2f}' for ratio in sorted(of_pair))}"
+                     for name, of_pair in rows.items())
+    return plotting.show(fig, f"Gap over that of the pretrained pair, by seeds. {each}.",
+                         "Kept in the repository: a dot for each seed of the ledger, profile full, MNIST. At the black "
+                         "line the gap is that of the pretrained pair that was apart for equally long.")
+
+
+def reading_of_the_seeds() -> Page:
+    """Whether the ledger's seeds tell a random start from a pretrained one."""
+    brief, longer, strangers = gap_ratios().values()
+    leads = {name: Difference.paired(ratios, np.ones(len(ratios))) for name, ratios in
+             (("one epoch", brief), ("two epochs", longer))}
+    told = [(f"{'larger' if lead.value > 0 else 'smaller'} in the mean" if lead.is_news
+             else "no different within the noise") + f" after {name}" for name, lead in leads.items()]
+    near = brief.mean() < ABOUT and strangers.min() > 2 * longer.max()
+    return reading("On other seeds a shared random start was nearly as good, too" if near else "On other seeds", """
+        Over {seeds} seeds, the gap from one random start was {told}. It was {brief:.2f} ± {brief_error:.2f} and
+        {longer:.2f} ± {longer_error:.2f} times the pretrained one. Strangers had at least {least:.1f} times its gap.
+        """, seeds=len(brief), told=" and ".join(told), brief=brief.mean(), longer=longer.mean(),
+                   brief_error=leads["one epoch"].error, longer_error=leads["two epochs"].error, least=strangers.min())
 
 
 # -- the source's figure ---------------------------------------------------------------------------
