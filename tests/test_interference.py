@@ -263,6 +263,12 @@ def test_an_unknown_profile_is_named():
         comparison.suites_of("huge")
 
 
+def test_the_networks_of_a_suite_share_their_start_and_their_outputs():
+    several = comparison.suites_of("quick")["several"]
+    assert {recipe.start for recipe in several.recipes.values()} == {several.base}
+    assert {recipe.architecture for recipe in several.all_recipes} == {several.base.architecture} and not several.splits
+
+
 def test_every_suite_is_estimated_and_its_data_named(folder, capsys):
     full = comparison.suites_of("full")
     missing = {recipe for suite in full.values() for recipe in suite.all_recipes if not zoo.path_of(recipe).exists()}
@@ -442,13 +448,13 @@ def of_race(leads):
 
 
 @pytest.mark.parametrize("leads, title", [
-    ({}, "No method can be told from the plain average"),
+    ({}, "All methods are within the noise of the plain average"),
     ({"ties": -0.3}, "No method beats the plain average"),
-    ({"ties": 0.3}, "Hardly any method can be told from the plain average"),
+    ({"ties": 0.3}, "Only one method beats the plain average by more than the noise"),
     ({"ties": 0.3, "cart": 0.2}, "Some methods beat the plain average, and TIES is the best of them"),
-    ({"ties": 0.3, "cart": 0.3}, "Some methods beat the plain average, but which one is first cannot be told"),
+    ({"ties": 0.3, "cart": 0.3}, "Some methods beat the plain average, but which one is first is within the noise"),
     (dict.fromkeys(searches.SEARCHED, 0.3),
-     "All methods beat the plain average, but which one is first cannot be told")])
+     "All methods beat the plain average, but which one is first is within the noise")])
 def test_the_title_of_the_race_goes_by_intervals_over_tasks(leads, title):
     assert panels.comparison.finding_of_race(of_race(leads), "wide") == title
 
@@ -523,7 +529,7 @@ def test_the_views_of_the_full_profile_open_where_the_chapter_says():
         merges, planes = comparison.run(suite, "full", 0), plane.run(suite, "full", 0)
     assert panels.comparison.search(merges).title == "With the λ that suits task arithmetic, TIES is clearly worse"
     assert panels.comparison.bars_and_worst({"several": merges}).title == \
-        "Some methods beat the plain average, but which one is first cannot be told"
+        "Some methods beat the plain average, but which one is first is within the noise"
     view = panels.plane.common_and_own(planes)
     assert view.title == "The best merge goes beyond the average and keeps something of each task’s own"
     assert view.values == {"common": 3.0, "rank_ratio": 0.02}
@@ -539,7 +545,7 @@ def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
     leaders = results.leaders(sweep)
     assert all(title_of(method) in order.text for method in leaders) and "6 of 6 columns" in order.text
     assert ("is by" in order.text) == (len(leaders) == 1)
-    assert all(name in panels.comparison.registry().text for name in methods())
+    assert all(name in panels.library.registry().text for name in methods())
 
 
 # -- the ledger ------------------------------------------------------------------------------------
