@@ -252,7 +252,8 @@ def finding_of_race(sweep: xarray.Dataset, grid: str) -> str:
     leads = [results.difference(sweep, method, "average", grid) for method in SEARCHED]
     ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
     if not ahead:
-        return "No method beats the plain average" if behind else "All methods are within the noise of the plain average"
+        return "No method beats the plain average" if behind else \
+            "All methods are within the noise of the plain average"
     if ahead == 1:
         return "Only one method beats the plain average by more than the noise"
     how_many = f"{'All' if ahead == len(leads) else 'Some'} methods beat"

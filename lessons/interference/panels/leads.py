@@ -9,7 +9,7 @@ from lessons.interference.panels.comparison import SUITES
 from lessons.interference.panels.methods import inside, title_of
 from lessons.kit import claims, page, plotting
 from lessons.kit.page import Page, said
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, Look
+from lessons.kit.plotting import BLACK, BLUE, GREY, PURPLE, RED, Look
 
 RIVALS = CLAIMED[1:]
 AHEAD, BEHIND, NOISE = "ahead of", "behind", "within the noise of"
@@ -57,8 +57,8 @@ def over_seeds():
                                                       for rival, (mean, half) in over.items())
                      for suite, over in table.items())
     return plotting.show(fig, f"CART’s lead in points. {told}.",
-                         "Mean over seeds on the real data, profile full, all methods tuned alike. Bars: 95 % intervals "
-                         "over seeds.")
+                         "Mean over seeds on the real data, profile full, all methods tuned alike. Bars: 95 % "
+                         "intervals over seeds.")
 
 
 def reading() -> Page:

@@ -41,8 +41,8 @@ def directions():
     ax.set(xlim=(-0.4, 5.2), ylim=(-1.3, 1.5))
     ax.axis("off")
     return plotting.show(fig, "A drawing. From θ₀ an arrow goes to the average of three networks, which is what they "
-                              "have in common, and from the average an arrow goes to each network, which is what it has "
-                              "alone.", "A drawing, not a measurement.")
+                              "have in common, and from the average an arrow goes to each network, which is what it "
+                              "has alone.", "A drawing, not a measurement.")
 
 
 @view
@@ -102,9 +102,9 @@ def question(sweep: xarray.Dataset) -> str:
     """How high the plane rises above CART's and task arithmetic's lines, asked."""
     table = sweep.share.sel(rank_ratio=sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
     cart, plain = table.sel(common=1.0).max().item(), table.sel(own=0.0).max().item()
-    return said("""On CART’s line the best merge has {cart:.0%} of the single networks’ accuracy, and on task arithmetic’s
-                   line it has {plain:.0%}. How much has the **best merge of the whole plane**?""", cart=cart,
-                plain=plain)
+    return said("""On CART’s line the best merge has {cart:.0%} of the single networks’ accuracy, and on task
+                   arithmetic’s line it has {plain:.0%}. How much has the **best merge of the whole plane**?""",
+                cart=cart, plain=plain)
 
 
 def _words(common):
@@ -175,8 +175,8 @@ def best_in_words(leads: dict[str, tuple[float, float]]) -> Page:
     title = "A merge beside both lines was better" if all(ahead.values()) else \
         "Whether a merge beside both lines was better depended on the tasks" if any(ahead.values()) else \
         "No merge beside both lines was measurably better"
-    text = " ".join(said("On {suite}, the best merge of the plane had {points:.1f} points {more} normalised accuracy than "
-                         "the better of the two lines (± {half:.1f}){noise}.", suite=suite, points=100 * abs(mean),
+    text = " ".join(said("On {suite}, the best merge of the plane had {points:.1f} points {more} normalised accuracy "
+                         "than the better of the two lines (± {half:.1f}){noise}.", suite=suite, points=100 * abs(mean),
                          more="more" if mean >= 0 else "less", half=100 * half,
                          noise="" if abs(mean) > half else ", which is within the noise of these tasks")
                     for suite, (mean, half) in leads.items())

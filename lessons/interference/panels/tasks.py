@@ -6,7 +6,9 @@ from lessons.kit import plotting
 from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, RED, Look, still
 from lessons.suites import Suite
 
-LOOKS = (Look(GREY, "s"), Look(BLACK, "D"), Look(GREEN, "o"), Look(BLUE, "^"), Look(RED, "v"))
+PRETRAINED, OWN = "pretrained network", "the task's own network"
+_LOOKS = {PRETRAINED: Look(GREY, "s"), OWN: Look(BLACK, "D")}
+_OTHERS = (Look(GREEN, "o"), Look(BLUE, "^"), Look(RED, "v"))
 
 
 @still
@@ -20,7 +22,7 @@ def images(suites: Mapping[str, Suite]):
         for ax in row:
             ax.axis("off")
         for ax, (task, recipe) in zip(row, suite.recipes.items()):
-            ax.imshow(_first_image(recipe), cmap="gray_r", vmin=0, vmax=1)
+            ax.imshow(_first_image(recipe).numpy(), cmap="gray_r", vmin=0, vmax=1)
             ax.set_title(task.replace(", ", "\n"), fontsize=8.5, fontweight="normal", loc="center")
     told = "; ".join(f"{suite.title}: {', '.join(suite.tasks)}" for suite in shown.values())
     sources = dict.fromkeys(str(source) for suite in shown.values() for source in suite.sources)
@@ -40,11 +42,13 @@ def by_task(tasks: Sequence[str], networks: Mapping[str, Sequence[float]]):
 
     Args:
         tasks: their names.
-        networks: {name: accuracy on every task}; the last one is the one to look at.
+        networks: {name: accuracy on every task}, PRETRAINED and OWN among the names or not, and at most three others.
     """
     fig, ax = plotting.figure(height=0.33 * len(tasks) + 1.3)
     rows = range(len(tasks))[::-1]
-    for name, look in zip(networks, LOOKS):
+    others = iter(_OTHERS)
+    for name in networks:
+        look = _LOOKS.get(name) or next(others)
         ax.plot([float(share) for share in networks[name]], rows, color=look.colour, marker=look.marker, linestyle="",
                 markersize=8, label=name)
     ax.axvline(0.1, color=GREY, linestyle=":", marker="")

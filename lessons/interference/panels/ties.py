@@ -50,7 +50,7 @@ def votes(stacks: Mapping[float, tuple[Tensor, Tensor]]):
         some = torch.randperm(stack.shape[1], generator=torch.Generator().manual_seed(0))[:SHOWN]
         gap = torch.zeros(1, SHOWN)
         rows = torch.cat([stack[:, some].sign(), gap, sign[some][None].float()])
-        ax.imshow(rows, cmap=_SIGNS, vmin=-1, vmax=1, aspect="auto", interpolation="none")
+        ax.imshow(rows.numpy(), cmap=_SIGNS, vmin=-1, vmax=1, aspect="auto", interpolation="none")
         ax.grid(False)
         title = f"density {density:g}: {disputed:.0%} of all weights are disputed, and {lost:.0%} of all entries lose"
         ax.set_title(title)
@@ -58,7 +58,7 @@ def votes(stacks: Mapping[float, tuple[Tensor, Tensor]]):
         ax.set_yticks([*range(len(stack)), len(stack) + 1], [*(f"task {task + 1}" for task in range(len(stack))),
                                                              "elected"], fontsize=7)
         told.append(title)
-    caption = f"A column is a weight, {SHOWN} of them drawn at random. Blue: +. Orange: −. White: trimmed, or exactly 0."
+    caption = f"A column is a weight, {SHOWN} drawn at random. Blue: +. Orange: −. White: trimmed, or exactly 0."
     return plotting.show(fig, f"Signs of {SHOWN} weights in {len(stack)} task vectors. {'. '.join(told)}.", caption)
 
 

@@ -139,7 +139,7 @@ def two_task_vectors(shared: str = "one of five"):
     fig, axes = plotting.figure(3, height=3.0)
     matrices = zip(axes, (*made.vectors, made.vectors.sum(0)), ("what A wants", "what B wants", "their sum"))
     for place, (ax, matrix, title) in enumerate(matrices):
-        ax.imshow(matrix, cmap="PuOr", vmin=-LARGEST, vmax=LARGEST)
+        ax.imshow(matrix.numpy(), cmap="PuOr", vmin=-LARGEST, vmax=LARGEST)
         for row in range(OUTPUTS):
             for column in range(INPUTS):
                 number = matrix[row, column].item()
@@ -156,8 +156,8 @@ def two_task_vectors(shared: str = "one of five"):
     alt = said("""Two task vectors of {outputs} × {inputs} weights and their sum. The largest entry has a magnitude of
                   {largest:.1f}; the signs differ in {clashes} of {entries} weights.""", outputs=OUTPUTS, inputs=INPUTS,
                largest=made.vectors.abs().max().item(), clashes=int(clash.sum()), entries=clash.numel())
-    return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Red dot: A and B "
-                                   "pull in opposite directions.")
+    return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Red dot: A and "
+                                   "B pull in opposite directions.")
 
 
 # -- other numbers ---------------------------------------------------------------------------------
@@ -184,8 +184,9 @@ def _over_draws(shared, costs):
             f"{verdict} ({lead.mean():+.3f} on average)")
 
 
-WAYS = {"plain average": Look(GREY, "s"), "plain sum, λ tuned": Look(BLUE, "^"), "TIES, density tuned": Look(PURPLE, "D"),
-        "TIES, density and λ tuned": Look(GREEN, "o")}  # as the columns of `toy.draws`
+# as the columns of `toy.draws`
+WAYS = {"plain average": Look(GREY, "s"), "plain sum, λ tuned": Look(BLUE, "^"),
+        "TIES, density tuned": Look(PURPLE, "D"), "TIES, density and λ tuned": Look(GREEN, "o")}
 
 
 @plotting.themed
