@@ -81,7 +81,7 @@ def reading_of(table: Mapping[str, Mapping[str, tuple[float, float]]]) -> Page:
 
 def finding(verdicts: Mapping[str, Mapping[str, str]]) -> str:
     """Whether CART is ahead of all others on all suites, on some or on none."""
-    first = [all(one == AHEAD for one in of_rivals.values()) for of_rivals in verdicts.values()]
+    first = [all(told == AHEAD for told in of_rivals.values()) for of_rivals in verdicts.values()]
     if all(first):
         return "CART was ahead of every method of Table 1 on all suites"
     return "Whether CART was first depended on the tasks" if any(first) else "CART was first on no suite"
@@ -91,9 +91,9 @@ def _against(of_rivals):
     """Whom it is ahead of, whom behind, and of whom it is within the noise, in words."""
     if len(set(of_rivals.values())) == 1:
         return f"{next(iter(of_rivals.values()))} all four"
-    names = {one: [_named(rival) for rival, of_rival in of_rivals.items() if of_rival == one]
-             for one in (AHEAD, BEHIND, NOISE)}
-    return _listed([f"{one} {_listed(rivals)}" for one, rivals in names.items() if rivals])
+    names = {told: [_named(rival) for rival, of_rival in of_rivals.items() if of_rival == told]
+             for told in (AHEAD, BEHIND, NOISE)}
+    return _listed([f"{told} {_listed(rivals)}" for told, rivals in names.items() if rivals])
 
 
 def _named(method):

@@ -66,5 +66,5 @@ def disputes(stack: Tensor, sign: Tensor) -> tuple[float, float]:
     """Which share of the weights has task vectors of both signs, and which share of the entries that are not 0 has not
     the elected sign; stack: (tasks, n), sign: (n,)."""
     disputed = ((stack > 0).any(0) & (stack < 0).any(0)).double().mean().item()
-    kept = (stack != 0).sum().clamp(min=1)
-    return disputed, ((stack * sign < 0).sum() / kept).item()
+    entries = (stack != 0).sum().clamp(min=1)
+    return disputed, ((stack * sign < 0).sum() / entries).item()
