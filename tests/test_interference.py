@@ -11,8 +11,10 @@ from lessons import suites
 from lessons.interference import experiment, panels
 from lessons.interference.experiment import adaptation, choices, comparison, plane, results, searches, toy
 from lessons.interference.experiment.searches import Settings
+from lessons.interference.panels import leads, library, tasks, ties
 from lessons.interference.panels.methods import title_of
 from lessons.kit import claims
+from lessons.kit.chapters import ROOT
 from lessons.kit.predict import predict
 from lessons.kit.profiles import Profiles
 from lessons.merging import adaptive, merge, methods
@@ -263,6 +265,12 @@ def test_an_unknown_profile_is_named():
         comparison.suites_of("huge")
 
 
+def test_the_networks_of_a_suite_share_their_start_and_their_outputs():
+    several = comparison.suites_of("quick")["several"]
+    assert {recipe.parent for recipe in several.recipes.values()} == {several.base}
+    assert {recipe.architecture for recipe in several.all_recipes} == {several.base.architecture} and not several.splits
+
+
 def test_every_suite_is_estimated_and_its_data_named(folder, capsys):
     full = comparison.suites_of("full")
     missing = {recipe for suite in full.values() for recipe in suite.all_recipes if not zoo.path_of(recipe).exists()}
@@ -442,13 +450,13 @@ def of_race(leads):
 
 
 @pytest.mark.parametrize("leads, title", [
-    ({}, "No method can be told from the plain average"),
+    ({}, "All methods are within the noise of the plain average"),
     ({"ties": -0.3}, "No method beats the plain average"),
-    ({"ties": 0.3}, "Hardly any method can be told from the plain average"),
+    ({"ties": 0.3}, "Only one method beats the plain average by more than the noise"),
     ({"ties": 0.3, "cart": 0.2}, "Some methods beat the plain average, and TIES is the best of them"),
-    ({"ties": 0.3, "cart": 0.3}, "Some methods beat the plain average, but which one is first cannot be told"),
+    ({"ties": 0.3, "cart": 0.3}, "Some methods beat the plain average, but which one is first is within the noise"),
     (dict.fromkeys(searches.SEARCHED, 0.3),
-     "All methods beat the plain average, but which one is first cannot be told")])
+     "All methods beat the plain average, but which one is first is within the noise")])
 def test_the_title_of_the_race_goes_by_intervals_over_tasks(leads, title):
     assert panels.comparison.finding_of_race(of_race(leads), "wide") == title
 
@@ -523,7 +531,7 @@ def test_the_views_of_the_full_profile_open_where_the_chapter_says():
         merges, planes = comparison.run(suite, "full", 0), plane.run(suite, "full", 0)
     assert panels.comparison.search(merges).title == "With the λ that suits task arithmetic, TIES is clearly worse"
     assert panels.comparison.bars_and_worst({"several": merges}).title == \
-        "Some methods beat the plain average, but which one is first cannot be told"
+        "Some methods beat the plain average, but which one is first is within the noise"
     view = panels.plane.common_and_own(planes)
     assert view.title == "The best merge goes beyond the average and keeps something of each task’s own"
     assert view.values == {"common": 3.0, "rank_ratio": 0.02}
@@ -539,7 +547,119 @@ def test_tables_say_what_was_chosen_and_who_is_ahead(sweep):
     leaders = results.leaders(sweep)
     assert all(title_of(method) in order.text for method in leaders) and "6 of 6 columns" in order.text
     assert ("is by" in order.text) == (len(leaders) == 1)
-    assert all(name in panels.comparison.registry().text for name in methods())
+    assert all(name in panels.library.registry().text for name in methods())
+
+
+# -- still pictures and short readings -------------------------------------------------------------
+
+def alt_of(figure):
+    return re.search(r'alt="([^"]*)"', figure.data)[1]
+
+
+def test_there_is_an_image_of_every_task(suite):
+    alt = alt_of(panels.tasks.images({"permuted": suite, "split": suites.split(3)}))
+    assert all(task in alt for task in suite.tasks) and "split" not in alt
+    turned = next(iter(suites.rotated().recipes.values()))
+    assert tasks._first_image(turned).shape == (28, 28), "of one image alone, whatever the size of the data set"
+
+
+def test_accuracies_are_drawn_by_task_whatever_dress_they_come_in(suite):
+    drawn = panels.tasks.by_task(["x", "y"], {tasks.OWN: np.array([0.9, 0.8]), "mine": torch.tensor([0.25, 0.5])})
+    assert "x: the task&#39;s own network 0.90, mine 0.25; y:" in alt_of(drawn)
+    lines = panels.ties.against("λ", (0.5, 1), {"mean": [torch.tensor(0.25), 0.5]})
+    assert "mean: 0.25 at 0.5, 0.50 at 1" in alt_of(lines)
+
+
+def test_disputed_weights_and_lost_entries_are_counted():
+    stack = torch.tensor([[1.0, -2.0, 0.0, 3.0], [-3.0, -1.0, 0.0, 1.0]])
+    assert ties.disputes(stack, toy.elected(stack)) == pytest.approx((1 / 4, 1 / 6))
+    assert ties.disputes(torch.zeros(2, 3), torch.zeros(3)) == (0, 0)
+    many = stack.repeat(1, 20)
+    assert "density 0.2: 25% of all weights are disputed, and 17% of all entries lose" in alt_of(
+        panels.ties.votes({0.2: (many, toy.elected(many))}))
+
+
+def test_the_toys_table_marks_where_signs_differ():
+    made = toy.toy()
+    assert f"the signs differ in {toy.conflicts(made.vectors).sum()} of 20 weights" in alt_of(
+        panels.toy.two_task_vectors())
+
+
+@pytest.mark.parametrize("leads, title, says", [
+    ((0.1, 0.0), "Whether TIES helped depended on what the tasks shared", "better than the plain sum by 0.10"),
+    ((-0.1, 0.1), "Whether TIES helped depended on what the tasks shared", "worse than the plain sum by 0.10"),
+    ((0.0, 0.01), "TIES compared with the plain sum in the same way, whatever the tasks shared", "within the noise")])
+def test_the_reading_of_the_draws_goes_by_the_lead_of_ties(leads, title, says):
+    page = panels.toy.lead_in_words({shared: (lead, 0.02) for shared, lead in zip(toy.SEEN, leads)})
+    assert title in page.page and says in page.text
+
+
+def test_over_the_draws_ties_is_better_without_shared_inputs_and_worse_with_all():
+    text = panels.toy.reading_of_the_lead().text
+    assert "shared none of the inputs, TIES was better" in text and "shared all five inputs, TIES was worse" in text
+    assert "one of five inputs, TIES was within the noise" in text
+    assert all(f"{shared}: plain average" in alt_of(panels.toy.costs_of_draws(20)) for shared in toy.SEEN)
+
+
+def test_the_map_and_the_table_have_every_method():
+    alt, rest = alt_of(panels.library.overview()), panels.library.not_raced().text
+    assert all(method.short in alt for method in methods().values())
+    assert all((method.title in rest) == (name not in searches.REPORTED) for name, method in methods().items()
+               if name not in ("cart", "adamerging"))  # which are parts of other titles
+    assert "Passthrough" in rest
+    assert {name: library.dropped(methods()[name]) for name in ("average", "ties", "adamerging_cart")} == {
+        "average": library.NOTHING, "ties": library.ENTRIES, "adamerging_cart": library.DIRECTIONS}
+    assert set(library.MERGEKIT) <= set(methods()) - set(searches.REPORTED)
+
+
+def test_what_the_race_leaves_out_has_in_mergekit_the_names_of_the_guide():
+    guide = (ROOT / "docs" / "which-method.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:-1] for line in guide.splitlines() if line.startswith("| `")]
+    names = {here.split("`")[1]: set(re.findall(r"`(\w+)`", mergekit)) for mergekit, _, here in rows if "`" in here}
+    assert {name: set(texts.split(", ")) for name, texts in library.MERGEKIT.items()} == {
+        name: names[name] for name in library.MERGEKIT}
+
+
+@pytest.mark.parametrize("several, rotated, title, says", [
+    ((0.1, 0.1, 0.1, 0.1), (0.1, 0.1, 0.1, 0.1), "CART was ahead of every method of Table 1 on all suites",
+     "On Rotated MNIST and several data sets, CART was ahead of all four."),
+    ((0.1, 0.1, 0.1, 0.1), (0.0, -0.1, 0.0, 0.1), "Whether CART was first depended on the tasks",
+     "On Rotated MNIST, CART was ahead of the average, behind TIES and within the noise of Consensus and task "
+     "arithmetic."),
+    ((0.0, 0.1, 0.1, 0.1), (0.0, 0.0, 0.0, 0.0), "CART was first on no suite", "within the noise of all four")])
+def test_the_reading_of_the_leads_goes_by_intervals(several, rotated, title, says):
+    table = {"rotated": {rival: (lead, 0.05) for rival, lead in zip(leads.RIVALS, rotated)},
+             "several": {rival: (lead, 0.05) for rival, lead in zip(leads.RIVALS, several)}}
+    page = leads.reading_of(table)
+    assert title in page.page and says in page.text
+
+
+def test_the_leads_are_those_of_the_ledger():
+    numbers, table = claims.measured()["CART-8"], leads.leads()
+    values = np.array(numbers["several: cart over ties"])
+    assert table["several"]["ties"] == pytest.approx((values.mean(), results.interval(values)))
+    assert f"several data sets: over Consensus {100 * table['several']['consensus'][0]:+.1f}" in alt_of(
+        leads.over_seeds())
+    assert "Whether CART was first depended on the tasks" in leads.reading().page
+
+
+@pytest.mark.parametrize("several, rotated, title", [
+    (0.1, 0.1, "A merge beside both lines was better"),
+    (0.1, 0.0, "Whether a merge beside both lines was better depended on the tasks"),
+    (-0.1, 0.01, "No merge beside both lines was measurably better")])
+def test_the_short_reading_of_the_plane_goes_by_intervals(several, rotated, title):
+    page = panels.plane.best_in_words({"several": (several, 0.05), "rotated": (rotated, 0.05)})
+    assert f"<b>{title}.</b>" in page.page and ("within the noise" in page.text) == (rotated < 0.05)
+
+
+def test_the_plane_asks_for_its_highest_and_hides_all_but_the_lines(plane_sweep):
+    guess = predict(panels.plane.question(plane_sweep))
+    view = panels.plane.common_and_own(plane_sweep, guess)
+    opens = float(plane_sweep.best.sel(line=plane.LINES[0], coordinate="rank_ratio"))
+    assert guess.truth == pytest.approx(plane_sweep.share.sel(rank_ratio=opens).max().item())
+    assert guess.at == {"rank_ratio": opens}
+    assert {mark.name for mark in view.marks if mark.parts} - set(view.hides) == {"CART", "task arithmetic"}
+    assert "θ₀" in alt_of(panels.plane.directions())
 
 
 # -- the ledger ------------------------------------------------------------------------------------
@@ -572,6 +692,7 @@ def test_an_empty_ledger_is_said(monkeypatch):
     monkeypatch.setattr(claims, "measured", dict)
     assert "no numbers yet" in panels.adaptation.in_the_ledger().text
     assert "no numbers yet" in panels.comparison.order_in_the_ledger().text
+    assert "no numbers yet" in leads.over_seeds().text and "no numbers yet" in leads.reading().text
 
 
 def test_the_claims_numbers_come_back_by_name(sweep, plane_sweep, adapted):

@@ -129,11 +129,15 @@ CHAPTERS = (
                     "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
                     "often to merge",
             pictures={1: "gradients_gap"}),
-    Chapter("07_interference", "lessons.interference", panels=5, slider="λ, density",
+    Chapter("07_interference", "lessons.interference", panels=4, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
-            teaches="what interference is; TIES by hand; the library's merging methods on three suites of tasks, "
-                    "hyper-parameters chosen on held-out images; test-time adaptation",
+            teaches="what interference is; TIES by hand; a race of merging methods, all tuned alike; a map of all of "
+                    "them; why centring helps on some tasks",
             pictures={0: "merging_interference", 3: "merging_plane"}),
+    Chapter("07_comparisons", "lessons.interference", deeper=True, panels=1, slider="step",
+            needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
+            teaches="the race in tables, with the sources' grids; test-time adaptation without labels; choices that "
+                    "papers do not mention"),
     Chapter("08_cart", "lessons.cart", panels=8, slider="rank, λ", needs_in_full=("fashion", "cifar"),
             quick=130, full=3600,
             teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "

@@ -1,6 +1,8 @@
-"""The pictures of chapter 7: the `toy`, the `comparison`, the `plane`, `adaptation`, and the table of `choices`."""
-from lessons.interference.panels import adaptation, choices, comparison, plane, toy
+"""The pictures of chapter 7: its `tasks`, the `toy`, your own `ties`, the `library` of methods, the `comparison` and
+its `leads`, the `plane`, `adaptation`, and the table of `choices`."""
+from lessons.interference.panels import adaptation, choices, comparison, leads, library, plane, tasks, ties, toy
 from lessons.interference.panels.comparison import captioned
 from lessons.kit.sweep import caption
 
-__all__ = ["adaptation", "caption", "captioned", "choices", "comparison", "plane", "toy"]
+__all__ = ["adaptation", "caption", "captioned", "choices", "comparison", "leads", "library", "plane", "tasks", "ties",
+           "toy"]

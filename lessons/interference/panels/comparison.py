@@ -10,11 +10,10 @@ from lessons.interference.experiment.searches import GRIDS, REPORTED, SEARCHED, 
 from lessons.interference.panels.methods import inside, title_of, with_reach
 from lessons.kit import claims, plotting
 from lessons.kit.noise import error_of_share
-from lessons.kit.page import Markup, Page, bold, folded, quiet, said, table
+from lessons.kit.page import Markup, Page, bold, quiet, said, table
 from lessons.kit.plotting import BLACK, BLUE, GREEN, PURPLE, RED, Look, still
 from lessons.kit.sweep import caption, position
 from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Path, Spots, Star, chips, key, slider, view
-from lessons.merging import methods
 from lessons.merging.search import rests_on
 
 WORDS = {
@@ -168,7 +167,7 @@ _ENDS = (-0.7, len(REPORTED) - 0.3 + APART)
 MOST = 1.12  # of a single network's accuracy: where the axis ends
 _ALT_OF_RACE = """
     {suite}, hyper-parameters chosen in {chosen}. Accuracy on test images as a share of the single networks', mean over
-    tasks, in brackets the worst task: {means}. {best} From {method} these cannot be told: {level}."""
+    tasks, in brackets the worst task: {means}. {best} Within the noise of {method}: {level}."""
 
 
 @view
@@ -208,7 +207,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
                                    for name, mean, least in zip(rows, means, shares.min(-1))),
                    level=", ".join(title_of(name) for name, is_level in zip(rows, level)
                                    if is_level and name != method) or "none")
-        about = key(("merged", f"{title_of(method)}, and methods that cannot be told from it"),
+        about = key(("merged", f"{title_of(method)}, and methods that differ from it within the noise"),
                     ("", "large: mean over tasks; small dots: the tasks"),
                     ("", "below the line: a model per task, with extra storage"))
         return Frame(finding, alt, values, about)
@@ -219,7 +218,7 @@ def bars_and_worst(sweeps: dict[str, xarray.Dataset], prediction=None):
                 "grid": chips("hyper-parameters from", GRID_NAMES, more=True)}
     return {"kicker": "Chapter 7: the race", "charts": [_chart_of_race(rows)], "draw": draw, "controls": controls,
             "hides": ["tasks", "its tasks", "methods", "cannot be told", "chosen", "networks alone"],
-            "caption": f"{captioned(sweeps)} Cannot be told: the 95 % interval of the difference over tasks holds 0."}
+            "caption": f"{captioned(sweeps)} Within the noise: the 95 % interval of the difference over tasks holds 0."}
 
 
 def _rows(means):
@@ -253,14 +252,15 @@ def finding_of_race(sweep: xarray.Dataset, grid: str) -> str:
     leads = [results.difference(sweep, method, "average", grid) for method in SEARCHED]
     ahead, behind = (sum(sign * lead > half for lead, half in leads) for sign in (1, -1))
     if not ahead:
-        return f"No method {'beats' if behind else 'can be told from'} the plain average"
+        return "No method beats the plain average" if behind else \
+            "All methods are within the noise of the plain average"
     if ahead == 1:
-        return "Hardly any method can be told from the plain average"
+        return "Only one method beats the plain average by more than the noise"
     how_many = f"{'All' if ahead == len(leads) else 'Some'} methods beat"
     leaders = results.leaders(sweep, grid)
     if len(leaders) == 1:
         return f"{how_many} the plain average, and {title_of(leaders[0])} is the best of them"
-    return f"{how_many} the plain average, but which one is first cannot be told"
+    return f"{how_many} the plain average, but which one is first is within the noise"
 
 
 def _best(sweep, grid):
@@ -412,25 +412,6 @@ def _over_seeds(values):
 def _table(head, rows, note):
     made = table(head, rows, after=quiet(note))
     return Page(f"{made.text}\n{note}", made.page)
-
-
-def registry() -> Page:
-    """A table of all methods: what each drops, how it combines the rest, what it needs; folded, their formulas,
-    parameters and sources."""
-    rows = []
-    lines = []
-    details = []
-    for name, method in methods().items():
-        needs = ", ".join(method.needs)
-        rows.append([method.title, method.drops, method.combines, needs])
-        lines.append(f"{name}: drops {method.drops}; {method.combines} [{needs}]")
-        parameters = ", ".join(parameter.name if parameter.required else f"{parameter.name} = {parameter.default}"
-                               for parameter in method.parameters) or "none"
-        details.append([name, method.says, parameters, method.source])
-    more = folded("Formulas, parameters and sources",
-                  table(("name", "in one line", "parameters", "source"), details, left=4))
-    return table(("method", "drops", "puts together", "needs"), rows, "\n".join(lines), left=4,
-                 after=more.page)
 
 
 # -- λ of every method -----------------------------------------------------------------------------

@@ -4,11 +4,12 @@ import xarray
 
 from lessons.interference.experiment.plane import LINES, lead
 from lessons.interference.panels.methods import with_reach
-from lessons.kit import page
+from lessons.kit import page, plotting
 from lessons.kit.noise import told
 from lessons.kit.page import Page, said
+from lessons.kit.plotting import BLACK, GREEN, ORANGE
 from lessons.kit.sweep import caption, position
-from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Spots, chips, key, slider, view
+from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Spots, Star, chips, key, slider, view
 
 _ALT = """
     {suite}, rank ratio {rank_ratio:g}: the highest accuracy, as a share of the single networks' on held-out images, is
@@ -17,14 +18,48 @@ _ALT = """
     gives {without:.3f}."""
 
 
+@plotting.themed
+def directions():
+    """A drawing: θ₀, three finetuned networks and their average, with the direction that they have in common and what
+    each has alone. No measurement."""
+    networks = np.array([[2.5, 1.15], [2.9, -0.25], [2.1, -0.9]])
+    average = networks.mean(0)
+    fig, ax = plotting.figure(width=6.4, height=2.9)
+    arrow = {"arrowstyle": "-|>", "linewidth": 2, "shrinkA": 0, "shrinkB": 4}
+    ax.annotate("", average, (0, 0), arrowprops=arrow | {"color": ORANGE})
+    ax.annotate("", 1.7 * average, average, arrowprops=arrow | {"color": ORANGE, "linestyle": ":"})
+    for place, network in enumerate(networks):
+        ax.annotate("", network, average, arrowprops=arrow | {"color": GREEN})
+        ax.plot(*network[:, None], color=BLACK, marker="o")
+        ax.annotate(f"network {place + 1}", network, xytext=(8, -3), textcoords="offset points")
+    for point, name, aside in (((0, 0), "θ₀", (-20, -4)), (average, "average", (-64, 10))):
+        ax.plot([point[0]], [point[1]], color=BLACK, marker="s")
+        ax.annotate(name, point, xytext=aside, textcoords="offset points")
+    ax.text(0.75, -0.32, "in common", color="#9a6a00", ha="center")
+    ax.text(4.35, -0.35, "further along the\ncommon direction", color="#9a6a00", ha="center")
+    ax.text(2.6, 0.5, "alone", color=GREEN)
+    ax.set(xlim=(-0.4, 5.2), ylim=(-1.3, 1.5))
+    ax.axis("off")
+    return plotting.show(fig, "A drawing. From θ₀ an arrow goes to the average of three networks, which is what they "
+                              "have in common, and from the average an arrow goes to each network, which is what it "
+                              "has alone.", "A drawing, not a measurement.")
+
+
 @view
-def common_and_own(sweep: xarray.Dataset):
+def common_and_own(sweep: xarray.Dataset, prediction=None):
     """Panel (d): left, a map of the normalised accuracy over a, how far along what the tasks have in common, and λ, how
     much of what each has alone, with the lines of CART and of task arithmetic; right, the best λ for every a, beside
-    λ = 0. Controls: common, rank_ratio."""
+    λ = 0. Controls: common, rank_ratio.
+
+    The prediction, the highest accuracy of the plane, is a star.
+    """
     commons, owns, ratios = ([float(value) for value in sweep[name].values] for name in ("common", "own", "rank_ratio"))
     tables = sweep.share.transpose("rank_ratio", "own", "common").values
     one, columns, images = position(commons, 1.0, "a"), np.arange(len(commons)), int(sweep.attrs["held_out"])
+    opens = float(sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
+    asked = tables[position(ratios, opens, "rank ratio")]
+    if prediction:
+        prediction.panel_answers(asked.max(), {"rank_ratio": opens})
 
     def draw(common, rank_ratio):
         table = tables[position(ratios, rank_ratio, "rank ratio")]
@@ -53,14 +88,23 @@ def common_and_own(sweep: xarray.Dataset):
                   (Line("λ = 0", "other", "λ = 0", dots=True, x=tuple(columns)),
                    Line("best λ", "merged", "", dots=True, near=True, x=tuple(columns)),
                    Spots("average", "other", names=("average",)), Spots("CART’s best", "single", names=("CART",)),
-                   Handle("common")))
+                   Star("guess", "merged", x=(float(asked.max(0).argmax()),)), Handle("common")))
     best = min(commons, key=lambda a: abs(a - float(sweep.best.sel(line=LINES[0], coordinate="common"))))
-    opens = float(sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
     controls = {"common": slider("a", {f"{a:g}": a for a in commons}, best, words=_words, places=columns,
                                  ends=[("", "pretrained"), ("", "beyond the average")]),
                 "rank_ratio": chips("rank kept of each task", {f"{100 * ratio:g} %": ratio for ratio in ratios}, opens)}
     return {"kicker": "Chapter 7: what tasks have in common, and what each has alone", "charts": [left, right],
-            "draw": draw, "controls": controls, "caption": f"{caption(sweep)} On held-out images."}
+            "draw": draw, "controls": controls, "caption": f"{caption(sweep)} On held-out images.",
+            "hides": ["cells", "best", "walk", "best λ", "λ = 0", "average", "CART’s best"]}
+
+
+def question(sweep: xarray.Dataset) -> str:
+    """How high the plane rises above CART's and task arithmetic's lines, asked."""
+    table = sweep.share.sel(rank_ratio=sweep.best.sel(line=LINES[0], coordinate="rank_ratio"))
+    cart, plain = table.sel(common=1.0).max().item(), table.sel(own=0.0).max().item()
+    return said("""On CART’s line the best merge has {cart:.0%} of the single networks’ accuracy, and on task
+                   arithmetic’s line it has {plain:.0%}. How much has the **best merge of the whole plane**?""",
+                cart=cart, plain=plain)
 
 
 def _words(common):
@@ -114,3 +158,26 @@ def _best(sweep):
         cart=cart,
         plain=plain,
         plain_common=best[LINES[2]][1])
+
+
+IN_SHORT = ("several", "rotated")  # suites
+
+
+def reading_in_short(sweeps: dict[str, xarray.Dataset]) -> Page:
+    """On which of the two suites of MLPs the best of the plane is better than both lines."""
+    return best_in_words({sweeps[name].attrs["suite"]: lead(sweeps[name])[:2] for name in IN_SHORT})
+
+
+def best_in_words(leads: dict[str, tuple[float, float]]) -> Page:
+    """`reading_in_short`, of {suite: (by how much the plane's best is ahead of the better line, half of its 95 %
+    interval over tasks)}."""
+    ahead = {suite: mean > half for suite, (mean, half) in leads.items()}
+    title = "A merge beside both lines was better" if all(ahead.values()) else \
+        "Whether a merge beside both lines was better depended on the tasks" if any(ahead.values()) else \
+        "No merge beside both lines was measurably better"
+    text = " ".join(said("On {suite}, the best merge of the plane had {points:.1f} points {more} normalised accuracy "
+                         "than the better of the two lines (± {half:.1f}){noise}.", suite=suite, points=100 * abs(mean),
+                         more="more" if mean >= 0 else "less", half=100 * half,
+                         noise="" if abs(mean) > half else ", which is within the noise of these tasks")
+                    for suite, (mean, half) in leads.items())
+    return page.reading(title, "{text} The settings were chosen on held-out images.", text=text)

@@ -1,11 +1,14 @@
 """The toy that fits on a page: two task vectors, trimmed, their signs elected, merged, and what that costs each
 task."""
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from lessons.interference.experiment import toy
 from lessons.interference.experiment.toy import AGREEMENTS, DENSITIES, INPUTS, OUTPUTS, SEEN
-from lessons.kit.noise import told
+from lessons.kit import page, plotting
+from lessons.kit.noise import WIDE, told
 from lessons.kit.page import Page, bold, paragraph, quiet, said, table
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, PURPLE, RED, Look
 from lessons.kit.sweep import position
 from lessons.kit.view import (
     Axis,
@@ -123,6 +126,40 @@ def finding_of_trimming(how: str, mean: np.ndarray, tuned: float) -> str:
         f"{first}, and a plain sum with the best λ is as good"
 
 
+@plotting.themed
+def two_task_vectors(shared: str = "one of five"):
+    """The task vectors of A and of B and their sum, as tables of 4 × 5 numbers. A box is drawn around the inputs that a
+    task sees, and a dot marks the weights where the signs of A and B differ.
+
+    Args:
+        shared: how many inputs both tasks see, a key of SEEN.
+    """
+    made = toy.toy(shared)
+    clash = toy.conflicts(made.vectors)
+    fig, axes = plotting.figure(3, height=3.0)
+    matrices = zip(axes, (*made.vectors, made.vectors.sum(0)), ("what A wants", "what B wants", "their sum"))
+    for place, (ax, matrix, title) in enumerate(matrices):
+        ax.imshow(matrix.numpy(), cmap="PuOr", vmin=-LARGEST, vmax=LARGEST)
+        for row in range(OUTPUTS):
+            for column in range(INPUTS):
+                number = matrix[row, column].item()
+                ax.text(column, row, f"{number:.1f}".replace("-", "−"), ha="center", va="center", fontsize=9.5,
+                        color="white" if abs(number) > 0.75 * LARGEST else BLACK)
+                if place == 2 and clash[row, column]:
+                    ax.plot([column + 0.36], [row - 0.36], color=RED, marker="o", markersize=5)
+        for column in SEEN[shared][place] if place < 2 else ():
+            ax.add_patch(Rectangle((column - 0.47, -0.47), 0.94, OUTPUTS - 0.06, fill=False, linewidth=1.8))
+        ax.set(title=title, xticks=range(INPUTS), yticks=range(OUTPUTS))
+        ax.set_xticklabels([f"input {column + 1}" for column in range(INPUTS)], fontsize=8)
+        ax.set_yticklabels([f"output {row + 1}" for row in range(OUTPUTS)] if not place else [], fontsize=8)
+        ax.grid(False)
+    alt = said("""Two task vectors of {outputs} × {inputs} weights and their sum. The largest entry has a magnitude of
+                  {largest:.1f}; the signs differ in {clashes} of {entries} weights.""", outputs=OUTPUTS, inputs=INPUTS,
+               largest=made.vectors.abs().max().item(), clashes=int(clash.sum()), entries=clash.numel())
+    return plotting.show(fig, alt, "Numbers generated for this page. Boxes: inputs that the task sees. Red dot: A and "
+                                   "B pull in opposite directions.")
+
+
 # -- other numbers ---------------------------------------------------------------------------------
 
 HEAD = ("inputs that both see", "plain average", "plain sum, λ at its best", "TIES, density at its best",
@@ -145,3 +182,48 @@ def _over_draws(shared, costs):
     means = (f"{column.mean():.3f}" for column in costs.T)
     return (shared, *means, f"{(ties < average).mean():.0%} of the toys",
             f"{verdict} ({lead.mean():+.3f} on average)")
+
+
+# as the columns of `toy.draws`
+WAYS = {"plain average": Look(GREY, "s"), "plain sum, λ tuned": Look(BLUE, "^"),
+        "TIES, density tuned": Look(PURPLE, "D"), "TIES, density and λ tuned": Look(GREEN, "o")}
+
+
+@plotting.themed
+def costs_of_draws(count: int = 100):
+    """What merging costs over many toys with other numbers, a row for each number of shared inputs and a mark a
+    method, with two standard errors."""
+    fig, ax = plotting.figure(height=3.2)
+    alt = []
+    for row, shared in enumerate(reversed(SEEN)):
+        costs = toy.draws(shared, count)
+        means, errors = costs.mean(0), WIDE * costs.std(0, ddof=1) / count ** 0.5
+        for place, (name, look) in enumerate(WAYS.items()):
+            ax.errorbar([means[place]], [row + 0.24 - 0.16 * place], xerr=[errors[place]], color=look.colour,
+                        marker=look.marker, linestyle="", label=name if not row else None)
+        alt.append(f"{shared}: " + ", ".join(f"{name} {mean:.3f}" for name, mean in zip(WAYS, means)))
+    ax.set_yticks(range(len(SEEN)), [f"shared inputs: {shared}" for shared in reversed(SEEN)])
+    ax.set(xlim=(0, 1), ylim=(-0.5, len(SEEN) - 0.5), xlabel="error, mean of both tasks (1: the pretrained layer)")
+    fig.legend(loc="outside upper left", ncols=len(WAYS), columnspacing=1.0, handletextpad=0.2)
+    return plotting.show(fig, f"Mean error. {'; '.join(alt)}.",
+                         f"Mean over {count} toys with other numbers. Bars: two standard errors.")
+
+
+def reading_of_the_lead(count: int = 100) -> Page:
+    """On which toys TIES is better than the plain sum, both at their best."""
+    leads = {shared: (costs[:, 1] - costs[:, 3]) for shared, costs in
+             ((shared, toy.draws(shared, count)) for shared in SEEN)}
+    return lead_in_words({shared: (lead.mean(), lead.std(ddof=1) / count ** 0.5) for shared, lead in leads.items()})
+
+
+def lead_in_words(leads: dict[str, tuple[float, float]]) -> Page:
+    """`reading_of_the_lead`, of {how many inputs are shared: (by how much TIES is better, its standard error)}."""
+    parts = []
+    for shared, (lead, error) in leads.items():
+        how = "within the noise of the plain sum" if abs(lead) < WIDE * error else \
+            f"{'better' if lead > 0 else 'worse'} than the plain sum by {abs(lead):.2f}"
+        parts.append(f"When the tasks shared {shared.replace('none', 'none of the')} inputs, TIES was {how}.")
+    signs = {0 if abs(lead) < WIDE * error else np.sign(lead) for lead, error in leads.values()}
+    title = "Whether TIES helped depended on what the tasks shared" if len(signs) > 1 else \
+        "TIES compared with the plain sum in the same way, whatever the tasks shared"
+    return page.reading(title, "Both were tuned. {text}", text=" ".join(parts))
