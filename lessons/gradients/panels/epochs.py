@@ -2,6 +2,7 @@
 import numpy as np
 import xarray
 
+import data
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN
 from lessons.kit import plotting
@@ -24,6 +25,27 @@ from lessons.kit.view import (
     slider,
     view,
 )
+
+# -- the tasks -------------------------------------------------------------------------------------
+
+@still
+def turned_digits(sweep: xarray.Dataset):
+    """One test digit as the six tasks of each family of digits turn it."""
+    families = [name for name in names(sweep.data) if name != epochs.SPIRALS]
+    columns = len(epochs.FAMILIES[DIGITS].angles)
+    fig, axes = plotting.figure(columns, len(families), height=1.5 * len(families))
+    number = int((data.load("rotated_mnist", "test", angle=0.0).y == 6).nonzero()[0])
+    for row, name in zip(np.atleast_2d(axes), families):
+        row[0].set_ylabel(name)
+        for ax, angle in zip(row, epochs.FAMILIES[name].angles):
+            ax.imshow(data.load("rotated_mnist", "test", angle=angle).x[number], cmap="gray_r")
+            ax.set(xticks=[], yticks=[])
+            ax.set_title(f"{angle:g}°", loc="center", fontsize=10.5)
+            ax.grid(False)
+    told = "; ".join(f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families)
+    return plotting.show(fig, f"A digit 6, turned by the angle of each task. {told}.",
+                         f"{caption(sweep)} A column is a task. The network was pretrained on upright digits.")
+
 
 # -- the first epoch -------------------------------------------------------------------------------
 
@@ -224,6 +246,72 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
 
 def _gain_said(accuracy, first, images):
     """What the merge gains from an epoch to the last, and whether that is within the noise."""
-    gain = Difference.of(float(accuracy.sel(epochs=epochs.EPOCHS[-1])), float(accuracy.sel(epochs=first)), images)
+    gain = _gain(accuracy, first, images)
     signed = f"{gain.value:+.3f}".replace("-", "−")
     return f"{'gains' if gain.value >= 0 else 'loses'} {signed} ± {gain.error:.3f}{gain.doubt()}"
+
+
+def _gain(accuracy, first, images):
+    """What an accuracy over the epochs gains from an epoch to the last."""
+    return Difference.of(float(accuracy.sel(epochs=epochs.EPOCHS[-1])), float(accuracy.sel(epochs=first)), images)
+
+
+def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
+    """How much of what twenty epochs of SGD bring a merge comes with the first, and how much of what the networks gain
+    afterwards arrives, for both families of digits."""
+    best, own, images = epochs.chosen(sweep).accuracy, sweep.own.mean("task"), images_of(sweep)
+    near, far = ({"data": name, "optimiser": SGD} for name in (DIGITS, FAR))
+    before, first, last = float(sweep.before.sel(near)), *(float(best.sel(near | {"epochs": number})) for number in (1, 20))
+    title = "The first epoch brought the merge most of what twenty brought, but not all" if \
+        (first - before) > 0.5 * (last - before) and _is_up(best.sel(near), images) else \
+        "How much does the first epoch bring the merge?"
+    sentences = [said("""With the smaller rotations, its accuracy rose from {before:.0%} to {first:.0%} in the first
+        epoch, and to {last:.0%} after twenty.""", before=before, first=first, last=last)]
+    if all(_is_up(own.sel(where), images) for where in (near, far)):
+        kept = [float((best.sel(where)[-1] - best.sel(where)[0]) / (own.sel(where)[-1] - own.sel(where)[0]))
+                for where in (near, far)]
+        less = "only " if kept[1] < kept[0] else ""
+        sentences.append(said("""Of what the single networks gained after their first epoch, the merge gained {near:.0%}
+            there, and {less}{far:.0%} with the larger rotations.""", near=kept[0], far=kept[1], less=less))
+    return reading(title, " ".join(sentences))
+
+
+def _is_up(accuracy, images):
+    gain = _gain(accuracy, 1, images)
+    return gain.is_news and gain.value > 0
+
+
+@still
+def likeness(sweep: xarray.Dataset):
+    """Accuracy of the merge against how much its task vectors are like the first gradient, a path over the epochs for
+    each family of digits (SGD)."""
+    fig, ax = plotting.figure(height=3.8, width=7.2)
+    best, told = epochs.chosen(sweep).accuracy, []
+    for name, colour, marker in zip((DIGITS, FAR), COLOURS, MARKERS):
+        part = sweep.sel(data=name, optimiser=SGD)
+        cosines, accuracies = part.towards.mean("task"), best.sel(data=name, optimiser=SGD)
+        ax.plot(cosines, accuracies, color=colour, marker=marker, linewidth=1.6, label=name)
+        for number in (SHOWN[0], SHOWN[-1]):
+            ax.annotate(f"{number} epoch{'s' * (number > 1)}", (cosines.sel(epochs=number), accuracies.sel(epochs=number)),
+                        (6, 6), textcoords="offset points", fontsize=9.5, color=colour)
+        told.append(f"{name}: " + ", ".join(
+            f"{int(number)} epochs {float(cosine):.2f} and {float(accuracy):.2f}"
+            for number, cosine, accuracy in zip(sweep.epochs, cosines, accuracies)))
+    ax.set(xlabel="cosine of the task vectors with the negative gradient at the start", ylabel="accuracy of the merge")
+    ax.margins(0.12)
+    ax.legend()
+    return plotting.show(fig, f"Cosine of the task vectors with the gradient, and accuracy of the merge. {'; '.join(told)}.",
+                         f"{caption(sweep)} SGD; a dot is a number of epochs, mean over six tasks.")
+
+
+def reading_of_likeness(sweep: xarray.Dataset) -> Page:
+    """Whether the merge gets better while its task vectors become less like the gradient."""
+    part = sweep.sel(data=DIGITS, optimiser=SGD)
+    cosines = part.towards.mean("task")
+    merged = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD)
+    text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f} after
+                   twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
+    if float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images_of(sweep)):
+        return reading("With the smaller rotations, the merge became better while its task vectors became less like "
+                       "gradients", f"{text} So likeness to a gradient cannot be what made it better.")
+    return reading("Are task vectors that are more like gradients better to merge?", text)
