@@ -122,11 +122,11 @@ CHAPTERS = (
             pictures={1: "pretraining_along_the_line"}),
     Chapter("06_gradients", "lessons.gradients", panels=4, slider="k, η, epochs, rounds",
             full=450,
-            teaches="task vectors as gradients: equal after one step, why they part at the second, and where the formula "
-                    "for it fails; how long to finetune, how often to merge"),
+            teaches="task vectors as gradients: equal after one step, why they part at the second, and where the "
+                    "formula for it fails; how long to finetune, how often to merge"),
     Chapter("06_derivation", "lessons.gradients", deeper=True, panels=3, slider="η, α, rounds", full=450,
-            teaches="the gap between task arithmetic and joint training, derived line by line and checked by numbers; a "
-                    "formula and a bound put right; mini-batches, Adam and the first epoch; one basin",
+            teaches="the gap between task arithmetic and joint training, derived line by line and checked by numbers; "
+                    "a formula and a bound put right; mini-batches, Adam and the first epoch; one basin",
             pictures={0: "gradients_gap"}),
     Chapter("07_interference", "lessons.interference", panels=5, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,

@@ -42,8 +42,8 @@ def turned_digits(sweep: xarray.Dataset):
             ax.set(xticks=[], yticks=[])
             ax.set_title(f"{angle:g}°", loc="center", fontsize=10.5)
             ax.grid(False)
-    told = "; ".join(f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families)
-    return plotting.show(fig, f"A digit 6, turned by the angle of each task. {told}.",
+    told = [f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families]
+    return plotting.show(fig, f"A digit 6, turned by the angle of each task. {'; '.join(told)}.",
                          f"{caption(sweep)} A column is a task. The network was pretrained on upright digits.")
 
 
@@ -211,10 +211,10 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     best = epochs.chosen(sweep).accuracy
     own = sweep.own.mean("task")
     rows = []
-    for data in names(sweep.data):
+    for family in names(sweep.data):
         for optimiser in names(sweep.optimiser):
-            selection = {"data": data, "optimiser": optimiser}
-            name = f"{data}, {optimiser}"
+            selection = {"data": family, "optimiser": optimiser}
+            name = f"{family}, {optimiser}"
             alone = own.sel(selection)
             merged = best.sel(selection)
             kept = float((merged[-1] - merged[0]) / (alone[-1] - alone[0]))
@@ -236,10 +236,10 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
     best = epochs.chosen(sweep).accuracy
     images = images_of(sweep)
     sentences = []
-    for data in (DIGITS, FAR):
-        accuracies = best.sel(data=data, optimiser=SGD)
+    for family in (DIGITS, FAR):
+        accuracies = best.sel(data=family, optimiser=SGD)
         gains = [_gain_said(accuracies, first, images) for first in (1, 5)]
-        sentences.append(f"{capital(data)}, from epoch 1 to 20 the merge {gains[0]}; "
+        sentences.append(f"{capital(family)}, from epoch 1 to 20 the merge {gains[0]}; "
                          f"from epoch 5 to 20 it {gains[1]}.")
     return reading("Is one epoch enough?", " ".join(sentences))
 
@@ -261,9 +261,10 @@ def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
     afterwards arrives, for both families of digits."""
     best, own, images = epochs.chosen(sweep).accuracy, sweep.own.mean("task"), images_of(sweep)
     near, far = ({"data": name, "optimiser": SGD} for name in (DIGITS, FAR))
-    before, first, last = float(sweep.before.sel(near)), *(float(best.sel(near | {"epochs": number})) for number in (1, 20))
+    before, near_best = float(sweep.before.sel(near)), best.sel(near)
+    first, last = (float(near_best.sel(epochs=number)) for number in (1, 20))
     title = "The first epoch brought the merge most of what twenty brought, but not all" if \
-        (first - before) > 0.5 * (last - before) and _is_up(best.sel(near), images) else \
+        (first - before) > 0.5 * (last - before) and _is_up(near_best, images) else \
         "How much does the first epoch bring the merge?"
     sentences = [said("""With the smaller rotations, its accuracy rose from {before:.0%} to {first:.0%} in the first
         epoch, and to {last:.0%} after twenty.""", before=before, first=first, last=last)]
@@ -292,16 +293,16 @@ def likeness(sweep: xarray.Dataset):
         cosines, accuracies = part.towards.mean("task"), best.sel(data=name, optimiser=SGD)
         ax.plot(cosines, accuracies, color=colour, marker=marker, linewidth=1.6, label=name)
         for number in (SHOWN[0], SHOWN[-1]):
-            ax.annotate(f"{number} epoch{'s' * (number > 1)}", (cosines.sel(epochs=number), accuracies.sel(epochs=number)),
-                        (6, 6), textcoords="offset points", fontsize=9.5, color=colour)
+            place = cosines.sel(epochs=number), accuracies.sel(epochs=number)
+            ax.annotate(_words(number), place, (6, 6), textcoords="offset points", fontsize=9.5, color=colour)
         told.append(f"{name}: " + ", ".join(
-            f"{int(number)} epochs {float(cosine):.2f} and {float(accuracy):.2f}"
+            f"{_words(int(number))} {float(cosine):.2f} and {float(accuracy):.2f}"
             for number, cosine, accuracy in zip(sweep.epochs, cosines, accuracies)))
     ax.set(xlabel="cosine of the task vectors with the negative gradient at the start", ylabel="accuracy of the merge")
     ax.margins(0.12)
     ax.legend()
-    return plotting.show(fig, f"Cosine of the task vectors with the gradient, and accuracy of the merge. {'; '.join(told)}.",
-                         f"{caption(sweep)} SGD; a dot is a number of epochs, mean over six tasks.")
+    alt = f"Cosine of the task vectors with the gradient, and accuracy of the merge. {'; '.join(told)}."
+    return plotting.show(fig, alt, f"{caption(sweep)} SGD; a dot is a number of epochs, mean over six tasks.")
 
 
 def reading_of_likeness(sweep: xarray.Dataset) -> Page:
@@ -309,8 +310,8 @@ def reading_of_likeness(sweep: xarray.Dataset) -> Page:
     part = sweep.sel(data=DIGITS, optimiser=SGD)
     cosines = part.towards.mean("task")
     merged = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD)
-    text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f} after
-                   twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
+    text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f}
+                   after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
     if float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images_of(sweep)):
         return reading("With the smaller rotations, the merge became better while its task vectors became less like "
                        "gradients", f"{text} So likeness to a gradient cannot be what made it better.")

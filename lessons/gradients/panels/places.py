@@ -11,7 +11,7 @@ from lessons.gradients.experiment.common import ANGLES, Tasks
 from lessons.gradients.experiment.plane import basis
 from lessons.kit import plotting
 from lessons.kit.page import Page, reading, said
-from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, still
+from lessons.kit.plotting import BLACK, BLUE, GREEN, GREY, ORANGE, RED, still, themed
 
 ARMS = ((BLUE, "o"), (ORANGE, "s"))
 EXTENT = 1.15  # of the plane that is drawn, to each side of the origin
@@ -105,8 +105,10 @@ def arrows(step: SecondStep):
     for ax in (left, right):
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.margins(0.12)
-    return plotting.show(fig, _told(step), "Computed here: Spirals turned by 45° and −45°, α = ½, in the plane of the two "
-                         "first gradients. Solid: the gradient at the own place. Dashed: at the place of joint training.")
+    text = said("""Computed here: Spirals turned by 45° (A, blue) and −45° (B, orange), α = ½, in the plane of their two
+                   first gradients. Solid: by the gradient at A or B. Dashed: by the gradient of the same loss at the
+                   place of joint training.""")
+    return plotting.show(fig, _told(step), text)
 
 
 def _arrow(ax, start, way, colour, line):
@@ -117,10 +119,11 @@ def _arrow(ax, start, way, colour, line):
 
 
 def _told(step):
-    return said("""Two drawings. Left, A, B and joint training after one step, and two arrows for each task: its next step
-                   from its own place and from the place of joint training. For A they are {a:.3f} and {a_joint:.3f} long,
-                   for B {b:.3f} and {b_joint:.3f}. Right, all four arrows from one point. The mean of the own ones and
-                   the mean of the others do not meet: over all weights they are {gap:.3f} apart.""",
+    return said("""Two drawings. Left, A, B and joint training after one step, and two arrows for each task: its next
+                   step from its own place and from the place of joint training. For A they are {a:.3f} and
+                   {a_joint:.3f} long, for B {b:.3f} and {b_joint:.3f}. Right, all four arrows from one point. The mean
+                   of the own ones and the mean of the others do not meet: over all weights they are {gap:.3f}
+                   apart.""",
                 a=step.lengths[0], a_joint=step.lengths_at_joint[0], b=step.lengths[1],
                 b_joint=step.lengths_at_joint[1], gap=step.gap)
 
@@ -132,13 +135,37 @@ def reading_of_the_arrows(step: SecondStep) -> Page:
         {b:.2f} and {b_joint:.2f}.""", a=step.lengths[0], a_joint=step.lengths_at_joint[0], b=step.lengths[1],
                       b_joint=step.lengths_at_joint[1])]
     if step.farther_down and (step.lengths < step.lengths_at_joint).all():
-        sentences.append("Each network already had a lower loss on its own task than joint training, and its gradient was "
-                         "smaller there.")
+        sentences.append("Each network already had a lower loss on its own task than joint training, and its gradient "
+                         "was smaller there.")
     sentences.append(f"After two steps, the gap was {step.gap / step.way:.0%} of the way that joint training had gone.")
     differ = (np.abs(step.lengths / step.lengths_at_joint - 1) >= DIFFER).all()
     title = "The same loss had different gradients at the two places" if differ else \
         "Here the two gradients of a loss are about equally long"
     return reading(title, " ".join(sentences))
+
+
+@themed
+def parabolas(curvatures=(0.5, 2.0), slope: float = 1.0, eta: float = 0.4):
+    """Two tasks with one weight, L₁ = a/2·θ² + b·θ and L₂ = c/2·θ² − b·θ; two steps alone and together, α = ½."""
+    theta = np.linspace(-1.3, 1.3, 200)
+    own, joint = np.zeros((2, 3)), np.zeros(3)
+    signs = np.array([1.0, -1.0])
+    for step in range(2):
+        own[:, step + 1] = own[:, step] - eta * (np.array(curvatures) * own[:, step] + slope * signs)
+        joint[step + 1] = joint[step] - eta / 2 * sum(curvatures) * joint[step]
+    fig, ax = plotting.figure(height=3.4, width=7.2)
+    for name, colour, curvature, sign, walk in zip(("L₁", "L₂"), (BLUE, ORANGE), curvatures, signs, own):
+        ax.plot(theta, curvature / 2 * theta ** 2 + sign * slope * theta, color=colour, marker="", label=name)
+        ax.plot(walk, curvature / 2 * walk ** 2 + sign * slope * walk, color=colour, marker="o", linestyle="")
+    mean = own[:, -1].mean()
+    ax.plot(joint[-1], 0, color=BLACK, marker="o", linestyle="", label="joint training")
+    ax.plot(mean, 0, color=GREEN, marker="^", linestyle="", markersize=9, label="average of the two")
+    ax.set(xlabel="θ", ylabel="loss")
+    ax.legend(loc="upper center")
+    text = said("""Two steps of each task alone are dots on its parabola. Joint training has not moved from
+                   {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean)
+    numbers = f"a = {curvatures[0]:g}, c = {curvatures[1]:g}, b = {slope:g}, η = {eta:g}"
+    return plotting.show(fig, f"Two parabolas with different curvature. {text}", f"Computed here: {numbers}. {text}")
 
 
 # -- kinks -----------------------------------------------------------------------------------------
@@ -186,8 +213,8 @@ def between_kinks(across: list[Kinks], x: Tensor, y: Tensor):
     """The plane of one task's points: red where some unit is on in one network and off in the other."""
     fig, axes = plotting.figure(len(across), height=3.5)
     for ax, of_eta in zip(axes, across):
-        ax.imshow(np.where(of_eta.cells, 1.0, np.nan), extent=(-EXTENT, EXTENT) * 2, origin="lower", cmap="Reds", vmin=0,
-                  vmax=1.6)
+        red = np.where(of_eta.cells, 1.0, np.nan)
+        ax.imshow(red, extent=(-EXTENT, EXTENT) * 2, origin="lower", cmap="Reds", vmin=0, vmax=1.6)
         _points(ax, x, y, (GREY, GREY), size=3)
         ax.plot(*x[torch.tensor(of_eta.points)].T.numpy(), color=RED, marker="o", linestyle="", markersize=9,
                 markerfacecolor="none", markeredgewidth=1.8)
@@ -195,10 +222,10 @@ def between_kinks(across: list[Kinks], x: Tensor, y: Tensor):
         ax.set(title=f"η = {of_eta.eta:g}", xlabel=f"{int(of_eta.points.sum())} of {len(x)} points across a kink")
     told = "; ".join(f"η = {of_eta.eta:g}, {of_eta.share:.1%} of the disc and {int(of_eta.points.sum())} points"
                      for of_eta in across)
-    return plotting.show(fig, f"The plane of a task’s {len(x)} points. What lies across a kink is red: {told}.",
-                         "Computed here: Spirals turned by 90°, a ReLU network after one step. Red: some unit is on in "
-                         "the network that was finetuned on this task, and off in the one that was trained on all tasks, "
-                         "or the other way round.")
+    text = said("""Computed here: Spirals turned by 90°, a ReLU network after one step. Red: some unit is on in the
+                   network that was finetuned on this task, and off in the one that was trained on all tasks, or the
+                   other way round.""")
+    return plotting.show(fig, f"The plane of a task’s {len(x)} points. What lies across a kink is red: {told}.", text)
 
 
 def reading_of_between_kinks(across: list[Kinks]) -> Page:

@@ -110,9 +110,9 @@ def reading_of_walks(sweep: xarray.Dataset) -> Page:
     last = share.sel(alpha=0.5).isel(step=-1)
     title = "After one step there was no gap, for any step size and any α that we tried" if \
         float(share.sel(step=1).max()) < ROUNDING else "Here there is a gap even after one step"
-    text = said("""After {steps} steps with α = ½, the gap was {least:.0%} of the way of joint training with the smallest
-                   step size and {most:.0%} with the largest.""", steps=int(sweep.step[-1]), least=float(last[0]),
-                most=float(last[-1]))
+    text = said("""After {steps} steps with α = ½, the gap was {least:.0%} of the way of joint training with the
+                   smallest step size and {most:.0%} with the largest.""",
+                steps=int(sweep.step[-1]), least=float(last[0]), most=float(last[-1]))
     if (np.diff(last.values) > 0).all():
-        text += " So the two stay closer if the steps are smaller."
+        text += " So with equally many steps, the two stay closer if the steps are smaller."
     return reading(title, text)

@@ -88,8 +88,8 @@ def _charts(sweep, counts, methods):
     left = Chart(Axis("rounds", counts[0], counts[-1], "log", {count: f"{count}" for count in counts}),
                  Axis("accuracy on all six tasks", low - 0.03, high + 0.03, unit="percent"),
                  (Reference("joint", "single", "joint"),
-                  *(Spots(name, "other", names=(name,)) for name in methods if name != "average"), Spots("once", "merged"),
-                  Band("sure", "merged"), Line("many", "merged", dots=True, near=True),
+                  *(Spots(name, "other", names=(name,)) for name in methods if name != "average"),
+                  Spots("once", "merged"), Band("sure", "merged"), Line("many", "merged", dots=True, near=True),
                   Star("guess", "merged", x=(counts[-1],)), Handle("rounds")))
     loss = sweep["map"].values
     scale = {"low": np.floor(10 * loss.min()) / 10, "high": np.ceil(10 * np.quantile(loss, 0.9)) / 10}

@@ -25,8 +25,8 @@ _ALT = """
     smallest step sizes these fall with the powers {powers}, the gap with {of_gap:.2f}."""
 _ALT_OF_OURS = """
     {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
-    our term {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and what
-    remains with {of_missed:.2f}."""
+    our term {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
+    what remains with {of_missed:.2f}."""
 _SPLIT = """
     {text} Of the samples {crossing:.2%} lie across a kink. Of what our term leaves they make up {kinked:.2%} of the
     gap, all others {smooth:.2%}."""
@@ -151,7 +151,8 @@ class _Measured:
         shares = {name: share[place] for name, share in self._shares.items() if name != "gap"}
         powers = ", ".join(f"{self._orders[name]:.2f}" for name in REMAINS)
         text = said(self._alt, eta=self._etas[place], of_gap=self._orders["gap"], of_missed=self._orders["missed"],
-                    powers=powers, gap=self._lengths["gap"][place], cosine_printed=self._cosines[place], **self._where, **shares)
+                    powers=powers, gap=self._lengths["gap"][place], cosine_printed=self._cosines[place], **self._where,
+                    **shares)
         if not np.isfinite(shares["smooth"]):
             return text
         return said(_SPLIT, text=text, crossing=self._crossing[place], **shares)
@@ -244,9 +245,9 @@ def reading_of_what_kinks_add(sweep: xarray.Dataset) -> Page:
         numbers["relu_missed_over_gap"] >= KINK and numbers["relu_smooth_over_gap"] <= LITTLE else \
         "How much does the formula miss with ReLU?"
     return reading(title, """
-        With five steps of a size in the middle of the slider, it missed {relu_missed_over_gap:.0%} of the gap on average
-        over both data sets and losses. All samples that cross no kink added at most {relu_smooth_over_gap:.1%} of the gap.
-        The others were only {relu_crossing:.1%} of all samples.""", **numbers)
+        With five steps of a size in the middle of the slider, it missed {relu_missed_over_gap:.0%} of the gap on
+        average over both data sets and losses. All samples that cross no kink added at most {relu_smooth_over_gap:.1%}
+        of the gap. The others were only {relu_crossing:.1%} of all samples.""", **numbers)
 
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
