@@ -259,7 +259,7 @@ def _gain(accuracy, first, images):
 def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
     """How much of what twenty epochs of SGD bring a merge comes with the first, and how much of what the networks gain
     afterwards arrives, for both families of digits."""
-    best, own, images = epochs.chosen(sweep).accuracy, sweep.own.mean("task"), images_of(sweep)
+    best, alone, images = epochs.chosen(sweep).accuracy, sweep.own.mean("task"), images_of(sweep)
     near, far = ({"data": name, "optimiser": SGD} for name in (DIGITS, FAR))
     before, near_best = float(sweep.before.sel(near)), best.sel(near)
     first, last = (float(near_best.sel(epochs=number)) for number in (1, 20))
@@ -268,12 +268,12 @@ def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
         "How much does the first epoch bring the merge?"
     sentences = [said("""With the smaller rotations, its accuracy rose from {before:.0%} to {first:.0%} in the first
         epoch, and to {last:.0%} after twenty.""", before=before, first=first, last=last)]
-    if all(_is_up(own.sel(where), images) for where in (near, far)):
-        kept = [float((best.sel(where)[-1] - best.sel(where)[0]) / (own.sel(where)[-1] - own.sel(where)[0]))
+    if all(_is_up(alone.sel(where), images) for where in (near, far)):
+        shares = [float((best.sel(where)[-1] - best.sel(where)[0]) / (alone.sel(where)[-1] - alone.sel(where)[0]))
                 for where in (near, far)]
-        less = "only " if kept[1] < kept[0] else ""
+        less = "only " if shares[1] < shares[0] else ""
         sentences.append(said("""Of what the single networks gained after their first epoch, the merge gained {near:.0%}
-            there, and {less}{far:.0%} with the larger rotations.""", near=kept[0], far=kept[1], less=less))
+            there, and {less}{far:.0%} with the larger rotations.""", near=shares[0], far=shares[1], less=less))
     return reading(title, " ".join(sentences))
 
 

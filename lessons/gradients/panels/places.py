@@ -68,15 +68,15 @@ class SecondStep:
 def second_step(tasks: Tasks, eta: float = 0.8) -> SecondStep:
     """The second step with two tasks, whose task vectors are averaged."""
     base, count = tasks.base, len(tasks.losses)
-    own = tasks.alone(base, eta, 2)
+    walks = tasks.alone(base, eta, 2)
     joint = expansion.descend(expansion.total(tasks.losses, 1 / count), base, eta, 2)
-    at_own = own[:, 2] - own[:, 1]
+    at_own = walks[:, 2] - walks[:, 1]
     at_joint = torch.stack([expansion.task_vector_of_one_step(f, joint[1], eta) for f in tasks.losses])
     axes = basis(torch.stack([-expansion.gradient(f, base) for f in tasks.losses]))
-    placed = [(points @ axes.T).numpy() for points in (own[:, 1] - base, joint[1] - base, at_own, at_joint)]
+    placed = [(points @ axes.T).numpy() for points in (walks[:, 1] - base, joint[1] - base, at_own, at_joint)]
     lengths = [steps.norm(dim=1).numpy() for steps in (at_own, at_joint)]
-    gap = expansion.task_arithmetic(base, own[:, 2], 1 / count) - joint[2]
-    farther_down = all(bool(f(theta) < f(joint[1])) for f, theta in zip(tasks.losses, own[:, 1]))
+    gap = expansion.task_arithmetic(base, walks[:, 2], 1 / count) - joint[2]
+    farther_down = all(bool(f(theta) < f(joint[1])) for f, theta in zip(tasks.losses, walks[:, 1]))
     return SecondStep(*placed, *lengths, farther_down, gap.norm().item(), (joint[2] - base).norm().item())
 
 
@@ -84,13 +84,13 @@ def second_step(tasks: Tasks, eta: float = 0.8) -> SecondStep:
 def arrows(step: SecondStep):
     """Left, where A, B and joint training are after one step, with the next step on each task from its own place and
     from that of joint training; right, the same arrows from one point, and the mean of each pair."""
-    fig, (left, right) = plotting.figure(2, height=2.9)
+    fig, (left, right) = plotting.figure(2, height=2.4)
     left.plot(0, 0, color=GREY, marker="o", linestyle="")
     left.annotate("base", (0, 0), (6, -12), textcoords="offset points", color="#555555")
-    for name, colour, own, at_own, at_joint in zip("AB", (BLUE, ORANGE), step.own, step.at_own, step.at_joint):
-        left.plot(*own, color=colour, marker="o", linestyle="", zorder=4)
-        left.annotate(name, own, (6, 6), textcoords="offset points", color=colour, weight="bold")
-        for ax, starts in ((left, (own, step.joint)), (right, (np.zeros(2), np.zeros(2)))):
+    for name, colour, place, at_own, at_joint in zip("AB", (BLUE, ORANGE), step.own, step.at_own, step.at_joint):
+        left.plot(*place, color=colour, marker="o", linestyle="", zorder=4)
+        left.annotate(name, place, (6, 6), textcoords="offset points", color=colour, weight="bold")
+        for ax, starts in ((left, (place, step.joint)), (right, (np.zeros(2), np.zeros(2)))):
             _arrow(ax, starts[0], at_own, colour, "-")
             _arrow(ax, starts[1], at_joint, colour, "--")
     left.plot(*step.joint, color=BLACK, marker="o", linestyle="", zorder=4)
@@ -148,16 +148,16 @@ def reading_of_the_arrows(step: SecondStep) -> Page:
 def parabolas(curvatures=(0.5, 2.0), slope: float = 1.0, eta: float = 0.4):
     """Two tasks with one weight, L₁ = a/2·θ² + b·θ and L₂ = c/2·θ² − b·θ; two steps alone and together, α = ½."""
     theta = np.linspace(-1.3, 1.3, 200)
-    own, joint = np.zeros((2, 3)), np.zeros(3)
+    alone, joint = np.zeros((2, 3)), np.zeros(3)
     signs = np.array([1.0, -1.0])
     for step in range(2):
-        own[:, step + 1] = own[:, step] - eta * (np.array(curvatures) * own[:, step] + slope * signs)
+        alone[:, step + 1] = alone[:, step] - eta * (np.array(curvatures) * alone[:, step] + slope * signs)
         joint[step + 1] = joint[step] - eta / 2 * sum(curvatures) * joint[step]
     fig, ax = plotting.figure(height=3.4, width=7.2)
-    for name, colour, curvature, sign, walk in zip(("L₁", "L₂"), (BLUE, ORANGE), curvatures, signs, own):
+    for name, colour, curvature, sign, walk in zip(("L₁", "L₂"), (BLUE, ORANGE), curvatures, signs, alone):
         ax.plot(theta, curvature / 2 * theta ** 2 + sign * slope * theta, color=colour, marker="", label=name)
         ax.plot(walk, curvature / 2 * walk ** 2 + sign * slope * walk, color=colour, marker="o", linestyle="")
-    mean = own[:, -1].mean()
+    mean = alone[:, -1].mean()
     ax.plot(joint[-1], 0, color=BLACK, marker="o", linestyle="", label="joint training")
     ax.plot(mean, 0, color=GREEN, marker="^", linestyle="", markersize=9, label="average of the two")
     ax.set(xlabel="θ", ylabel="loss")
@@ -188,14 +188,14 @@ def kinks(tasks: Tasks, etas: tuple[float, ...] = (0.4, 0.2, 0.1), task: int = -
     """What lies across a kink between one task's network and joint training after one step, for every step size."""
     middles = torch.tensor(_middles(side))
     plane = torch.stack(torch.meshgrid(middles, middles, indexing="xy"), -1).flatten(0, 1)
-    found = []
+    across = []
     for eta in etas:
-        own = tasks.alone(tasks.base, eta, 1)[task, 1]
+        tuned = tasks.alone(tasks.base, eta, 1)[task, 1]
         joint = expansion.descend(expansion.total(tasks.losses, 1 / len(tasks.losses)), tasks.base, eta, 1)[1]
-        cells, points = (networks.crossed(own, joint, tasks.widths, x).bool().numpy()
+        cells, points = (networks.crossed(tuned, joint, tasks.widths, x).bool().numpy()
                          for x in (plane, tasks.inputs[task]))
-        found.append(Kinks(eta, cells.reshape(side, side), points))
-    return found
+        across.append(Kinks(eta, cells.reshape(side, side), points))
+    return across
 
 
 def _middles(side):

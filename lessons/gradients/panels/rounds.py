@@ -145,13 +145,13 @@ def reading_of_many_merges(sweep: xarray.Dataset) -> Page:
 
 
 @still
-def by_hand(apart: dict[int, float]):
+def by_hand(distances: dict[int, float]):
     """How far the merged network is from joint training, against the number of merges: {merges: distance}."""
     fig, ax = plotting.figure(height=3.0, width=6.4)
-    ax.plot(range(len(apart)), list(apart.values()), color=GREEN, marker="^")
-    ax.set_xticks(range(len(apart)), [f"{count}" for count in apart])
+    ax.plot(range(len(distances)), list(distances.values()), color=GREEN, marker="^")
+    ax.set_xticks(range(len(distances)), [f"{count}" for count in distances])
     ax.set(xlabel="merges during the same number of steps", ylabel="distance to joint training", ylim=(0, None))
-    told = ", ".join(f"{count} {distance:.2g}" for count, distance in apart.items())
+    told = ", ".join(f"{count} {distance:.2g}" for count, distance in distances.items())
     return plotting.show(fig, f"Distance to joint training by the number of merges: {told}.",
                          "Computed by the cell above, on four tasks of Spirals.")
 

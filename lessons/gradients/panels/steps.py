@@ -246,8 +246,8 @@ def reading_of_what_kinks_add(sweep: xarray.Dataset) -> Page:
         "How much does the formula miss with ReLU?"
     return reading(title, """
         With five steps of a size in the middle of the slider, it missed {relu_missed_over_gap:.0%} of the gap on
-        average over both data sets and losses. All samples that cross no kink added at most {relu_smooth_over_gap:.1%}
-        of the gap. The others were only {relu_crossing:.1%} of all samples.""", **numbers)
+        average over both data sets and losses. All samples that lie across no kink added at most
+        {relu_smooth_over_gap:.1%} of the gap. The others were only {relu_crossing:.1%} of all samples.""", **numbers)
 
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
