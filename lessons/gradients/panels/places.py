@@ -163,7 +163,7 @@ def parabolas(curvatures=(0.5, 2.0), slope: float = 1.0, eta: float = 0.4):
     ax.set(xlabel="θ", ylabel="loss")
     ax.legend(loc="upper center")
     text = said("""Two steps of each task alone are dots on its parabola. Joint training has not moved from
-                   {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean)
+                   {joint:.2f}, and the average is at {mean:.2f}.""", joint=joint[-1], mean=mean).replace("-", "−")
     numbers = f"a = {curvatures[0]:g}, c = {curvatures[1]:g}, b = {slope:g}, η = {eta:g}"
     return plotting.show(fig, f"Two parabolas with different curvature. {text}", f"Computed here: {numbers}. {text}")
 
