@@ -135,6 +135,16 @@ def test_at_one_half_the_printed_term_turned_round_passes_for_right():
     assert (abs(steps.slopes(found.missed_flipped.sel(alpha=1.0)) - 2) < 0.1).all()
 
 
+@pytest.mark.parametrize("activation", steps.SMOOTH)
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared error"])
+def test_half_the_step_size_and_double_the_steps_leave_the_gap_about_as_long(activation, loss):
+    """A quarter of η², and about four times as many terms: k(k − 1)/2 of them."""
+    tasks = spirals(activation, loss)
+    for eta in (1e-3, 1e-2):
+        coarse, fine = common.walk(tasks, eta, 0.25, 10).gap[10], common.walk(tasks, eta / 2, 0.25, 20).gap[20]
+        assert 0.9 <= (fine.norm() / coarse.norm()).item() <= 1.1
+
+
 def test_taking_the_hessians_one_step_earlier_changes_nothing_at_this_order():
     tasks = spirals()
     left = []

@@ -246,6 +246,10 @@ def test_still_figures_name_the_stand_in_and_their_numbers(sweeps):
     first = panels.epochs.first_epoch(sweeps[epochs], DIGITS).data
     share = sweeps[epochs].share_moved.sel(data=DIGITS, optimiser=SGD, epoch=1).mean("task")
     assert "Not MNIST!" in first and f"SGD: shares {float(share):.2f}," in first
+    digits, likeness = (draw(sweeps[epochs]).data for draw in (panels.epochs.turned_digits, panels.epochs.likeness))
+    assert "Not MNIST!" in digits and "digits to 90°: 15°, 30°, 45°; digits to 180°: 30°, 60°, 90°." in digits
+    cosine = float(sweeps[epochs].towards.sel(data=DIGITS, optimiser=SGD, epochs=20).mean())
+    assert "Not MNIST!" in likeness and f"20 epochs {cosine:.2f} and " in likeness
     gaps = panels.optimisers.gaps(sweeps[optimisers]).data
     sweep = sweeps[optimisers].sel(optimiser=optimisers.ADAM, step=8)
     least, *_, most = (sweep.gap / sweep.far).values

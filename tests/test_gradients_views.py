@@ -3,18 +3,21 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from lessons.gradients import panels
-from lessons.gradients.experiment import bound, epochs, plane, rounds, steps
+from lessons.gradients.algorithms import expansion
+from lessons.gradients.experiment import bound, common, epochs, plane, rounds, steps
 from lessons.gradients.experiment.epochs import DIGITS, FAR, GD, SGD
 from lessons.kit.noise import WIDE, Difference
 from lessons.kit.predict import predict
 
-PANELS = {"plane": (plane, panels.plane.walks), "steps": (steps, panels.steps.gap),
+PANELS = {"plane": (plane, panels.plane.walks), "term": (steps, panels.steps.term), "steps": (steps, panels.steps.gap),
           "bound": (bound, panels.bound.against_alpha), "epochs": (epochs, panels.epochs.merging),
           "rounds": (rounds, panels.rounds.many_merges)}
 OPENINGS = {
     "plane": "Task arithmetic ends far from joint training",
+    "term": "For small steps our term explains the gap",
     "steps": "For small steps our term explains the gap, the paper’s makes it longer",
     "bound": "At this α the theorem’s bound is zero, and C is not",
     "epochs": "The networks go on learning, but only part of it reaches their merge",
@@ -28,7 +31,7 @@ def sweeps():
 
 @pytest.fixture(scope="module")
 def views(sweeps):
-    """All five, as they open without a prediction."""
+    """All six, as they open without a prediction."""
     return {name: draw(sweeps[name]) for name, (_, draw) in PANELS.items()}
 
 
@@ -105,6 +108,16 @@ def test_which_term_explains_the_gap(values, title, views):
     assert frame.title == title
     is_split = values.get("network") == "ReLU" and "k" not in values
     assert np.isfinite(np.array(frame.values["smooth"])).any() == is_split
+
+
+@pytest.mark.parametrize("values, title", [
+    ({"network": "linear", "k": 10}, OPENINGS["term"]),
+    ({"network": "ReLU"}, "Where samples cross a kink, our term misses part of the gap")])
+def test_the_lesson_shows_our_term_without_the_papers(values, title, views):
+    frame, in_deeper = at(views["term"], **values), at(views["steps"], **values)
+    assert frame.title == title and "paper" not in frame.alt
+    assert frame.values["missed"] == pytest.approx(in_deeper.values["missed"], nan_ok=True)
+    assert not any("printed" in name or "flipped" in name for name in frame.values)
 
 
 def test_the_powers_are_those_of_a_line_on_logarithmic_axes():
@@ -188,7 +201,7 @@ def test_the_path_of_merges_begins_at_the_pretrained_network_and_single_merges_f
 # -- predictions -----------------------------------------------------------------------------------
 
 def test_the_predictions_are_asked_where_the_views_show_the_answer(sweeps):
-    truths = {"steps": 2.0,
+    truths = {"term": 2.0,
               "epochs": epochs.chosen(sweeps["epochs"]).accuracy.sel(data=DIGITS, optimiser=SGD, epochs=1).item(),
               "rounds": sweeps["rounds"].accuracy.sel(rounds=10, scale=1.0, spent=10).item()}
     for name, truth in truths.items():
@@ -207,3 +220,79 @@ def test_the_questions_name_what_is_known(sweeps):
     once = sweeps["rounds"].how_accuracy.sel(how="average", budget=10).item()
     assert f"accuracy {own:.2f}" in panels.epochs.question(sweeps["epochs"])
     assert f"accuracy {once:.2f} on all six tasks" in panels.rounds.question(sweeps["rounds"])
+
+
+# -- the lesson's readings -------------------------------------------------------------------------
+
+def test_the_readings_of_the_lesson_say_what_the_full_sweeps_say(sweeps):
+    walks = panels.plane.reading_of_walks(sweeps["plane"])
+    assert "there was no gap, for any step size and any α" in str(walks.page) and "equally many steps" in walks.text
+    powers = panels.steps.reading_of_the_powers(sweeps["steps"])
+    assert "a quarter of the gap" in powers.page and "misses nothing of second order" in powers.text
+    kinks = panels.steps.reading_of_what_kinks_add(sweeps["steps"])
+    assert "the samples across a kink make it up" in kinks.page
+    best = epochs.chosen(sweeps["epochs"]).accuracy.sel(data=DIGITS, optimiser=SGD)
+    first = panels.epochs.reading_of_the_first_epoch(sweeps["epochs"])
+    assert "most of what twenty brought, but not all" in first.page
+    one, twenty = (float(best.sel(epochs=number)) for number in (1, 20))
+    assert f"to {one:.0%} in the first epoch, and to {twenty:.0%} after twenty" in first.text
+    many = panels.rounds.reading_of_many_merges(sweeps["rounds"])
+    assert "many small merges were better than one" in many.page and "rose with every number of rounds" in many.text
+
+
+def test_the_merge_becomes_better_while_its_task_vectors_become_less_like_gradients(sweeps):
+    sweep = sweeps["epochs"]
+    part = sweep.sel(data=DIGITS, optimiser=SGD)
+    assert (part.towards.sel(epochs=20) < part.towards.sel(epochs=1)).all(), "in every task"
+    merged = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD)
+    gain = Difference.of(float(merged[-1]), float(merged[0]), 6000)
+    assert gain.is_news and gain.value > 0
+    said = panels.epochs.reading_of_likeness(sweep).page
+    assert "became better while its task vectors became less like gradients" in said
+
+
+def test_what_does_not_hold_is_not_said(sweeps):
+    sweep = sweeps["epochs"].copy(deep=True)
+    sweep["towards"] = sweep.towards * 0 + 0.5
+    likeness = panels.epochs.reading_of_likeness(sweep)
+    assert likeness.page.startswith("<p><b>Are task vectors") and "cannot be" not in likeness.text
+    flat = sweeps["rounds"].copy(deep=True)
+    flat["accuracy"] = flat.accuracy * 0 + 0.5
+    many = panels.rounds.reading_of_many_merges(flat)
+    assert "Are many small merges better than one?" in many.page and "rose" not in many.text
+
+
+def test_the_lesson_shows_single_merges_by_averaging_alone(sweeps):
+    view = panels.rounds.many_merges(sweeps["rounds"], methods=("average",))
+    assert list(view.controls) == ["rounds"] and "TIES" not in view.alt
+    assert "TIES there" not in {mark.name for mark in view.marks}
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+def test_the_red_line_between_the_arrows_is_the_gap():
+    tasks = common.tasks(common.SPIRALS, "tanh", "cross-entropy", 50, 0, plane.ANGLES)
+    step = panels.places.second_step(tasks, eta=0.4)
+    walk = common.walk(tasks, 0.4, 0.5, 2)
+    axes = plane.basis(torch.stack([-expansion.gradient(f, tasks.base) for f in tasks.losses]))
+    assert step.gap == pytest.approx(walk.gap[2].norm().item())
+    assert (step.at_own - step.at_joint).mean(0) == pytest.approx((axes @ walk.gap[2]).numpy())
+    assert f"{step.lengths[0]:.2f} long by the gradient at A" in panels.places.reading_of_the_arrows(step).text
+    assert f"over all weights they are {step.gap:.3f} apart" in panels.places.arrows(step).data
+
+
+def test_half_the_step_size_leaves_about_half_of_the_plane_across_a_kink():
+    tasks = common.tasks(common.SPIRALS, "ReLU", "cross-entropy", 100)
+    across = panels.places.kinks(tasks, side=200)
+    assert all(0.4 <= b.share / a.share <= 0.6 for a, b in zip(across, across[1:]))
+    assert "about half as much of the plane" in panels.places.reading_of_between_kinks(across).page
+    drawn = panels.places.between_kinks(across, tasks.inputs[-1], tasks.labels[-1]).data
+    assert f"{across[0].share:.1%} of the disc and {int(across[0].points.sum())} points" in drawn
+    assert "How much of the plane" in panels.places.reading_of_between_kinks(across[:1] * 2).page
+
+
+def test_stills_of_small_tasks_say_their_numbers():
+    tasks = common.tasks(common.SPIRALS, "tanh", "cross-entropy", 50)
+    assert f"22.5°, loss {tasks.losses[0](tasks.base).item():.2f}" in panels.places.four_tasks(tasks).data
+    assert "Joint training has not moved from 0.00" in panels.places.parabolas().data
+    assert "1 0.5, 12 0." in panels.rounds.by_hand({1: 0.5, 12: 0.0}).data

@@ -53,7 +53,7 @@ ALLOWED = {
         "gently-text": {"five times as many": "a setting"},
         "panel-d-text": {"0.035": "log 2 / 20, the softplus' largest distance from the ReLU"},
         "regressions-intro": {"0.903": REPORTED, "0.782": REPORTED, "0.839": REPORTED}},
-    "06_gradients": {
+    "06_derivation": {
         "epochs-text": {"0.8": "TVG reports it"}},
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},

@@ -136,8 +136,7 @@ EXERCISES = [
         hints=["One step: θ_new = θ − η·∇f(θ).",
                "The task vector is θ_new − θ.",
                "torch.func.grad(f)(theta) is ∇f(θ)."],
-        praise="So for one full-batch step, a task vector is the gradient, up to −η. Everything else in this chapter "
-               "is about the second step.",
+        praise="So for one full-batch step, a task vector is the gradient, up to the factor −η.",
         tolerance=1e-8),
 
     Exercise(

@@ -123,12 +123,14 @@ CHAPTERS = (
             full=1350,
             teaches="a theorem on curvature and distance with both sides measured, where a Hessian is blind, and "
                     "whether curvature times distance predicts anything; ResNet-18; Figures 11 and 12"),
-    Chapter("06_gradients", "lessons.gradients", panels=5, slider="k, η, α, epochs, rounds",
+    Chapter("06_gradients", "lessons.gradients", panels=4, slider="k, η, epochs, rounds",
             full=450,
-            teaches="task vectors as gradients: equal after one step, and what comes between them afterwards, derived "
-                    "line by line and checked by numbers; a formula and a bound put right; how long to finetune, how "
-                    "often to merge",
-            pictures={1: "gradients_gap"}),
+            teaches="task vectors as gradients: equal after one step, why they part at the second, and where the "
+                    "formula for it fails; how long to finetune, how often to merge"),
+    Chapter("06_derivation", "lessons.gradients", deeper=True, panels=3, slider="η, α, rounds", full=450,
+            teaches="the gap between task arithmetic and joint training, derived line by line and checked by numbers; "
+                    "a formula and a bound put right; mini-batches, Adam and the first epoch; one basin",
+            pictures={0: "gradients_gap"}),
     Chapter("07_interference", "lessons.interference", panels=4, slider="λ, density",
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="what interference is; TIES by hand; a race of merging methods, all tuned alike; a map of all of "

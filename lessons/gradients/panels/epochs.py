@@ -2,6 +2,7 @@
 import numpy as np
 import xarray
 
+import data
 from lessons.gradients.experiment import epochs
 from lessons.gradients.experiment.epochs import DIGITS, FAR, SGD, SHOWN
 from lessons.kit import plotting
@@ -24,6 +25,27 @@ from lessons.kit.view import (
     slider,
     view,
 )
+
+# -- the tasks -------------------------------------------------------------------------------------
+
+@still
+def turned_digits(sweep: xarray.Dataset):
+    """One test digit as the six tasks of each family of digits turn it."""
+    families = [name for name in names(sweep.data) if name != epochs.SPIRALS]
+    columns = len(epochs.FAMILIES[DIGITS].angles)
+    fig, axes = plotting.figure(columns, len(families), height=1.5 * len(families))
+    number = int((data.load("rotated_mnist", "test", angle=0.0).y == 6).nonzero()[0])
+    for row, name in zip(np.atleast_2d(axes), families):
+        row[0].set_ylabel(name)
+        for ax, angle in zip(row, epochs.FAMILIES[name].angles):
+            ax.imshow(data.load("rotated_mnist", "test", angle=angle).x[number], cmap="gray_r")
+            ax.set(xticks=[], yticks=[])
+            ax.set_title(f"{angle:g}°", loc="center", fontsize=10.5)
+            ax.grid(False)
+    told = [f"{name}: {', '.join(f'{angle:g}°' for angle in epochs.FAMILIES[name].angles)}" for name in families]
+    return plotting.show(fig, f"A digit 6, turned by the angle of each task. {'; '.join(told)}.",
+                         f"{caption(sweep)} A column is a task. The network was pretrained on upright digits.")
+
 
 # -- the first epoch -------------------------------------------------------------------------------
 
@@ -189,10 +211,10 @@ def reading_of_figure_2(sweep: xarray.Dataset) -> Page:
     best = epochs.chosen(sweep).accuracy
     own = sweep.own.mean("task")
     rows = []
-    for data in names(sweep.data):
+    for family in names(sweep.data):
         for optimiser in names(sweep.optimiser):
-            selection = {"data": data, "optimiser": optimiser}
-            name = f"{data}, {optimiser}"
+            selection = {"data": family, "optimiser": optimiser}
+            name = f"{family}, {optimiser}"
             alone = own.sel(selection)
             merged = best.sel(selection)
             kept = float((merged[-1] - merged[0]) / (alone[-1] - alone[0]))
@@ -214,16 +236,83 @@ def does_one_epoch_do(sweep: xarray.Dataset) -> Page:
     best = epochs.chosen(sweep).accuracy
     images = images_of(sweep)
     sentences = []
-    for data in (DIGITS, FAR):
-        accuracies = best.sel(data=data, optimiser=SGD)
+    for family in (DIGITS, FAR):
+        accuracies = best.sel(data=family, optimiser=SGD)
         gains = [_gain_said(accuracies, first, images) for first in (1, 5)]
-        sentences.append(f"{capital(data)}, from epoch 1 to 20 the merge {gains[0]}; "
+        sentences.append(f"{capital(family)}, from epoch 1 to 20 the merge {gains[0]}; "
                          f"from epoch 5 to 20 it {gains[1]}.")
     return reading("Is one epoch enough?", " ".join(sentences))
 
 
 def _gain_said(accuracy, first, images):
     """What the merge gains from an epoch to the last, and whether that is within the noise."""
-    gain = Difference.of(float(accuracy.sel(epochs=epochs.EPOCHS[-1])), float(accuracy.sel(epochs=first)), images)
+    gain = _gain(accuracy, first, images)
     signed = f"{gain.value:+.3f}".replace("-", "−")
     return f"{'gains' if gain.value >= 0 else 'loses'} {signed} ± {gain.error:.3f}{gain.doubt()}"
+
+
+def _gain(accuracy, first, images):
+    """What an accuracy over the epochs gains from an epoch to the last."""
+    return Difference.of(float(accuracy.sel(epochs=epochs.EPOCHS[-1])), float(accuracy.sel(epochs=first)), images)
+
+
+def reading_of_the_first_epoch(sweep: xarray.Dataset) -> Page:
+    """How much of what twenty epochs of SGD bring a merge comes with the first, and how much of what the networks gain
+    afterwards arrives, for both families of digits."""
+    best, alone, images = epochs.chosen(sweep).accuracy, sweep.own.mean("task"), images_of(sweep)
+    near, far = ({"data": name, "optimiser": SGD} for name in (DIGITS, FAR))
+    before, near_best = float(sweep.before.sel(near)), best.sel(near)
+    first, last = (float(near_best.sel(epochs=number)) for number in (1, 20))
+    title = "The first epoch brought the merge most of what twenty brought, but not all" if \
+        (first - before) > 0.5 * (last - before) and _is_up(near_best, images) else \
+        "How much does the first epoch bring the merge?"
+    sentences = [said("""With the smaller rotations, its accuracy rose from {before:.0%} to {first:.0%} in the first
+        epoch, and to {last:.0%} after twenty.""", before=before, first=first, last=last)]
+    if all(_is_up(alone.sel(where), images) for where in (near, far)):
+        shares = [float((best.sel(where)[-1] - best.sel(where)[0]) / (alone.sel(where)[-1] - alone.sel(where)[0]))
+                for where in (near, far)]
+        less = "only " if shares[1] < shares[0] else ""
+        sentences.append(said("""Of what the single networks gained after their first epoch, the merge gained {near:.0%}
+            there, and {less}{far:.0%} with the larger rotations.""", near=shares[0], far=shares[1], less=less))
+    return reading(title, " ".join(sentences))
+
+
+def _is_up(accuracy, images):
+    gain = _gain(accuracy, 1, images)
+    return gain.is_news and gain.value > 0
+
+
+@still
+def likeness(sweep: xarray.Dataset):
+    """Accuracy of the merge against how much its task vectors are like the first gradient, a path over the epochs for
+    each family of digits (SGD)."""
+    fig, ax = plotting.figure(height=3.8, width=7.2)
+    best, told = epochs.chosen(sweep).accuracy, []
+    for name, colour, marker in zip((DIGITS, FAR), COLOURS, MARKERS):
+        part = sweep.sel(data=name, optimiser=SGD)
+        cosines, accuracies = part.towards.mean("task"), best.sel(data=name, optimiser=SGD)
+        ax.plot(cosines, accuracies, color=colour, marker=marker, linewidth=1.6, label=name)
+        for number in (SHOWN[0], SHOWN[-1]):
+            place = cosines.sel(epochs=number), accuracies.sel(epochs=number)
+            ax.annotate(_words(number), place, (6, 6), textcoords="offset points", fontsize=9.5, color=colour)
+        told.append(f"{name}: " + ", ".join(
+            f"{_words(int(number))} {float(cosine):.2f} and {float(accuracy):.2f}"
+            for number, cosine, accuracy in zip(sweep.epochs, cosines, accuracies)))
+    ax.set(xlabel="cosine of the task vectors with the negative gradient at the start", ylabel="accuracy of the merge")
+    ax.margins(0.12)
+    ax.legend()
+    alt = f"Cosine of the task vectors with the gradient, and accuracy of the merge. {'; '.join(told)}."
+    return plotting.show(fig, alt, f"{caption(sweep)} SGD; a dot is a number of epochs, mean over six tasks.")
+
+
+def reading_of_likeness(sweep: xarray.Dataset) -> Page:
+    """Whether the merge gets better while its task vectors become less like the gradient."""
+    part = sweep.sel(data=DIGITS, optimiser=SGD)
+    cosines = part.towards.mean("task")
+    merged = epochs.chosen(sweep).accuracy.sel(data=DIGITS, optimiser=SGD)
+    text = said("""The cosine between the task vectors and the gradients was {first:.2f} after one epoch and {last:.2f}
+                   after twenty.""", first=float(cosines[0]), last=float(cosines[-1]))
+    if float(cosines[-1]) < float(cosines[0]) and _is_up(merged, images_of(sweep)):
+        return reading("With the smaller rotations, the merge became better while its task vectors became less like "
+                       "gradients", f"{text} So likeness to a gradient cannot be what made it better.")
+    return reading("Are task vectors that are more like gradients better to merge?", text)

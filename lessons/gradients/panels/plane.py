@@ -3,7 +3,7 @@ import numpy as np
 import xarray
 
 from lessons.gradients.experiment.plane import ETAS
-from lessons.kit.page import said
+from lessons.kit.page import Page, reading, said
 from lessons.kit.sweep import position
 from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Map, Path, Spots, chips, key, slider, view
 
@@ -102,3 +102,17 @@ def finding_of_walks(share: float) -> str:
     if share < FAR:
         return "From the second step on, task arithmetic leaves joint training"
     return "Task arithmetic ends far from joint training"
+
+
+def reading_of_walks(sweep: xarray.Dataset) -> Page:
+    """Whether the gap was zero after one step, and how it depends on the step size after the last one."""
+    share = (sweep.apart / sweep.far.where(sweep.far > 0)).fillna(0)
+    last = share.sel(alpha=0.5).isel(step=-1)
+    title = "After one step there was no gap, for any step size and any α that we tried" if \
+        float(share.sel(step=1).max()) < ROUNDING else "Here there is a gap even after one step"
+    text = said("""After {steps} steps with α = ½, the gap was {least:.0%} of the way of joint training with the
+                   smallest step size and {most:.0%} with the largest.""",
+                steps=int(sweep.step[-1]), least=float(last[0]), most=float(last[-1]))
+    if (np.diff(last.values) > 0).all():
+        text += " So with equally many steps, the two stay closer if the steps are smaller."
+    return reading(title, text)

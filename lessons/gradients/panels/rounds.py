@@ -30,7 +30,6 @@ from lessons.kit.view import (
 )
 from lessons.merging.search import rests_on
 
-OTHERS = [name for name in METHODS if name != "average"]  # one average is one round
 _ALT = """
     {rounds} of finetuning and averaging with {whole} epochs of each task in all: accuracy {end:.3f} ± {sure:.3f} at the
     end; {all_rounds}. One merge after {budget} epoch{s}: {once}. Joint training ends at {joint:.3f}. The map's two
@@ -38,13 +37,17 @@ _ALT = """
 
 
 @view
-def many_merges(sweep: xarray.Dataset, prediction=None):
-    """Panel (e): accuracy after the whole budget against the number of rounds, beside single merges by four methods;
-    right, the merged networks in the plane of their two principal components, on the loss of all tasks.
+def many_merges(sweep: xarray.Dataset, prediction=None, methods=METHODS):
+    """Panel (e): accuracy after the whole budget against the number of rounds, beside single merges; right, the merged
+    networks in the plane of their two principal components, on the loss of all tasks.
+
+    Args:
+        methods: of the single merges. If there is more than the average, a control says after how many epochs.
 
     Controls: rounds, budget (epochs of each task before the single merges). The prediction, the accuracy after ten
     rounds, is a star.
     """
+    others = [name for name in methods if name != "average"]
     counts, images = [int(number) for number in sweep.rounds.values], images_of(sweep, rounds)
     ends, joint = sweep.accuracy.sel(scale=1.0).isel(spent=-1).values, sweep.joint_accuracy.values[-1]
     asked = {"rounds": counts[-1]}
@@ -54,15 +57,15 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
              zip(names(sweep.name), sweep.point_spent.values, on_map(sweep, sweep.place.values).T)}
     loss, start = sweep["map"].values[::-1], place["pretrained", 0]
 
-    def draw(rounds, budget):
+    def draw(rounds, budget=BUDGET):
         row = counts.index(rounds)
         path = [start, *(point for (name, _), point in place.items() if name == f"{rounds} rounds")]
-        once = {name: sweep.how_accuracy.sel(how=name, budget=budget).item() for name in METHODS}
+        once = {name: sweep.how_accuracy.sel(how=name, budget=budget).item() for name in methods}
         values = {"many": ends, "once": ([1], ends[:1]), "sure": with_reach(ends, images)[1:],
                   "joint": joint, "loss": loss, "path": np.transpose(path), "end": path[-1][:, None],
                   "start": start[:, None], "joint there": place["joint", BUDGET][:, None]}
-        values |= {name: ([1], [once[name]]) for name in OTHERS}
-        values |= {f"{name} there": place[name, budget][:, None] for name in METHODS}
+        values |= {name: ([1], [once[name]]) for name in others}
+        values |= {f"{name} there": place[name, budget][:, None] for name in methods}
         first, second = sweep.explained.values
         alt = said(_ALT, rounds=_words(rounds), whole=BUDGET, end=ends[row], sure=reach(ends[row], images), joint=joint,
                    all_rounds=", ".join(f"{count} {end:.3f}" for count, end in zip(counts, ends)), budget=budget,
@@ -70,29 +73,29 @@ def many_merges(sweep: xarray.Dataset, prediction=None):
                    first=first, second=second)
         return Frame(finding_of_rounds(rounds, ends[row], ends[0], joint, images), alt, values,
                      key(("merged", "Finetune, average, repeat"), ("single", "Joint training"),
-                         ("", "grey: one merge, by four methods")))
+                         ("", "grey: one merge, by four methods" if others else "grey: one merge")))
 
-    return {"kicker": "Chapter 6: how often to merge", "charts": _charts(sweep, counts), "draw": draw,
-            "controls": {"rounds": slider("rounds", counts, counts[-1], words=_words),
-                         "budget": chips("single merges after epochs", {f"{spent}": spent for spent in SPENT}, BUDGET)},
-            "hides": ["many", "sure", "joint", *OTHERS, "path", "end", "joint there"],
+    after = {"budget": chips("single merges after epochs", {f"{spent}": spent for spent in SPENT}, BUDGET)}
+    return {"kicker": "Chapter 6: how often to merge", "charts": _charts(sweep, counts, methods), "draw": draw,
+            "controls": {"rounds": slider("rounds", counts, counts[-1], words=_words), **(after if others else {})},
+            "hides": ["many", "sure", "joint", *others, "path", "end", "joint there"],
             "caption": f"{caption(sweep)} Every round merges with α = 1/T. Band: two standard errors, at most."}
 
 
-def _charts(sweep, counts):
+def _charts(sweep, counts, methods):
     """Accuracy over the rounds, and the plane."""
     low, high = float(sweep.how_accuracy.min()), max(float(sweep.joint_accuracy.max()), float(sweep.accuracy.max()))
     left = Chart(Axis("rounds", counts[0], counts[-1], "log", {count: f"{count}" for count in counts}),
                  Axis("accuracy on all six tasks", low - 0.03, high + 0.03, unit="percent"),
                  (Reference("joint", "single", "joint"),
-                  *(Spots(name, "other", names=(name,)) for name in OTHERS), Spots("once", "merged"),
-                  Band("sure", "merged"), Line("many", "merged", dots=True, near=True),
+                  *(Spots(name, "other", names=(name,)) for name in methods if name != "average"),
+                  Spots("once", "merged"), Band("sure", "merged"), Line("many", "merged", dots=True, near=True),
                   Star("guess", "merged", x=(counts[-1],)), Handle("rounds")))
     loss = sweep["map"].values
     scale = {"low": np.floor(10 * loss.min()) / 10, "high": np.ceil(10 * np.quantile(loss, 0.9)) / 10}
     right = Chart(Axis("", 0, 1, ticks={0: ""}), Axis("loss on all six tasks", 0, 1, ticks={0: ""}),
                   (Map("loss", **scale), Path("path", "merged"), Spots("start", "other", names=("pretrained",)),
-                   *(Spots(f"{name} there", "other", names=(name,)) for name in METHODS),
+                   *(Spots(f"{name} there", "other", names=(name,)) for name in methods),
                    Spots("joint there", "single"), Spots("end", "merged")))
     return [left, right]
 
@@ -122,6 +125,35 @@ def question(sweep: xarray.Dataset) -> str:
     return said("""Ten epochs of each task. Spent at once and then averaged, the networks make one with accuracy
                    {once:.2f} on all six tasks. Now average after every single epoch and go on from the average, ten
                    times. How accurate is the last average?""", once=once)
+
+
+def reading_of_many_merges(sweep: xarray.Dataset) -> Page:
+    """What more rounds gain at one budget, and how far the last average is from joint training."""
+    ends, images = sweep.accuracy.sel(scale=1.0).isel(spent=-1).values, images_of(sweep, rounds)
+    joint = float(sweep.joint_accuracy[-1])
+    gain, behind = Difference.of(ends[-1], ends[0], images), Difference.of(joint, ends[-1], images)
+    title = "For the same number of epochs, many small merges were better than one" if gain.is_news and gain.value > 0 \
+        else "Are many small merges better than one?"
+    sentences = [said("""Merged once, the six networks made one with an accuracy of {once:.0%}, and merged ten times
+        {many:.0%}.""", once=ends[0], many=ends[-1])]
+    if (np.diff(ends) > 0).all():
+        sentences.append("It rose with every number of rounds that we tried.")
+    doubt = "the difference is within the noise" if not behind.is_news else \
+        f"that is {'more' if behind.value > 0 else 'less'} than ten rounds had"
+    sentences.append(f"Joint training had {joint:.0%}, and {doubt}.")
+    return reading(title, " ".join(sentences))
+
+
+@still
+def by_hand(distances: dict[int, float]):
+    """How far the merged network is from joint training, against the number of merges: {merges: distance}."""
+    fig, ax = plotting.figure(height=3.0, width=6.4)
+    ax.plot(range(len(distances)), list(distances.values()), color=GREEN, marker="^")
+    ax.set_xticks(range(len(distances)), [f"{count}" for count in distances])
+    ax.set(xlabel="merges during the same number of steps", ylabel="distance to joint training", ylim=(0, None))
+    told = ", ".join(f"{count} {distance:.2g}" for count, distance in distances.items())
+    return plotting.show(fig, f"Distance to joint training by the number of merges: {told}.",
+                         "Computed by the cell above, on four tasks of Spirals.")
 
 
 # -- one basin? ------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""Panel (b): what remains of the gap after our term, after the paper's, and after the paper's with its sign turned
-round; and the power of the step size with which each falls."""
+"""Panel (b): what remains of the gap after our term, and in the deeper notebook also after the paper's and after the
+paper's with its sign turned round; and the power of the step size with which each falls."""
 import functools
 
 import numpy as np
@@ -12,6 +12,7 @@ from lessons.kit.view import Axis, Chart, Frame, Handle, Line, Reference, Star, 
 
 REMAINS = ("missed", "missed_printed", "missed_flipped")
 SHARES, POWERS = (1e-5, 20.0), (0.0, 4.5)  # the axes' ends; what lies beyond is not drawn
+SECOND = 0.1  # a power that is nearer to 2 is called the second
 THIRD = 0.25  # a power that is nearer to 3 is called the third
 KINK = 0.05  # of the gap, at least, if the samples across a kink are said to take part of it
 LITTLE = 0.05  # of the gap
@@ -22,24 +23,50 @@ _ALT = """
     our term {missed:.2%} of it remains, after the paper’s {missed_printed:.0%}, and after the paper’s with its sign
     turned round {missed_flipped:.2%}. The paper’s term has the cosine {cosine_printed:.3f} with the gap. Over the
     smallest step sizes these fall with the powers {powers}, the gap with {of_gap:.2f}."""
+_ALT_OF_OURS = """
+    {data}, {network} network, {loss}, α = {alpha:.2f}, {k} steps of η = {eta:.2g}: the gap is {gap:.2g} long. After
+    our term {missed:.2%} of it remains. Over the smallest step sizes the gap falls with the power {of_gap:.2f}, and
+    what remains with {of_missed:.2f}."""
 _SPLIT = """
     {text} Of the samples {crossing:.2%} lie across a kink. Of what our term leaves they make up {kinked:.2%} of the
     gap, all others {smooth:.2%}."""
 
 
 @view
-def gap(sweep: xarray.Dataset, prediction=None):
-    """Panel (b): which share of the gap three terms leave, against η; right, the power of η with which the gap and what
-    they leave fall.
+def term(sweep: xarray.Dataset, prediction=None):
+    """Panel (b) of the lesson: which share of the gap our term leaves, against η; right, the power of η with which the
+    gap and what remains fall. α = ¼, cross-entropy, Spirals.
 
-    Controls: eta, network, alpha, k, loss, data. The prediction, the power of the gap, is a star.
+    Controls: eta, network, k. The prediction, the power of the gap, is a star.
     """
-    etas = [float(eta) for eta in sweep.eta.values]
-    asked = {"network": "tanh", "alpha": steps.AVERAGE, "k": 3, "loss": names(sweep["loss"])[0],
-             "data": names(sweep["data"])[0]}
+    etas, asked = _etas(sweep), _asked(sweep)
+    fixed = {name: asked[name] for name in ("alpha", "loss", "data")}
     if prediction:
-        prediction.panel_answers(steps.slopes(sweep.sel(asked).gap).item(), asked)
+        prediction.panel_answers(steps.slopes(sweep.sel(asked).gap).item(),
+                                 {name: asked[name] for name in ("network", "k")})
+    measured = functools.cache(lambda **where: _Measured(sweep.sel(fixed | where), with_printed=False))
 
+    def draw(eta, **where):
+        part = measured(**where)
+        return Frame(part.finding, part.described(position(etas, eta, "eta")), part.values,
+                     key(("single", "The gap, task arithmetic to joint training"),
+                         ("merged", "What remains of it after the formula’s term"),
+                         ("", "grey, with ReLU: without the samples across a kink")))
+
+    return {"kicker": "Chapter 6: a formula for the gap", "charts": _charts(etas, with_printed=False), "draw": draw,
+            "controls": {"eta": _slider(etas), "network": chips("network", CHIPS["network"], asked["network"]),
+                         "k": chips("k", CHIPS["k"], asked["k"], more=True)},
+            "hides": ["power of gap", "power of missed"], "caption": f"{caption(sweep)} Spirals, α = ¼, cross-entropy."}
+
+
+@view
+def gap(sweep: xarray.Dataset):
+    """Panel (b) of the deeper notebook: which share of the gap three terms leave, against η; right, the power of η with
+    which the gap and what they leave fall.
+
+    Controls: eta, network, alpha, k, loss, data.
+    """
+    etas, asked = _etas(sweep), _asked(sweep)
     measured = functools.cache(lambda **where: _Measured(sweep.sel(where)))
 
     def draw(eta, **where):
@@ -56,61 +83,76 @@ def gap(sweep: xarray.Dataset, prediction=None):
                       "Set α from ¼ to ½. Where does the dashed line go?",
                       "Move η to its right end.",
                       "Choose “ReLU”. Something is wrong there."),
-            "charts": _charts(etas),
-            "draw": draw,
-            "controls": {"eta": slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
-                                       words=lambda eta: f"step size η = {eta:.2g}",
-                                       ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")]),
-                         **controls, "loss": chips("loss", names(sweep["loss"]), more=True),
-                         "data": chips("tasks", names(sweep["data"]), more=True)},
-            "hides": ["power of gap", *(f"power of {name}" for name in REMAINS)], "caption": caption(sweep) + remarks}
+            "charts": _charts(etas), "draw": draw,
+            "controls": {"eta": _slider(etas), **controls, "loss": chips("loss", names(sweep["loss"]), more=True),
+                         "data": chips("tasks", names(sweep["data"]), more=True)}, "caption": caption(sweep) + remarks}
 
 
-def _charts(etas):
+def _etas(sweep):
+    return [float(eta) for eta in sweep.eta.values]
+
+
+def _asked(sweep):
+    """The setting of the question, where both panels open."""
+    return {"network": "tanh", "alpha": steps.AVERAGE, "k": 3, "loss": names(sweep["loss"])[0],
+            "data": names(sweep["data"])[0]}
+
+
+def _slider(etas):
+    return slider("η", {f"{eta:.2g}": eta for eta in etas}, etas[position(etas, 0.01, "eta")],
+                  words=lambda eta: f"step size η = {eta:.2g}", ends=[("", f"{etas[0]:.2g}"), ("", f"{etas[-1]:.2g}")])
+
+
+def _charts(etas, with_printed=True):
     """Shares of the gap, and powers of η."""
     across = Axis("η", etas[0], etas[-1], "log",
                   {10.0 ** power: f"{10.0 ** power:g}" for power in range(-3, 0) if 10.0 ** power <= etas[-1] * 1.001})
     shares = Axis("share of the gap that remains", *SHARES, "log", {1e-4: "0.01 %", 1e-2: "1 %", 1: "100 %"}, "percent",
                   digits=2)
+    of_the_paper = (Line("missed_flipped", "other", "its sign turned", dashed=True),
+                    Line("missed_printed", "other", "the paper’s term")) if with_printed else ()
     left = Chart(across, shares, (
-        Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"),
-        Line("missed_flipped", "other", "its sign turned", dashed=True),
-        Line("missed_printed", "other", "the paper’s term"),
+        Reference("the gap", "single", aside=True), Line("smooth", "other", "without kinks"), *of_the_paper,
         Line("missed", "merged", "our term", dots=True), Handle("eta")))
+    their_powers = (Line("power of missed_flipped", "other", dashed=True),
+                    Line("power of missed_printed", "other")) if with_printed else ()
     powers = Axis("power of η with which these fall", *POWERS, digits=2)
+    stars = () if with_printed else (Star("guess", "single", x=(etas[0],)),)
     right = Chart(across, powers, (
-        Line("power of missed_flipped", "other", dashed=True), Line("power of missed_printed", "other"),
-        Line("power of missed", "merged", "after our term", dots=True), Line("power of gap", "single", "the gap"),
-        Star("guess", "single", x=(etas[0],)), Handle("eta")))
+        *their_powers, Line("power of missed", "merged", "after our term", dots=True),
+        Line("power of gap", "single", "the gap"), *stars, Handle("eta")))
     return [left, right]
 
 
 class _Measured:
-    """One setting of everything but η.
+    """One setting of everything but η, with the paper's terms or without.
 
     Attributes:
         finding: what the charts show.
         values: the numbers of the charts' marks, in which what lies beyond an axis is missing.
     """
 
-    def __init__(self, part: xarray.Dataset):
+    def __init__(self, part: xarray.Dataset, with_printed: bool = True):
         lengths = {name: part[name].values for name in ("gap", *REMAINS, "kinked", "smooth")}
         self._lengths = lengths
         self._shares = {name: length / lengths["gap"] for name, length in lengths.items()}
         self._where = {name: part[name].item() for name in ("data", "network", "loss", "alpha", "k")}
         self._etas, self._cosines, self._crossing = part.eta.values, part.cosine_printed.values, part.crossing.values
         self._orders = {name: steps.slopes(part[name]).item() for name in ("gap", *REMAINS)}
-        self.finding = finding_of_terms(self._shares, self._orders)
-        self.values = {name: _inside(self._shares[name], SHARES) for name in (*REMAINS, "smooth")} | {"the gap": 1.0}
-        for name in self._orders:
+        self._alt = _ALT if with_printed else _ALT_OF_OURS
+        self.finding = finding_of_terms(self._shares, self._orders, with_printed)
+        shown = REMAINS if with_printed else REMAINS[:1]
+        self.values = {name: _inside(self._shares[name], SHARES) for name in (*shown, "smooth")} | {"the gap": 1.0}
+        for name in ("gap", *shown):
             self.values[f"power of {name}"] = _inside(_powers(self._etas, lengths[name]), POWERS)
 
     def described(self, place: int) -> str:
         """The alternative text at one of the step sizes."""
         shares = {name: share[place] for name, share in self._shares.items() if name != "gap"}
         powers = ", ".join(f"{self._orders[name]:.2f}" for name in REMAINS)
-        text = said(_ALT, eta=self._etas[place], of_gap=self._orders["gap"], powers=powers,
-                    gap=self._lengths["gap"][place], cosine_printed=self._cosines[place], **self._where, **shares)
+        text = said(self._alt, eta=self._etas[place], of_gap=self._orders["gap"], of_missed=self._orders["missed"],
+                    powers=powers, gap=self._lengths["gap"][place], cosine_printed=self._cosines[place], **self._where,
+                    **shares)
         if not np.isfinite(shares["smooth"]):
             return text
         return said(_SPLIT, text=text, crossing=self._crossing[place], **shares)
@@ -125,13 +167,14 @@ def _inside(values, ends):
     return np.where((values >= ends[0]) & (values <= ends[1]), values, np.nan)
 
 
-def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float]) -> str:
+def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float], with_printed: bool = True) -> str:
     """Which term explains the gap, in one sentence.
 
     Args:
         shares: (η,) of the gap, what the terms leave, and the samples across a kink and the others; NaN where they were
             not told apart.
         orders: the powers of η with which what the terms leave falls, over the smallest step sizes.
+        with_printed: whether the paper's term is shown.
     """
     across = np.nan_to_num(shares["kinked"])
     if (across[across > np.nan_to_num(shares["smooth"])] >= KINK).any():
@@ -139,9 +182,9 @@ def finding_of_terms(shares: dict[str, np.ndarray], orders: dict[str, float]) ->
     if abs(orders["missed"] - 3) > THIRD:
         return "Even for small steps our term leaves much of the gap" if shares["missed"][0] > LITTLE else \
             "Only for the smallest steps does our term explain the gap"
-    if abs(orders["missed_flipped"] - 3) <= THIRD:
+    if with_printed and abs(orders["missed_flipped"] - 3) <= THIRD:
         return "At this α the paper’s term passes the test too, once its sign is turned round"
-    if (shares["missed_printed"] > 1).all():
+    if with_printed and (shares["missed_printed"] > 1).all():
         return "For small steps our term explains the gap, the paper’s makes it longer"
     return "For small steps our term explains the gap"
 
@@ -179,6 +222,32 @@ def _span(powers):
     low = f"{float(powers.min()):.2f}"
     high = f"{float(powers.max()):.2f}"
     return low if low == high else f"{low} to {high}"
+
+
+def reading_of_the_powers(sweep: xarray.Dataset) -> Page:
+    """What halving η does to the gap and to what our term leaves of it, over both smooth networks, losses and data."""
+    numbers = steps.claim_3(sweep)
+    powers = numbers["gap_power_least"], numbers["gap_power_most"]
+    title = "Half the step size gives a quarter of the gap, in smooth networks and for small steps" if \
+        all(abs(power - 2) <= SECOND for power in powers) else "How fast does the gap fall?"
+    sentences = [said("""With tanh or linear units, on both data sets and with both losses, it fell with a power of η
+        between {gap_power_least:.2f} and {gap_power_most:.2f}.""", **numbers)]
+    if numbers["missed_power_least"] >= 3 - THIRD:
+        sentences.append(said("""When we take the formula’s term away, what remains fell at least with the power
+            {missed_power_least:.2f}, so the formula misses nothing of second order.""", **numbers))
+    return reading(title, " ".join(sentences))
+
+
+def reading_of_what_kinks_add(sweep: xarray.Dataset) -> Page:
+    """How much of the gap our term misses with ReLU, and how much of that the samples across a kink add."""
+    numbers = steps.claim_3(sweep)
+    title = "With ReLU, the formula misses part of the gap, and the samples across a kink make it up" if \
+        numbers["relu_missed_over_gap"] >= KINK and numbers["relu_smooth_over_gap"] <= LITTLE else \
+        "How much does the formula miss with ReLU?"
+    return reading(title, """
+        With five steps of a size in the middle of the slider, it missed {relu_missed_over_gap:.0%} of the gap on
+        average over both data sets and losses. All samples that lie across no kink added at most
+        {relu_smooth_over_gap:.1%} of the gap. The others were only {relu_crossing:.1%} of all samples.""", **numbers)
 
 
 def reading_of_the_kinks(sweep: xarray.Dataset) -> Page:
