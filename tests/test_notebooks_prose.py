@@ -58,7 +58,10 @@ ALLOWED = {
     "08_cart": {
         "levels-text": {"0": SLIDER, "100": SLIDER}},
     "08_paper": {
+        "title": {"8": RANK},
         "ranks": {"8": RANK},
+        "card-rank": {"8": RANK},
+        "minute": {"8": RANK},
         "mine-8-4": {"8": RANK},
         "card-8": {"8": RANK, "12": RANK, "16": RANK, "32": RANK},
         "width-text": {"Twice as wide": "a width"},

@@ -5,8 +5,8 @@
     python -m tools.tidy --fix            write them so
 
 A notebook that JupyterLab saved has its outputs in it and its keys in another order, and then every later change looks
-larger than it is. In chapter 8, and from chapter 9 on, a cell that only calls a panel, a reading, a guess, a question or
-a hint hides its code. A learner sees what it shows, and opens the code by a click.
+larger than it is. In chapter 8, and from chapter 9 on, a cell that only calls a panel, a reading, a guess, a question
+or a hint hides its code. A learner sees what it shows, and opens the code by a click.
 """
 import argparse
 import ast

@@ -133,12 +133,12 @@ CHAPTERS = (
             pictures={0: "merging_interference", 3: "merging_plane"}),
     Chapter("08_cart", "lessons.cart", panels=6, slider="directions kept, pixels permuted", quick=130, full=3600,
             needs_in_full=("fashion", "cifar"),
-            teaches="centred low-rank task vectors: why they work only between two ends, whether it is the centring that "
-                    "helps, which tasks they need, where to cut, and what they are good for in storage"),
+            teaches="centred low-rank task vectors: why they work only between two ends, whether it is the centring "
+                    "that helps, which tasks they need, where to cut, and what they are good for in storage"),
     Chapter("08_paper", "lessons.cart", deeper=True, panels=5, slider="rank, λ", needs_in_full=("fashion", "cifar"),
             quick=130, full=3600,
-            teaches="CART’s figures beside ours: the bell at every λ, layers of several widths, interference as meant, a "
-                    "theorem with its counterexamples, a map of the loss, bits, ResNet-18",
+            teaches="CART’s figures beside ours: the bell at every λ, layers of several widths, interference as meant, "
+                    "a theorem with its counterexamples, a map of the loss, bits, ResNet-18",
             pictures={0: "cart_bell"}),
     Chapter("09_head_start", "lessons.sail", panels=5, slider="γ, steps", quick=65, full=1000,
             needs_in_full=("fashion", "cifar"),

@@ -1,5 +1,5 @@
-"""The pictures of chapter 8, mostly a file a question; `drawn`: the objects themselves; `costs`: how many tasks, and how
-many bytes."""
+"""The pictures of chapter 8, mostly a file a question; `drawn`: the objects themselves; `costs`: how many tasks, and
+how many bytes."""
 from lessons.cart.panels import (
     bell,
     centring,

@@ -132,9 +132,10 @@ def question(sweep: xarray.Dataset) -> str:
 def question_of_centring(sweep: xarray.Dataset) -> str:
     """What is asked before `centring`."""
     (cart, plain), (cart_cut, _) = best_of(sweep, EIGHT, WHOLE), best_of(sweep, EIGHT, CUT)
-    return said("""With the output layer left whole, CART’s best is {cart:.0f} %, and the best without centring {plain:.0f} %.
-                   Now the output layer is **cut, too**, and CART’s best is {cart_cut:.0f} %. How accurate is truncation
-                   **without centring** at its best?""", **in_percent(cart=cart, plain=plain, cart_cut=cart_cut))
+    return said("""With the output layer left whole, CART’s best is {cart:.0f} %, and the best without centring
+                   {plain:.0f} %. Now the output layer is **cut, too**, and CART’s best is {cart_cut:.0f} %. How
+                   accurate is truncation **without centring** at its best?""",
+                **in_percent(cart=cart, plain=plain, cart_cut=cart_cut))
 
 
 def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
@@ -150,9 +151,9 @@ def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
         if cart - plain >= CLEAR:
             title += ", and on these tasks it needs both centring and truncating"
     return reading(title,
-                   """With {kept}, CART has {cart:.0f} %. Centring without truncating gives the average, {average:.0f} %.
-                      Truncating without centring gives {plain:.0f} % with its best number of directions, and task
-                      arithmetic, which does neither, {arithmetic:.0f} %.""",
+                   """With {kept}, CART has {cart:.0f} %. Centring without truncating gives the average,
+                      {average:.0f} %. Truncating without centring gives {plain:.0f} % with its best number of
+                      directions, and task arithmetic, which does neither, {arithmetic:.0f} %.""",
                    kept=ranks.said(ranks.values[best]),
                    **in_percent(cart=cart, average=average, plain=plain, arithmetic=curves(sweep, EIGHT, WHOLE)[1][-1]))
 

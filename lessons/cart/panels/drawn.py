@@ -30,8 +30,8 @@ def permuted_digits(sweep: xarray.Dataset):
             ax.set_title(f"task {task}, {100 * share:g} % of the pixels permuted", fontsize=10)
             ax.grid(False)
     labels = ", ".join(str(int(label)) for label in y)
-    return plotting.show(fig, f"The digits {labels} as two tasks have them. With 0 % of the pixels permuted both rows are "
-                              "alike, with 50 % one can still guess the digits, and with 100 % both look like noise.",
+    return plotting.show(fig, f"The digits {labels} as two tasks have them. With 0 % of the pixels permuted both rows "
+                              "are alike, with 50 % noise lies over the digits, and with 100 % both look like noise.",
                          f"{caption(sweep).split(';')[0]}.")
 
 
@@ -53,9 +53,9 @@ def two_origins(networks: Sequence[tuple[float, float]] = NETWORKS):
         ax.set_title(f"task vectors {title}")
         ax.set(xlim=(-0.6, 3.2), ylim=(-0.7, 2.8), aspect="equal")
         ax.axis("off")
-    return plotting.show(fig, "A drawing of three networks in a plane. Left, three arrows lead from θ₀ to the networks, "
-                              "and all point to the upper right. Right, three arrows lead from the average to them, and "
-                              "point in different directions.", "A drawing, not a measurement.")
+    return plotting.show(fig, "A drawing of three networks in a plane. Left, three arrows lead from θ₀ to them, and "
+                              "all point to the right. Right, three arrows lead from the average to them, and point in "
+                              "different directions.", "A drawing, not a measurement.")
 
 
 @still

@@ -118,8 +118,8 @@ def reading_of_the_heights(sweep: xarray.Dataset) -> Page:
     turned = 100 * height(one(sweep, setting=bell.ROTATED))
     between = of_shares[0.5] < turned < of_shares[1.0]
     return reading(finding(shares, heights, errors),
-                   """In points, it gains {half:.0f} with half of the pixels permuted, {most:.0f} with 87.5 % of them and
-                      {all:.0f} with all. (Differences below {error:.0f} points are within the noise.) {turned}""",
+                   """In points, it gains {half:.0f} with half of the pixels permuted, {most:.0f} with 87.5 % of them
+                      and {all:.0f} with all. (Differences below {error:.0f} points are within the noise.) {turned}""",
                    half=of_shares[0.5] + 0.0, most=of_shares[0.875], all=of_shares[1.0],
                    error=np.ceil(max(errors)),
                    turned=said("Digits that are turned by eight angles lie in between, at {turned:.0f} points.",

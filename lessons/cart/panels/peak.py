@@ -195,8 +195,8 @@ def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
         sentences.append("Five digits with ten outputs have as few large ones, so the number of outputs alone does not "
                          "decide.")
     if finding(longer, head) == NO_CLIFF:
-        sentences.append(f"After a longer finetuning, with {experiment.MANY_IMAGES}, the singular values fall smoothly. "
-                         "Then there is no cliff that would say where to cut.")
+        sentences.append(f"After a longer finetuning, with {experiment.MANY_IMAGES}, the singular values fall "
+                         "smoothly. Then there is no cliff that would say where to cut.")
     return reading(title, "{text}", text=" ".join(sentences))
 
 
