@@ -7,7 +7,7 @@ import pytest
 from lessons.cart import experiment
 from lessons.cart.experiment import peak, plane, readings
 from lessons.cart.experiment.grid import HOWS, READINGS
-from lessons.cart.panels import bell, costs, directions, interference, overlap, resnet, width
+from lessons.cart.panels import bell, centring, costs, directions, interference, levels, overlap, resnet, width
 from lessons.cart.panels import peak as peak_panels
 from lessons.cart.panels import plane as plane_panels
 from lessons.kit.predict import predict
@@ -23,9 +23,11 @@ def sweep():
 
 @pytest.fixture(scope="module")
 def views(sweep):
-    """All eight, as they open without a prediction."""
+    """All of them, as they open without a prediction."""
+    cases = experiment.peak.run("full", 0)
     return {"directions": directions.directions(sweep), "overlap": overlap.overlap(sweep),
-            "peak": peak_panels.peak(experiment.peak.run("full", 0)),
+            "levels": levels.levels(sweep), "bell": centring.bell(cases), "centring": centring.centring(cases),
+            "peak": peak_panels.peak(cases),
             "width": width.width(experiment.bell.run_widths("full", 0)),
             "per_layer": interference.per_layer(sweep), "plane": plane_panels.plane(experiment.plane.run("full", 0)),
             "storage": costs.storage(experiment.storage.run("full", 0)),
@@ -35,6 +37,9 @@ def views(sweep):
 OPENINGS = {
     "directions": "Too few directions hurt, all give the average, the best number lies between",
     "overlap": "CART beats the average only where most pixels are permuted",
+    "levels": "The more pixels are permuted, the more averaging loses",
+    "bell": "None and all give the average, the best number lies between",
+    "centring": "At its best, truncation is more accurate without centring",
     "peak": "CART reaches its best right behind the cliff in the singular values",
     "width": "Wider layers need no more directions",
     "per_layer": "Centring makes the tasks’ directions overlap more, not less",
@@ -148,6 +153,68 @@ def test_who_is_ahead_at_its_best_stands_in_the_key(views):
     assert grey == ["grey: not centred, more accurate at its best", "grey: not centred, less accurate at its best"]
 
 
+def test_with_eight_tasks_the_bell_needs_centring_only_if_the_output_layer_is_left_whole(views):
+    cases = experiment.peak.run("full", 0)
+    cart, plain = centring.best_of(cases, centring.EIGHT, centring.WHOLE)
+    average = cases.average.sel(case=centring.EIGHT).item()
+    assert cart - plain >= centring.CLEAR and cart - average >= 2 * centring.CLEAR
+    assert repr(centring.reading_of_the_bell(cases)).startswith(f"With 20 directions, CART has {100 * cart:.0f} %")
+    cart, plain = centring.best_of(cases, centring.EIGHT, centring.CUT)
+    assert plain - cart >= 0.03
+    view = views["centring"]
+    titles = {head: view.draw(**view.values | {"head": head}).title for head in peak.HEADS}
+    assert titles == {centring.CUT: OPENINGS["centring"],
+                      centring.WHOLE: "At its best, truncation is more accurate with centring"}
+
+
+@pytest.mark.parametrize("centred, plain, title", [
+    (0.7, 0.6, "At its best, truncation is more accurate with centring"),
+    (0.6, 0.7, "At its best, truncation is more accurate without centring"),
+    (0.6, 0.601, "At its best, truncation is as accurate with centring as without")])
+def test_who_is_ahead_with_and_without_centring(centred, plain, title):
+    assert centring.finding(centred, plain, IMAGES) == title
+
+
+def _mended(sweep, case, head, how, accuracy):
+    """The sweep with one curve that is the same at every number of directions."""
+    changed = sweep.copy(deep=True)
+    changed.accuracy.loc[{"case": case, "head": head, "how": how}] = accuracy
+    return changed
+
+
+def test_the_readings_of_centring_say_only_what_the_numbers_carry():
+    cases = experiment.peak.run("full", 0)
+    level = _mended(cases, centring.EIGHT, centring.WHOLE, HOWS[1], 0.69)
+    assert "needs both" in centring.reading_of_the_bell(cases)._repr_html_()
+    assert "needs both" not in centring.reading_of_the_bell(level)._repr_html_()
+    flat = _mended(cases, centring.EIGHT, centring.WHOLE, HOWS[0], cases.average.sel(case=centring.EIGHT).item())
+    assert "Accuracies on these eight tasks" in centring.reading_of_the_bell(flat)._repr_html_()
+    assert "decided who is ahead" in centring.reading_of_the_output_layer(cases)._repr_html_()
+    behind = _mended(cases, centring.EIGHT, centring.WHOLE, HOWS[1], 0.9)
+    assert "decided who is ahead" not in centring.reading_of_the_output_layer(behind)._repr_html_()
+    ahead = _mended(cases, peak.USUAL, centring.WHOLE, HOWS[0], 0.9)
+    assert "output layer whole, CART is ahead." in repr(centring.reading_of_the_output_layer(ahead))
+
+
+@pytest.mark.parametrize("losses, title", [
+    ([0.0, 0.1, 0.4], "The more pixels are permuted, the more averaging loses"),
+    ([0.1, 0.0, 0.4], "Averaging loses most where most pixels are permuted"),
+    ([0.1, 0.0, 0.1], "Averaging loses about as much however many pixels are permuted")])
+def test_what_averaging_loses_is_called(losses, title):
+    assert levels.finding(np.array(losses), IMAGES) == title
+
+
+def test_the_short_readings_have_the_sweeps_numbers(sweep):
+    cases, storage = experiment.peak.run("full", 0), experiment.storage.run("full", 0)
+    text = repr(peak_panels.reading_of_the_cliff(cases))
+    first = readings.plateau(cases.sel(case=peak.USUAL), peak.HEADS[0]).first
+    assert f"at {first} directions" in text and "no cliff" in text and "as few large ones" in text
+    text = repr(costs.reading_of_a_few_directions(storage))
+    assert f"the accuracy is {100 * storage.accuracy.sel(rank=0.02).mean().item():.0f} %" in text
+    height = readings.height(readings.one(sweep, setting=bell.DISJOINT))
+    assert f"and {100 * height:.0f} with all" in repr(overlap.reading_of_the_heights(sweep))
+
+
 def test_the_best_number_of_directions_does_not_grow_with_the_width(views):
     widths = experiment.bell.run_widths("full", 0)
     tops = {value: width.top_of(readings.one(widths, width=value)) for value in (25, 200, 400, 800)}
@@ -200,6 +267,18 @@ def test_the_predictions_are_asked_where_the_views_show_the_answer(sweep):
     part = readings.one(sweep, setting=bell.DISJOINT)
     truth = part.accuracy.sel(how=HOWS[0], part="test", lam=3.0, rank=0.03).mean().item()
     assert guess.truth == pytest.approx(truth) and guess.at["rank"] == 0.03
+    cases = experiment.peak.run("full", 0)
+    guess = predict(levels.question(sweep))
+    levels.levels(sweep, guess)
+    assert guess.truth == pytest.approx(part.average.sel(part="test").mean().item()) and guess.at == {"share": 1.0}
+    guess = predict(centring.question(cases))
+    centring.bell(cases, guess)
+    at_twelve = cases.sel(case="8 tasks", head=peak.HEADS[1], how=HOWS[0], rank=12.0)
+    assert guess.truth == pytest.approx(at_twelve.accuracy.item()) and guess.at == {"rank": 12.0}
+    guess = predict(centring.question_of_centring(cases))
+    view = centring.centring(cases, guess)
+    assert guess.truth == pytest.approx(centring.best_of(cases, "8 tasks", peak.HEADS[0])[1])
+    assert guess.at == {"head": peak.HEADS[0], "case": "8 tasks"} == {name: view.values[name] for name in guess.at}
     guess = predict("By how many points?", low=-5, high=30, step=1)
     view = overlap.overlap(sweep, guess)
     guess.commit(10)

@@ -58,9 +58,13 @@ ALLOWED = {
     "07_interference": {
         "exercise-7-3-text": {"3.0": "given", "1.0": "given"}},
     "08_cart": {
-        "setting": {"0": SLIDER, "100": SLIDER},
-        "exercise-8-2-text": {"8": RANK},
-        "mine-8-2": {"8": RANK},
+        "levels-text": {"0": SLIDER, "100": SLIDER}},
+    "08_paper": {
+        "title": {"8": RANK},
+        "ranks": {"8": RANK},
+        "card-rank": {"8": RANK},
+        "minute": {"8": RANK},
+        "mine-8-4": {"8": RANK},
         "card-8": {"8": RANK, "12": RANK, "16": RANK, "32": RANK},
         "width-text": {"Twice as wide": "a width"},
         "tasks-text": {"1.96": "a quantile", "95": "a level of confidence"},

@@ -170,7 +170,7 @@ def test_whatever_a_section_shows_after_its_question_waits_for_the_guess(chapter
 
 ELSEWHERE = [  # tells an answer too, from a learner's own code or in a later section
     ("00_start_here", "what-you-saw"), ("02_linearity_resnet", "one-step"),
-    ("02_linearity_resnet", "half-way-accuracies"), ("03_averaging", "suspect-picture"), ("08_cart", "mine-8-3"),
+    ("02_linearity_resnet", "half-way-accuracies"), ("03_averaging", "suspect-picture"), ("08_cart", "mine-8-2"),
     ("11_theorems", "mine-11-4")]
 
 

@@ -55,7 +55,7 @@ def kept_rank(rank_ratio, shape):
 
 
 def _rank(function):
-    """A wrong answer to 8.2: (γ, m, n) -> k."""
+    """A wrong answer to 8.4: (γ, m, n) -> k."""
     return lambda rank_ratio, shape: function(rank_ratio, shape[0], math.prod(shape[1:]))
 
 
@@ -74,7 +74,7 @@ def _mean(states, key):
 
 
 def _floats(function):
-    """A wrong answer to 8.3 that carries the counter over: (states, state, key) -> tensor."""
+    """A wrong answer to 8.2 that carries the counter over: (states, state, key) -> tensor."""
     def answer(states):
         floats = []
         for state in states:
@@ -96,7 +96,7 @@ def _counters_too(states):
 
 
 def _ending_in(*words):
-    """A wrong answer to 8.3 that leaves the keys out that end otherwise."""
+    """A wrong answer to 8.2 that leaves the keys out that end otherwise."""
     def answer(states):
         return [{key: tensor for key, tensor in state.items() if key.endswith(words)}
                 for state in _counters_too(states)]
@@ -237,7 +237,7 @@ TRUNCATE = Exercise(
     tolerance=1e-5)
 
 WHICH_RANK = Exercise(
-    "8.2", "which rank is 8 %?", 4, spectra.kept_rank, teaching=kept_rank, cases=_shapes,
+    "8.4", "which rank is 8 %?", 4, spectra.kept_rank, teaching=kept_rank, cases=_shapes,
     wrong=[
         Wrong(_rank(lambda ratio, m, n: math.floor(ratio * min(m, n))),
               "You rounded down. The source says ⌈…⌉: at 8 % of 10 there must be one direction left, not none."),
@@ -291,7 +291,7 @@ WHICH_RANK = Exercise(
     praise="So “8 %” is 32 directions in a layer of 400 units and one in a head of ten outputs.")
 
 CENTRE = Exercise(
-    "8.3", "centre task vectors", 5, spectra.centred, cases=_states,
+    "8.2", "centre task vectors", 5, spectra.centred, cases=_states,
     wrong=[
         Wrong(_floats(lambda states, state, key: _mean(states, key) - state[key]),
               "The wrong way round: τ̄_t leads from the average to θ_t."),
@@ -345,7 +345,7 @@ CENTRE = Exercise(
     tolerance=1e-5)
 
 TWO_TASKS = Exercise(
-    "8.4", "two tasks", 4, "c",
+    "8.3", "two tasks", 4, "c",
     wrong=[
         Wrong("a", "There are only two task vectors here, and they are not independent: write down τ̄₁ + τ̄₂."),
         Wrong("b", "λ multiplies SVD_k(τ̄₁) + SVD_k(τ̄₂). How large is that sum, when τ̄₂ = −τ̄₁?"),
@@ -355,8 +355,7 @@ TWO_TASKS = Exercise(
     ],
     hints=["τ̄₁ = θ₁ − (θ₁ + θ₂)/2 = (θ₁ − θ₂)/2. And τ̄₂?",
            "SVD_k(−A) = −SVD_k(A)."],
-    praise="CART needs at least three tasks. "
-           "The theorem's T > 2 is nowhere used in its proof, but here it matters.")
+    praise="So CART needs at least three tasks.")
 
 PEAK = Exercise(
     "8.5", "where does the bell peak?", 10, planted.predicted_rank, teaching=predicted_rank, cases=_spectra,
@@ -539,4 +538,4 @@ SUBSETS = Exercise(
     praise="Thousands of subsets for one per cent. And Popoviciu's σ is the worst case: the comparison with "
            "Figure 7, folded at the end, says how large the measured ones are.")
 
-EXERCISES = [TRUNCATE, WHICH_RANK, CENTRE, TWO_TASKS, PEAK, INTERFERENCE, SUBSETS]
+EXERCISES = [TRUNCATE, CENTRE, TWO_TASKS, WHICH_RANK, PEAK, INTERFERENCE, SUBSETS]

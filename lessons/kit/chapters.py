@@ -140,10 +140,14 @@ CHAPTERS = (
             needs=("mnist", "fashion"), needs_in_full=CIFAR, full=3600,
             teaches="the race in tables, with the sources' grids; test-time adaptation without labels; choices that "
                     "papers do not mention"),
-    Chapter("08_cart", "lessons.cart", panels=8, slider="rank, λ", needs_in_full=("fashion", "cifar"),
+    Chapter("08_cart", "lessons.cart", panels=6, slider="directions kept, pixels permuted", quick=130, full=3600,
+            needs_in_full=("fashion", "cifar"),
+            teaches="centred low-rank task vectors: why they work only between two ends, whether it is the centring "
+                    "that helps, which tasks they need, where to cut, and what they are good for in storage"),
+    Chapter("08_paper", "lessons.cart", deeper=True, panels=5, slider="rank, λ", needs_in_full=("fashion", "cifar"),
             quick=130, full=3600,
-            teaches="centred low-rank task vectors: the bell curve, when it appears and where it peaks; whether it is "
-                    "the centring that helps; interference as meant; a theorem with its counterexamples; bytes on disk",
+            teaches="CART’s figures beside ours: the bell at every λ, layers of several widths, interference as meant, "
+                    "a theorem with its counterexamples, a map of the loss, bits, ResNet-18",
             pictures={0: "cart_bell"}),
     Chapter("09_head_start", "lessons.sail", panels=5, slider="γ, steps", quick=65, full=1000,
             needs_in_full=("fashion", "cifar"),

@@ -1,14 +1,20 @@
 """What the pictures of chapter 8 say, beside what was measured."""
 import re
 
-from lessons.cart.experiment import bell
+from lessons.cart.experiment import bell, peak
+from lessons.cart.experiment.grid import HOWS
+from lessons.cart.panels.bell import levels_of
+from lessons.cart.panels.overlap import permutations_of
 
 
 def compare(page, said):
     """said: the alternative text of every panel, one step before the end of its slider."""
-    sweep = bell.run("quick", 0)
-    told = said[0].partition(". ")[2]  # behind the title
-    setting, how = told.split(", λ")[0].rsplit(", ", 1)
-    lam = float(re.search(r"λ = ([\d.]+)", said[0])[1])
-    mean = sweep.accuracy.sel(setting=setting, how=how, lam=lam, part="test").isel(rank=-2).mean("task").item()
-    assert f"mean accuracy {mean:.3f}" in said[0]
+    levels, cart, centring, *_ = said
+    part = list(permutations_of(bell.run("quick", 0)).values())[-2]
+    assert f"average {levels_of(part)['average']:.3f}, pretrained" in levels
+    cases = peak.run("quick", 0)
+    for told in (cart, centring):
+        case, head = re.search(r"\. ([^.]*?), (output layer [^.]*)\. With", told).groups()
+        accuracy = cases.accuracy.sel(case=case, head=head).isel(rank=-2)
+        centred, plain = (float(accuracy.sel(how=how)) for how in HOWS)
+        assert f"CART has {centred:.3f} ±" in told and f"truncation without centring {plain:.3f}." in told

@@ -76,7 +76,7 @@ TRUNCATE = [
 ]
 
 
-# -- 8.2: ⌈γ · min(m, n)⌉ ---------------------------------------------------------------------------------
+# -- 8.4: ⌈γ · min(m, n)⌉ ---------------------------------------------------------------------------------
 
 def _sides(function):
     """An answer made of γ, m and n."""
@@ -110,7 +110,7 @@ RANK = [
 ]
 
 
-# -- 8.3: centred, as in 7.6 ---------------------------------------------------------------------------------
+# -- 8.2: centred, as in 7.6 ---------------------------------------------------------------------------------
 
 CENTRE_MORE = [
     ("the wrong way round", lambda states: [{key: average(states, key) - t if t.is_floating_point() else t
@@ -263,13 +263,13 @@ SUBSETS = [
 
 WRONG = [
     *(Natural("8.1", *one) for one in TRUNCATE),
-    *(Natural("8.2", *one) for one in RANK),
-    *(Natural("8.3", *one) for one in (*CENTRE, *CENTRE_MORE)),
-    Natural("8.4", "few tasks", "a", "write down τ̄₁ + τ̄₂"),
-    Natural("8.4", "λ", "(B)", "How large is that sum"),
-    Natural("8.4", "two cancel to θ₀", "D", "θ₀ does not occur in it"),
-    Natural("8.4", "in words", "the average", "choose one of a, b, c, d"),
-    Natural("8.4", "a fifth letter", "e", "choose one of a, b, c, d"),
+    *(Natural("8.4", *one) for one in RANK),
+    *(Natural("8.2", *one) for one in (*CENTRE, *CENTRE_MORE)),
+    Natural("8.3", "few tasks", "a", "write down τ̄₁ + τ̄₂"),
+    Natural("8.3", "λ", "(B)", "How large is that sum"),
+    Natural("8.3", "two cancel to θ₀", "D", "θ₀ does not occur in it"),
+    Natural("8.3", "in words", "the average", "choose one of a, b, c, d"),
+    Natural("8.3", "a fifth letter", "e", "choose one of a, b, c, d"),
     *(Natural("8.5", *one) for one in PEAK),
     *(Natural("8.6", *one) for one in OVERLAP),
     *(Natural("8.7", *one) for one in SUBSETS),
@@ -308,15 +308,15 @@ RIGHT = [
     Natural("8.1", "term by term", _term_by_term(range)),
     Natural("8.1", "float32, torch.svd", _by_old_svd),
     Natural("8.1", "by projection", _by_projection),
-    Natural("8.2", "fractions", _sides(lambda g, m, n: math.ceil(Fraction(str(g)) * min(m, n)))),
-    Natural("8.2", "review: numpy's float", _sides(lambda g, m, n: np.ceil(round(g * min(m, n), 6)))),
-    Natural("8.2", "a small number off, whole division", lambda g, shape: -int(
+    Natural("8.4", "fractions", _sides(lambda g, m, n: math.ceil(Fraction(str(g)) * min(m, n)))),
+    Natural("8.4", "review: numpy's float", _sides(lambda g, m, n: np.ceil(round(g * min(m, n), 6)))),
+    Natural("8.4", "a small number off, whole division", lambda g, shape: -int(
         -(g * min(shape[0], shape.numel() // shape[0]) - 1e-9) // 1)),
-    Natural("8.3", "loops", centred_in_loops),
-    Natural("8.3", "float64", centred_in_double),
-    Natural("8.3", "the first model's counters", centred_from_the_first),
-    Natural("8.4", "review: a capital", "C"),
-    Natural("8.4", "as a list's mark", "(c)"),
+    Natural("8.2", "loops", centred_in_loops),
+    Natural("8.2", "float64", centred_in_double),
+    Natural("8.2", "the first model's counters", centred_from_the_first),
+    Natural("8.3", "review: a capital", "C"),
+    Natural("8.3", "as a list's mark", "(c)"),
     Natural("8.5", "review: a tensor", lambda s, t: (s > s[0] / (t - 1)).sum()),
     Natural("8.5", "as the text has it", _values(lambda own, foreign: float((own > foreign.max()).sum()))),
     Natural("8.5", "a loop that breaks", _by_a_loop),

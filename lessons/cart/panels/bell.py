@@ -88,11 +88,11 @@ def reading_of_figure_1(sweep: xarray.Dataset) -> Page:
         return Difference.of(row[more], row[less], images).agrees(least)
 
     return reading("Choi et al.’s Figure 1, and ours",
-                   """All pixels permuted. {bell}: CART at its best ({best_rank}, λ = {best_lam:g}) reads {cart:.3f},
+                   """All pixels permuted. {bell}: CART at its best ({best_rank}, λ = {best_lam:g}) has {cart:.3f},
                       the average {average:.3f}, and at both ends of the rank axis it is the average. {above}: that
-                      CART is above task arithmetic, which at full rank and its best λ reads {arithmetic:.3f}. {only}:
+                      CART is above task arithmetic, which at full rank and its best λ has {arithmetic:.3f}. {only}:
                       that truncating task vectors from θ₀ only loses. At {truncated_rank}, λ = {truncated_lam:g}, they
-                      read {truncated:.3f}. Rotations: CART {turned:.3f}, the average {turned_average:.3f}. λ is chosen
+                      have {truncated:.3f}. Rotations: CART {turned:.3f}, the average {turned_average:.3f}. λ is chosen
                       up to {most_lam:g} for both.""",
                    bell=told_of("cart", "average", 0.05),
                    best_rank=ranks.said(best["rank"]),

@@ -219,6 +219,26 @@ def reading_of_figure_7(sweep: xarray.Dataset) -> Page:
                    assumed=0.01 * sweep.needed.max().item() ** 0.5 / 1.96)
 
 
+def reading_of_a_few_directions(sweep: xarray.Dataset) -> Page:
+    """What CART-Indexing keeps of the single networks at the size of a mask, beside the better mask and the average."""
+    images = sweep.sizes["task"] * int(sweep.attrs["test_images"])
+    masks = sweep.peer_accuracy.mean("task")
+    mask = sweep.peer_task_bytes.sel(peer="EMR").item()
+    fits = sweep.sel(rank=sweep["rank"][sweep.task_bytes <= SAME_SIZE * mask]).isel(rank=-1)
+    accuracy, alone, of_mask = (float(value) for value in (fits.accuracy.mean(), sweep.own.mean(), masks.max()))
+    loses = Difference.of(alone, accuracy, images)
+    nearly = loses.value < 0.03
+    title = "For the bytes of a mask, a few directions bring each network back" if not loses.is_news else \
+        "For the bytes of a mask, a few directions nearly bring each network back" if nearly else \
+        "What a few directions keep for the bytes of a mask"
+    return reading(title,
+                   """With {rank} of the rank, each task takes as many bytes as a mask, and the accuracy is
+                      {kept:.0f} %. The single networks have {alone:.0f} %, the better of the masks {mask:.0f} %, and
+                      the average {average:.0f} %.""",
+                   rank=percent(float(fits["rank"])), kept=100 * accuracy, alone=100 * alone, mask=100 * of_mask,
+                   average=100 * float(sweep.average.mean()))
+
+
 def reading_of_storage(sweep: xarray.Dataset) -> Page:
     """What CART-Indexing keeps at 8 % and at the size of a mask, with this sweep's numbers."""
     low = sweep.sel(rank=0.08)
@@ -229,9 +249,9 @@ def reading_of_storage(sweep: xarray.Dataset) -> Page:
     more_shared = emr.peer_shared_bytes.item() - low.shared_bytes.item()
     more_a_task = low.task_bytes.item() - mask
     return reading("Choi et al.’s Tables 3 and 4, and ours",
-                   """At 8 % rank CART-Indexing reads {low:.3f}, the own networks {own:.3f}, EMR {emr:.3f}, TALL masks
+                   """At 8 % rank CART-Indexing has {low:.3f}, the own networks {own:.3f}, EMR {emr:.3f}, TALL masks
                       {tall:.3f}, and a task takes {times:.1f} times as many bytes as a mask. At {fits_rank}, where it
-                      is the size of a mask, it reads {fits:.3f}. It shares {shared:.0f} model (the average), the masks
+                      is the size of a mask, it has {fits:.3f}. It shares {shared:.0f} model (the average), the masks
                       {shared_by_masks:.0f} (θ₀ and a vector): in all, 8 % rank is the smaller one up to {tasks:.0f}
                       tasks.""",
                    low=low.accuracy.mean().item(),

@@ -22,6 +22,7 @@ CHIPS = {experiment.USUAL: "4 tasks", "8 tasks": "8 tasks", experiment.FEW_DIGIT
          "5 digits, 10 outputs": "5 digits, 10 outputs", "10 digits, 5 outputs": "10 digits, 5 outputs",
          experiment.MANY_IMAGES: experiment.MANY_IMAGES}  # the cases of the view, as its chips name them
 CLIFF = 0.6  # of the height of the last large singular value, at most, is the next, if there is a cliff
+NO_CLIFF = "These singular values have no cliff that would say where to cut"
 NEAR = 3  # directions behind the cliff, at most: right behind it
 PARTS = {"its own": Look(BLUE, "o"), "the others, with a minus": Look(RED, "s"), "sum": Look(PURPLE, "v")}
 
@@ -155,7 +156,7 @@ def finding(part: xarray.Dataset, head: str) -> str:
     """
     sigma, large = part.sigma.sel(how=HOWS[1]).values, round(part.large.item())
     if large >= len(sigma) or sigma[large] > CLIFF * sigma[large - 1]:
-        return "These singular values have no cliff that would say where to cut"
+        return NO_CLIFF
     behind = plateau(part, head).first - large
     if behind <= 0:
         return "CART reaches its best before the cliff in the singular values"
@@ -177,6 +178,26 @@ def reading_of_the_cases(sweep: xarray.Dataset) -> Page:
     after = quiet(said("""In brackets: what cannot be told from the best, that is, lies within two standard errors of
                           it. {caption}""", caption=caption(sweep)))
     return table(head, rows, after=after)
+
+
+def reading_of_the_cliff(sweep: xarray.Dataset) -> Page:
+    """Where CART begins to be at its best, beside the cliff, for ten digits and five, and after a longer finetuning."""
+    head = experiment.HEADS[0]
+    ten, few, outputs, longer = (sweep.sel(case=name) for name in (
+        experiment.USUAL, experiment.FEW_DIGITS, "5 digits, 10 outputs", experiment.MANY_IMAGES))
+    near = finding(ten, head)
+    title = near if near == finding(few, head) else "The cliff, and where CART begins to be at its best"
+    sentences = [said("""With ten digits there are {ten:.0f} large singular values, and CART begins to be at its best at
+                         {ten_first} directions. With five digits it is {few:.0f} and {few_first}.""",
+                      ten=ten.large.item(), ten_first=plateau(ten, head).first, few=few.large.item(),
+                      few_first=plateau(few, head).first)]
+    if round(outputs.large.item()) == round(few.large.item()) < round(ten.large.item()):
+        sentences.append("Five digits with ten outputs have as few large ones, so the number of outputs alone does not "
+                         "decide.")
+    if finding(longer, head) == NO_CLIFF:
+        sentences.append(f"After a longer finetuning, with {experiment.MANY_IMAGES}, the singular values fall "
+                         "smoothly. Then there is no cliff that would say where to cut.")
+    return reading(title, "{text}", text=" ".join(sentences))
 
 
 def reading_of_centring(sweep: xarray.Dataset) -> Page:

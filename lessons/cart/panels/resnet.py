@@ -88,7 +88,7 @@ def reading(sweep: xarray.Dataset) -> Page:
                          part.sizes["task"] * resnet.EIGHT.images)
     lower = interference.sel(how=HOWS[0]) < interference.sel(how=HOWS[1])
     return page.reading("Split CIFAR-100, eight tasks",
-                        """The own networks read {own:.3f}, the average {average:.3f}, CART at its best ({best_rank},
+                        """The single networks have {own:.3f}, the average {average:.3f}, CART at its best ({best_rank},
                            λ = {best_lam:g}, chosen on held-out images) {best:.3f}: {lead} points above the
                            average{doubt}. Task arithmetic at full rank {full_rank:.3f}, truncated to {truncated_rank}
                            {truncated:.3f}. I at full rank, as meant, is lower when centred in {lower} of {layers}

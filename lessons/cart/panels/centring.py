@@ -1,0 +1,194 @@
+"""CART beside truncation without centring, direction by direction: a bell over eight tasks, and what becomes of it if
+the output layer is cut, too."""
+import numpy as np
+import xarray
+
+from lessons.cart.experiment import peak as experiment
+from lessons.cart.experiment.grid import HOWS
+from lessons.cart.panels.directions import finding_of_cart
+from lessons.cart.panels.parts import Ranks, by_rank
+from lessons.kit.noise import Difference, reach
+from lessons.kit.page import Page, reading, said
+from lessons.kit.sweep import caption, position
+from lessons.kit.view import Axis, Band, Chart, Frame, Handle, Line, Reference, Star, chips, key, view
+from lessons.merging.search import rests_on
+
+CUT, WHOLE = experiment.HEADS
+EIGHT = "8 tasks"
+ASKED = 12.0  # directions, of which the first question asks
+CASES = {EIGHT: EIGHT, experiment.USUAL: "4 tasks", "3 tasks": "3 tasks",
+         experiment.MANY_IMAGES: f"4 tasks, {experiment.MANY_IMAGES}"}  # as the chips name them
+CLEAR = 0.05  # a lead that the readings call one
+_ALT = """
+    {case}, {head}. With {rank}, CART has {centred:.3f} ± {error:.3f}, and truncation without centring {plain:.3f}. By
+    directions kept, centred {of_centred}; not centred {of_plain}. Average {average:.3f}, task arithmetic with all
+    directions {arithmetic:.3f}, networks alone {own:.3f}."""
+
+
+def curves(sweep: xarray.Dataset, case: str, head: str) -> tuple[np.ndarray, np.ndarray]:
+    """The accuracies of CART and of truncation without centring at every number of directions, λ at its best."""
+    part = sweep.sel(case=case)
+    centred, plain = (part.accuracy.sel(head=head, how=how).values for how in HOWS)
+    return centred, plain
+
+
+def best_of(sweep: xarray.Dataset, case: str, head: str) -> tuple[float, float]:
+    """The accuracies of CART and of truncation without centring, each at its best number of directions."""
+    centred, plain = curves(sweep, case, head)
+    return float(centred.max()), float(plain[1:-1].max())
+
+
+def in_percent(**shares: float) -> dict[str, float]:
+    """The same numbers as per cent, for a sentence."""
+    return {name: 100 * share for name, share in shares.items()}
+
+
+@view
+def bell(sweep: xarray.Dataset, prediction=None):
+    """Accuracy of CART on eight tasks at every number of directions, output layer averaged; grey, truncation without
+    centring. Control: rank. The prediction, CART's accuracy at `ASKED` directions, is a star."""
+    ranks, part = Ranks(sweep), sweep.sel(case=EIGHT)
+    centred, _ = curves(sweep, EIGHT, WHOLE)
+    place = position(ranks.values, ASKED, "rank")
+    if prediction:
+        prediction.panel_answers(centred[place], {"rank": ASKED})
+
+    def draw(rank):
+        title = finding_of_cart(centred, part.average.item(), int(part.images))
+        return _frame(sweep, rank, EIGHT, WHOLE, title)
+
+    return {"kicker": "Chapter 8: between none and all", "draw": draw,
+            "charts": [_chart(ranks, Star("guess", "merged", x=(ranks.places[place],)))],
+            "controls": {"rank": ranks.view_slider(ASKED)}, "hides": ["centred", "sure", "plain"],
+            "caption": f"{_measured(sweep)} The output layer is left whole."}
+
+
+@view
+def centring(sweep: xarray.Dataset, prediction=None):
+    """The same with the output layer cut like the hidden one, and for other sets of tasks. Controls: rank, head, case.
+    The prediction, the best accuracy of truncation without centring with the output layer cut, is a star."""
+    ranks = Ranks(sweep)
+    _, plain = curves(sweep, EIGHT, CUT)
+    place = 1 + int(plain[1:-1].argmax())
+    if prediction:
+        prediction.panel_answers(plain[place], {"head": CUT, "case": EIGHT})
+
+    def draw(rank, head, case):
+        return _frame(sweep, rank, case, head, finding(*best_of(sweep, case, head), int(sweep.sel(case=case).images)))
+
+    named = {text: name for name, text in CASES.items() if name in sweep.case.values}
+    return {"kicker": "Chapter 8: with and without centring", "draw": draw,
+            "charts": [_chart(ranks, Star("guess", "other", x=(ranks.places[place],)))],
+            "controls": {"rank": ranks.view_slider(ranks.values[place]),
+                         "head": chips("output layer", {"cut, too": CUT, "left whole": WHOLE}, CUT),
+                         "case": chips("networks", named, EIGHT, more=True)},
+            "hides": ["centred", "sure", "plain"], "caption": _measured(sweep)}
+
+
+def _frame(sweep, rank, case, head, title):
+    ranks, part = Ranks(sweep), sweep.sel(case=case)
+    centred, plain = curves(sweep, case, head)
+    errors, place = reach(centred, int(part.images)), position(ranks.values, rank, "rank")
+    levels = {"own": part.own.item(), "average": part.average.item(), "arithmetic": float(plain[-1])}
+    alt = said(_ALT, case=case, head=head, rank=ranks.said(rank), centred=centred[place], error=errors[place],
+               plain=plain[place], of_centred=by_rank(ranks, centred), of_plain=by_rank(ranks, plain), **levels)
+    values = {"sure": (centred - errors, centred + errors), "centred": centred, "plain": plain, **levels}
+    return Frame(title, alt, values, key(("merged", "CART, λ at its best"),
+                                         ("", "grey: truncated without centring, λ at its best")))
+
+
+def _chart(ranks, star):
+    places = ranks.places
+    return Chart(ranks.view_axis("directions kept in the hidden layer"),
+                 Axis("mean accuracy over the tasks", 0, 1, unit="percent"),
+                 (Reference("own", "single", "each alone"), Reference("arithmetic", "other", "task arithmetic"),
+                  Reference("average", "other", "average"), Line("plain", "other", "not centred", x=places),
+                  Band("sure", "merged", x=places), Line("centred", "merged", "CART", x=places, dots=True, near=True),
+                  star, Handle("rank")))
+
+
+def _measured(sweep):
+    return (f"{caption(sweep)} Pixels all permuted. λ chosen at every number of directions on held-out images. Task "
+            f"arithmetic: task vectors from θ₀ with all directions. {rests_on(sweep)} Band: two standard errors.")
+
+
+def finding(centred: float, plain: float, images: int) -> str:
+    """Which is ahead, each with its best number of directions."""
+    lead = Difference.of(centred, plain, images)
+    if not lead.is_news:
+        return "At its best, truncation is as accurate with centring as without"
+    return "At its best, truncation is more accurate with centring" if lead.value > 0 else \
+        "At its best, truncation is more accurate without centring"
+
+
+def question(sweep: xarray.Dataset) -> str:
+    """What is asked before `bell`."""
+    part = sweep.sel(case=EIGHT)
+    return said("""Eight tasks, all pixels permuted. The average is {average:.0f} % accurate, and each network alone
+                   {own:.0f} %. How accurate is CART when it keeps **{kept:.0f}** of the 400 directions?""",
+                kept=ASKED, **in_percent(average=part.average.item(), own=part.own.item()))
+
+
+def question_of_centring(sweep: xarray.Dataset) -> str:
+    """What is asked before `centring`."""
+    (cart, plain), (cart_cut, _) = best_of(sweep, EIGHT, WHOLE), best_of(sweep, EIGHT, CUT)
+    return said("""With the output layer left whole, CART’s best is {cart:.0f} %, and the best without centring
+                   {plain:.0f} %. Now the output layer is **cut, too**, and CART’s best is {cart_cut:.0f} %. How
+                   accurate is truncation **without centring** at its best?""",
+                **in_percent(cart=cart, plain=plain, cart_cut=cart_cut))
+
+
+def reading_of_the_bell(sweep: xarray.Dataset) -> Page:
+    """Whether the best lies between both ends, and whether it needs both centring and truncating."""
+    part, ranks = sweep.sel(case=EIGHT), Ranks(sweep)
+    centred, _ = curves(sweep, EIGHT, WHOLE)
+    cart, plain = best_of(sweep, EIGHT, WHOLE)
+    best, average = int(centred.argmax()), part.average.item()
+    inside = 0 < best < len(centred) - 1 and cart - average >= 2 * CLEAR
+    title = "Accuracies on these eight tasks"
+    if inside:
+        title = "The best accuracy lies between the ends"
+        if cart - plain >= CLEAR:
+            title += ", and on these tasks it needs both centring and truncating"
+    return reading(title,
+                   """With {kept}, CART has {cart:.0f} %. Centring without truncating gives the average,
+                      {average:.0f} %. Truncating without centring gives {plain:.0f} % with its best number of
+                      directions, and task arithmetic, which does neither, {arithmetic:.0f} %.""",
+                   kept=ranks.said(ranks.values[best]),
+                   **in_percent(cart=cart, average=average, plain=plain, arithmetic=curves(sweep, EIGHT, WHOLE)[1][-1]))
+
+
+def reading_of_the_output_layer(sweep: xarray.Dataset) -> Page:
+    """Who is ahead on eight tasks with the output layer whole and cut, and whether that is so on other tasks."""
+    (cart, plain), (cart_cut, plain_cut) = (best_of(sweep, EIGHT, head) for head in (WHOLE, CUT))
+    images = int(sweep.sel(case=EIGHT).images)
+    leads = [Difference.of(cart, plain, images), Difference.of(cart_cut, plain_cut, images)]
+    turned = all(lead.is_news for lead in leads) and leads[0].value * leads[1].value < 0
+    title = "On these eight tasks, the output layer decided who is ahead" if turned else \
+        "CART and truncation without centring on these eight tasks"
+    return reading(title,
+                   """Each has its best number of directions here. With the output layer left whole, CART has
+                      {cart:.0f} %, and without centring {plain:.0f} %. With the output layer cut, too, CART has
+                      {cart_cut:.0f} %, and without centring {plain_cut:.0f} %. {four} {longer}""",
+                   four=_with_four_tasks(sweep), longer=_after_longer_finetuning(sweep),
+                   **in_percent(cart=cart, plain=plain, cart_cut=cart_cut, plain_cut=plain_cut))
+
+
+def _with_four_tasks(sweep):
+    """One sentence on four tasks with the output layer whole."""
+    images = int(sweep.sel(case=experiment.USUAL).images)
+    lead = Difference.of(*best_of(sweep, experiment.USUAL, WHOLE), images)
+    how = "the two are level within the noise" if not lead.is_news else \
+        "CART is ahead" if lead.value > 0 else "truncation without centring is ahead"
+    return f"With four tasks and the output layer whole, {how}."
+
+
+def _after_longer_finetuning(sweep):
+    """One sentence on more training images, if one side is ahead with the output layer whole and cut."""
+    case = experiment.MANY_IMAGES
+    images = int(sweep.sel(case=case).images)
+    leads = [Difference.of(*best_of(sweep, case, head), images) for head in (WHOLE, CUT)]
+    if not all(lead.is_news for lead in leads) or leads[0].value * leads[1].value < 0:
+        return ""
+    who = "CART" if leads[0].value > 0 else "truncation without centring"
+    return f"After a longer finetuning, with {case}, {who} is ahead either way."
