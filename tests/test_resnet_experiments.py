@@ -529,7 +529,7 @@ def test_the_lessons_readings_say_what_the_full_sweeps_say():
     titles = {
         "The gap grows with depth": panels.reading_of_depth(sweep),
         "New statistics bring the length back, but not the direction": panels.reading_of_short_features(sweep),
-        "New statistics help the midpoint.": panels.reading_of_gain(sweep),
+        "On average, new statistics help the midpoints.": panels.reading_of_gain(sweep),
         "On the other splits, accuracy is near chance on average": heads_panels.reading_of_knowing(sweep),
         "No single block is to blame": causes_panels.reading_of_blame(causes),
         "The mean over the pixels makes the gap smaller": causes_panels.reading_of_pooling(causes),
@@ -542,7 +542,7 @@ def test_the_lessons_readings_say_what_the_full_sweeps_say():
 def test_the_lessons_readings_ask_where_their_conditions_fail(sweep):
     none = sweep.assign(gap_mean=0 * sweep.gap_mean, right=0 * sweep.right, own_right=0 * sweep.own_right)
     asked = [panels.reading_of_depth(none), panels.reading_of_gain(none), heads_panels.reading_of_knowing(none)]
-    for title, page in zip(("The gap does not grow steadily with depth", "Do new statistics help the midpoint?",
+    for title, page in zip(("The gap does not grow steadily with depth", "Do new statistics help the midpoints?",
                             "Accuracy on its own split and on the others"), asked):
         assert title in page.page
     amounts = amounts_experiment.run("tiny")

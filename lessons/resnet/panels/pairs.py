@@ -247,10 +247,10 @@ def finding_of_statistics(interpolated, renewed, gain: Difference) -> str:
     return f"Renewed statistics {done}; {accuracy}"
 
 
-GAINS = {"anew": "half-way: estimated anew, over interpolated", "batch": "half-way: of the batch, over estimated anew",
-         "ends": "at the two ends, on their own tasks: estimated anew, over running",
-         "fresh ends": "half-way: renewed at the ends before they are mixed, over interpolated",
-         "rest": "half-way: estimated anew, over renewed before they are mixed"}
+GAINS = {"anew": "midpoint: estimated anew, over interpolated", "batch": "midpoint: of the batch, over estimated anew",
+         "ends": "endpoints, on their own tasks: estimated anew, over running",
+         "fresh ends": "midpoint: renewed at the endpoints before they are mixed, over interpolated",
+         "rest": "midpoint: estimated anew, over renewed before they are mixed"}
 
 
 def reading_of_treatments(sweep: xarray.Dataset) -> Page:
@@ -258,9 +258,10 @@ def reading_of_treatments(sweep: xarray.Dataset) -> Page:
     gains = {name: Difference(*gain) for name, gain in comparisons(sweep).items()}
     anew = gains["anew"]
     verdict = "Not clear" if not anew.is_news else "Yes" if anew.value > 0 else "No"
-    sentence = said("""{verdict}: estimating anew changes the accuracy half-way, {before:.1%} with interpolated
+    sentence = said("""{verdict}: estimating anew changes the accuracy of the midpoint, {before:.1%} with interpolated
                        statistics, by {gain} points{doubt}. (Mean over all pairs. Behind ±: the standard error of the
-                       difference, from the same {images:,} images.) Is all of it about mixing? Look at the ends.""",
+                       difference, from the same {images:,} images.) Is all of it about mixing? Look at the endpoints.
+                       """,
                     verdict=verdict, before=accuracies(sweep)["interpolated"][0], gain=anew, doubt=anew.doubt(),
                     images=len(set(sum(PAIRS.values(), ()))) * sweep.sizes["image"])
     rows = [(label, f"{gains[name]}", "" if gains[name].is_news else "within the noise")
@@ -274,13 +275,13 @@ def reading_of_gain(sweep: xarray.Dataset) -> Page:
     """Whether new statistics help the midpoint, and whether they help the endpoints too, whose weights nobody mixed."""
     midpoint, ends = (Difference(*comparisons(sweep)[name]) for name in ("anew", "ends"))
     helps, both = midpoint.is_news and midpoint.value > 0, ends.is_news and ends.value > 0
-    title = "Do new statistics help the midpoint?"
+    title = "Do new statistics help the midpoints?"
     if helps:
-        title = "New statistics help the midpoint" + (", but they help A and B, too" if both else "")
+        title = "On average, new statistics help the midpoints" + (", and the endpoints, too" if both else "")
     return reading(title, """
-        On average over the six pairs, statistics estimated anew change the accuracy of the midpoint by {midpoint}
-        points{doubt}. They change that of the endpoints on their own tasks, where nobody has mixed any weights, by
-        {ends} points{doubt_of_ends}. (Behind ± is the standard error.)""", midpoint=midpoint,
+        Statistics estimated anew change the accuracy of the six midpoints by {midpoint} points{doubt}, on average. They
+        change that of the four endpoints, where nobody has mixed any weights, by {ends} points{doubt_of_ends}. Single
+        networks can differ, as the picture shows. (Behind ± is the standard error.)""", midpoint=midpoint,
                    doubt=midpoint.doubt(), ends=ends, doubt_of_ends=ends.doubt())
 
 
