@@ -145,7 +145,7 @@ def accuracies(scores: Mapping[str, float], images: int, what: str):
     for place, value in enumerate(values):
         ax.text(0.01, place, f"{value:.1%}", va="center", color="white", fontsize=9.5)
     ax.axvline(CHANCE, color=GREY, linestyle=":", marker="")
-    ax.set(xlim=(0, 0.8), title=what)
+    ax.set(xlim=(0, max(0.8, high.max() + 0.02)), title=what)
     plotting.in_percent(ax.xaxis)
     ax.grid(False, axis="y")
     told = "; ".join(f"{name}: {value:.1%}" for name, value in scores.items())
